@@ -1,0 +1,419 @@
+"""Programs, tile loops, rings and warp roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr, i64
+from xdsl.dialects.utils import AbstractYieldOperation
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    IsolatedFromAbove,
+    IsTerminator,
+    MemoryAllocEffect,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    NoTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+    SymbolOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.tile.memory import dense, ints, verify_same
+from irc.dialects.tile.types import RingType, ViewType
+
+SCHEDULES = ("grid", "persistent")
+
+
+@irdl_op_definition
+class YieldOp(AbstractYieldOperation[Attribute]):
+    """Ends the body of `map`, `reduce` and `scan`."""
+
+    name = "tile.yield"
+    traits = traits_def(IsTerminator(), Pure())
+
+
+@irdl_op_definition
+class ProgramOp(IRDLOperation):
+    """A kernel: the code of one launch. Arguments are views of the launch's operands, then of its `results` results."""
+
+    name = "tile.program"
+    sym_name = prop_def(StringAttr)
+    results_count = prop_def(IntegerAttr, prop_name="results")
+    config = opt_prop_def()
+    body = region_def("single_block")
+
+    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
+
+    def __init__(
+        self,
+        name: str,
+        views: Sequence[ViewType],
+        results: int,
+        *,
+        config: Attribute | None = None,
+        location: LocationAttr | None = None,
+    ):
+        super().__init__(
+            properties={"sym_name": StringAttr(name), "results": IntegerAttr(results, i64), "config": config},
+            regions=[Region(Block(arg_types=views))],
+        )
+        self.location = location if location is not None else self.location
+
+    @property
+    def result_count(self) -> int:
+        """How many trailing arguments are results."""
+        return self.results_count.value.data
+
+    @property
+    def inputs(self) -> tuple[SSAValue, ...]:
+        args = self.body.block.args
+        return tuple(args[: len(args) - self.result_count])
+
+    @property
+    def outputs(self) -> tuple[SSAValue, ...]:
+        args = self.body.block.args
+        return tuple(args[len(args) - self.result_count :])
+
+    def verify_(self) -> None:
+        args = self.body.block.args
+        for arg in args:
+            if not isinstance(arg.type, ViewType):
+                raise VerifyException(f"expected views as arguments of a program, found {arg.type}")
+        if not 0 <= self.result_count <= len(args):
+            raise VerifyException(f"expected at most {len(args)} results, found {self.result_count}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, lambda arg: printer.print_block_argument(arg))
+        attributes = {"results": self.results_count, **self.attributes}
+        if self.config is not None:
+            attributes["config"] = self.config
+        printer.print_op_attributes(attributes)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ProgramOp:
+        name = parser.parse_symbol_name()
+        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        attributes = parser.parse_optional_attr_dict()
+        results = attributes.pop("results", None)
+        if results is None:
+            parser.raise_error("expected `results`, the number of trailing arguments that are results")
+        region = parser.parse_region(args)
+        if not region.blocks:
+            region.add_block(Block(arg_types=[a.type for a in args]))
+        return cls.create(
+            properties={"sym_name": name, "results": results}
+            | ({"config": attributes.pop("config")} if "config" in attributes else {}),
+            attributes=attributes,
+            regions=[region],
+        )
+
+
+@irdl_op_definition
+class ForTilesOp(IRDLOperation):
+    """The body runs once for every tile of a domain of `extents`, in steps of `steps`.
+
+    The block arguments are the offsets of the tile: multiples of the steps. The last dimension is the fastest in the order of
+    tiles; with `group` g, g tiles of dimension 0 are taken together for each tile of dimension 1, so that the L2 cache is shared.
+    `schedule` "grid" gives each block one tile, "persistent" lets as many blocks as the device runs at once take tiles in turn.
+    Several in one program share the grid: each has a range of consecutive blocks.
+    """
+
+    name = "tile.for_tiles"
+    extents = prop_def(DenseArrayBase)
+    steps = prop_def(DenseArrayBase)
+    schedule = opt_prop_def(StringAttr)
+    group = opt_prop_def(IntegerAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        extents: Sequence[int],
+        steps: Sequence[int],
+        *,
+        schedule: str = "grid",
+        group: int | None = None,
+        body: Region | None = None,
+        location: LocationAttr | None = None,
+    ):
+        super().__init__(
+            properties={
+                "extents": dense(extents),
+                "steps": dense(steps),
+                "schedule": StringAttr(schedule),
+                "group": None if group is None else IntegerAttr(group, i64),
+            },
+            regions=[body if body is not None else Region(Block(arg_types=[IndexType()] * len(extents)))],
+        )
+        self.location = location if location is not None else self.location
+
+    @property
+    def offsets(self) -> tuple[SSAValue, ...]:
+        return tuple(self.body.block.args)
+
+    @property
+    def extent_values(self) -> tuple[int, ...]:
+        return ints(self.extents)
+
+    @property
+    def step_values(self) -> tuple[int, ...]:
+        return ints(self.steps)
+
+    @property
+    def tile_counts(self) -> tuple[int, ...]:
+        """The number of tiles in each dimension."""
+        return tuple(-(-n // s) for n, s in zip(self.extent_values, self.step_values, strict=True))
+
+    @property
+    def schedule_name(self) -> str:
+        return "grid" if self.schedule is None else self.schedule.data
+
+    def verify_(self) -> None:
+        args = self.body.block.args
+        verify_same("as many offsets as extents:", len(self.extent_values), len(args))
+        verify_same("as many steps as extents:", len(self.extent_values), len(self.step_values))
+        if any(not isinstance(arg.type, IndexType) for arg in args):
+            raise VerifyException(f"expected offsets of type index, found {[str(a.type) for a in args]}")
+        if any(n < 0 for n in self.extent_values) or any(s < 1 for s in self.step_values):
+            raise VerifyException(
+                f"expected extents >= 0 and steps >= 1, found {list(self.extent_values)} and {list(self.step_values)}"
+            )
+        if self.schedule_name not in SCHEDULES:
+            raise VerifyException(f'expected schedule "grid" or "persistent", found "{self.schedule_name}"')
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_ssa_value)
+        printer.print_string(f" extents {list(self.extent_values)} steps {list(self.step_values)}")
+        if self.schedule_name != "grid":
+            printer.print_string(f' schedule "{self.schedule_name}"')
+        if self.group is not None:
+            printer.print_string(f" group {self.group.value.data}")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForTilesOp:
+        names = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
+        )
+        parser.parse_keyword("extents")
+        extents = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        parser.parse_keyword("steps")
+        steps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        schedule = parser.parse_str_literal() if parser.parse_optional_keyword("schedule") else "grid"
+        group = parser.parse_integer() if parser.parse_optional_keyword("group") else None
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region([n.resolve(IndexType()) for n in names])
+        if not region.blocks:
+            region.add_block(Block(arg_types=[IndexType()] * len(names)))
+        op = cls(extents, steps, schedule=schedule, group=group, body=region)
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
+
+
+@irdl_op_definition
+class RingOp(IRDLOperation):
+    """A pipeline of `stages` stages through shared memory, with a full and an empty barrier a stage.
+
+    A producer acquires a stage, copies into its buffers and commits; a consumer waits for it, reads and releases. `cluster` is the
+    shape of the cluster whose blocks fill each other's stages; `offset` in bytes is given by `plan-shared`.
+    """
+
+    name = "tile.ring"
+    stages = prop_def(IntegerAttr)
+    cluster = opt_prop_def(DenseArrayBase)
+    offset = opt_prop_def(IntegerAttr)
+    ring = result_def(RingType)
+
+    traits = traits_def(MemoryAllocEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str] = "attr-dict `:` type($ring)"
+
+    def __init__(self, stages: int, buffers: Sequence[Attribute], cluster: Sequence[int] | None = None):
+        super().__init__(
+            properties={
+                "stages": IntegerAttr(stages, i64),
+                "cluster": None if cluster is None else dense(cluster),
+            },
+            result_types=[RingType.of(buffers)],
+        )
+
+    @property
+    def stage_count(self) -> int:
+        return self.stages.value.data
+
+    def verify_(self) -> None:
+        if self.stage_count < 1:
+            raise VerifyException(f"expected at least one stage, found {self.stage_count}")
+
+
+class RingAccessOp(IRDLOperation):
+    """What `acquire` and `wait` share: `%a, %b = tile.wait %ring : !tile.ring<A, B>` gives one buffer for each type of the ring."""
+
+    ring = operand_def(RingType)
+    buffers = var_result_def()
+
+    def __init__(self, ring: SSAValue | Operation):
+        value = SSAValue.get(ring)
+        assert isinstance(value.type, RingType)
+        super().__init__(operands=[value], result_types=[list(value.type.buffers)])
+
+    def verify_(self) -> None:
+        assert isinstance(self.ring.type, RingType)
+        verify_same("buffers", [str(t) for t in self.ring.type.buffers], [str(b.type) for b in self.buffers])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.ring)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.ring.type)
+
+    @classmethod
+    def parse(cls, parser: Parser):
+        unresolved = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_attribute()
+        if not isinstance(type, RingType):
+            parser.raise_error(f"expected a ring, found {type}")
+        op = cls(parser.resolve_operand(unresolved, type))
+        op.attributes |= attributes
+        return op
+
+
+@irdl_op_definition
+class AcquireOp(RingAccessOp):
+    """The producer's next stage, when its consumers have released it."""
+
+    name = "tile.acquire"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+@irdl_op_definition
+class WaitOp(RingAccessOp):
+    """The consumer's next stage, when its copies have arrived."""
+
+    name = "tile.wait"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+@irdl_op_definition
+class CommitOp(IRDLOperation):
+    """The copies into the stage acquired last are on their way; consumers may wait for it."""
+
+    name = "tile.commit"
+    ring = operand_def(RingType)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format: ClassVar[str] = "$ring attr-dict `:` type($ring)"
+
+    def __init__(self, ring: SSAValue | Operation):
+        super().__init__(operands=[ring])
+
+
+@irdl_op_definition
+class ReleaseOp(IRDLOperation):
+    """The stage waited for `lag` waits ago (0: the last) may be filled again."""
+
+    name = "tile.release"
+    ring = operand_def(RingType)
+    lag = opt_prop_def(IntegerAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str] = "$ring attr-dict `:` type($ring)"
+
+    def __init__(self, ring: SSAValue | Operation, lag: int = 0):
+        super().__init__(operands=[ring], properties={"lag": IntegerAttr(lag, i64) if lag else None})
+
+    @property
+    def lag_count(self) -> int:
+        return 0 if self.lag is None else self.lag.value.data
+
+
+@irdl_op_definition
+class RolesOp(IRDLOperation):
+    """Regions that run at the same time, each on its own warps: `tile.roles {...} {...} {warps = [1, 8], registers = [40, 232]}`.
+
+    `warps` has the number of warps of each region, `registers` the number of registers a thread of each may use.
+    """
+
+    name = "tile.roles"
+    warps = prop_def(DenseArrayBase)
+    registers = opt_prop_def(DenseArrayBase)
+    roles = var_region_def()
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(self, roles: Sequence[Region], warps: Sequence[int], registers: Sequence[int] | None = None):
+        super().__init__(
+            properties={"warps": dense(warps), "registers": None if registers is None else dense(registers)},
+            regions=[list(roles)],
+        )
+
+    @property
+    def warp_counts(self) -> tuple[int, ...]:
+        return ints(self.warps)
+
+    @property
+    def register_counts(self) -> tuple[int, ...]:
+        return ints(self.registers)
+
+    def verify_(self) -> None:
+        verify_same("as many warp counts as roles:", len(self.roles), len(self.warp_counts))
+        if self.registers is not None:
+            verify_same("as many register counts as roles:", len(self.roles), len(self.register_counts))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" warps {list(self.warp_counts)}")
+        if self.registers is not None:
+            printer.print_string(f" registers {list(self.register_counts)}")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        for role in self.roles:
+            printer.print_string(" ")
+            printer.print_region(role, print_empty_block=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RolesOp:
+        parser.parse_keyword("warps")
+        warps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        registers = None
+        if parser.parse_optional_keyword("registers"):
+            registers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        roles: list[Region] = []
+        while (role := parser.parse_optional_region()) is not None:
+            roles.append(role if role.blocks else Region(Block()))
+        op = cls(roles, warps, registers)
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op

@@ -1,0 +1,337 @@
+"""Ops that move tiles between global memory, shared buffers and registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    LocationAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
+
+
+def dense(values: Sequence[int]) -> DenseArrayBase:
+    """`array<i64: ...>`, the attribute of every list of numbers in this dialect."""
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def ints(values: DenseArrayBase | None) -> tuple[int, ...]:
+    """The numbers of a dense array; none where it is absent."""
+    return () if values is None else tuple(int(v) for v in values.get_values())
+
+
+def verify_same(what: str, expected: object, found: object) -> None:
+    if expected != found:
+        raise VerifyException(f"expected {what} {expected}, found {found}")
+
+
+class AccessOp(IRDLOperation):
+    """What `load`, `store` and `copy` share: element (i, j, ...) of the tile is `view[map(o0 + i, o1 + j, ...)[symbols]]`.
+
+    `offsets` has one index a tile dimension. `map` goes from tile coordinates and symbols to view coordinates; absent, it is the
+    identity. A symbol is an `index` scalar or a tile of integers of the accessed tile's rank, each extent 1 or the tile's, which
+    gathers. `checked` names the view dimensions whose coordinate can be out of range.
+    """
+
+    view = operand_def(ViewType)
+    offsets = var_operand_def(IndexType)
+    symbols = var_operand_def()
+    map = opt_prop_def(AffineMapAttr)
+    checked = opt_prop_def(DenseArrayBase)
+
+    @property
+    def view_type(self) -> ViewType:
+        assert isinstance(self.view.type, ViewType)
+        return self.view.type
+
+    @property
+    def access_map(self) -> AffineMap:
+        """Tile coordinates and symbols -> view coordinates."""
+        if self.map is None:
+            return AffineMap.identity(len(self.offsets))
+        return self.map.data
+
+    @property
+    def checked_dims(self) -> tuple[int, ...]:
+        return ints(self.checked)
+
+    def verify_access(self, tile_type: Attribute) -> None:
+        shape, access = shape_of(tile_type), self.access_map
+        verify_same("elements of type", self.view_type.element_type, element_type_of(tile_type))
+        verify_same("as many offsets as the tile has dimensions:", len(shape), len(self.offsets))
+        verify_same("a map with as many dimensions as the tile:", len(shape), access.num_dims)
+        verify_same("a map with as many symbols as operands:", len(self.symbols), access.num_symbols)
+        verify_same("a map with as many results as the view has dimensions:", self.view_type.rank, len(access.results))
+        for dim in self.checked_dims:
+            if not 0 <= dim < self.view_type.rank:
+                raise VerifyException(f"expected checked dimensions below {self.view_type.rank}, found {dim}")
+        for symbol in self.symbols:
+            _verify_symbol(symbol.type, shape)
+
+
+def _verify_symbol(type: Attribute, shape: tuple[int, ...]) -> None:
+    if isinstance(type, IndexType):
+        return
+    if not isinstance(type, TensorType):
+        raise VerifyException(f"expected an index or a tile of integers as a symbol, found {type}")
+    extents = shape_of(type)
+    if len(extents) != len(shape) or any(n not in (1, m) for n, m in zip(extents, shape, strict=True)):
+        raise VerifyException(f"expected a symbol that broadcasts to {list(shape)}, found one of {list(extents)}")
+
+
+def _access_properties(
+    map: AffineMap | None, checked: Sequence[int], rank: int
+) -> dict[str, AffineMapAttr | DenseArrayBase | None]:
+    trivial = map is None or map == AffineMap.identity(rank)
+    return {
+        "map": None if trivial or map is None else AffineMapAttr(map),
+        "checked": dense(sorted(checked)) if checked else None,
+    }
+
+
+@irdl_op_definition
+class LoadOp(AccessOp):
+    """Global memory -> registers. A coordinate outside a checked dimension of the view reads `other` (0 where absent)."""
+
+    name = "tile.load"
+    other = opt_operand_def()
+    result = result_def(TensorType)
+
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format: ClassVar[str] = (
+        "$view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? (`other` $other^ `:` type($other))? "
+        "attr-dict `:` type($view) `->` type($result)"
+    )
+
+    @staticmethod
+    def of(
+        view: SSAValue,
+        offsets: Sequence[SSAValue],
+        result_type: Attribute,
+        *,
+        symbols: Sequence[SSAValue] = (),
+        other: SSAValue | None = None,
+        map: AffineMap | None = None,
+        checked: Sequence[int] = (),
+        location: LocationAttr | None = None,
+    ) -> LoadOp:
+        op = LoadOp(
+            operands=[other, view, list(offsets), list(symbols)],
+            result_types=[result_type],
+            properties=_access_properties(map, checked, len(offsets)),
+        )
+        op.location = location if location is not None else op.location
+        return op
+
+    def verify_(self) -> None:
+        self.verify_access(self.result.type)
+        if self.other is not None:
+            verify_same("`other` of type", self.view_type.element_type, self.other.type)
+
+
+@irdl_op_definition
+class StoreOp(AccessOp):
+    """Registers or a shared buffer -> global memory. What falls outside a checked dimension of the view is dropped."""
+
+    name = "tile.store"
+    tile = operand_def()
+
+    traits = traits_def(MemoryWriteEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format: ClassVar[str] = (
+        "$tile `,` $view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? "
+        "attr-dict `:` type($tile) `,` type($view)"
+    )
+
+    @staticmethod
+    def of(
+        tile: SSAValue,
+        view: SSAValue,
+        offsets: Sequence[SSAValue],
+        *,
+        symbols: Sequence[SSAValue] = (),
+        map: AffineMap | None = None,
+        checked: Sequence[int] = (),
+        location: LocationAttr | None = None,
+    ) -> StoreOp:
+        op = StoreOp(
+            operands=[tile, view, list(offsets), list(symbols)],
+            properties=_access_properties(map, checked, len(offsets)),
+        )
+        op.location = location if location is not None else op.location
+        return op
+
+    def verify_(self) -> None:
+        if not isinstance(self.tile.type, TensorType | BufferType):
+            raise VerifyException(f"expected a tile or a buffer to store, found {self.tile.type}")
+        self.verify_access(self.tile.type)
+
+
+@irdl_op_definition
+class CopyOp(AccessOp):
+    """Global memory -> shared buffer, asynchronous inside a ring. Outside a checked dimension the buffer gets 0.
+
+    `via` is "tma", "cp_async" or "registers"; `multicast` is the rank in the cluster that issues the copy for all its blocks.
+    """
+
+    name = "tile.copy"
+    buffer = operand_def(BufferType)
+    via = opt_prop_def(StringAttr)
+    multicast = opt_prop_def(IntegerAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format: ClassVar[str] = (
+        "$view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? `->` $buffer "
+        "attr-dict `:` type($view) `->` type($buffer)"
+    )
+
+    @staticmethod
+    def of(
+        view: SSAValue,
+        offsets: Sequence[SSAValue],
+        buffer: SSAValue,
+        *,
+        symbols: Sequence[SSAValue] = (),
+        map: AffineMap | None = None,
+        checked: Sequence[int] = (),
+        via: str | None = None,
+        multicast: int | None = None,
+        location: LocationAttr | None = None,
+    ) -> CopyOp:
+        op = CopyOp(
+            operands=[buffer, view, list(offsets), list(symbols)],
+            properties={
+                **_access_properties(map, checked, len(offsets)),
+                "via": None if via is None else StringAttr(via),
+                "multicast": None if multicast is None else IntegerAttr(multicast, i64),
+            },
+        )
+        op.location = location if location is not None else op.location
+        return op
+
+    def verify_(self) -> None:
+        if self.via is not None and self.via.data not in ("tma", "cp_async", "registers"):
+            raise VerifyException(f'expected via "tma", "cp_async" or "registers", found {self.via}')
+        self.verify_access(self.buffer.type)
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """A shared buffer of the block, of undefined content. `offset` in bytes is given by `plan-shared`."""
+
+    name = "tile.alloc"
+    offset = opt_prop_def(IntegerAttr)
+    buffer = result_def(BufferType)
+
+    traits = traits_def(MemoryAllocEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str] = "attr-dict `:` type($buffer)"
+
+    def __init__(self, type: BufferType):
+        super().__init__(result_types=[type])
+
+
+@irdl_op_definition
+class ReadOp(IRDLOperation):
+    """Shared buffer -> registers."""
+
+    name = "tile.read"
+    buffer = operand_def(BufferType)
+    result = result_def(TensorType)
+
+    traits = traits_def(MemoryReadEffect())
+    assembly_format: ClassVar[str] = "$buffer attr-dict `:` type($buffer) `->` type($result)"
+
+    def __init__(self, buffer: SSAValue | Operation, result_type: Attribute):
+        super().__init__(operands=[buffer], result_types=[result_type])
+
+    def verify_(self) -> None:
+        verify_same("a tile of shape", shape_of(self.buffer.type), shape_of(self.result.type))
+        verify_same("elements of type", element_type_of(self.buffer.type), element_type_of(self.result.type))
+
+
+@irdl_op_definition
+class WriteOp(IRDLOperation):
+    """Registers -> shared buffer."""
+
+    name = "tile.write"
+    tile = operand_def(TensorType)
+    buffer = operand_def(BufferType)
+
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format: ClassVar[str] = "$tile `,` $buffer attr-dict `:` type($tile) `,` type($buffer)"
+
+    def __init__(self, tile: SSAValue | Operation, buffer: SSAValue | Operation):
+        super().__init__(operands=[tile, buffer])
+
+    def verify_(self) -> None:
+        verify_same("a tile of shape", shape_of(self.buffer.type), shape_of(self.tile.type))
+        verify_same("elements of type", element_type_of(self.buffer.type), element_type_of(self.tile.type))
+
+
+@irdl_op_definition
+class SubviewOp(IRDLOperation):
+    """A box of a shared buffer that begins at `at`, plus the index operands where there are any (one a dimension)."""
+
+    name = "tile.subview"
+    buffer = operand_def(BufferType)
+    offsets = var_operand_def(IndexType)
+    at = opt_prop_def(DenseArrayBase)
+    result = result_def(BufferType)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str] = "$buffer (`[` $offsets^ `]`)? attr-dict `:` type($buffer) `->` type($result)"
+
+    def __init__(
+        self,
+        buffer: SSAValue | Operation,
+        at: Sequence[int],
+        result_type: Attribute,
+        offsets: Sequence[SSAValue] = (),
+    ):
+        super().__init__(operands=[buffer, list(offsets)], result_types=[result_type], properties={"at": dense(at)})
+
+    def verify_(self) -> None:
+        verify_box(self.buffer.type, self.result.type, ints(self.at), len(self.offsets))
+
+
+def verify_box(source: Attribute, result: Attribute, at: tuple[int, ...], dynamic: int) -> None:
+    """Whether `result` at `at` (plus `dynamic` index operands) is a box of `source`."""
+    outer, inner = shape_of(source), shape_of(result)
+    verify_same("elements of type", element_type_of(source), element_type_of(result))
+    verify_same("a result of rank", len(outer), len(inner))
+    if dynamic not in (0, len(outer)):
+        raise VerifyException(f"expected no index operand or {len(outer)}, found {dynamic}")
+    if at and len(at) != len(outer) or not at and not dynamic:
+        raise VerifyException(f"expected {len(outer)} numbers in `at`, found {len(at)}")
+    for a, n, m in zip(at, inner, outer, strict=False):
+        if a < 0 or a + n > m:
+            raise VerifyException(f"expected a box inside {list(outer)}, found {list(inner)} at {list(at)}")

@@ -1,0 +1,154 @@
+"""What an access to global memory allows: the widest vector along a tile dimension, and the ranges of its coordinates.
+
+An access maps the coordinates of a tile (dims of an affine map, offset + local index) and block-level scalars (symbols) to
+coordinates of a strided view. The analysis asks: if dimension c of the tile starts at a multiple of v and runs over v elements,
+do they lie side by side in memory, from an address that is a multiple of v elements on?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSymExpr,
+)
+
+WIDEST = 16
+"""Bytes of the widest access of a thread (PTX ISA, ld.global.v4.b32)."""
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """`slope * r + rest` for r in [0, v), where `rest` does not depend on r and is a multiple of `align` (0: it is 0)."""
+
+    slope: int
+    align: int
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load or store. `extents` and `strides` (elements) describe the view, `align` (bytes) its base address;
+    `offsets[d]` and `symbols[s]` are numbers that the tile's offset in dimension d and symbol s are known to be multiples of."""
+
+    map: AffineMap
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    checked: frozenset[int]
+    element_bytes: int
+    align: int
+    offsets: tuple[int, ...]
+    symbols: tuple[int, ...]
+
+    def vector(self, dim: int, extent: int) -> int:
+        """The most elements along tile dimension `dim` (of a tile with `extent` of them) that one access can take; at least 1."""
+        length = min(max(1, min(WIDEST, self.align) // self.element_bytes), extent)
+        while length > 1 and not self._is_vector(dim, length):
+            length //= 2
+        return length
+
+    def is_contiguous(self, dim: int) -> bool:
+        """Whether neighbours along tile dimension `dim` are neighbours in memory, wherever they start."""
+        total = 0
+        for expr, stride in zip(self.map.results, self.strides, strict=True):
+            slope = slope_of(expr, dim)
+            if slope is None:
+                return self._is_vector(dim, 2)
+            total += slope * stride
+        return total == 1
+
+    def _is_vector(self, dim: int, length: int) -> bool:
+        slope = align = 0
+        for at, (expr, extent, stride) in enumerate(zip(self.map.results, self.extents, self.strides, strict=True)):
+            walk = self._walk(expr, dim, length)
+            if walk is None:
+                return False
+            if walk.slope and at in self.checked and (extent % length or walk.align % length):
+                return False
+            slope += walk.slope * stride
+            align = gcd(align, walk.align * stride)
+        return slope == 1 and align % length == 0
+
+    def _walk(self, expr: AffineExpr, dim: int, length: int) -> _Walk | None:
+        match expr:
+            case AffineConstantExpr():
+                return _Walk(0, expr.value)
+            case AffineSymExpr():
+                return _Walk(0, self.symbols[expr.position])
+            case AffineDimExpr():
+                if expr.position != dim:
+                    return _Walk(0, 1)
+                return _Walk(1, length) if self.offsets[dim] % length == 0 else None
+            case AffineBinaryOpExpr():
+                lhs = self._walk(expr.lhs, dim, length)
+                rhs = self._walk(expr.rhs, dim, length)
+                return None if lhs is None or rhs is None else _combine(expr, lhs, rhs, length)
+            case _:
+                return None
+
+
+def _combine(expr: AffineBinaryOpExpr, lhs: _Walk, rhs: _Walk, length: int) -> _Walk | None:
+    if expr.kind is AffineBinaryOpKind.Add:
+        return _Walk(lhs.slope + rhs.slope, gcd(lhs.align, rhs.align))
+    if not isinstance(expr.rhs, AffineConstantExpr):
+        return None
+    by = expr.rhs.value
+    if expr.kind is AffineBinaryOpKind.Mul:
+        return _Walk(lhs.slope * by, lhs.align * by)
+    aligned = (
+        lhs.align % by == 0 if lhs.slope == 0 else (lhs.slope == 1 and lhs.align % length == 0 and by % length == 0)
+    )
+    if expr.kind is AffineBinaryOpKind.Mod:
+        if lhs.slope and not aligned:
+            return None
+        return _Walk(lhs.slope, gcd(lhs.align, by))
+    if expr.kind is AffineBinaryOpKind.FloorDiv:
+        if lhs.slope:
+            return _Walk(0, 1) if aligned else None
+        return _Walk(0, lhs.align // by if aligned else 1)
+    return None
+
+
+def slope_of(expr: AffineExpr, dim: int) -> int | None:
+    """The coefficient of tile dimension `dim` in an expression that is linear in it; None where it is not."""
+    match expr:
+        case AffineDimExpr():
+            return int(expr.position == dim)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            lhs, rhs = slope_of(expr.lhs, dim), slope_of(expr.rhs, dim)
+            return None if lhs is None or rhs is None else lhs + rhs
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr()):
+            lhs = slope_of(expr.lhs, dim)
+            return None if lhs is None else lhs * expr.rhs.value
+        case AffineBinaryOpExpr():
+            return 0 if dim not in expr.used_dims() else None
+        case _:
+            return 0
+
+
+def least(expr: AffineExpr, dims: Sequence[int], symbols: Sequence[int]) -> int:
+    """A lower bound of an expression whose dims and symbols are at least the given numbers (and unbounded above)."""
+    match expr:
+        case AffineConstantExpr():
+            return expr.value
+        case AffineDimExpr():
+            return dims[expr.position]
+        case AffineSymExpr():
+            return symbols[expr.position]
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            return least(expr.lhs, dims, symbols) + least(expr.rhs, dims, symbols)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr()) if expr.rhs.value >= 0:
+            return least(expr.lhs, dims, symbols) * expr.rhs.value
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr()):
+            return least(expr.lhs, dims, symbols) // expr.rhs.value
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod):
+            return 0
+        case _:
+            return -(1 << 62)

@@ -1,0 +1,116 @@
+"""How matrix instructions spread their operands over lanes and registers, as thread-value layouts.
+
+One atom of an instruction of shape m x n x k; modes are written over the coordinates of the operand: a is M x K, b is K x N, c is M x N
+(PTX ISA, 9.7.14.5 "Matrix Fragments for mma" and 9.7.15.5.1 for wgmma's accumulator).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from irc.layout.fragment import REPLICATED, Fragment, Mode
+
+
+@dataclass(frozen=True)
+class Atom:
+    """Lane modes and value modes of each operand for one warp."""
+
+    name: str
+    m: int
+    n: int
+    k: int
+    a: tuple[tuple[Mode, ...], tuple[Mode, ...]]
+    b: tuple[tuple[Mode, ...], tuple[Mode, ...]]
+    c: tuple[tuple[Mode, ...], tuple[Mode, ...]]
+
+
+_C16 = ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1), Mode(2, 0, 8)))
+
+ATOMS: dict[str, Atom] = {
+    atom.name: atom
+    for atom in (
+        Atom(
+            "m16n8k16",
+            16,
+            8,
+            16,
+            ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1), Mode(2, 0, 8), Mode(2, 1, 8))),
+            ((Mode(4, 0, 2), Mode(8, 1, 1)), (Mode(2, 0, 1), Mode(2, 0, 8))),
+            _C16,
+        ),
+        Atom(
+            "m16n8k32",
+            16,
+            8,
+            32,
+            ((Mode(4, 1, 4), Mode(8, 0, 1)), (Mode(4, 1, 1), Mode(2, 0, 8), Mode(2, 1, 16))),
+            ((Mode(4, 0, 4), Mode(8, 1, 1)), (Mode(4, 0, 1), Mode(2, 0, 16))),
+            _C16,
+        ),
+        Atom(
+            "m8n8k4",
+            8,
+            8,
+            4,
+            ((Mode(4, 1, 1), Mode(8, 0, 1)), ()),
+            ((Mode(4, 0, 1), Mode(8, 1, 1)), ()),
+            ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1),)),
+        ),
+    )
+}
+"""The atoms of mma.sync: 16-bit floats, 8-bit integers, f64."""
+
+
+def _repeats(atom: int, extent: int, dim: int, warps: int) -> tuple[list[Mode], list[Mode]]:
+    """Warp modes, then value modes, that carry an atom of `atom` elements along `dim` over `extent`."""
+    across = [Mode(warps, dim, atom)] if warps > 1 else []
+    left = extent // (atom * warps)
+    return across, [Mode(left, dim, atom * warps)] if left > 1 else []
+
+
+def mma_accumulator(atom: Atom, shape: tuple[int, int], warps: tuple[int, int]) -> Fragment:
+    """The accumulator over `warps` (along M, along N): atoms side by side, N repeats before M repeats."""
+    across_m, more_m = _repeats(atom.m, shape[0], 0, warps[0])
+    across_n, more_n = _repeats(atom.n, shape[1], 1, warps[1])
+    return Fragment(shape, (*atom.c[0], *across_m, *across_n), (*atom.c[1], *more_n, *more_m))
+
+
+def mma_operand(atom: Atom, operand: str, extent: int, warps: tuple[int, int]) -> Fragment:
+    """The operand "a" (`extent` x k) or "b" (k x `extent`) of one step of k; warps along the other dimension hold copies."""
+    if operand == "a":
+        across, more = _repeats(atom.m, extent, 0, warps[0])
+        copies = [Mode(warps[1], REPLICATED, 0)] if warps[1] > 1 else []
+        return Fragment((extent, atom.k), (*atom.a[0], *across, *copies), (*atom.a[1], *more))
+    across, more = _repeats(atom.n, extent, 1, warps[1])
+    copies = [Mode(warps[0], REPLICATED, 0)] if warps[0] > 1 else []
+    return Fragment((atom.k, extent), (*atom.b[0], *copies, *across), (*atom.b[1], *more))
+
+
+def wgmma_accumulator(shape: tuple[int, int], groups: int) -> Fragment:
+    """The accumulator of m64nNk instructions over warp groups side by side along M; further rows of 64 x groups are more registers."""
+    threads = [Mode(4, 1, 2), Mode(8, 0, 1), Mode(4, 0, 16)]
+    if groups > 1:
+        threads.append(Mode(groups, 0, 64))
+    values = [Mode(2, 1, 1), Mode(2, 0, 8), Mode(shape[1] // 8, 1, 8)]
+    rows = shape[0] // (64 * groups)
+    if rows > 1:
+        values.append(Mode(rows, 0, 64 * groups))
+    return Fragment(shape, tuple(threads), tuple(v for v in values if v.size > 1))
+
+
+def fma_accumulator(shape: tuple[int, int], threads: int) -> Fragment:
+    """Scalar multiply-adds: a thread has runs of 4 x 4, neighbours along N; the thread grid is as square as it can be."""
+    run = (min(4, shape[0]), min(4, shape[1]))
+    columns = min(shape[1] // run[1], 1 << ((threads.bit_length()) // 2))
+    rows = min(shape[0] // run[0], threads // columns)
+    columns = min(shape[1] // run[1], threads // rows)
+    modes = [Mode(columns, 1, run[1]), Mode(rows, 0, run[0])]
+    if rows * columns < threads:
+        modes.append(Mode(threads // (rows * columns), REPLICATED, 0))
+    values = [
+        Mode(run[1], 1, 1),
+        Mode(run[0], 0, 1),
+        Mode(shape[1] // (run[1] * columns), 1, run[1] * columns),
+        Mode(shape[0] // (run[0] * rows), 0, run[0] * rows),
+    ]
+    return Fragment(shape, tuple(m for m in modes if m.size > 1), tuple(v for v in values if v.size > 1))

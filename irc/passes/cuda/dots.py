@@ -1,0 +1,225 @@
+"""Matrix products: scalar multiply-adds, mma.sync of a warp, wgmma of a warp group."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, IntegerType, i1, i64
+from xdsl.ir import Attribute, SSAValue
+
+from irc.diagnostics import IrcError
+from irc.dialects import cuda, tile
+from irc.dialects.cuda.tensor_core import MMA_OPERANDS, MMA_SHAPES
+from irc.layout.fragment import Fragment
+from irc.layout.instructions import ATOMS, mma_operand
+from irc.passes.cuda.emitter import Index
+from irc.passes.cuda.memory import shared_address, shared_vector
+from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, tile_element
+
+WARP_GROUP = 128
+"""Threads of a warp group (PTX ISA, 9.7.15)."""
+
+
+def lower_dot(code: Code, op: tile.DotOp) -> None:
+    element = tile_element(op.acc.type)
+    source = code.tile(op.acc)
+    if isinstance(source, Registers) and op.acc.has_one_use():
+        acc = source
+    else:
+        acc = code.array(source.fragment, element, op.result.name_hint)
+        code.copy(source, acc)
+    lhs, rhs = code.buffer(op.lhs), code.buffer(op.rhs)
+    instruction = op.instruction.data if op.instruction is not None else ""
+    match instruction:
+        case "wgmma":
+            _wgmma(code, op, lhs, rhs, acc)
+        case "mma":
+            _mma(code, lhs, rhs, acc)
+        case "fma":
+            _fma(code, lhs, rhs, acc, element)
+        case _:
+            raise IrcError(f'a dot without an instruction: "{instruction}"', op.location, "run assign-layouts first")
+    code.values[op.result] = acc
+
+
+def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:
+    acc = code.tile(op.acc)
+    assert isinstance(acc, Registers)
+    code.e.insert(cuda.WgmmaWaitOp(op.pending.value.data if op.pending is not None else 0))
+    code.e.insert(cuda.RegistersFenceOp(acc.array))
+    code.values[op.result] = acc
+
+
+# Scalar multiply-adds
+
+
+def _fma(code: Code, lhs: Buffer, rhs: Buffer, acc: Registers, element: Attribute) -> None:
+    code.before_read()
+    e = code.e
+    rows, columns = acc.fragment.project([1]), acc.fragment.project([0])
+    with e.loop(0, lhs.shape[1], unroll=True, hint="k") as k:
+        a = _operand(code, lhs, rows, 1, k)
+        b = _operand(code, rhs, columns, 0, k)
+        with code.each(acc.fragment) as at:
+            x = _convert(code, code.element(a, acc.fragment, at), element)
+            y = _convert(code, code.element(b, acc.fragment, at), element)
+            before = code.element(acc, acc.fragment, at)
+            if isinstance(element, IntegerType):
+                after = e.value(arith.AddiOp(before, e.value(arith.MuliOp(x, y))))
+            else:
+                after = e.value(arith.AddfOp(before, e.value(arith.MulfOp(x, y))))
+            code.set(acc, at, after)
+
+
+def _operand(code: Code, buffer: Buffer, fragment: Fragment, along: int, k: Index) -> Registers:
+    """The thread's row or column pieces of an operand at one k."""
+    result = code.array(fragment, buffer.element)
+    vector = shared_vector(buffer.layout, fragment, element_bytes(buffer.element))
+    with code.each(fragment, vector) as at:
+        place = code.coordinates(fragment, at)
+        place[along] = k
+        address = shared_address(code, buffer, place)
+        register = code.e.index(code.register(result, at))
+        code.e.insert(cuda.SharedLoadOp(address, result.array, register, count=vector))
+    return result
+
+
+def _convert(code: Code, value: SSAValue, element: Attribute) -> SSAValue:
+    if value.type == element:
+        return value
+    if isinstance(element, IntegerType):
+        return code.e.value(arith.ExtSIOp(value, element))
+    assert isinstance(element, AnyFloat)
+    return code.e.value(arith.ExtFOp(value, element))
+
+
+# mma.sync
+
+
+def mma_instruction(element: Attribute) -> str | None:
+    """The mma.sync shape for operands of this type; None where irc uses none (f32 is accurate to f32)."""
+    shape = MMA_SHAPES.get(str(element))
+    return shape[0] if shape is not None and shape[0] in ATOMS else None
+
+
+def warp_grid(fragment: Fragment, atom_m: int, atom_n: int) -> tuple[int, int]:
+    """How many warps of an mma accumulator lie along M and along N."""
+    threads, stride = [1, 1], 1
+    for mode in fragment.threads:
+        if stride >= 32 and not mode.is_replicated:
+            threads[mode.dim] *= mode.size
+        stride *= mode.size
+    return threads[0], threads[1]
+
+
+def _mma(code: Code, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
+    instruction = mma_instruction(lhs.element)
+    if instruction is None:
+        raise IrcError(f"mma has no instruction for operands of {lhs.element}")
+    atom = ATOMS[instruction]
+    e = code.e
+    code.before_read()
+    (m, n), k = acc.fragment.shape, lhs.shape[1]
+    warps = warp_grid(acc.fragment, atom.m, atom.n)
+    repeats_m, repeats_n = m // (atom.m * warps[0]), n // (atom.n * warps[1])
+    size_a, size_b, size_c = MMA_OPERANDS[instruction]
+    with e.loop(0, k, atom.k, unroll=True, hint="k") as step:
+        a = _fragment(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
+        b = _fragment(code, rhs, mma_operand(atom, "b", n, warps), 0, step)
+        with e.loop(0, repeats_m, unroll=True, hint="m") as i, e.loop(0, repeats_n, unroll=True, hint="n") as j:
+            at = e.add(acc.base, e.mul(e.add(j, e.mul(i, repeats_n)), size_c))
+            e.insert(
+                cuda.MmaOp(
+                    acc.array,
+                    e.index(at),
+                    a.array,
+                    e.index(e.mul(i, size_a)),
+                    b.array,
+                    e.index(e.mul(j, size_b)),
+                    instruction=instruction,
+                )
+            )
+
+
+def _fragment(code: Code, buffer: Buffer, fragment: Fragment, along: int, start: Index) -> Registers:
+    """One k-step of an operand from shared memory to the registers that mma reads."""
+    result = code.array(fragment, buffer.element)
+    vector = shared_vector(buffer.layout, fragment, element_bytes(buffer.element))
+    with code.each(fragment, vector) as at:
+        place = code.coordinates(fragment, at)
+        place[along] = code.e.add(place[along], start)
+        address = shared_address(code, buffer, place)
+        register = code.e.index(code.register(result, at))
+        code.e.insert(cuda.SharedLoadOp(address, result.array, register, count=vector))
+    return result
+
+
+# wgmma
+
+
+def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
+    e = code.e
+    groups = code.crew.count // WARP_GROUP
+    (m, n), k = acc.fragment.shape, lhs.shape[1]
+    depth = 16 * 2 // element_bytes(lhs.element)
+    e.insert(cuda.RegistersFenceOp(acc.array))
+    e.insert(cuda.WgmmaFenceOp())
+    group = e.value(cuda.WarpUniformOp(e.index(e.div(code.crew.thread, WARP_GROUP)))) if groups > 1 else 0
+    b, b_step, transpose_b = _descriptor(code, rhs, 0, 1, 0, depth)
+    for row in range(m // (64 * groups)):
+        start = e.add(e.mul(group, 64), row * 64 * groups)
+        a, a_step, transpose_a = _descriptor(code, lhs, 1, 0, start, depth)
+        with e.loop(0, k // depth, unroll=True, hint="k") as step:
+            e.insert(
+                cuda.WgmmaOp(
+                    acc.array,
+                    e.index(e.add(acc.base, row * n // 2)),
+                    _advance(code, a, step, a_step),
+                    _advance(code, b, step, b_step),
+                    e.constant(1, i1),
+                    n=n,
+                    lhs_type=lhs.element,
+                    rhs_type=rhs.element,
+                    transpose_lhs=transpose_a,
+                    transpose_rhs=transpose_b,
+                )
+            )
+    e.insert(cuda.WgmmaCommitOp())
+    if op.in_flight is not None:
+        e.insert(cuda.WgmmaWaitOp(op.in_flight.value.data))
+    else:
+        e.insert(cuda.WgmmaWaitOp(0))
+    e.insert(cuda.RegistersFenceOp(acc.array))
+
+
+def _advance(code: Code, descriptor: SSAValue, step: Index, units: int) -> SSAValue:
+    """The descriptor `step` times `units` 16-byte units further on."""
+    offset = code.e.index(code.e.mul(step, units))
+    return code.e.value(arith.AddiOp(descriptor, code.e.value(arith.IndexCastOp(offset, i64))))
+
+
+def _descriptor(
+    code: Code, buffer: Buffer, k_dim: int, free_dim: int, start: Index, depth: int
+) -> tuple[SSAValue, int, bool]:
+    """The descriptor of an operand from free coordinate `start` on, the 16-byte units between steps of k, and whether it is MN-major.
+
+    K-major: panels of 64 x 16-bit elements along K; 8 rows of 128 bytes are a group. MN-major: panels along the free
+    dimension, `leading` bytes apart; 8 rows of k are a group.
+    """
+    e = code.e
+    size = element_bytes(buffer.element)
+    modes = buffer.layout.modes
+    at: list[Index] = [0, 0]
+    at[free_dim] = start
+    offset: Index = 0
+    for position, pairs in zip(at, modes, strict=True):
+        for part, (_, stride) in zip(e.split(position, [n for n, _ in pairs]), pairs, strict=True):
+            offset = e.add(offset, e.mul(part, stride * size))
+    address = e.i32(e.add(buffer.address, offset))
+    if modes[k_dim][0][1] == 1:
+        pitch = modes[free_dim][0][1] * size
+        descriptor = cuda.DescriptorOp(address, leading=16, stride=8 * pitch, swizzle=pitch)
+        return e.value(descriptor), depth * size // 16, False
+    pitch = modes[k_dim][0][1] * size
+    leading = modes[free_dim][1][1] * size if len(modes[free_dim]) > 1 else modes[k_dim][0][0] * pitch
+    descriptor = cuda.DescriptorOp(address, leading=leading, stride=8 * pitch, swizzle=pitch)
+    return e.value(descriptor), depth * pitch // 16, True

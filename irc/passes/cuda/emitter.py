@@ -1,0 +1,246 @@
+"""Building thread-level code: index arithmetic that folds as it is built, loops and branches.
+
+An index value is a Python int where it is known and an SSA value of type `index` where it is not, so that
+`e.add(x, 0)` costs nothing and the IR holds only what the thread has to compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, UnitAttr, i1, i32
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineSymExpr,
+)
+from xdsl.rewriter import InsertPoint
+
+from irc.layout.access import least
+
+Index = int | SSAValue
+"""A number known while compiling, or an SSA value of type `index`."""
+
+INDEX = IndexType()
+
+
+def is_power_of_two(n: int) -> bool:
+    return n > 0 and n & (n - 1) == 0
+
+
+class Emitter:
+    """Inserts operations at the end of the current block, each with the current location."""
+
+    def __init__(self, block: Block, location: LocationAttr) -> None:
+        self.block = block
+        self.location = location
+        self._constants: dict[tuple[Block, Attribute, int], SSAValue] = {}
+
+    # Insertion
+
+    def insert(self, op: Operation) -> Operation:
+        op.location = self.location
+        for region in op.regions:
+            for inner in region.walk():
+                inner.location = self.location
+        Builder(InsertPoint.at_end(self.block)).insert(op)
+        return op
+
+    def value(self, op: Operation, hint: str | None = None) -> OpResult:
+        """Inserts an op of one result and gives the result."""
+        result = self.insert(op).results[0]
+        if hint is not None:
+            result.name_hint = hint
+        return result
+
+    @contextmanager
+    def at(self, location: LocationAttr) -> Iterator[None]:
+        """Ops built inside carry `location`."""
+        before, self.location = self.location, location
+        yield
+        self.location = before
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        before, self.block = self.block, block
+        yield
+        self.block = before
+
+    # Constants and conversions
+
+    def constant(self, number: int, type: Attribute = INDEX) -> SSAValue:
+        """An integer constant, made once a block."""
+        key = (self.block, type, number)
+        if key not in self._constants:
+            assert isinstance(type, IndexType | IntegerType)
+            self._constants[key] = self.value(arith.ConstantOp(IntegerAttr(number, type)))
+        return self._constants[key]
+
+    def index(self, x: Index) -> SSAValue:
+        return self.constant(x) if isinstance(x, int) else x
+
+    def i32(self, x: Index) -> SSAValue:
+        """As a 32-bit integer: addresses of shared memory, TMA coordinates."""
+        if isinstance(x, int):
+            return self.constant(x, i32)
+        return x if x.type == i32 else self.value(arith.IndexCastOp(x, i32))
+
+    # Index arithmetic
+
+    def add(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        return a if b == 0 else self.value(arith.AddiOp(self.index(a), self.index(b)))
+
+    def sub(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if b == 0 else self.value(arith.SubiOp(self.index(a), self.index(b)))
+
+    def mul(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if b == 0:
+            return 0
+        if b == 1:
+            return a
+        if isinstance(b, int) and is_power_of_two(b):
+            return self.value(arith.ShLIOp(self.index(a), self.index(b.bit_length() - 1)))
+        return self.value(arith.MuliOp(self.index(a), self.index(b)))
+
+    def div(self, a: Index, b: Index, *, signed: bool = False) -> Index:
+        """Floor division; `a` is at least 0 unless `signed`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a // b
+        if b == 1:
+            return a
+        if isinstance(b, int) and is_power_of_two(b):
+            shift = arith.ShRSIOp if signed else arith.ShRUIOp
+            return self.value(shift(self.index(a), self.index(b.bit_length() - 1)))
+        divide = arith.FloorDivSIOp if signed else arith.DivUIOp
+        return self.value(divide(self.index(a), self.index(b)))
+
+    def rem(self, a: Index, b: Index, *, signed: bool = False) -> Index:
+        """The remainder of floor division; `a` is at least 0 unless `signed`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a % b
+        if b == 1:
+            return 0
+        if isinstance(b, int) and is_power_of_two(b):
+            return self.value(arith.AndIOp(self.index(a), self.index(b - 1)))
+        if signed:
+            return self.sub(a, self.mul(self.div(a, b, signed=True), b))
+        return self.value(arith.RemUIOp(self.index(a), self.index(b)))
+
+    def xor(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int) and isinstance(b, int):
+            return a ^ b
+        return self.value(arith.XOrIOp(self.index(a), self.index(b)))
+
+    def minimum(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
+        return self.value(arith.MinSIOp(self.index(a), self.index(b)))
+
+    def compare(self, predicate: str, a: Index, b: Index) -> SSAValue:
+        return self.value(arith.CmpiOp(self.index(a), self.index(b), predicate))
+
+    def all(self, conditions: Sequence[SSAValue]) -> SSAValue | None:
+        """The conjunction; None of none."""
+        result: SSAValue | None = None
+        for condition in conditions:
+            result = condition if result is None else self.value(arith.AndIOp(result, condition))
+        return result
+
+    def select(self, condition: SSAValue, a: Index, b: Index) -> Index:
+        return self.value(arith.SelectOp(condition, self.index(a), self.index(b)))
+
+    def split(self, x: Index, sizes: Sequence[int]) -> list[Index]:
+        """Components of a linear index over extents `sizes`, the first the fastest; the last is not reduced."""
+        components: list[Index] = []
+        for position, size in enumerate(sizes):
+            last = position == len(sizes) - 1
+            components.append(x if last else self.rem(x, size))
+            x = 0 if last else self.div(x, size)
+        return components
+
+    def affine(self, expr: AffineExpr, dims: Sequence[Index], symbols: Sequence[Index], floor: Sequence[int]) -> Index:
+        """The value of an affine expression; `floor` bounds dims, then symbols, from below."""
+        match expr:
+            case AffineConstantExpr():
+                return expr.value
+            case AffineDimExpr():
+                return dims[expr.position]
+            case AffineSymExpr():
+                return symbols[expr.position]
+            case AffineBinaryOpExpr():
+                a = self.affine(expr.lhs, dims, symbols, floor)
+                b = self.affine(expr.rhs, dims, symbols, floor)
+                signed = least(expr.lhs, floor[: len(dims)], floor[len(dims) :]) < 0
+                match expr.kind:
+                    case AffineBinaryOpKind.Add:
+                        return self.add(a, b)
+                    case AffineBinaryOpKind.Mul:
+                        return self.mul(a, b)
+                    case AffineBinaryOpKind.FloorDiv:
+                        return self.div(a, b, signed=signed)
+                    case AffineBinaryOpKind.Mod:
+                        return self.rem(a, b, signed=signed)
+                    case _:
+                        raise ValueError(f"no code for {expr}")
+            case _:
+                raise ValueError(f"no code for {expr}")
+
+    # Control flow
+
+    @contextmanager
+    def loop(
+        self, start: Index, stop: Index, step: Index = 1, *, unroll: bool = False, hint: str = "i"
+    ) -> Iterator[Index]:
+        """A loop without results; one of a single step has no loop around it."""
+        if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and 0 < stop - start <= step:
+            yield start
+            return
+        body = Block(arg_types=[INDEX])
+        body.args[0].name_hint = hint
+        op = scf.ForOp(self.index(start), self.index(stop), self.index(step), [], Region(body))
+        if unroll:
+            op.attributes["unroll"] = UnitAttr()
+        self.insert(op)
+        with self.inside(body):
+            yield body.args[0]
+            self.insert(scf.YieldOp())
+
+    @contextmanager
+    def when(self, condition: SSAValue | None) -> Iterator[None]:
+        """Ops built inside run where the condition holds; without a condition, always."""
+        if condition is None:
+            yield
+            return
+        body = Block()
+        self.insert(scf.IfOp(condition, [], Region(body)))
+        with self.inside(body):
+            yield
+            self.insert(scf.YieldOp())
+
+    def branch(self, condition: SSAValue, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        blocks = Block(), Block()
+        self.insert(scf.IfOp(condition, [], Region(blocks[0]), Region(blocks[1])))
+        for block, build in zip(blocks, (then, otherwise), strict=True):
+            with self.inside(block):
+                build()
+                self.insert(scf.YieldOp())
+
+    def true(self) -> SSAValue:
+        return self.constant(1, i1)

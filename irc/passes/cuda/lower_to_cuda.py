@@ -1,0 +1,319 @@
+"""lower-to-cuda: what a block does with tiles becomes what each thread does with registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from irc.diagnostics import IrcError
+from irc.dialects import cuda, tile
+from irc.passes.cuda import compute, dots, memory, rings
+from irc.passes.cuda.emitter import Emitter, Index
+from irc.passes.cuda.values import Code, Crew, Registers, buffer_of, tile_element
+from irc.targets import target
+
+INT32_ELEMENTS = 2**31
+"""Above this many elements of a view, offsets need 64 bits."""
+
+
+@dataclass(frozen=True)
+class LowerToCudaPass(ModulePass):
+    """Tile programs -> cuda kernels.
+
+    Every tile becomes a register array by its fragment, every buffer an address by its layout; barriers are placed where
+    shared memory changes hands. Runs after assign-layouts, plan-shared and lower-schedule.
+    """
+
+    name: ClassVar[str] = "lower-to-cuda"
+    arch: str = "sm_90a"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for program in [p for p in op.body.block.ops if isinstance(p, tile.ProgramOp)]:
+            kernel = lower_program(program, self.arch)
+            op.body.block.insert_op_before(kernel, program)
+            program.detach()
+            program.erase()
+
+
+def lower_program(program: tile.ProgramOp, arch: str) -> cuda.KernelOp:
+    views = program.body.block.args
+    types: list[cuda.PtrType] = []
+    for view in views:
+        assert isinstance(view.type, tile.ViewType)
+        types.append(cuda.PtrType(view.type.element_type))
+    body = Block(arg_types=types)
+    for view, argument in zip(views, body.args, strict=True):
+        argument.name_hint = view.name_hint
+    e = Emitter(body, program.location)
+    thread = e.value(cuda.ThreadIdOp(), "thread")
+    shared = _attribute(program, "shared", 0)
+    roles = next((op for op in program.body.block.ops if isinstance(op, tile.RolesOp)), None)
+    threads = 32 * sum(roles.warp_counts) if roles is not None else _attribute(program, "threads", 256)
+    code = Code(e, Crew(thread, threads), body, dict(zip(views, body.args, strict=True)), scratch_base=shared)
+    lower_block(code, program.body.block)
+    with e.inside(body):
+        e.insert(cuda.ReturnOp())
+    return _kernel(program, code, threads, arch)
+
+
+def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cuda.KernelOp:
+    body, views = code.kernel, list(program.body.block.args)
+    described = [views.index(v) for v in views] + [views.index(view) for view, _ in code.tensor_maps]  # pyright: ignore[reportArgumentType]
+    first_result = len(views) - program.result_count
+    arguments = list(body.args)
+    for argument in reversed(arguments):
+        if not argument.uses.get_length():
+            described.pop(argument.index)
+            body.erase_arg(argument)
+    writes = [
+        int(index >= first_result and isinstance(argument.type, cuda.PtrType))
+        for index, argument in zip(described, body.args, strict=True)
+    ]
+    shared = code.scratch_base + code.scratch_size
+    limit = target(arch).shared_memory
+    if shared > limit:
+        raise IrcError(
+            f"{program.sym_name.data} needs {shared} bytes of shared memory, {arch} has {limit} a block",
+            program.location,
+            "fewer stages or smaller tiles in its #kernel.config",
+        )
+    largest = max((prod(v.type.get_shape()) for v in views if isinstance(v.type, tile.ViewType)), default=0)
+    kernel = cuda.KernelOp(
+        program.sym_name.data,
+        Region(body),
+        grid=[_attribute(program, "grid", 1), 1, 1],
+        block=threads,
+        shared=shared,
+        index=64 if largest >= INT32_ELEMENTS else 32,
+        min_blocks=1 if any(True for _ in code.tensor_maps) else None,
+        operands=described,
+        writes=writes,
+    )
+    kernel.location = program.location
+    return kernel
+
+
+def _attribute(program: tile.ProgramOp, name: str, default: int) -> int:
+    attribute = program.attributes.get(name)
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else default
+
+
+def lower_block(code: Code, block: Block) -> None:
+    for op in block.ops:
+        with code.e.at(op.location):
+            lower_op(code, op)
+
+
+def lower_op(code: Code, op: Operation) -> None:
+    lowering = LOWERINGS.get(type(op))
+    if lowering is not None:
+        lowering(code, op)
+    elif op.name.startswith(("arith.", "math.", "cuda.")):
+        _scalar(code, op)
+    else:
+        raise IrcError(f"lower-to-cuda has no lowering for {op.name}", op.location)
+
+
+# Scalars and control flow
+
+_FOLDED: dict[type[Operation], Callable[[Emitter, Index, Index], Index]] = {
+    arith.AddiOp: Emitter.add,
+    arith.SubiOp: Emitter.sub,
+    arith.MuliOp: Emitter.mul,
+    arith.DivUIOp: Emitter.div,
+    arith.RemUIOp: Emitter.rem,
+}
+
+
+def _scalar(code: Code, op: Operation) -> None:
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and isinstance(op.result.type, IndexType):
+        code.values[op.result] = op.value.value.data
+        return
+    fold = _FOLDED.get(type(op))
+    if fold is not None and isinstance(op.results[0].type, IndexType):
+        code.values[op.results[0]] = fold(code.e, code.scalar(op.operands[0]), code.scalar(op.operands[1]))
+        return
+    clone = op.clone({v: code.ssa(v) for v in op.operands})
+    code.e.insert(clone)
+    for old, new in zip(op.results, clone.results, strict=True):
+        code.values[old] = new
+
+
+def _touches_shared(region: Region) -> bool:
+    """Whether shared memory outside the rings changes hands in a region."""
+    return any(
+        isinstance(op, tile.ConvertOp | tile.ReduceOp)
+        or (isinstance(op, tile.ReadOp | tile.WriteOp) and not memory.in_ring(op.buffer))
+        or (isinstance(op, tile.DotOp) and not memory.in_ring(op.lhs))
+        for op in region.walk()
+    )
+
+
+def _for(code: Code, op: scf.ForOp) -> None:
+    """Loop-carried values live in registers that the body updates."""
+    carried: list[Any] = []
+    for initial in op.iter_args:
+        carried.append(_carried(code, initial))
+    block = op.body.block
+    unroll = "unroll" in op.attributes
+    shares = _touches_shared(op.body)
+    if shares:
+        code.dirty = code.stale = True
+    with code.e.loop(
+        code.scalar(op.lb), code.scalar(op.ub), code.scalar(op.step), unroll=unroll, hint=block.args[0].name_hint or "i"
+    ) as i:
+        code.values[block.args[0]] = i
+        for argument, place in zip(block.args[1:], carried, strict=True):
+            code.values[argument] = _current(code, place)
+        for inner in block.ops:
+            with code.e.at(inner.location):
+                if isinstance(inner, scf.YieldOp):
+                    _update(code, inner, carried)
+                else:
+                    lower_op(code, inner)
+    if shares:
+        code.dirty = code.stale = True
+    for result, place in zip(op.results, carried, strict=True):
+        code.values[result] = _current(code, place)
+
+
+def _carried(code: Code, initial: SSAValue) -> Registers | SSAValue:
+    """The registers that hold a loop-carried tile, or the one that holds a scalar, with the initial value in them."""
+    if isinstance(initial.type, TensorType):
+        source = code.tile(initial)
+        place = code.array(source.fragment, tile_element(initial.type), initial.name_hint)
+        code.copy(source, place)
+        return place
+    register = code.e.value(cuda.RegistersOp(1, initial.type))
+    code.e.insert(cuda.SetOp(register, code.e.index(0), code.ssa(initial)))
+    return register
+
+
+def _current(code: Code, place: Registers | SSAValue) -> Any:
+    if isinstance(place, Registers):
+        return place
+    return code.e.value(cuda.GetOp(place, code.e.index(0)))
+
+
+def _update(code: Code, op: scf.YieldOp, carried: list[Any]) -> None:
+    arrays = {place.array for place in carried if isinstance(place, Registers)}
+    pending: list[tuple[Any, Any]] = []
+    for value, place in zip(op.operands, carried, strict=True):
+        if not isinstance(place, Registers):
+            pending.append((code.ssa(value), place))
+            continue
+        source = code.tile(value)
+        if isinstance(source, Registers) and source.array is place.array:
+            continue
+        if isinstance(source, Registers) and source.array in arrays:
+            copied = code.array(source.fragment, tile_element(value.type))
+            code.copy(source, copied)
+            source = copied
+        pending.append((source, place))
+    for source, place in pending:
+        if isinstance(place, Registers):
+            code.copy(source, place)
+        else:
+            code.e.insert(cuda.SetOp(place, code.e.index(0), source))
+
+
+def _if(code: Code, op: scf.IfOp) -> None:
+    if op.results:
+        raise IrcError("a branch with results has no lowering at the tile level", op.location)
+
+    def side(region: Region) -> Callable[[], None]:
+        def build() -> None:
+            for inner in region.block.ops if region.blocks else ():
+                if not isinstance(inner, scf.YieldOp):
+                    with code.e.at(inner.location):
+                        lower_op(code, inner)
+
+        return build
+
+    if op.false_region.blocks:
+        code.e.branch(code.ssa(op.cond), side(op.true_region), side(op.false_region))
+        return
+    with code.e.when(code.ssa(op.cond)):
+        side(op.true_region)()
+
+
+def _roles(code: Code, op: tile.RolesOp) -> None:
+    """Each role in a branch of its own, for its warps; the first one produces for the rings, the others consume."""
+    e, whole = code.e, code.crew
+    ring_ops = [r for r in op.parent_block().ops if isinstance(r, tile.RingOp)]  # pyright: ignore[reportOptionalMemberAccess]
+    producers, consumers = 32 * op.warp_counts[0], 32 * sum(op.warp_counts[1:])
+    for ring in ring_ops:
+        rings.initialise(code, ring, consumers, producers)
+    code.sync()
+    group = e.value(cuda.WarpUniformOp(e.index(e.div(whole.thread, rings.WARP_GROUP))))
+    starts = [32 * sum(op.warp_counts[:role]) for role in range(len(op.roles))]
+
+    def build(role: int) -> None:
+        if op.registers is not None:
+            e.insert(cuda.SetRegistersOp(op.register_counts[role], grow=role > 0))
+        own = e.sub(whole.thread, starts[role])
+        alone = role == 0 and not any(rings.is_written(r.ring) for r in ring_ops)
+        code.crew = Crew(own, 1) if alone else Crew(own, 32 * op.warp_counts[role], role + 1)
+        with e.when(e.compare("eq", own, 0) if alone else None):
+            for ring in ring_ops:
+                rings.enter(code, ring, producer=role == 0)
+            code.dirty = code.stale = False
+            lower_block(code, op.roles[role].block)
+
+    def chain(role: int) -> None:
+        """One if/else over all roles: setmaxnreg needs each in a branch of its own."""
+        if role == len(op.roles) - 1:
+            build(role)
+            return
+        mine = e.compare("slt", group, starts[role + 1] // rings.WARP_GROUP)
+        e.branch(mine, lambda: build(role), lambda: chain(role + 1))
+
+    chain(0)
+    code.crew = whole
+
+
+def _alloc(code: Code, op: tile.AllocOp) -> None:
+    assert isinstance(op.buffer.type, tile.BufferType)
+    code.values[op.buffer] = buffer_of(op.buffer.type, memory.shared_base(code, rings.offset_of(op)))
+
+
+def _nothing(code: Code, op: Operation) -> None:
+    """Rings are set up where the roles begin."""
+
+
+LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    tile.AcquireOp: rings.lower_acquire,
+    tile.AllocOp: _alloc,
+    tile.CommitOp: rings.lower_commit,
+    tile.ConcatOp: compute.lower_concat,
+    tile.ConvertOp: memory.lower_convert,
+    tile.CopyOp: rings.lower_copy,
+    tile.DotOp: dots.lower_dot,
+    tile.DotWaitOp: dots.lower_dot_wait,
+    tile.IotaOp: compute.lower_iota,
+    tile.LoadOp: memory.lower_load,
+    tile.MapOp: compute.lower_map,
+    tile.PermuteOp: compute.lower_permute,
+    tile.ReadOp: memory.lower_read,
+    tile.ReduceOp: compute.lower_reduce,
+    tile.ReleaseOp: rings.lower_release,
+    tile.RingOp: _nothing,
+    tile.RolesOp: _roles,
+    tile.ScanOp: compute.lower_scan,
+    tile.SliceOp: compute.lower_slice,
+    tile.SplatOp: compute.lower_splat,
+    tile.StoreOp: memory.lower_store,
+    tile.SubviewOp: rings.lower_subview,
+    tile.WaitOp: rings.lower_wait,
+    tile.WriteOp: memory.lower_write,
+}

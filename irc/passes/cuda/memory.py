@@ -1,0 +1,189 @@
+"""Loads, stores and exchanges: tiles between global memory, shared memory and registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from irc.diagnostics import IrcError
+from irc.dialects import cuda, tile
+from irc.layout.access import least
+from irc.layout.exchange import exchange_layout
+from irc.layout.fragment import Fragment
+from irc.layout.shared import SharedLayout
+from irc.passes.cuda.emitter import Index
+from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, tile_element
+from irc.passes.tile.accesses import access_of
+from irc.passes.tile.attributes import fragment_layout
+
+
+def zero(code: Code, type: Attribute) -> SSAValue:
+    """The zero of an element type."""
+    if isinstance(type, IntegerType | IndexType):
+        return code.e.value(arith.ConstantOp(IntegerAttr(0, type)))
+    assert isinstance(type, AnyFloat)
+    return code.e.value(arith.ConstantOp(FloatAttr(0.0, type)))
+
+
+def locate(
+    code: Code, op: tile.AccessOp, fragment: Fragment, components: Sequence[Index]
+) -> tuple[Index, list[SSAValue]]:
+    """The element offset in the view of a tile element, and the conditions under which it is inside."""
+    e = code.e
+    dims = [
+        e.add(code.scalar(offset), at)
+        for offset, at in zip(op.offsets, code.coordinates(fragment, components), strict=True)
+    ]
+    symbols: list[Index] = []
+    for symbol in op.symbols:
+        if isinstance(symbol.type, TensorType):
+            symbols.append(code.as_index(code.element(code.tile(symbol), fragment, components)))
+        else:
+            symbols.append(code.scalar(symbol))
+    floor = [0] * (len(dims) + len(symbols))
+    offset: Index = 0
+    conditions: list[SSAValue] = []
+    view = op.view_type
+    for d, (expr, extent, stride) in enumerate(
+        zip(op.access_map.results, view.get_shape(), view.get_strides(), strict=True)
+    ):
+        at = e.affine(expr, dims, symbols, floor)
+        offset = e.add(offset, e.mul(at, stride))
+        if d not in op.checked_dims:
+            continue
+        if least(expr, floor[: len(dims)], floor[len(dims) :]) < 0:
+            conditions.append(e.compare("sge", at, 0))
+        conditions.append(e.compare("slt", at, extent))
+    return offset, conditions
+
+
+def lower_load(code: Code, op: tile.LoadOp) -> None:
+    fragment = fragment_layout(op.result.type)
+    element = tile_element(op.result.type)
+    dim, run = fragment.vector
+    vector = access_of(op).vector(dim, run)
+    result = code.array(fragment, element, op.result.name_hint)
+    other = code.ssa(op.other) if op.other is not None else None
+    if op.checked_dims and other is None:
+        other = zero(code, element)
+    pointer = code.pointers[op.view]
+    program = op.view.owner.parent_op()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    assert isinstance(program, tile.ProgramOp)
+    cached = "read_only" if op.view in program.inputs else None
+    with code.each(fragment, vector) as components:
+        offset, conditions = locate(code, op, fragment, components)
+        at = code.register(result, components)
+        if conditions:
+            assert other is not None
+            for n in range(vector):
+                code.e.insert(cuda.SetOp(result.array, code.e.index(code.e.add(at, n)), other))
+        with code.e.when(code.e.all(conditions)):
+            code.e.insert(
+                cuda.LoadOp(pointer, code.e.index(offset), result.array, code.e.index(at), count=vector, cache=cached)
+            )
+    code.values[op.result] = result
+
+
+def lower_store(code: Code, op: tile.StoreOp) -> None:
+    if not isinstance(op.tile.type, TensorType):
+        raise IrcError("a store from a shared buffer has no lowering", op.location)
+    source = code.materialise(code.tile(op.tile), tile_element(op.tile.type))
+    fragment = source.fragment
+    dim, run = fragment.vector
+    vector = access_of(op).vector(dim, run) if source.strides and source.strides[0] == 1 else 1
+    pointer = code.pointers[op.view]
+    once = code.first_copy(fragment)
+    with code.e.when(once), code.each(fragment, vector) as components:
+        offset, conditions = locate(code, op, fragment, components)
+        at = code.e.index(code.register(source, components))
+        with code.e.when(code.e.all(conditions)):
+            code.e.insert(cuda.StoreOp(source.array, at, pointer, code.e.index(offset), count=vector))
+
+
+def shared_address(code: Code, buffer: Buffer, at: Sequence[Index]) -> SSAValue:
+    """The byte address of a buffer's element."""
+    e = code.e
+    offset: Index = 0
+    for position, origin, modes in zip(at, buffer.origin, buffer.layout.modes, strict=True):
+        parts = e.split(e.add(position, origin), [size for size, _ in modes])
+        for part, (_, stride) in zip(parts, modes, strict=True):
+            offset = e.add(offset, e.mul(part, stride))
+    swizzle = buffer.layout.swizzle
+    if not swizzle.is_identity:
+        high = e.rem(e.div(offset, 1 << (swizzle.base + swizzle.shift)), 1 << swizzle.bits)
+        offset = e.xor(offset, e.mul(high, 1 << swizzle.base))
+    return e.i32(e.add(buffer.address, e.mul(offset, element_bytes(buffer.element))))
+
+
+def shared_vector(layout: SharedLayout, fragment: Fragment, size: int) -> int:
+    """The longest vector that an access to shared memory can take: contiguous in both layouts, 16 bytes at most."""
+    dim, run = fragment.vector
+    longest = min(run, layout.run(dim), max(1, 16 // size))
+    return 1 << (longest.bit_length() - 1)
+
+
+def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
+    vector = 1
+    if source.strides and source.strides[0] == 1:
+        vector = shared_vector(buffer.layout, source.fragment, element_bytes(buffer.element))
+    with code.e.when(code.first_copy(source.fragment)), code.each(source.fragment, vector) as components:
+        at = shared_address(code, buffer, code.coordinates(source.fragment, components))
+        register = code.e.index(code.register(source, components))
+        code.e.insert(cuda.SharedStoreOp(source.array, register, at, count=vector))
+
+
+def read_shared(code: Code, buffer: Buffer, target: Registers) -> None:
+    code.before_read()
+    vector = shared_vector(buffer.layout, target.fragment, element_bytes(buffer.element))
+    with code.each(target.fragment, vector) as components:
+        at = shared_address(code, buffer, code.coordinates(target.fragment, components))
+        register = code.e.index(code.register(target, components))
+        code.e.insert(cuda.SharedLoadOp(at, target.array, register, count=vector))
+
+
+def lower_write(code: Code, op: tile.WriteOp) -> None:
+    source = code.materialise(code.tile(op.tile), tile_element(op.tile.type))
+    if not in_ring(op.buffer):
+        code.before_write()
+    write_shared(code, source, code.buffer(op.buffer))
+
+
+def in_ring(buffer: SSAValue) -> bool:
+    """Whether the buffer is a stage of a ring, whose barriers order its accesses."""
+    owner = buffer.owner
+    if isinstance(owner, tile.SubviewOp):
+        return in_ring(owner.buffer)
+    return isinstance(owner, tile.AcquireOp | tile.WaitOp)
+
+
+def lower_read(code: Code, op: tile.ReadOp) -> None:
+    result = code.array(fragment_layout(op.result.type), tile_element(op.result.type), op.result.name_hint)
+    read_shared(code, code.buffer(op.buffer), result)
+    code.values[op.result] = result
+
+
+def lower_convert(code: Code, op: tile.ConvertOp) -> None:
+    element = tile_element(op.result.type)
+    source, target = code.tile(op.source), fragment_layout(op.result.type)
+    if source.fragment == target:
+        code.values[op.result] = source
+        return
+    registers = code.materialise(source, element)
+    layout = exchange_layout(registers.fragment, target, element_bytes(element))
+    base = code.scratch(layout.size * element_bytes(element))
+    shape = target.shape
+    buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
+    code.before_write()
+    write_shared(code, registers, buffer)
+    result = code.array(target, element, op.result.name_hint)
+    read_shared(code, buffer, result)
+    code.values[op.result] = result
+
+
+def shared_base(code: Code, offset: int) -> SSAValue:
+    """The i32 address of a byte of dynamic shared memory, as an index."""
+    address = code.e.value(cuda.SharedOp(offset, align=1024 if code.tensor_maps else 16))
+    return code.as_index(address)

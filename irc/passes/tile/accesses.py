@@ -1,0 +1,24 @@
+"""The access of a tile-level load, store or copy, for the analyses of irc.layout.access."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType
+
+from irc.dialects.tile import AccessOp
+from irc.dtypes import element_of
+from irc.layout.access import Access
+from irc.passes.tile.multiples import multiple_of
+
+
+def access_of(op: AccessOp) -> Access:
+    view = op.view_type
+    return Access(
+        op.access_map,
+        view.get_shape(),
+        view.get_strides(),
+        frozenset(op.checked_dims),
+        element_of(view.element_type).size,
+        view.alignment,
+        tuple(multiple_of(o) for o in op.offsets),
+        tuple(multiple_of(s) if isinstance(s.type, IndexType) else 1 for s in op.symbols),
+    )

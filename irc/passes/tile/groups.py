@@ -1,0 +1,159 @@
+"""Which results of a region are computed together: one loop over tiles for each group.
+
+The first result of a group brings its own dimensions. Another result joins when it needs the same reduction or product, at
+coordinates that its dimensions can be expressed in, when it has the same shape, or when it is what a reduction runs over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from irc.dialects.tile import row_major_strides, shape_of
+from irc.passes.tile.index_maps import ZERO, Coords, Dim, Lin, Sym, atoms, lin_of, new_dim, substitute
+from irc.passes.tile.trace import Dot, Node, Reduced, Trace, name_of, numbers, walk_nodes
+
+
+@dataclass
+class Result:
+    """A result: result number `index` is `node`, stored at `at` of a view of `shape` and `strides`."""
+
+    index: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    node: Node
+    at: Coords
+
+
+@dataclass
+class Group:
+    results: list[Result] = field(default_factory=list[Result])
+
+    def nodes(self, trace: Trace) -> list[Node]:
+        """Everything that the results depend on, gathers too; operands before users."""
+        return reachable(trace, [r.node for r in self.results])
+
+
+def reachable(trace: Trace, roots: Sequence[Node]) -> list[Node]:
+    """The nodes that the roots use, through coordinates that are gathered as well."""
+    nodes = list(walk_nodes(roots))
+    seen, pending = set(nodes), list(nodes)
+    while pending:
+        node = pending.pop()
+        symbols = {a for lin in node.coords() for a in atoms(lin) if isinstance(a, Sym)}
+        for found in walk_nodes([trace.gathers[s] for s in symbols]):
+            if found not in seen:
+                seen.add(found)
+                nodes.append(found)
+                pending.append(found)
+    return nodes
+
+
+def group_results(trace: Trace, values: Sequence[SSAValue]) -> list[Group]:
+    """Results without elements are in no group."""
+    groups: list[Group] = []
+    for index, value in enumerate(values):
+        if 0 in shape_of(value.type):
+            continue
+        value, shape, strides = _peel(value)
+        coords = tuple(lin_of(new_dim(n)) for n in shape)
+        fresh = trace.at(value, coords)
+        group, at = _place(trace, groups, value, shape, coords, fresh)
+        group.results.append(Result(index, shape, strides, trace.at(value, at), at))
+    return groups
+
+
+def _peel(value: SSAValue) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:
+    """The value behind trailing reshapes and permutations, and the shape and strides of its view of the result."""
+    shape = shape_of(value.type)
+    strides = row_major_strides(shape)
+    while isinstance(op := value.owner, Operation):
+        if name_of(op) == "reshape" and strides == row_major_strides(shape):
+            value = op.operands[0]
+            shape = shape_of(value.type)
+            strides = row_major_strides(shape)
+        elif name_of(op) == "permute":
+            permutation = numbers(op, "permutation")
+            value = op.operands[0]
+            order = sorted(range(len(permutation)), key=lambda i: permutation[i])
+            shape, strides = tuple(shape[i] for i in order), tuple(strides[i] for i in order)
+        else:
+            break
+    return value, shape, strides
+
+
+def cores(node: Node) -> list[Reduced | Dot]:
+    """The outermost reductions and products below a node."""
+    found = walk_nodes([node], inside=lambda n: not isinstance(n, Reduced | Dot))
+    return [n for n in found if isinstance(n, Reduced | Dot)]
+
+
+def _place(
+    trace: Trace, groups: list[Group], value: SSAValue, shape: tuple[int, ...], coords: Coords, fresh: Node
+) -> tuple[Group, Coords]:
+    """The group that the value joins, and its coordinates there."""
+    mine = cores(fresh)
+    for group in groups:
+        for known in _all_cores(group):
+            for core in mine:
+                values = None if core.op is not known.op else solve(core.at, known.at)
+                if values is not None:
+                    return group, _bound(coords, values)
+        if not mine and (at := _same_domain(group, value, shape)) is not None:
+            return group, at
+    groups.append(Group())
+    return groups[-1], coords
+
+
+def _all_cores(group: Group) -> Iterable[Reduced | Dot]:
+    for result in group.results:
+        for node in walk_nodes([result.node]):
+            if isinstance(node, Reduced | Dot):
+                yield node
+
+
+def _same_domain(group: Group, value: SSAValue, shape: tuple[int, ...]) -> Coords | None:
+    for result in group.results:
+        if result.shape == shape:
+            return result.at
+    for core in _all_cores(group):
+        if isinstance(core, Reduced) and not core.is_scan and shape_of(core.op.operands[0].type) == shape:
+            return operand_coords(core)
+    return None
+
+
+def operand_coords(node: Reduced) -> Coords:
+    """Where a reduction reads its operand."""
+    shape = shape_of(node.op.operands[0].type)
+    axes = sorted(numbers(node.op, "axes") or (node.op.properties["axis"].value.data,))  # pyright: ignore
+    reduced = dict(zip(axes, node.dims, strict=True))
+    kept = iter(node.at)
+    return tuple(lin_of(reduced[i]) if i in reduced else next(kept) for i in range(len(shape)))
+
+
+def solve(unknown: Coords, known: Coords) -> dict[Dim, Lin] | None:
+    """Values of the dimensions in `unknown` that make it equal to `known`; None where none are found.
+
+    An entry of `unknown` may be a row-major combination of dimensions: a b + c gives a = x floordiv b, c = x mod b.
+    """
+    values: dict[Dim, Lin] = {}
+    for lin, target in zip(unknown, known, strict=True):
+        terms = [(a, f) for a, f in lin.terms if isinstance(a, Dim)]
+        if len(terms) != len(lin.terms) or lin.const:
+            return None
+        if not terms and target != ZERO:
+            return None
+        rest, extent = target, 1
+        for i, (dim, factor) in enumerate(sorted(terms, key=lambda term: term[1])):
+            if factor != extent or dim in values:
+                return None
+            values[dim] = rest if i == len(terms) - 1 else rest % dim.extent
+            rest, extent = rest.floordiv(dim.extent), factor * dim.extent
+    return values
+
+
+def _bound(coords: Coords, values: dict[Dim, Lin]) -> Coords:
+    return tuple(substitute(c, values) for c in coords)
+

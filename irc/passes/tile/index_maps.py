@@ -1,0 +1,255 @@
+"""Coordinates as integer expressions over a domain: linear combinations of dimensions, symbols and floor divisions.
+
+`x mod k` is `x - k (x floordiv k)`, so that delinearising and linearising again cancels by itself. Dimensions and symbols carry
+their extent: ranges, and with them the simplifications, need no context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from math import gcd, prod
+
+from xdsl.ir.affine import AffineExpr
+
+
+@dataclass(frozen=True, order=True)
+class Dim:
+    """A dimension of a domain: it runs over [0, extent)."""
+
+    id: int
+    extent: int
+
+
+@dataclass(frozen=True, order=True)
+class Sym:
+    """A gathered index, in [0, extent); what it stands for is kept by the trace."""
+
+    id: int
+    extent: int
+
+
+@dataclass(frozen=True)
+class Div:
+    """`value` floordiv `by`, by > 1."""
+
+    value: Lin
+    by: int
+
+
+Atom = Dim | Sym | Div
+
+
+@dataclass(frozen=True)
+class Lin:
+    """const + sum of coefficient x atom. Build with the operators and `floordiv`, which normalise."""
+
+    terms: tuple[tuple[Atom, int], ...]
+    const: int
+
+    def __add__(self, other: Lin | int) -> Lin:
+        if isinstance(other, int):
+            return Lin(self.terms, self.const + other)
+        sums = dict(self.terms)
+        for atom, factor in other.terms:
+            sums[atom] = sums.get(atom, 0) + factor
+        return _lin(sums, self.const + other.const)
+
+    def __mul__(self, factor: int) -> Lin:
+        return _lin({atom: f * factor for atom, f in self.terms}, self.const * factor)
+
+    def __sub__(self, other: Lin | int) -> Lin:
+        return self + other * -1
+
+    def __mod__(self, by: int) -> Lin:
+        return self - self.floordiv(by) * by
+
+    def floordiv(self, by: int) -> Lin:
+        """Rounds down. The multiples of `by` are taken out; what is left is 0 where its range says so."""
+        if by == 1:
+            return self
+        whole = _lin({a: f // by for a, f in self.terms if f % by == 0}, self.const // by)
+        rest = _lin({a: f for a, f in self.terms if f % by}, self.const % by)
+        low, high = bounds(rest)
+        if low // by == high // by:
+            return whole + low // by
+        common = gcd(by, *(f for _, f in rest.terms))
+        if common > 1:
+            rest = _lin({a: f // common for a, f in rest.terms}, rest.const // common)
+            return whole + rest.floordiv(by // common)
+        if len(rest.terms) == 1 and not rest.const:
+            atom, factor = rest.terms[0]
+            if factor == 1 and isinstance(atom, Div):
+                return whole + atom.value.floordiv(atom.by * by)
+        return whole + _lin({Div(rest, by): 1}, 0)
+
+
+def _key(atom: Atom) -> tuple[int, int, str]:
+    if isinstance(atom, Div):
+        return (2, atom.by, str(atom.value))
+    return (isinstance(atom, Sym), atom.id, "")
+
+
+def _lin(sums: Mapping[Atom, int], const: int) -> Lin:
+    return Lin(tuple(sorted(((a, f) for a, f in sums.items() if f), key=lambda term: _key(term[0]))), const)
+
+
+ZERO = Lin((), 0)
+Coords = tuple[Lin, ...]
+_ids = count()
+
+
+def constant(value: int) -> Lin:
+    return Lin((), value)
+
+
+def lin_of(atom: Dim | Sym) -> Lin:
+    """The atom as an expression; 0 for one of extent 1, which has no other value."""
+    return ZERO if atom.extent == 1 else Lin(((atom, 1),), 0)
+
+
+def new_dim(extent: int) -> Dim:
+    """A dimension that is equal to no other."""
+    return Dim(next(_ids), extent)
+
+
+def new_sym(extent: int) -> Sym:
+    return Sym(next(_ids), extent)
+
+
+@dataclass(frozen=True)
+class Mod:
+    """`value` mod `by`: recognised in a combination, never stored in one."""
+
+    value: Lin
+    by: int
+
+
+@cache
+def pieces(lin: Lin) -> tuple[tuple[Atom | Mod, int], ...]:
+    """The terms of a combination, with x - k (x floordiv k) written as x mod k again."""
+    rest, found = lin, []
+    for atom, factor in lin.terms:
+        if not isinstance(atom, Div):
+            continue
+        match = _as_mod(rest, atom, factor)
+        if match is not None:
+            found.append(match[0])
+            rest = match[1]
+    return (*found, *rest.terms)
+
+
+def _as_mod(lin: Lin, atom: Div, factor: int) -> tuple[tuple[Mod, int], Lin] | None:
+    """(x mod by, its factor) where -factor x/by holds x as often as it has to."""
+    for value, by in _dividends(atom):
+        if factor % by:
+            continue
+        times = -factor // by
+        rest = lin - (value * times) + _lin({atom: -factor}, 0)
+        if len(rest.terms) <= len(lin.terms) - 2:
+            return (Mod(value, by), times), rest
+    return None
+
+
+def _dividends(atom: Div) -> list[tuple[Lin, int]]:
+    """Every (x, k) such that the atom is x floordiv k, with x itself a division of the same value or the value."""
+    found = [(atom.value, atom.by)]
+    found += [(atom.value.floordiv(k), atom.by // k) for k in range(2, min(atom.by, 4097)) if atom.by % k == 0]
+    return found
+
+
+def bounds(lin: Lin, extents: Mapping[Dim, int] | None = None) -> tuple[int, int]:
+    """The least and the greatest value (inclusive); `extents` overrides those of dimensions (tails of tiles)."""
+    low = high = lin.const
+    for atom, factor in pieces(lin):
+        a, b = _atom_bounds(atom, extents)
+        low += min(a * factor, b * factor)
+        high += max(a * factor, b * factor)
+    return low, high
+
+
+def _atom_bounds(atom: Atom | Mod, extents: Mapping[Dim, int] | None) -> tuple[int, int]:
+    if isinstance(atom, Div):
+        low, high = bounds(atom.value, extents)
+        return low // atom.by, high // atom.by
+    if isinstance(atom, Mod):
+        low, high = bounds(atom.value, extents)
+        return (low, high) if 0 <= low and high < atom.by else (0, atom.by - 1)
+    extent = extents.get(atom, atom.extent) if extents and isinstance(atom, Dim) else atom.extent
+    return 0, max(extent - 1, 0)
+
+
+def divisions(lin: Lin) -> int:
+    """How many divisions and remainders computing the expression takes."""
+    total = 0
+    for atom, _ in pieces(lin):
+        if isinstance(atom, Div | Mod):
+            total += 1 + divisions(atom.value)
+    return total
+
+
+def atoms(lin: Lin) -> frozenset[Dim | Sym]:
+    """The dimensions and symbols that the expression depends on."""
+    found: set[Dim | Sym] = set()
+    for atom, _ in lin.terms:
+        if isinstance(atom, Div):
+            found |= atoms(atom.value)
+        else:
+            found.add(atom)
+    return frozenset(found)
+
+
+def substitute(lin: Lin, values: Mapping[Dim, Lin]) -> Lin:
+    """The expression with dimensions replaced, simplified again."""
+    if not any(d in values for d in atoms(lin) if isinstance(d, Dim)):
+        return lin
+    total = constant(lin.const)
+    for atom, factor in lin.terms:
+        if isinstance(atom, Div):
+            new = substitute(atom.value, values).floordiv(atom.by)
+        elif isinstance(atom, Dim) and atom in values:
+            new = values[atom]
+        else:
+            new = Lin(((atom, 1),), 0)
+        total = total + new * factor
+    return total
+
+
+def linearise(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
+    """The row-major index of a coordinate."""
+    total = ZERO
+    for i, coord in enumerate(coords):
+        total = total + coord * prod(shape[i + 1 :])
+    return total
+
+
+def delinearise(index: Lin, shape: Sequence[int]) -> Coords:
+    """The coordinate at a row-major index. The first is not reduced: an index out of range stays out of range."""
+    coords: list[Lin] = []
+    for i, extent in enumerate(shape):
+        inner = max(prod(shape[i + 1 :]), 1)
+        quotient = index.floordiv(inner)
+        coords.append(quotient if i == 0 or extent == 0 else quotient % extent)
+    return tuple(coords)
+
+
+def affine(lin: Lin, leaf: Callable[[Dim | Sym], AffineExpr]) -> AffineExpr:
+    """The expression in xDSL's form; `leaf` gives dimensions and symbols."""
+    total: AffineExpr | None = None
+    for atom, factor in pieces(lin):
+        part = _affine_atom(atom, leaf)
+        part = part if factor == 1 else part * factor
+        total = part if total is None else total + part
+    if total is None:
+        return AffineExpr.constant(lin.const)
+    return total if lin.const == 0 else total + lin.const
+
+
+def _affine_atom(atom: Atom | Mod, leaf: Callable[[Dim | Sym], AffineExpr]) -> AffineExpr:
+    if isinstance(atom, Div):
+        return affine(atom.value, leaf) // atom.by
+    if isinstance(atom, Mod):
+        return affine(atom.value, leaf) % atom.by
+    return leaf(atom)

@@ -1,0 +1,127 @@
+"""Layouts of the shared buffers that a dot reads: what TMA or threads write and its instruction reads without bank conflicts."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
+
+from irc.diagnostics import IrcError
+from irc.dialects import tile
+from irc.dialects.tile import element_type_of, shape_of
+from irc.dtypes import element_of
+from irc.layout.exchange import exchange_layout
+from irc.layout.fragment import Fragment
+from irc.layout.instructions import ATOMS, Atom, mma_operand
+from irc.layout.shared import SharedLayout, Swizzle, panels, plain
+from irc.passes.tile.attributes import fragment_layout, shared_to_attr
+from irc.passes.tile.tma import SWIZZLE_BYTES, box_access
+
+_INSTRUCTIONS = {"bf16": "m16n8k16", "f16": "m16n8k16", "i8": "m16n8k32", "f64": "m8n8k4"}
+"""mma.sync by the type of the operands; f32 has none that is accurate to f32."""
+
+
+def mma_atom(dot: tile.DotOp) -> Atom:
+    element = element_of(element_type_of(dot.lhs.type)).name
+    if element not in _INSTRUCTIONS:
+        raise IrcError(
+            f"mma takes operands of {', '.join(_INSTRUCTIONS)}, found {element}", dot.location, 'instruction = "fma"'
+        )
+    return ATOMS[_INSTRUCTIONS[element]]
+
+
+def warp_split(atom: Atom, shape: tuple[int, int], warps: int) -> tuple[int, int]:
+    """Warps along M and along N: of the splits that divide the tile, the one whose warps read the fewest operands."""
+    splits = [
+        (m, warps // m)
+        for m in (1 << i for i in range(warps.bit_length()))
+        if warps % m == 0 and shape[0] % (atom.m * m) == 0 and shape[1] % (atom.n * (warps // m)) == 0
+    ]
+    if not splits:
+        raise IrcError(f"a tile of {shape[0]} x {shape[1]} cannot be split over {warps} warps of {atom.name}")
+    return min(splits, key=lambda s: shape[0] // s[0] + shape[1] // s[1])
+
+
+def assign_buffers(program: tile.ProgramOp) -> None:
+    """Gives the operand buffers of every dot their layouts. Fragments are known."""
+    for op in list(program.walk()):
+        if isinstance(op, tile.DotOp):
+            for operand, k_dim in ((op.lhs, 1), (op.rhs, 0)):
+                layout = _wgmma_layout(operand) if _is(op, "wgmma") else _exchange(op, operand, k_dim)
+                _retype(operand, layout)
+
+
+def _is(dot: tile.DotOp, instruction: str) -> bool:
+    return dot.instruction is not None and dot.instruction.data == instruction
+
+
+def _fills(buffer: SSAValue) -> list[tile.CopyOp | tile.WriteOp]:
+    """What fills a buffer, through subviews too."""
+    found: list[tile.CopyOp | tile.WriteOp] = []
+    for use in buffer.uses:
+        if isinstance(use.operation, tile.CopyOp | tile.WriteOp):
+            found.append(use.operation)
+        elif isinstance(use.operation, tile.SubviewOp):
+            found += _fills(use.operation.result)
+    return found
+
+
+def _wgmma_layout(buffer: SSAValue) -> SharedLayout:
+    """Panels of the swizzle's 128 bytes along the dimension that is contiguous in what fills the buffer."""
+    size = element_of(element_type_of(buffer.type)).size
+    directions: set[int] = set()
+    for fill in _fills(buffer):
+        if isinstance(fill, tile.CopyOp):
+            box = box_access(fill, shape_of(fill.buffer.type))
+            assert box is not None
+            directions.add(box.inner)
+        else:
+            directions.add(fragment_layout(fill.tile.type).vector[0])
+    if len(directions) != 1:
+        raise IrcError("the parts of a dot's operand are contiguous along different dimensions")
+    (inner,) = directions
+    shape = shape_of(buffer.type)
+    width = min(SWIZZLE_BYTES // size, shape[inner])
+    base = (16 // size).bit_length() - 1
+    bits = (width * size // 16).bit_length() - 1
+    return panels(shape, inner, width, Swizzle(bits, base, 3))
+
+
+def _exchange(dot: tile.DotOp, buffer: SSAValue, k_dim: int) -> SharedLayout:
+    """The layout between the threads that write an operand and those that multiply with it."""
+    acc = fragment_layout(dot.acc.type)
+    shape = shape_of(buffer.type)
+    if _is(dot, "mma"):
+        atom = mma_atom(dot)
+        warps = warp_split(atom, (acc.shape[0], acc.shape[1]), acc.thread_count // 32)
+        reader = mma_operand(atom, "a" if k_dim == 1 else "b", shape[1 - k_dim], warps)
+    else:
+        reader = acc.project([k_dim])
+    fills = _fills(buffer)
+    if len(fills) != 1 or not isinstance(fills[0], tile.WriteOp):
+        return plain(shape, [reader.vector[0], 1 - reader.vector[0]])
+    writer: Fragment = fragment_layout(fills[0].tile.type)
+    return exchange_layout(writer, reader, element_of(element_type_of(buffer.type)).size)
+
+
+def _retype(buffer: SSAValue, layout: SharedLayout) -> None:
+    if not isinstance(buffer.type, tile.BufferType):
+        raise IrcError("a dot's operand is not in shared memory", hint="run place-operands before assign-layouts")
+    shape = shape_of(buffer.type)
+    type = tile.BufferType.of(shape, buffer.type.element_type, shared_to_attr(layout))
+    replaced = Rewriter.replace_value_with_new_type(buffer, type)
+    for use in list(replaced.uses):
+        if isinstance(use.operation, tile.SubviewOp):
+            _retype(use.operation.result, _part(layout, shape_of(use.operation.result.type)))
+
+
+def _part(layout: SharedLayout, shape: tuple[int, ...]) -> SharedLayout:
+    """The layout of a box of the buffer: fewer of the outermost of each dimension's modes."""
+    modes: list[tuple[tuple[int, int], ...]] = []
+    for extent, whole in zip(shape, layout.modes, strict=True):
+        kept: list[tuple[int, int]] = []
+        for size, stride in whole:
+            size = min(size, extent)
+            kept.append((size, stride))
+            extent = max(1, extent // size)
+        modes.append(tuple(kept))
+    return SharedLayout(tuple(modes), layout.swizzle)

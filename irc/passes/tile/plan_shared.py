@@ -1,0 +1,49 @@
+"""plan-shared: where rings and buffers lie in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.passes import ModulePass
+
+from irc.diagnostics import IrcError
+from irc.dialects import tile
+from irc.passes.tile.rings import alloc_bytes, ring_plan
+from irc.targets import target
+
+
+@dataclass(frozen=True)
+class PlanSharedPass(ModulePass):
+    """Gives every `tile.ring` and `tile.alloc` its byte offset and the program its `shared` size.
+
+    Rings come first: their stages are aligned to 1024 bytes, what the 128-byte swizzle needs.
+    """
+
+    name: ClassVar[str] = "plan-shared"
+    arch: str = "sm_90a"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for program in op.body.block.ops:
+            if isinstance(program, tile.ProgramOp):
+                plan(program, self.arch)
+
+
+def plan(program: tile.ProgramOp, arch: str) -> None:
+    at = 0
+    for ring in (op for op in program.walk() if isinstance(op, tile.RingOp)):
+        ring.offset = IntegerAttr(at, i64)
+        at += ring_plan(ring).size
+    for alloc in (op for op in program.walk() if isinstance(op, tile.AllocOp)):
+        alloc.offset = IntegerAttr(at, i64)
+        at += alloc_bytes(alloc)
+    limit = target(arch).shared_memory
+    if at > limit:
+        raise IrcError(
+            f"{program.sym_name.data} needs {at} bytes of shared memory for its buffers, {arch} has {limit} a block",
+            program.location,
+            "fewer stages or smaller tiles in its #kernel.config",
+        )
+    program.attributes["shared"] = IntegerAttr(at, i64)

@@ -1,0 +1,135 @@
+"""specialise-warps: the users of a ring part into a role that fills it and a role that computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import IsTerminator
+
+from irc.dialects import tile
+from irc.passes.tile.assign_layouts import PRODUCER_WARPS
+from irc.passes.tile.dead import erase_dead
+
+REGISTERS = 65536
+"""32-bit registers of an SM (CUDA C++ Programming Guide, compute capability 9.0)."""
+TMA_REGISTERS = 40
+"""A thread's registers where it only issues TMA."""
+WRITER_REGISTERS = 104
+"""A thread's registers where it loads, computes and writes operands itself."""
+
+FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
+DRAINS = (tile.WaitOp, tile.ReleaseOp, tile.DotOp, tile.DotWaitOp)
+
+
+@dataclass(frozen=True)
+class SpecialiseWarpsPass(ModulePass):
+    """A program with a ring -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that wait, multiply, release
+    and run the epilogue. Both walk over the same tiles. Registers move from the first to the others.
+    """
+
+    name: ClassVar[str] = "specialise-warps"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for program in op.body.block.ops:
+            if isinstance(program, tile.ProgramOp):
+                _specialise(program)
+
+
+def _specialise(program: tile.ProgramOp) -> None:
+    block = program.body.block
+    rings = [op for op in block.ops if isinstance(op, tile.RingOp)]
+    if not rings:
+        return
+    threads = program.attributes["threads"]
+    assert isinstance(threads, IntegerAttr)
+    warps = threads.value.data // 32
+    body = [op for op in block.ops if not isinstance(op, tile.RingOp)]
+    roles = [_clone(body), _clone(body)]
+    for op in reversed(body):
+        Rewriter.erase_op(op, safe_erase=False)
+    writes = any(isinstance(op, tile.WriteOp) for op in roles[0].walk())
+    mine = WRITER_REGISTERS if writes else TMA_REGISTERS
+    theirs = min(240, (REGISTERS // 32 - PRODUCER_WARPS * mine) // warps // 8 * 8)
+    op = tile.RolesOp(roles, [PRODUCER_WARPS, warps], [mine, theirs])
+    op.location = program.location
+    Rewriter.insert_op(op, InsertPoint.at_end(block))
+    _producer(op.roles[0])
+    _consumer(op.roles[1])
+
+
+def _clone(body: Sequence[Operation]) -> Region:
+    mapping: dict[SSAValue, SSAValue] = {}
+    return Region(Block([op.clone(mapping) for op in body]))
+
+
+def _erase_all(region: Region, unwanted: Callable[[Operation], bool]) -> None:
+    for op in reversed(list(region.walk())):
+        if unwanted(op):
+            Rewriter.erase_op(op, safe_erase=False)
+
+
+def _producer(region: Region) -> None:
+    """Keeps what fills the ring: no dot, no store, loops without accumulators."""
+    for loop in [op for op in region.walk() if isinstance(op, scf.ForOp)]:
+        if any(isinstance(op, tile.AcquireOp) for op in loop.body.block.ops):
+            _without_results(loop)
+    _erase_all(region, lambda op: isinstance(op, (*DRAINS, tile.StoreOp)))
+    _erase_all(region, lambda op: isinstance(op, scf.IfOp) and all(len(list(r.walk())) <= 1 for r in op.regions))
+    _erase_all(region, lambda op: isinstance(op, scf.ForOp) and not _fills(op))
+    _erase_dead(region)
+
+
+def _consumer(region: Region) -> None:
+    """Keeps the rest."""
+    _erase_all(region, lambda op: isinstance(op, FILLS))
+    _erase_dead(region)
+
+
+def _fills(op: Operation) -> bool:
+    return any(isinstance(inner, FILLS) for inner in op.walk())
+
+
+def _erase_dead(region: Region) -> None:
+    parent = region.parent
+    assert parent is not None
+    erase_dead(parent)
+
+
+def _without_results(loop: scf.ForOp) -> None:
+    """The loop with its carried tiles dropped: the producer keeps no accumulator."""
+    block = loop.body.block
+    last = block.last_op
+    assert last is not None
+    yields = scf.YieldOp()
+    yields.location = last.location
+    Rewriter.insert_op(yields, InsertPoint.before(last))
+    Rewriter.erase_op(last)
+    for op in reversed(list(block.ops)):
+        if isinstance(op, DRAINS) or any(a in block.args[1:] for a in op.operands):
+            Rewriter.erase_op(op, safe_erase=False)
+    for argument in reversed(block.args[1:]):
+        block.erase_arg(argument, safe_erase=False)
+    bare = scf.ForOp(loop.lb, loop.ub, loop.step, [], Region())
+    body = loop.detach_region(loop.body)
+    bare.detach_region(bare.body)
+    bare.add_region(body)
+    bare.location = loop.location
+    Rewriter.insert_op(bare, InsertPoint.before(loop))
+    following = loop.next_op
+    rest: list[Operation] = []
+    while following is not None:
+        rest.append(following)
+        following = following.next_op
+    for op in reversed(rest):
+        if not op.has_trait(IsTerminator):
+            Rewriter.erase_op(op, safe_erase=False)
+    Rewriter.erase_op(loop, safe_erase=False)
+

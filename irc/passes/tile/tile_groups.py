@@ -1,0 +1,199 @@
+"""From a group of results to its loop over tiles: which dimensions are rows, columns, M, N and K."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from irc.diagnostics import IrcError
+from irc.dialects import tile
+from irc.passes.tile.domains import Space
+from irc.passes.tile.groups import Group, Result, cores
+from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
+from irc.passes.tile.stage import Axis, Program, Stage
+from irc.passes.tile.tile_matmul import MatmulPlan, emit_matmul
+from irc.passes.tile.tile_reduce import ReduceStage
+from irc.passes.tile.tile_sizes import Contiguity, map_tiles, reduce_tiles
+from irc.passes.tile.trace import Dot, Node, Reduced, number
+
+
+@dataclass
+class Config:
+    """The fields of `#kernel.config` that tiling reads; None where nothing was chosen."""
+
+    tile: tuple[int, ...] | None = None
+    schedule: str = "grid"
+    group: int | None = None
+    reduction: str | None = None
+
+    @staticmethod
+    def of(attribute: Attribute | None) -> Config:
+        fields: Any = attribute
+        if fields is None:
+            return Config()
+        return Config(fields.tile, fields.schedule or "grid", fields.group, fields.reduction)
+
+
+@dataclass
+class Plan:
+    """A group with its spaces: `rows` are walked by the grid; each of `columns` is a loop or a tile axis inside."""
+
+    group: Group
+    nodes: list[Node]
+    rows: Space = field(default_factory=Space)
+    columns: list[Space] = field(default_factory=list[Space])
+    matmul: MatmulPlan | None = None
+
+    @property
+    def spaces(self) -> list[Space]:
+        if self.matmul is not None:
+            return [*self.matmul.spaces, *self.columns]
+        return [self.rows, *self.columns]
+
+
+def plan_group(program: Program, group: Group, nodes: list[Node]) -> Plan:
+    """Finds the spaces; binds reduced dimensions to the columns of results where they have the same extents."""
+    plan = Plan(group, nodes)
+    dots = [n for n in nodes if isinstance(n, Dot)]
+    own = _dims_in_order([lin for r in group.results for lin in r.at])
+    if dots:
+        plan.matmul = MatmulPlan.of(program, dots, own)
+        plan.columns = [list(n.dims) for n in nodes if isinstance(n, Reduced) and not n.is_scan]
+        return plan
+    reductions = [n for n in nodes if isinstance(n, Reduced)]
+    if not reductions:
+        plan.rows = own
+        return plan
+    needed = _row_dims(program, group)
+    plan.rows = [d for d in own if d in needed] + sorted(d for d in needed if d not in own)
+    for result in group.results:
+        _add_columns(program, plan, [d for d in _dims_in_order(result.at) if d not in needed])
+    for node in reductions:
+        if not node.is_scan:
+            _add_columns(program, plan, list(node.dims))
+    return plan
+
+
+def _dims_in_order(lins: Sequence[Lin]) -> Space:
+    found: dict[Dim, None] = {}
+    for lin in lins:
+        for dim in sorted(a for a in atoms(lin) if isinstance(a, Dim)):
+            found.setdefault(dim)
+    return list(found)
+
+
+def _row_dims(program: Program, group: Group) -> set[Dim]:
+    """The dimensions at which reductions are needed, and all but the scanned one of scans."""
+    needed: set[Dim] = set()
+    for result in group.results:
+        for core in cores(result.node):
+            assert isinstance(core, Reduced)
+            lins = core.coords()
+            if core.is_scan:
+                axis = number(core.op, "axis")
+                lins = (*lins[:axis], *lins[axis + 1 :])
+            needed |= program.lin_dims(lins)
+    return needed
+
+
+def _add_columns(program: Program, plan: Plan, dims: Space) -> None:
+    """Makes the dimensions columns; where there are columns of the same extents already, they become those."""
+    bindings = program.domains.bindings
+    dims = [d for d in dims if d.extent != 1 and d not in bindings.values]
+    if not dims or any(d in space for space in plan.columns for d in dims):
+        return
+    for space in plan.columns:
+        if [d.extent for d in space] == [d.extent for d in dims]:
+            for dim, column in zip(dims, space, strict=True):
+                bindings.bind(dim, lin_of(column))
+            return
+    plan.columns.append(dims)
+
+
+def emit_group(program: Program, plan: Plan, config: Config) -> None:
+    """Adds the group's loop over tiles to the program."""
+    program.reductions = [n for n in plan.nodes if isinstance(n, Reduced)]
+    if plan.matmul is not None:
+        emit_matmul(program, plan.matmul, plan.group.results, config.tile, config.schedule, config.group)
+    elif plan.columns or any(n.is_scan for n in program.reductions):
+        _emit_rows(program, plan, config)
+    else:
+        _emit_map(program, plan, config)
+
+
+def for_tiles(program: Program, plan_dims: Sequence[Dim], tiles: dict[Dim, int], config: Config) -> tile.ForTilesOp:
+    """The loop over all tiles; dimensions that are not in `tiles` go one by one. Without dimensions there is one tile."""
+    extents, steps = [d.extent for d in plan_dims] or [1], [tiles.get(d, 1) for d in plan_dims] or [1]
+    op = tile.ForTilesOp(extents, steps, schedule=config.schedule, group=config.group)
+    op.location = program.op.location
+    program.op.body.block.add_op(op)
+    return op
+
+
+def _emit_map(program: Program, plan: Plan, config: Config) -> None:
+    dims = plan.rows
+    weights = Contiguity(program.domains).weights(dims)
+    tiles = map_tiles(dims, weights, config.tile) if dims else {}
+    loop = for_tiles(program, dims, tiles, Config(schedule=config.schedule))
+    offsets = dict(zip(dims, loop.offsets, strict=False))
+    axes = [Axis(d, offsets[d], tiles[d]) for d in dims if d in tiles]
+    scalars = {d: offsets[d] for d in dims if d not in tiles}
+    stage = ReduceStage(program, loop.body.block, axes or [Axis(None, loop.offsets[0], 1)], scalars)
+    for result in plan.group.results:
+        stage.store(program.result_argument(result.index), result.at, result.node)
+
+
+def _emit_rows(program: Program, plan: Plan, config: Config) -> None:
+    columns = [space[0] for space in plan.columns]
+    weights = Contiguity(program.domains).weights([*plan.rows, *columns])
+    style = config.reduction
+    row, height, chunks = reduce_tiles(plan.rows, columns, weights, config.tile, style)
+    program.chunks |= chunks
+    tiles = {} if row is None else {row: height}
+    loop = for_tiles(program, plan.rows, tiles, Config(schedule=config.schedule))
+    offsets = dict(zip(plan.rows, loop.offsets, strict=False))
+    nothing = Stage(program, loop.body.block, [], {})
+    zero = nothing.index(0)
+    first = Axis(None, zero, 1) if row is None else Axis(row, offsets[row], height)
+    scalars = {d: offset for d, offset in offsets.items() if d != row}
+    stage = ReduceStage(program, loop.body.block, [first, Axis(None, zero, 1)], scalars)
+    for column in [None, *columns]:
+        _store(program, stage, column, [r for r in plan.group.results if _column(program, r, columns) == column])
+
+
+def _column(program: Program, result: Result, columns: Sequence[Dim]) -> Dim | None:
+    dims = program.lin_dims(result.at) | program.dims(result.node)
+    found = [c for c in columns if c in dims]
+    if len(found) > 1:
+        raise IrcError("this combination of reductions cannot be one kernel", result.node.location)
+    return found[0] if found else None
+
+
+def _store(program: Program, stage: ReduceStage, column: Dim | None, results: Sequence[Result]) -> None:
+    if not results:
+        return
+    if column is None:
+        for result in results:
+            stage.store(program.result_argument(result.index), result.at, result.node)
+        return
+
+    def step(inner: ReduceStage, _: list[Any]) -> list[Any]:
+        for result in results:
+            inner.store(program.result_argument(result.index), result.at, result.node)
+        return []
+
+    _prepare(stage, [r.node for r in results])
+    stage.over(column, [r.node for r in results], [], step)
+
+
+def _prepare(stage: ReduceStage, roots: Sequence[Node]) -> None:
+    """Computes what the loop needs from before it."""
+    for root in roots:
+        for core in cores(root):
+            if isinstance(core, Reduced) and not core.is_scan and stage.has(stage.program.dims(core)):
+                stage.core(core)
+
+

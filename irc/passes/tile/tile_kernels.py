@@ -1,0 +1,138 @@
+"""`tile-kernels`: every `kernel.fused` becomes a `tile.program`, without layouts, and a `kernel.launch` of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.common_subexpression_elimination import cse
+
+from irc.dialects import tile
+from irc.dialects.kernel import FusedOp, LaunchOp
+from irc.passes.tile.domains import Bindings, Domains, Operand
+from irc.passes.tile.groups import group_results, reachable
+from irc.passes.tile.stage import Program
+from irc.passes.tile.tile_groups import Config, Plan, emit_group, plan_group
+from irc.passes.tile.trace import Choose, Coordinate, Load, Trace, signless
+from irc.rewriting import location_of, remove_dead_code
+
+
+@dataclass(frozen=True)
+class TileKernelsPass(ModulePass):
+    """Tiles every `kernel.fused` as its `#kernel.config` says; what the config leaves open gets a default.
+
+    `arch` is the architecture that kernels are made for; tiling itself does not depend on it.
+    """
+
+    name = "tile-kernels"
+
+    arch: str = "sm_90a"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = {str(o.properties["sym_name"]) for o in op.walk() if "sym_name" in o.properties}
+        taken = {n.strip('"') for n in names}
+        for fused in [o for o in op.walk() if isinstance(o, FusedOp)]:
+            _lower(op, fused, taken)
+
+
+def _lower(module: ModuleOp, fused: FusedOp, taken: set[str]) -> None:
+    name = _name(fused, taken)
+    location = location_of(fused)
+    program = build_program(fused, name, location)
+    host = _host(fused, module)
+    parent = host.parent
+    assert parent is not None
+    parent.insert_ops_after([program], _last_program(host))
+    launch = LaunchOp(name, list(fused.inputs), [r.type for r in fused.outputs], location=location)
+    Rewriter.insert_op(launch, InsertPoint.before(fused))
+    for old, new in zip(fused.outputs, launch.outputs, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    Rewriter.erase_op(fused)
+
+
+def _host(fused: FusedOp, module: ModuleOp) -> Operation:
+    """The op of the module's own block that the kernel is in."""
+    current: Operation = fused
+    while (parent := current.parent_op()) is not None and parent is not module:
+        current = parent
+    return current
+
+
+def _last_program(host: Operation) -> Operation:
+    """The programs of a function follow it in the order of their launches."""
+    while isinstance(host.next_op, tile.ProgramOp):
+        host = host.next_op
+    return host
+
+
+def _name(fused: FusedOp, taken: set[str]) -> str:
+    wanted = "kernel" if fused.sym_name is None else fused.sym_name.data
+    if fused.sym_name is not None:
+        return wanted
+    count = 0
+    while f"{wanted}_{count}" in taken:
+        count += 1
+    taken.add(f"{wanted}_{count}")
+    return f"{wanted}_{count}"
+
+
+def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.ProgramOp:
+    """The program of one fused region."""
+    trace = Trace(fused.block)
+    values = list(fused.yielded.outputs)
+    groups = group_results(trace, values)
+    operands = [_operand(v) for v in (*fused.inputs, *values)]
+    domains = Domains(Bindings(), operands)
+    for group in groups:
+        for result in group.results:
+            operand = operands[len(fused.inputs) + result.index]
+            operand.shape, operand.strides = result.shape, result.strides
+            operand.accesses.append(result.at)
+    op = tile.ProgramOp(name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
+    op.location = location
+    program = Program(op, trace, domains)
+    plans = [plan_group(program, group, group.nodes(trace)) for group in groups]
+    _settle(program, plans)
+    block = op.body.block
+    for i, (operand, hint) in enumerate(zip(operands, _hints(fused), strict=True)):
+        arg = block.args[i]
+        Rewriter.replace_value_with_new_type(arg, operand.view_type())
+        block.args[i].name_hint = hint
+    for plan in plans:
+        emit_group(program, plan, Config.of(fused.config))
+    remove_dead_code(op)
+    cse(op)
+    return op
+
+
+def _hints(fused: FusedOp) -> list[str | None]:
+    return [*(a.name_hint for a in fused.block.args), *(v.name_hint for v in fused.outputs)]
+
+
+def _operand(value: SSAValue) -> Operand:
+    return Operand.contiguous(signless(tile.element_type_of(value.type)), tile.shape_of(value.type))
+
+
+def _settle(program: Program, plans: list[Plan]) -> None:
+    """Decides all dimensions and views: after this, coordinates do not change any more."""
+    domains = program.domains
+    roots = [r.node for plan in plans for r in plan.group.results]
+    for node in reachable(program.trace, roots):
+        if isinstance(node, Load):
+            domains.operands[node.argument].accesses.append(node.at)
+        elif isinstance(node, Coordinate | Choose):
+            domains.expressions += node.coords()
+    domains.spaces = [space for plan in plans for space in plan.spaces]
+    domains.simplify()
+    for plan in plans:
+        for space in plan.columns:
+            domains.force_one(space)
+        if plan.matmul is not None:
+            for space in (plan.matmul.m, plan.matmul.n, *plan.matmul.ks):
+                domains.force_one(space)
+    domains.settle()

@@ -1,0 +1,282 @@
+"""Reductions and scans: phases over the columns of a tile of rows.
+
+Reductions of the same columns that do not depend on each other are one phase. A phase holds all columns in one tile
+("persistent"), or walks over them in chunks with an accumulator for each element of the chunk ("looped").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import TensorType, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from irc.diagnostics import IrcError
+from irc.dialects import tile
+from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
+from irc.passes.tile.stage import INDEX, Axis, Program, Shape, Stage
+from irc.passes.tile.tile_scalar import Body, Scalar, combine, first_extreme
+from irc.passes.tile.trace import (
+    Choose,
+    Constant,
+    Coordinate,
+    Dot,
+    Node,
+    Reduced,
+    Test,
+    name_of,
+    neutral,
+    number,
+    walk_nodes,
+)
+
+Step = Callable[["ReduceStage", list[SSAValue]], list[SSAValue]]
+
+
+def column_of(program: Program, node: Reduced) -> Dim:
+    """The one dimension that a reduction or scan runs over, after its columns have been merged."""
+    if node.is_scan:
+        return _only_dim(program, node, [node.at[number(node.op, "axis")]])
+    return _only_dim(program, node, [lin_of(d) for d in node.dims])
+
+
+def _only_dim(program: Program, node: Reduced, lins: Sequence[Lin]) -> Dim:
+    found = {a for lin in lins for a in atoms(program.resolve(lin))}
+    if len(found) != 1 or not isinstance(dim := next(iter(found)), Dim):
+        raise IrcError("the reduced axes of this op cannot be tiled", node.location)
+    return dim
+
+
+def is_arg(node: Reduced) -> bool:
+    return name_of(node.op) in ("argmax", "argmin")
+
+
+class ReduceStage(Stage):
+    """A stage that makes the tiles of reductions where they are needed: in the outermost stage that has their coordinates."""
+
+    def __init__(
+        self,
+        program: Program,
+        block: Block,
+        axes: Sequence[Axis],
+        scalars: dict[Dim, SSAValue],
+        parent: Stage | None = None,
+    ):
+        super().__init__(program, block, axes, scalars, parent)
+        self.carries: dict[Reduced, SSAValue] = {}
+        """In a loop over chunks: what each scan has accumulated before this chunk."""
+        self._children: dict[Dim, ReduceStage] = {}
+
+    def core(self, node: Node) -> SSAValue:
+        if not isinstance(node, Reduced):
+            return super().core(node)
+        if node.is_scan:
+            return self._scanned(node)
+        owner = self
+        while isinstance(owner.parent, ReduceStage) and owner.parent.has(self.program.dims(node)):
+            owner = owner.parent
+        if node not in owner.computed:
+            owner._run_phase(node)
+        value = owner.computed[node]
+        missing = len(self.axes) - len(owner.axes)
+        if missing == 0:
+            return value
+        shape = (*tile.shape_of(value.type), *(1,) * missing)
+        return owner.insert(tile.ReshapeOp(value, TensorType(node.type, shape)), node.location)
+
+    # Columns
+
+    def over(self, column: Dim, roots: Sequence[Node], initial: Sequence[SSAValue], step: Step) -> list[SSAValue]:
+        """Runs `step(stage with the columns, accumulators) -> accumulators` for every chunk; gives the last accumulators."""
+        chunk = self.program.chunks[column]
+        if chunk >= column.extent:
+            return step(self._whole(column), list(initial))
+        scans = self._scans(column, roots)
+        carries = [self.splat(neutral(name_of(s.op), s.source), s.type, self._carry_shape(), s.location) for s in scans]
+        arguments = [*initial, *carries]
+        block = Block(arg_types=[INDEX, *(v.type for v in arguments)])
+        stage = self._columns(Axis(column, block.args[0], chunk), block)
+        for i, scan in enumerate(scans):
+            stage.carries[scan] = block.args[1 + len(initial) + i]
+        results = step(stage, list(block.args[1 : 1 + len(initial)]))
+        results += [stage.next_carry(s) for s in scans]
+        stage.insert(scf.YieldOp(*results), self.program.op.location)
+        bounds = (self.index(0), self.index(column.extent), self.index(chunk))
+        loop = scf.ForOp(*bounds, arguments, Region(block))
+        loop.location = self.program.op.location
+        self.block.add_op(loop)
+        return list(loop.results[: len(initial)])
+
+    def _whole(self, column: Dim) -> ReduceStage:
+        """The stage, in the same block, that holds all columns; made once, so that phases share its loads."""
+        if column not in self._children:
+            axis = Axis(column, self.index(0), self.program.chunks[column])
+            self._children[column] = self._columns(axis, self.block)
+        return self._children[column]
+
+    def _columns(self, axis: Axis, block: Block) -> ReduceStage:
+        """A stage inside with the axis in the place of the last one if that stands for nothing, else after it."""
+        axes = self.axes[:-1] if self.axes[-1].dim is None else self.axes
+        return ReduceStage(self.program, block, [*axes, axis], self.scalars, self)
+
+    def _carry_shape(self) -> Shape:
+        axes = self.axes[:-1] if self.axes[-1].dim is None else self.axes
+        return (*(a.extent for a in axes), 1)
+
+    # Reductions
+
+    def _run_phase(self, node: Reduced) -> None:
+        """Computes the reduction, and with it all others of the same columns that can be computed now."""
+        column, depth = column_of(self.program, node), _depth(node)
+        batch = [n for n in self.program.reductions if self._fits(n, column, depth)]
+        roots: list[Node] = [root for n in batch for root in self._elements(n, column)]
+        chunk = self.program.chunks[column]
+        if chunk >= column.extent:
+            stage = self._whole(column)
+            parts = [stage.tile(root, stage.shape) for root in roots]
+        else:
+            shape = (*self._carry_shape()[:-1], chunk)
+            initial = [self._start(n, i, shape) for n in batch for i in range(2 if is_arg(n) else 1)]
+            parts = self.over(column, roots, initial, lambda stage, acc: _accumulate(stage, batch, roots, acc))
+        for n in batch:
+            count = 2 if is_arg(n) else 1
+            self._finish_reduction(n, parts[:count])
+            parts = parts[count:]
+
+    def _fits(self, node: Reduced, column: Dim, depth: int) -> bool:
+        if node.is_scan or node in self.computed or not self.has(self.program.dims(node)):
+            return False
+        return column_of(self.program, node) == column and _depth(node) == depth
+
+    def _elements(self, node: Reduced, column: Dim) -> list[Node]:
+        """What is combined: the input, masked by the neutral value in the tail; for argmax and argmin also the index."""
+        value: Node = node.input
+        start = neutral(name_of(node.op), value.source)
+        tail = column.extent % self.program.chunks[column]
+        tests = (Test(lin_of(column), None, column.extent),)
+        if tail:
+            value = Choose(value.source, node.location, tests, value, Constant(value.source, node.location, start))
+        if not is_arg(node):
+            return [value]
+        position: Node = Coordinate(i64, node.location, lin_of(node.dims[0]))
+        if tail:
+            position = Choose(i64, node.location, tests, position, Constant(i64, node.location, _LAST))
+        return [value, position]
+
+    def _start(self, node: Reduced, part: int, shape: Shape) -> SSAValue:
+        value, type = _neutral_of(node, part)
+        return self.splat(value, type, shape, node.location)
+
+    def _finish_reduction(self, node: Reduced, parts: Sequence[SSAValue]) -> None:
+        shape = tile.shape_of(parts[0].type)
+        axis = len(shape) - 1
+        types = [TensorType(tile.element_type_of(p.type), (*shape[:-1], 1)) for p in parts]
+        op = tile.ReduceOp(parts, [axis], types)
+        body = Body(op.body.block, node.location)
+        values = _combine(body, node, list(op.body.block.args))
+        body.block.add_op(tile.YieldOp(*values))
+        op.location = node.location
+        self.block.add_op(op)
+        result: SSAValue = op.results[len(parts) - 1]
+        if axis == len(self.axes):
+            result = self.insert(tile.ReshapeOp(result, TensorType(node.type, shape[:-1])), node.location)
+        self.computed[node] = result
+
+    # Scans
+
+    def _scans(self, column: Dim, roots: Sequence[Node]) -> list[Reduced]:
+        nodes = walk_nodes(roots, inside=lambda n: not isinstance(n, Dot) and not (isinstance(n, Reduced) and not n.is_scan))
+        return [n for n in nodes if isinstance(n, Reduced) and n.is_scan and column_of(self.program, n) == column]
+
+    def _scanned(self, node: Reduced) -> SSAValue:
+        column = column_of(self.program, node)
+        owner: Stage | None = self
+        while owner is not None and owner.axis_of.get(column) != len(owner.axes) - 1:
+            owner = owner.parent
+        if not isinstance(owner, ReduceStage) or self.program.resolve(node.at[number(node.op, "axis")]) != lin_of(column):
+            raise IrcError("a scan can only be used along its own axis in one kernel", node.location)
+        if node not in owner.computed:
+            owner.computed[node] = owner._scan(node)
+        return owner.computed[node]
+
+    def _scan(self, node: Reduced) -> SSAValue:
+        value = self.tile(node.input, self.shape)
+        op = tile.ScanOp([value], len(self.axes) - 1, [value.type])
+        body = Body(op.body.block, node.location)
+        body.block.add_op(tile.YieldOp(*_combine(body, node, list(op.body.block.args))))
+        scanned = self.insert(op, node.location)
+        carry = self.carries.get(node)
+        if carry is None:
+            return scanned
+        return combine_tiles(self, node, [carry], [scanned], self.shape)[0]
+
+    def next_carry(self, node: Reduced) -> SSAValue:
+        """The carry of a scan after this chunk."""
+        value = self.tile(node.input, self.shape)
+        shape = (*self.shape[:-1], 1)
+        op = tile.ReduceOp([value], [len(self.axes) - 1], [TensorType(node.type, shape)])
+        body = Body(op.body.block, node.location)
+        body.block.add_op(tile.YieldOp(*_combine(body, node, list(op.body.block.args))))
+        total = self.insert(op, node.location)
+        return combine_tiles(self, node, [self.carries[node]], [total], shape)[0]
+
+
+_LAST = 2**63 - 1
+"""The index of a masked element: after all others."""
+
+
+def _depth(node: Reduced) -> int:
+    """How many reductions lie below this one, one inside the other."""
+    depths: dict[Node, int] = {}
+    for n in walk_nodes([node.input]):
+        below = max((depths[o] for o in n.operands()), default=0)
+        depths[n] = below + (isinstance(n, Reduced) and not n.is_scan)
+    return depths[node.input]
+
+
+def _neutral_of(node: Reduced, part: int) -> tuple[float | int, Attribute]:
+    if part == 1:
+        return _LAST, i64
+    source = node.input.source
+    return neutral(name_of(node.op), source), node.input.type
+
+
+def _combine(body: Body, node: Reduced, args: Sequence[SSAValue]) -> list[SSAValue]:
+    """The combiner on (accumulated..., element...)."""
+    name, source = name_of(node.op), node.input.source
+    if not is_arg(node):
+        return [combine(body, name, source, args[0], args[1])]
+    a, i, b, j = args
+    test = first_extreme(body, name, (Scalar(a, source), i), (Scalar(b, source), j))
+    return [body.select(test, b, a), body.select(test, j, i)]
+
+
+def combine_tiles(
+    stage: Stage, node: Reduced, accumulated: Sequence[SSAValue], values: Sequence[SSAValue], shape: Shape
+) -> list[SSAValue]:
+    """The combiner elementwise on tiles; a map for each of its results."""
+    results: list[SSAValue] = []
+    for part in range(len(values)):
+        inputs = [*accumulated, *values]
+        op = tile.MapOp(inputs, TensorType(tile.element_type_of(values[part].type), shape))
+        body = Body(op.body.block, node.location)
+        combined = _combine(body, node, list(op.body.block.args))
+        body.block.add_op(tile.YieldOp(combined[part]))
+        results.append(stage.insert(op, node.location))
+    return results
+
+
+def _accumulate(
+    stage: ReduceStage, batch: Sequence[Reduced], roots: Sequence[Node], accumulators: Sequence[SSAValue]
+) -> list[SSAValue]:
+    tiles = [stage.tile(root, stage.shape) for root in roots]
+    results: list[SSAValue] = []
+    at = 0
+    for node in batch:
+        count = 2 if is_arg(node) else 1
+        results += combine_tiles(stage, node, accumulators[at : at + count], tiles[at : at + count], stage.shape)
+        at += count
+    return results
+
+

@@ -1,0 +1,135 @@
+"""Tile sizes: what `#kernel.config` says, clamped to the extents, or a default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from irc.passes.tile.domains import Domains, Operand
+from irc.passes.tile.index_maps import Coords, Dim, Lin, atoms, bounds, constant, substitute
+
+ELEMENTS = 1024
+"""Elements of a tile of a map: 128 threads with 16 bytes of bf16 each."""
+SQUARE = 64
+"""Extent of both dimensions of a tile that is permuted."""
+MOST_TILED = 3
+LARGE = 4
+"""An operand counts for coalescing when it has at least this fraction (1 / LARGE) of the elements of the largest."""
+PERSISTENT = 4096
+"""The longest row that is held in one tile by default."""
+CHUNK = 1024
+"""Elements of a row for each step of a looped reduction."""
+ROW_ELEMENTS = 2048
+"""Elements of a tile of short rows."""
+MATMUL = (128, 128, 64)
+LEAST_DOT = 16
+"""The least extent of a tile that feeds a product: the shape of the narrowest instruction."""
+
+
+def power_of_two(n: int) -> int:
+    """The least power of two that is not below n."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def clamp(tile: int, extent: int) -> int:
+    return min(power_of_two(tile), power_of_two(extent))
+
+
+@dataclass
+class Contiguity:
+    """Which dimensions are contiguous in memory for the large operands."""
+
+    domains: Domains
+
+    def weights(self, dims: Sequence[Dim]) -> dict[Dim, int]:
+        """For each dimension, the elements of the large operands that are contiguous along it."""
+        found: dict[Dim, int] = {}
+        for operand in self.domains.operands:
+            for dim in self._dims(operand, dims):
+                found[dim] = found.get(dim, 0) + _elements(operand)
+        largest = max(found.values(), default=0)
+        return {d: n for d, n in found.items() if n * LARGE >= largest}
+
+    def _dims(self, operand: Operand, dims: Sequence[Dim]) -> set[Dim]:
+        return {d for coords in operand.accesses for d in dims if self._step(operand, coords, d) in (1, -1)}
+
+    def _step(self, operand: Operand, coords: Coords, dim: Dim) -> int:
+        """How far an access moves, in elements, when the dimension goes from 0 to 1 with all others at 0."""
+        moved = 0
+        for lin, stride in zip(coords, operand.strides, strict=True):
+            lin = self.domains.bindings.resolve(lin)
+            here, there = (bounds(substitute(lin, _fixed(lin, dim, at)))[0] for at in (0, 1))
+            moved += (there - here) * stride
+        return moved
+
+
+def _fixed(lin: Lin, dim: Dim, value: int) -> dict[Dim, Lin]:
+    return {a: constant(value if a == dim else 0) for a in atoms(lin) if isinstance(a, Dim)}
+
+
+def _elements(operand: Operand) -> int:
+    return prod(operand.shape)
+
+
+def map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] | None) -> dict[Dim, int]:
+    """The tiled dimensions of a map, at most three, with their extents; the others are walked one element at a time."""
+    contiguous = sorted((d for d in dims if d in weights), key=lambda d: -weights[d])[:2]
+    tiled = [d for d in dims if d in contiguous] or list(dims[-1:])
+    if tile is not None and len(tile) == len(dims):
+        wanted = dict(zip(dims, tile, strict=True))
+    elif tile is not None and len(tile) == len(tiled):
+        wanted = dict(zip(tiled, tile, strict=True))
+    else:
+        wanted = dict.fromkeys(tiled, SQUARE if len(tiled) == 2 else ELEMENTS)
+    sizes = {d: clamp(wanted.get(d, 1), d.extent) for d in dims if d in tiled or wanted.get(d, 1) > 1}
+    while len(sizes) > MOST_TILED:
+        del sizes[next(d for d in sizes if d not in contiguous)]
+    return _filled(dims, sizes)
+
+
+def _filled(dims: Sequence[Dim], sizes: dict[Dim, int]) -> dict[Dim, int]:
+    """More of the inner dimensions where the tile is small: tiled ones grow, then others join."""
+    room = ELEMENTS
+    for n in sizes.values():
+        room //= n
+    for dim in reversed(dims):
+        if room < 2:
+            break
+        if dim not in sizes and len(sizes) == MOST_TILED:
+            continue
+        grown = min(power_of_two(dim.extent), sizes.get(dim, 1) * room)
+        if grown > sizes.get(dim, 1):
+            room //= grown // sizes.get(dim, 1)
+            sizes[dim] = grown
+    return {d: sizes[d] for d in dims if d in sizes}
+
+
+def reduce_tiles(
+    rows: Sequence[Dim], columns: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] | None, style: str | None
+) -> tuple[Dim | None, int, dict[Dim, int]]:
+    """(the tiled row dimension, its tile extent, the chunk of each column dimension)."""
+    contiguous_rows = [d for d in rows if d in weights]
+    row = max(contiguous_rows, key=lambda d: weights[d]) if contiguous_rows else (rows[-1] if rows else None)
+    by_rows = bool(contiguous_rows) and not any(c in weights for c in columns)
+    longest = max((c.extent for c in columns), default=1)
+    if tile is not None and len(tile) == 2:
+        height, chunk = tile
+    elif by_rows:
+        height, chunk = SQUARE, SQUARE // 2
+    else:
+        chunk = power_of_two(longest) if longest <= PERSISTENT and style != "looped" else CHUNK
+        height = max(1, ROW_ELEMENTS // chunk)
+    if style == "persistent":
+        chunk = power_of_two(longest)
+    height = 1 if row is None else clamp(height, row.extent)
+    return row, height, {c: clamp(chunk, c.extent) for c in columns}
+
+
+def matmul_tiles(m: Dim, n: Dim, ks: Sequence[Dim], tile: Sequence[int] | None) -> tuple[int, int, dict[Dim, int]]:
+    """Extents along M and N, and along each contracted dimension."""
+    given = tile is not None and len(tile) == 3
+    bm, bn, bk = tile if tile is not None and given else MATMUL
+    if not given:
+        bm, bn = max(clamp(bm, m.extent), LEAST_DOT), max(clamp(bn, n.extent), LEAST_DOT)
+    return bm, bn, {k: bk if given else max(clamp(bk, k.extent), LEAST_DOT) for k in ks}

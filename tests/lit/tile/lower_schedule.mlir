@@ -1,0 +1,55 @@
+// RUN: irc-opt %s -p lower-schedule --split-input-file | filecheck %s
+
+// A block a tile, the last dimension the fastest.
+// CHECK-LABEL: @grid
+// CHECK-SAME:    grid = 6 : i64
+// CHECK:         [[BLOCK:%[a-z0-9_]+]] = cuda.block_id
+// CHECK:         arith.remui [[BLOCK]]
+// CHECK:         tile.load
+// CHECK-NOT:     tile.for_tiles
+tile.program @grid(%x: !tile.view<128x192xf32>, %y: !tile.view<128x192xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [128, 192] steps [64, 64] {
+    %a = tile.load %x[%i, %j] : !tile.view<128x192xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<128x192xf32>
+  }
+}
+
+// -----
+
+// As many blocks as the chip has SMs take the tiles in turn.
+// CHECK-LABEL: @persistent
+// CHECK-SAME:    grid = 132 : i64
+// CHECK:         [[BLOCK:%[a-z0-9_]+]] = cuda.block_id
+// CHECK:         scf.for %tile = [[BLOCK]] to
+tile.program @persistent(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [4096, 4096] steps [64, 64] schedule "persistent" group 8 {
+    %a = tile.load %x[%i, %j] : !tile.view<4096x4096xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<4096x4096xf32>
+  }
+}
+
+// -----
+
+// Two tile loops share the grid as ranges of blocks; no tile is no code.
+// CHECK-LABEL: @beside
+// CHECK-SAME:    grid = 5 : i64
+// CHECK:         scf.if
+// CHECK:           tile.store
+// CHECK:         scf.if
+// CHECK:           tile.store
+// CHECK-NOT:     tile.store
+tile.program @beside(%y: !tile.view<128xf32>, %z: !tile.view<192xf32>) {results = 2 : i64} {
+  %zero = arith.constant 0.0 : f32
+  tile.for_tiles (%i) extents [128] steps [64] {
+    %a = tile.splat %zero : f32 -> tensor<64xf32>
+    tile.store %a, %y[%i] : tensor<64xf32>, !tile.view<128xf32>
+  }
+  tile.for_tiles (%i) extents [192] steps [64] {
+    %a = tile.splat %zero : f32 -> tensor<64xf32>
+    tile.store %a, %z[%i] : tensor<64xf32>, !tile.view<192xf32>
+  }
+  tile.for_tiles (%i) extents [0] steps [64] {
+    %a = tile.splat %zero : f32 -> tensor<64xf32>
+    tile.store %a, %z[%i] : tensor<64xf32>, !tile.view<192xf32>
+  }
+}

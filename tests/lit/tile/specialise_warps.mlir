@@ -1,0 +1,21 @@
+// RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,pipeline,specialise-warps | filecheck %s
+// RUN: irc-opt %S/Inputs/softmax.mlir -p assign-layouts,pipeline,specialise-warps | filecheck %s --check-prefix=ALONE
+
+// The producer keeps no accumulator, the consumer no copy; both walk over the same tiles.
+// CHECK:       tile.roles warps [4, 8] registers [40, 232] {
+// CHECK-NEXT:    tile.for_tiles {{.*}} schedule "persistent" group 8
+// CHECK:           scf.for %k = %c0 to %cK step %ck {
+// CHECK-NEXT:        tile.acquire
+// CHECK-NOT:         tile.dot
+// CHECK:             tile.commit
+// CHECK-NOT:     tile.store
+// CHECK:       } {
+// CHECK-NEXT:    tile.for_tiles {{.*}} schedule "persistent" group 8
+// CHECK-NOT:       tile.copy
+// CHECK:           tile.wait
+// CHECK:           tile.dot
+// CHECK:           tile.release
+// CHECK:           tile.store
+
+// ALONE-NOT: tile.roles
+// ALONE:     tile.store

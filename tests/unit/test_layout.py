@@ -1,0 +1,252 @@
+"""Layouts against brute force: fragments, vectors of accesses, swizzles and bank conflicts, instruction layouts."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from irc.layout.access import Access, least
+from irc.layout.exchange import exchange_layout
+from irc.layout.fragment import Fragment, Mode, blocked
+from irc.layout.instructions import ATOMS, fma_accumulator, mma_accumulator, mma_operand, wgmma_accumulator
+from irc.layout.shared import SharedLayout, Swizzle, best_swizzle, conflicts, panels, plain
+
+powers = st.integers(0, 6).map(lambda n: 1 << n)
+
+
+@st.composite
+def blocked_fragments(draw: st.DrawFn) -> Fragment:
+    shape = draw(st.lists(powers, min_size=1, max_size=3).filter(lambda s: prod(s) <= 4096))
+    order = draw(st.permutations(range(len(shape))))
+    vector = draw(st.sampled_from([1, 2, 4, 8]))
+    threads = draw(st.sampled_from([32, 64, 128]))
+    return blocked(shape, order, vector, threads)
+
+
+def held(fragment: Fragment) -> dict[tuple[int, ...], list[tuple[int, int]]]:
+    """Who holds each element."""
+    owners: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for thread, value in product(range(fragment.thread_count), range(fragment.value_count)):
+        owners.setdefault(fragment.coordinate(thread, value), []).append((thread, value))
+    return owners
+
+
+@given(blocked_fragments())
+def test_a_blocked_fragment_holds_every_element_equally_often(fragment: Fragment) -> None:
+    owners = held(fragment)
+    assert len(owners) == prod(fragment.shape)
+    copies = {len(at) for at in owners.values()}
+    assert copies == {fragment.thread_count * fragment.value_count // prod(fragment.shape)}
+
+
+@given(blocked_fragments())
+def test_strides_are_cute_strides_of_the_colexicographic_index(fragment: Fragment) -> None:
+    threads, values = fragment.strides()
+    assert Fragment.from_strides(fragment.shape, threads, values) == fragment
+    for thread, value in product((0, 1, 7, 31), range(fragment.value_count)):
+        index = 0
+        for number, modes in ((thread, threads), (value, values)):
+            for size, stride in modes:
+                number, component = divmod(number, size)
+                index += component * stride
+        at = fragment.coordinate(thread, value)
+        assert index == sum(c * prod(fragment.shape[:d]) for d, c in enumerate(at))
+
+
+@given(blocked_fragments(), st.data())
+def test_a_projection_holds_what_the_fragment_meets(fragment: Fragment, data: st.DataObject) -> None:
+    dims = data.draw(st.sets(st.integers(0, len(fragment.shape) - 1)))
+    small = fragment.project(dims)
+    for thread in range(0, fragment.thread_count, 5):
+        met = {
+            tuple(0 if d in dims else c for d, c in enumerate(fragment.coordinate(thread, v)))
+            for v in range(fragment.value_count)
+        }
+        own = [small.coordinate(thread, v) for v in range(small.value_count)]
+        assert set(own) == met
+        assert len(own) == len(met)
+
+
+@given(blocked_fragments(), st.data())
+def test_a_slice_stays_in_its_thread(fragment: Fragment, data: st.DataObject) -> None:
+    dim = data.draw(st.integers(0, len(fragment.shape) - 1))
+    extent = data.draw(powers.filter(lambda n: n <= fragment.shape[dim]))
+    part = fragment.slice(dim, extent)
+    if part is None:
+        return
+    for thread in range(0, fragment.thread_count, 3):
+        whole = {fragment.coordinate(thread, v) for v in range(fragment.value_count)}
+        assert {part.coordinate(thread, v) for v in range(part.value_count)} == {c for c in whole if c[dim] < extent}
+
+
+def test_a_mode_across_two_dimensions_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not walk along one dimension"):
+        Fragment.from_strides((4, 4), [(8, 1)], [])
+
+
+# Accesses
+
+
+@st.composite
+def accesses(draw: st.DrawFn) -> tuple[Access, tuple[int, ...], int]:
+    """A strided view read through a map with splits, merges and shifts, a tile of it, and the tile's dimension to vectorise."""
+    d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+    split = draw(st.sampled_from([2, 4, 8, 12, 16]))
+    shift = draw(st.sampled_from([0, 1, 2, 8]))
+    exprs = draw(
+        st.sampled_from(
+            [
+                (d0, d1 + shift),
+                (d1, d0 + shift),
+                (d0, d1 // split, d1 % split),
+                (d1 // split, d0, d1 % split),
+                (d0, d1 * 2),
+                (d0 % split, d1),
+            ]
+        )
+    )
+    extents = tuple(draw(st.sampled_from([8, 12, 16, 24, 64])) for _ in exprs)
+    pitch = draw(st.sampled_from([0, 1, 8]))
+    strides = [1]
+    for extent in reversed(extents[1:]):
+        strides.insert(0, strides[0] * extent + pitch)
+    checked = frozenset(draw(st.sets(st.integers(0, len(exprs) - 1))))
+    offsets = (draw(st.sampled_from([1, 4, 8, 16])), draw(st.sampled_from([1, 4, 8, 16])))
+    access = Access(AffineMap(2, 0, exprs), extents, tuple(strides), checked, 2, 16, offsets, ())
+    return access, (16, 16), draw(st.integers(0, 1))
+
+
+@given(accesses())
+def test_a_vector_is_contiguous_aligned_and_inside_or_outside_as_a_whole(
+    case: tuple[Access, tuple[int, ...], int],
+) -> None:
+    access, shape, dim = case
+    length = access.vector(dim, shape[dim])
+    for multiple in range(3):
+        origin = [o * multiple for o in access.offsets]
+        for start in range(0, shape[dim], length):
+            for other in range(0, shape[1 - dim], 5):
+                addresses: list[int] = []
+                inside: set[bool] = set()
+                for r in range(length):
+                    local = [other, other]
+                    local[dim] = start + r
+                    at = access.map.eval([o + x for o, x in zip(origin, local, strict=True)], [])
+                    addresses.append(sum(c * s for c, s in zip(at, access.strides, strict=True)))
+                    inside.add(all(0 <= at[d] < access.extents[d] for d in access.checked))
+                assert addresses == list(range(addresses[0], addresses[0] + length))
+                assert addresses[0] % length == 0
+                assert len(inside) == 1
+
+
+def test_a_row_major_array_is_read_in_16_byte_vectors_along_rows_only() -> None:
+    d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+    access = Access(AffineMap(2, 0, (d0, d1)), (100, 4096), (4096, 1), frozenset([0]), 2, 16, (64, 64), ())
+    assert (access.vector(1, 64), access.vector(0, 64)) == (8, 1)
+    assert access.is_contiguous(1)
+    assert not access.is_contiguous(0)
+
+
+def test_least() -> None:
+    d0 = AffineExpr.dimension(0)
+    assert least(d0 * 3 + -2, [1], []) == 1
+    assert least((d0 + -5) // 2, [0], []) == -3
+    assert least(d0 * -1 + 7, [0], []) < 0
+
+
+# Shared memory
+
+
+@given(st.integers(0, 3), st.integers(0, 4), st.integers(0, 5))
+def test_a_swizzle_is_a_permutation(bits: int, base: int, more: int) -> None:
+    swizzle = Swizzle(bits, base, bits + more)
+    size = 1 << (base + 2 * bits + more)
+    assert sorted(map(swizzle, range(size))) == list(range(size))
+
+
+def test_panels_are_what_a_128_byte_swizzle_takes() -> None:
+    layout = panels((64, 256), 1, 64, Swizzle(3, 3, 3))
+    assert layout.modes == (((64, 64),), ((64, 1), (4, 4096)))
+    offsets = {layout((k, n)) for k in range(64) for n in range(256)}
+    assert offsets == set(range(64 * 256))
+    assert layout.run(1) == 8
+
+
+def test_a_column_read_conflicts_without_a_swizzle_and_not_with_the_best_one() -> None:
+    rows = blocked((64, 64), (1, 0), 8, 256)
+    columns = blocked((64, 64), (0, 1), 8, 256)
+    bare = plain((64, 64), (0, 1))
+    assert conflicts(bare, rows, 1, 2) > 4
+    swizzled, cost = best_swizzle((64, 64), (0, 1), [(rows, 1), (columns, 8)], 2)
+    assert cost == 2.0
+    assert (swizzled.swizzle.bits, swizzled.swizzle.base, swizzled.swizzle.shift) == (3, 3, 6)
+
+
+@given(blocked_fragments().filter(lambda f: len(f.shape) == 2), st.sampled_from([1, 2, 4, 8]))
+def test_an_exchange_layout_gives_every_element_its_own_place(source: Fragment, size: int) -> None:
+    target = blocked(source.shape, (0, 1), 4, source.thread_count)
+    layout: SharedLayout = exchange_layout(source, target, size)
+    places = {layout(at) for at in product(*map(range, source.shape))}
+    assert places == set(range(prod(source.shape)))
+
+
+# Instructions
+
+
+def ptx_operand(name: str, operand: str, lane: int, i: int) -> tuple[int, int]:
+    """The row and column of element i of a lane, as the PTX ISA's figures of the mma fragments give them."""
+    group, within = lane >> 2, lane % 4
+    if name == "m8n8k4":
+        return {"a": (group, within), "b": (within, group), "c": (group, within * 2 + i)}[operand]
+    run = {"m16n8k16": 2, "m16n8k32": 4}[name]
+    if operand == "c":
+        return (group + 8 * (i // 2), within * 2 + i % 2)
+    if operand == "b":
+        return (within * run + i % run + (i // run) * 4 * run, group)
+    row = group + 8 * ((i // run) % 2)
+    return (row, within * run + i % run + (i // (2 * run)) * 4 * run)
+
+
+@pytest.mark.parametrize("name", ATOMS)
+def test_mma_fragments_are_those_of_the_ptx_isa(name: str) -> None:
+    atom = ATOMS[name]
+    shapes = {"a": (atom.m, atom.k), "b": (atom.k, atom.n), "c": (atom.m, atom.n)}
+    for operand, modes in (("a", atom.a), ("b", atom.b), ("c", atom.c)):
+        fragment = Fragment(shapes[operand], *modes)
+        for lane, i in product(range(32), range(fragment.value_count)):
+            assert fragment.coordinate(lane, i) == ptx_operand(name, operand, lane, i)
+
+
+@pytest.mark.parametrize("warps", [(1, 1), (2, 2), (4, 1), (1, 4)])
+def test_mma_operands_meet_the_accumulator(warps: tuple[int, int]) -> None:
+    atom = ATOMS["m16n8k16"]
+    acc = mma_accumulator(atom, (128, 64), warps)
+    rows, columns = mma_operand(atom, "a", 128, warps), mma_operand(atom, "b", 64, warps)
+    assert all(len(owners) == 1 for owners in held(acc).values())
+    for warp in range(warps[0] * warps[1]):
+        lanes = range(32 * warp, 32 * warp + 32)
+        covered = {acc.coordinate(t, v) for t in lanes for v in range(acc.value_count)}
+        a = {rows.coordinate(t, v)[0] for t in lanes for v in range(rows.value_count)}
+        b = {columns.coordinate(t, v)[1] for t in lanes for v in range(columns.value_count)}
+        assert covered == set(product(a, b))
+
+
+def test_the_wgmma_accumulator_is_that_of_the_ptx_isa() -> None:
+    fragment = wgmma_accumulator((128, 64), 2)
+    for thread, i in product(range(256), range(fragment.value_count)):
+        group, lane, warp = thread // 128, thread % 32, thread % 128 // 32
+        row = 64 * group + 16 * warp + lane // 4 + 8 * (i // 2 % 2)
+        assert fragment.coordinate(thread, i) == (row, 8 * (i // 4) + lane % 4 * 2 + i % 2)
+
+
+@given(st.sampled_from([4, 16, 32, 64, 128]), st.sampled_from([4, 16, 64, 128]), st.sampled_from([32, 128, 256]))
+def test_the_fma_accumulator_covers_its_tile(rows: int, columns: int, threads: int) -> None:
+    fragment = fma_accumulator((rows, columns), threads)
+    assert fragment.thread_count == threads
+    assert len(held(fragment)) == rows * columns
+    assert Mode(0, 0, 0) not in fragment.values
