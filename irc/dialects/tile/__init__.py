@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from irc.dialects.tile.compute import (
-    CombinerOp,
     ConcatOp,
     ConvertOp,
     DotOp,
@@ -13,22 +12,19 @@ from irc.dialects.tile.compute import (
     IotaOp,
     MapOp,
     PermuteOp,
-    ReduceOp,
     ReshapeOp,
-    ScanOp,
     SliceOp,
     SplatOp,
 )
-from irc.dialects.tile.control import (
-    AcquireOp,
-    CommitOp,
-    ForTilesOp,
-    ProgramOp,
-    ReleaseOp,
-    RingOp,
-    RolesOp,
-    WaitOp,
-    YieldOp,
+from irc.dialects.tile.control import ForTilesOp, ProgramOp, RolesOp, YieldOp
+from irc.dialects.tile.layouts import (
+    FragmentAttr,
+    FragmentLayout,
+    IntTuple,
+    SharedAttr,
+    SharedLayout,
+    flatten,
+    format_int_tuple,
 )
 from irc.dialects.tile.memory import (
     AccessOp,
@@ -42,18 +38,13 @@ from irc.dialects.tile.memory import (
     dense,
     ints,
 )
+from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
+from irc.dialects.tile.ring import AcquireOp, CommitOp, ReleaseOp, RingOp, WaitOp
 from irc.dialects.tile.types import (
     BufferType,
-    FragmentAttr,
-    FragmentLayout,
-    IntTuple,
     RingType,
-    SharedAttr,
-    SharedLayout,
     ViewType,
     element_type_of,
-    flatten,
-    format_int_tuple,
     fragment_of,
     row_major_strides,
     shape_of,

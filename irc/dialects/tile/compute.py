@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
@@ -28,39 +26,21 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
-    var_result_def,
 )
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.control import YieldOp
+from irc.dialects.tile.bodies import set_location, verify_body
 from irc.dialects.tile.memory import dense, ints, verify_box, verify_same
 from irc.dialects.tile.types import BufferType, SharedAttr, element_type_of, shape_of
-
-
-def _set_location(op: Operation, location: LocationAttr | None) -> None:
-    if location is not None:
-        op.location = location
-
-
-def _verify_body(body: Region, arguments: Sequence[Attribute], yields: Sequence[Attribute]) -> None:
-    found = [a.type for a in body.block.args]
-    if found != list(arguments):
-        raise VerifyException(f"expected body arguments {[str(t) for t in arguments]}, found {[str(t) for t in found]}")
-    last = body.block.last_op
-    if not isinstance(last, YieldOp):
-        raise VerifyException(f"expected a body that ends in tile.yield, found {last.name if last else 'nothing'}")
-    types = [v.type for v in last.arguments]
-    if types != list(yields):
-        raise VerifyException(f"expected the body to yield {[str(t) for t in yields]}, found {[str(t) for t in types]}")
 
 
 @irdl_op_definition
 class MapOp(IRDLOperation):
     """Elementwise work: the scalar body runs for every element of the result.
 
-    Operands have the result's rank; a dimension of extent 1 broadcasts. Scalars are signless: u8 is i8 with unsigned ops;
-    `arith.fptosi` and `arith.fptoui` saturate and give 0 for NaN; `arith.truncf` to an f8 type saturates.
+    Operands have the result's rank; a dimension of extent 1 broadcasts. Scalars are signless: u8 is i8 with unsigned
+    ops; `arith.fptosi` and `arith.fptoui` saturate and give 0 for NaN; `arith.truncf` to an f8 type saturates.
     """
 
     name = "tile.map"
@@ -69,7 +49,7 @@ class MapOp(IRDLOperation):
     body = region_def("single_block")
 
     traits = traits_def(Pure())
-    assembly_format: ClassVar[str] = "$inputs attr-dict `:` type($inputs) `->` type($result) $body"
+    assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($result) $body"
 
     def __init__(
         self,
@@ -82,7 +62,7 @@ class MapOp(IRDLOperation):
         if body is None:
             body = Region(Block(arg_types=[element_type_of(v.type) for v in inputs]))
         super().__init__(operands=[list(inputs)], result_types=[result_type], regions=[body])
-        _set_location(self, location)
+        set_location(self, location)
 
     def verify_(self) -> None:
         shape = shape_of(self.result.type)
@@ -90,7 +70,7 @@ class MapOp(IRDLOperation):
             extents = shape_of(value.type)
             if len(extents) != len(shape) or any(n not in (1, m) for n, m in zip(extents, shape, strict=True)):
                 raise VerifyException(f"expected operands that broadcast to {list(shape)}, found {list(extents)}")
-        _verify_body(self.body, [element_type_of(v.type) for v in self.inputs], [element_type_of(self.result.type)])
+        verify_body(self.body, [element_type_of(v.type) for v in self.inputs], [element_type_of(self.result.type)])
 
 
 @irdl_op_definition
@@ -104,11 +84,11 @@ class IotaOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$offset attr-dict `:` type($result)"
+    assembly_format = "$offset attr-dict `:` type($result)"
 
     def __init__(self, offset: SSAValue, axis: int, result_type: Attribute, location: LocationAttr | None = None):
         super().__init__(operands=[offset], result_types=[result_type], properties={"axis": IntegerAttr(axis, i64)})
-        _set_location(self, location)
+        set_location(self, location)
 
     @property
     def axis_value(self) -> int:
@@ -133,11 +113,11 @@ class SplatOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format: ClassVar[str] = "$value attr-dict `:` type($value) `->` type($result)"
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
 
     def __init__(self, value: SSAValue | Operation, result_type: Attribute, location: LocationAttr | None = None):
         super().__init__(operands=[value], result_types=[result_type])
-        _set_location(self, location)
+        set_location(self, location)
 
     def verify_(self) -> None:
         verify_same("a scalar of type", element_type_of(self.result.type), self.value.type)
@@ -155,7 +135,7 @@ class SliceOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$source (`[` $offsets^ `]`)? attr-dict `:` type($source) `->` type($result)"
+    assembly_format = "$source (`[` $offsets^ `]`)? attr-dict `:` type($source) `->` type($result)"
 
     def __init__(
         self,
@@ -166,7 +146,7 @@ class SliceOp(IRDLOperation):
         location: LocationAttr | None = None,
     ):
         super().__init__(operands=[source, list(offsets)], result_types=[result_type], properties={"at": dense(at)})
-        _set_location(self, location)
+        set_location(self, location)
 
     @property
     def at_values(self) -> tuple[int, ...]:
@@ -187,7 +167,7 @@ class ConcatOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$inputs attr-dict `:` type($inputs) `->` type($result)"
+    assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($result)"
 
     def __init__(
         self, inputs: Sequence[SSAValue], axis: int, result_type: Attribute, location: LocationAttr | None = None
@@ -195,7 +175,7 @@ class ConcatOp(IRDLOperation):
         super().__init__(
             operands=[list(inputs)], result_types=[result_type], properties={"axis": IntegerAttr(axis, i64)}
         )
-        _set_location(self, location)
+        set_location(self, location)
 
     @property
     def axis_value(self) -> int:
@@ -224,13 +204,13 @@ class PermuteOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$source attr-dict `:` type($source) `->` type($result)"
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(
         self, source: SSAValue, dims: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
     ):
         super().__init__(operands=[source], result_types=[result_type], properties={"dims": dense(dims)})
-        _set_location(self, location)
+        set_location(self, location)
 
     @property
     def dim_values(self) -> tuple[int, ...]:
@@ -252,134 +232,23 @@ class ReshapeOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format: ClassVar[str] = "$source attr-dict `:` type($source) `->` type($result)"
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, result_type: Attribute, location: LocationAttr | None = None):
         super().__init__(operands=[source], result_types=[result_type])
-        _set_location(self, location)
+        set_location(self, location)
 
     def verify_(self) -> None:
         verify_same("a tile with elements:", prod(shape_of(self.source.type)), prod(shape_of(self.result.type)))
-
-
-class CombinerOp(IRDLOperation):
-    """What `reduce` and `scan` share: a body (accumulated..., element...) -> values, associative, over operands of one shape."""
-
-    inputs = var_operand_def(TensorType)
-    outputs = var_result_def(TensorType)
-    body = region_def("single_block")
-
-    def verify_combiner(self) -> None:
-        if not self.inputs or len(self.inputs) != len(self.outputs):
-            raise VerifyException(
-                f"expected a result for each operand, found {len(self.outputs)} of {len(self.inputs)}"
-            )
-        for value in self.inputs:
-            verify_same("operands of shape", shape_of(self.inputs[0].type), shape_of(value.type))
-        types = [element_type_of(v.type) for v in self.inputs]
-        _verify_body(self.body, types + types, types)
-
-
-def _combiner_region(inputs: Sequence[SSAValue]) -> Region:
-    types = [element_type_of(v.type) for v in inputs]
-    return Region(Block(arg_types=types + types))
-
-
-@irdl_op_definition
-class ReduceOp(CombinerOp):
-    """Combines over `axes`; results keep them with extent 1. Every axis has at least one element.
-
-    `neutral` has, for each operand, a value that the combiner leaves as it is: lowering may pad with it.
-    """
-
-    name = "tile.reduce"
-    axes = prop_def(DenseArrayBase)
-    neutral = opt_prop_def(ArrayAttr[Attribute])
-
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
-
-    def __init__(
-        self,
-        inputs: Sequence[SSAValue],
-        axes: Sequence[int],
-        result_types: Sequence[Attribute],
-        body: Region | None = None,
-        neutral: Sequence[Attribute] | None = None,
-        location: LocationAttr | None = None,
-    ):
-        """Without a body, one with an empty block and its arguments is made."""
-        super().__init__(
-            operands=[list(inputs)],
-            result_types=[list(result_types)],
-            properties={"axes": dense(axes), "neutral": None if neutral is None else ArrayAttr(neutral)},
-            regions=[body if body is not None else _combiner_region(inputs)],
-        )
-        _set_location(self, location)
-
-    @property
-    def axis_values(self) -> tuple[int, ...]:
-        return ints(self.axes)
-
-    def verify_(self) -> None:
-        self.verify_combiner()
-        shape = shape_of(self.inputs[0].type)
-        if any(not 0 <= a < len(shape) for a in self.axis_values):
-            raise VerifyException(f"expected axes below {len(shape)}, found {list(self.axis_values)}")
-        expected = tuple(1 if i in self.axis_values else n for i, n in enumerate(shape))
-        for output in self.outputs:
-            verify_same("results of shape", expected, shape_of(output.type))
-        if self.neutral is not None:
-            verify_same("a neutral value for each operand:", len(self.inputs), len(self.neutral))
-
-
-@irdl_op_definition
-class ScanOp(CombinerOp):
-    """The inclusive scan along `axis`: element i combines elements 0 to i."""
-
-    name = "tile.scan"
-    axis = prop_def(IntegerAttr)
-
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
-
-    def __init__(
-        self,
-        inputs: Sequence[SSAValue],
-        axis: int,
-        result_types: Sequence[Attribute],
-        body: Region | None = None,
-        location: LocationAttr | None = None,
-    ):
-        super().__init__(
-            operands=[list(inputs)],
-            result_types=[list(result_types)],
-            properties={"axis": IntegerAttr(axis, i64)},
-            regions=[body if body is not None else _combiner_region(inputs)],
-        )
-        _set_location(self, location)
-
-    @property
-    def axis_value(self) -> int:
-        return self.axis.value.data
-
-    def verify_(self) -> None:
-        self.verify_combiner()
-        shape = shape_of(self.inputs[0].type)
-        if not 0 <= self.axis_value < len(shape):
-            raise VerifyException(f"expected an axis below {len(shape)}, found {self.axis_value}")
-        for output in self.outputs:
-            verify_same("results of shape", shape, shape_of(output.type))
 
 
 @irdl_op_definition
 class DotOp(IRDLOperation):
     """acc + a b, for a: M x K, b: K x N (tiles or buffers), acc and the result: M x N tiles.
 
-    `instruction` names what computes it (`assign-layouts` decides); with `in_flight` n the result is not there until at most n
-    later dots are pending: only `dot`, `yield` and `dot_wait` may use it. `precision` is `default f32 tf32 bf16` for f32 operands.
+    `instruction` names what computes it (`assign-layouts` decides); with `in_flight` n the result is not there until
+    at most n later dots are pending: only `dot`, `yield` and `dot_wait` may use it. `precision` is `default f32 tf32
+    bf16` for f32 operands.
     """
 
     name = "tile.dot"
@@ -393,9 +262,7 @@ class DotOp(IRDLOperation):
 
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = (
-        "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)"
-    )
+    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)"
 
     def __init__(
         self,
@@ -417,7 +284,7 @@ class DotOp(IRDLOperation):
                 "precision": None if precision is None else StringAttr(precision),
             },
         )
-        _set_location(self, location)
+        set_location(self, location)
 
     @property
     def mnk(self) -> tuple[int, int, int]:
@@ -446,7 +313,7 @@ class DotWaitOp(IRDLOperation):
 
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$acc attr-dict `:` type($acc) `->` type($result)"
+    assembly_format = "$acc attr-dict `:` type($acc) `->` type($result)"
 
     def __init__(self, acc: SSAValue, pending: int = 0, location: LocationAttr | None = None):
         super().__init__(
@@ -454,7 +321,7 @@ class DotWaitOp(IRDLOperation):
             result_types=[acc.type],
             properties={"pending": IntegerAttr(pending, i64) if pending else None},
         )
-        _set_location(self, location)
+        set_location(self, location)
 
     def verify_(self) -> None:
         verify_same("a result of type", self.acc.type, self.result.type)
@@ -472,7 +339,7 @@ class ConvertOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$source attr-dict `:` type($source) `->` type($result)"
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(
         self,
@@ -482,7 +349,7 @@ class ConvertOp(IRDLOperation):
         location: LocationAttr | None = None,
     ):
         super().__init__(operands=[source], result_types=[result_type], properties={"through": through})
-        _set_location(self, location)
+        set_location(self, location)
 
     def verify_(self) -> None:
         verify_same("a result of shape", shape_of(self.source.type), shape_of(self.result.type))

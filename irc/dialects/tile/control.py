@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr, i64
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
-    operand_def,
     opt_prop_def,
     prop_def,
     region_def,
-    result_def,
     traits_def,
     var_region_def,
-    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
-    MemoryAllocEffect,
-    MemoryReadEffect,
-    MemoryWriteEffect,
     NoTerminator,
     Pure,
     RecursiveMemoryEffect,
@@ -37,7 +29,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import dense, ints, verify_same
-from irc.dialects.tile.types import RingType, ViewType
+from irc.dialects.tile.types import ViewType
 
 SCHEDULES = ("grid", "persistent")
 
@@ -135,10 +127,10 @@ class ProgramOp(IRDLOperation):
 class ForTilesOp(IRDLOperation):
     """The body runs once for every tile of a domain of `extents`, in steps of `steps`.
 
-    The block arguments are the offsets of the tile: multiples of the steps. The last dimension is the fastest in the order of
-    tiles; with `group` g, g tiles of dimension 0 are taken together for each tile of dimension 1, so that the L2 cache is shared.
-    `schedule` "grid" gives each block one tile, "persistent" lets as many blocks as the device runs at once take tiles in turn.
-    Several in one program share the grid: each has a range of consecutive blocks.
+    The block arguments are the offsets of the tile: multiples of the steps. The last dimension is the fastest in the
+    order of tiles; with `group` g, g tiles of dimension 0 are taken together for each tile of dimension 1, so that the
+    L2 cache is shared. `schedule` "grid" gives each block one tile, "persistent" lets as many blocks as the device
+    runs at once take tiles in turn. Several in one program share the grid: each has a range of consecutive blocks.
     """
 
     name = "tile.for_tiles"
@@ -240,129 +232,9 @@ class ForTilesOp(IRDLOperation):
 
 
 @irdl_op_definition
-class RingOp(IRDLOperation):
-    """A pipeline of `stages` stages through shared memory, with a full and an empty barrier a stage.
-
-    A producer acquires a stage, copies into its buffers and commits; a consumer waits for it, reads and releases. `cluster` is the
-    shape of the cluster whose blocks fill each other's stages; `offset` in bytes is given by `plan-shared`.
-    """
-
-    name = "tile.ring"
-    stages = prop_def(IntegerAttr)
-    cluster = opt_prop_def(DenseArrayBase)
-    offset = opt_prop_def(IntegerAttr)
-    ring = result_def(RingType)
-
-    traits = traits_def(MemoryAllocEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "attr-dict `:` type($ring)"
-
-    def __init__(self, stages: int, buffers: Sequence[Attribute], cluster: Sequence[int] | None = None):
-        super().__init__(
-            properties={
-                "stages": IntegerAttr(stages, i64),
-                "cluster": None if cluster is None else dense(cluster),
-            },
-            result_types=[RingType.of(buffers)],
-        )
-
-    @property
-    def stage_count(self) -> int:
-        return self.stages.value.data
-
-    def verify_(self) -> None:
-        if self.stage_count < 1:
-            raise VerifyException(f"expected at least one stage, found {self.stage_count}")
-
-
-class RingAccessOp(IRDLOperation):
-    """What `acquire` and `wait` share: `%a, %b = tile.wait %ring : !tile.ring<A, B>` gives one buffer for each type of the ring."""
-
-    ring = operand_def(RingType)
-    buffers = var_result_def()
-
-    def __init__(self, ring: SSAValue | Operation):
-        value = SSAValue.get(ring)
-        assert isinstance(value.type, RingType)
-        super().__init__(operands=[value], result_types=[list(value.type.buffers)])
-
-    def verify_(self) -> None:
-        assert isinstance(self.ring.type, RingType)
-        verify_same("buffers", [str(t) for t in self.ring.type.buffers], [str(b.type) for b in self.buffers])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.ring)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.ring.type)
-
-    @classmethod
-    def parse(cls, parser: Parser):
-        unresolved = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_attribute()
-        if not isinstance(type, RingType):
-            parser.raise_error(f"expected a ring, found {type}")
-        op = cls(parser.resolve_operand(unresolved, type))
-        op.attributes |= attributes
-        return op
-
-
-@irdl_op_definition
-class AcquireOp(RingAccessOp):
-    """The producer's next stage, when its consumers have released it."""
-
-    name = "tile.acquire"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-
-@irdl_op_definition
-class WaitOp(RingAccessOp):
-    """The consumer's next stage, when its copies have arrived."""
-
-    name = "tile.wait"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-
-@irdl_op_definition
-class CommitOp(IRDLOperation):
-    """The copies into the stage acquired last are on their way; consumers may wait for it."""
-
-    name = "tile.commit"
-    ring = operand_def(RingType)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format: ClassVar[str] = "$ring attr-dict `:` type($ring)"
-
-    def __init__(self, ring: SSAValue | Operation):
-        super().__init__(operands=[ring])
-
-
-@irdl_op_definition
-class ReleaseOp(IRDLOperation):
-    """The stage waited for `lag` waits ago (0: the last) may be filled again."""
-
-    name = "tile.release"
-    ring = operand_def(RingType)
-    lag = opt_prop_def(IntegerAttr)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$ring attr-dict `:` type($ring)"
-
-    def __init__(self, ring: SSAValue | Operation, lag: int = 0):
-        super().__init__(operands=[ring], properties={"lag": IntegerAttr(lag, i64) if lag else None})
-
-    @property
-    def lag_count(self) -> int:
-        return 0 if self.lag is None else self.lag.value.data
-
-
-@irdl_op_definition
 class RolesOp(IRDLOperation):
-    """Regions that run at the same time, each on its own warps: `tile.roles {...} {...} {warps = [1, 8], registers = [40, 232]}`.
+    """Regions that run at the same time, each on its own warps: `tile.roles {...} {...} {warps = [1, 8], registers =
+    [40, 232]}`.
 
     `warps` has the number of warps of each region, `registers` the number of registers a thread of each may use.
     """

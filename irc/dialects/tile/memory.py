@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -42,20 +42,29 @@ def dense(values: Sequence[int]) -> DenseArrayBase:
 
 def ints(values: DenseArrayBase | None) -> tuple[int, ...]:
     """The numbers of a dense array; none where it is absent."""
-    return () if values is None else tuple(int(v) for v in values.get_values())
+    if values is None:
+        return ()
+    numbers: Any = values
+    return tuple(int(v) for v in numbers.get_values())
 
 
 def verify_same(what: str, expected: object, found: object) -> None:
+    """Raises unless both are equal; shapes are shown as lists."""
     if expected != found:
-        raise VerifyException(f"expected {what} {expected}, found {found}")
+        raise VerifyException(f"expected {what} {_shown(expected)}, found {_shown(found)}")
+
+
+def _shown(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 class AccessOp(IRDLOperation):
-    """What `load`, `store` and `copy` share: element (i, j, ...) of the tile is `view[map(o0 + i, o1 + j, ...)[symbols]]`.
+    """What `load`, `store` and `copy` share: element (i, j, ...) of the tile is `view[map(o0 + i, o1 + j,
+    ...)[symbols]]`.
 
-    `offsets` has one index a tile dimension. `map` goes from tile coordinates and symbols to view coordinates; absent, it is the
-    identity. A symbol is an `index` scalar or a tile of integers of the accessed tile's rank, each extent 1 or the tile's, which
-    gathers. `checked` names the view dimensions whose coordinate can be out of range.
+    `offsets` has one index a tile dimension. `map` goes from tile coordinates and symbols to view coordinates; absent,
+    it is the identity. A symbol is an `index` scalar or a tile of integers of the accessed tile's rank, each extent 1
+    or the tile's, which gathers. `checked` names the view dimensions whose coordinate can be out of range.
     """
 
     view = operand_def(ViewType)
@@ -116,7 +125,8 @@ def _access_properties(
 
 @irdl_op_definition
 class LoadOp(AccessOp):
-    """Global memory -> registers. A coordinate outside a checked dimension of the view reads `other` (0 where absent)."""
+    """Global memory -> registers. A coordinate outside a checked dimension of the view
+    reads `other` (0 where absent)."""
 
     name = "tile.load"
     other = opt_operand_def()
@@ -124,7 +134,7 @@ class LoadOp(AccessOp):
 
     traits = traits_def(MemoryReadEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    assembly_format: ClassVar[str] = (
+    assembly_format = (
         "$view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? (`other` $other^ `:` type($other))? "
         "attr-dict `:` type($view) `->` type($result)"
     )
@@ -164,7 +174,7 @@ class StoreOp(AccessOp):
 
     traits = traits_def(MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    assembly_format: ClassVar[str] = (
+    assembly_format = (
         "$tile `,` $view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? "
         "attr-dict `:` type($tile) `,` type($view)"
     )
@@ -197,7 +207,8 @@ class StoreOp(AccessOp):
 class CopyOp(AccessOp):
     """Global memory -> shared buffer, asynchronous inside a ring. Outside a checked dimension the buffer gets 0.
 
-    `via` is "tma", "cp_async" or "registers"; `multicast` is the rank in the cluster that issues the copy for all its blocks.
+    `via` is "tma", "cp_async" or "registers"; `multicast` is the rank in the cluster that issues the copy for all its
+    blocks.
     """
 
     name = "tile.copy"
@@ -207,7 +218,7 @@ class CopyOp(AccessOp):
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    assembly_format: ClassVar[str] = (
+    assembly_format = (
         "$view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? `->` $buffer "
         "attr-dict `:` type($view) `->` type($buffer)"
     )
@@ -252,7 +263,7 @@ class AllocOp(IRDLOperation):
 
     traits = traits_def(MemoryAllocEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "attr-dict `:` type($buffer)"
+    assembly_format = "attr-dict `:` type($buffer)"
 
     def __init__(self, type: BufferType):
         super().__init__(result_types=[type])
@@ -267,7 +278,7 @@ class ReadOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
-    assembly_format: ClassVar[str] = "$buffer attr-dict `:` type($buffer) `->` type($result)"
+    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
 
     def __init__(self, buffer: SSAValue | Operation, result_type: Attribute):
         super().__init__(operands=[buffer], result_types=[result_type])
@@ -286,7 +297,7 @@ class WriteOp(IRDLOperation):
     buffer = operand_def(BufferType)
 
     traits = traits_def(MemoryWriteEffect())
-    assembly_format: ClassVar[str] = "$tile `,` $buffer attr-dict `:` type($tile) `,` type($buffer)"
+    assembly_format = "$tile `,` $buffer attr-dict `:` type($tile) `,` type($buffer)"
 
     def __init__(self, tile: SSAValue | Operation, buffer: SSAValue | Operation):
         super().__init__(operands=[tile, buffer])
@@ -308,7 +319,7 @@ class SubviewOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$buffer (`[` $offsets^ `]`)? attr-dict `:` type($buffer) `->` type($result)"
+    assembly_format = "$buffer (`[` $offsets^ `]`)? attr-dict `:` type($buffer) `->` type($result)"
 
     def __init__(
         self,
@@ -330,7 +341,7 @@ def verify_box(source: Attribute, result: Attribute, at: tuple[int, ...], dynami
     verify_same("a result of rank", len(outer), len(inner))
     if dynamic not in (0, len(outer)):
         raise VerifyException(f"expected no index operand or {len(outer)}, found {dynamic}")
-    if at and len(at) != len(outer) or not at and not dynamic:
+    if (at and len(at) != len(outer)) or (not at and not dynamic):
         raise VerifyException(f"expected {len(outer)} numbers in `at`, found {len(at)}")
     for a, n, m in zip(at, inner, outer, strict=False):
         if a < 0 or a + n > m:

@@ -1,0 +1,105 @@
+"""The on-disk cache of whole compilations.
+
+A key is a SHA-256 over everything that a compilation depends on: the program, the target, the options, and irc's own
+source. Entries are single files that are written aside and renamed, so that processes may share the folder; one that
+cannot be read counts as absent, and a folder that cannot be written is no error. The folder is `$IRC_CACHE_DIR`, else
+`$XDG_CACHE_HOME/irc`, else `~/.cache/irc`; `IRC_CACHE_DIR=off` turns the cache off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import irc
+
+MOST_BYTES = 1 << 30
+"""Of all entries of one kind; the ones that were used least recently go first."""
+
+
+def cache_folder() -> Path | None:
+    """Where entries are kept; None where the cache is off or there is no home."""
+    if (chosen := os.environ.get("IRC_CACHE_DIR")) is not None:
+        return None if chosen in ("", "off") else Path(chosen)
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "irc"
+    try:
+        return Path.home() / ".cache" / "irc"
+    except RuntimeError:
+        return None
+
+
+@cache
+def source_digest() -> str:
+    """A digest of irc's version and every source file of the package: a changed compiler misses the cache."""
+    digest = hashlib.sha256(irc.__version__.encode())
+    root = Path(__file__).parent
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.lark")]):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def key_of(*parts: object) -> str:
+    """The key for these parts (their `repr`s), under this version of irc."""
+    digest = hashlib.sha256(source_digest().encode())
+    for part in parts:
+        text = repr(part).encode("utf-8", "surrogatepass")
+        digest.update(f"{len(text)}:".encode())
+        digest.update(text)
+    return digest.hexdigest()
+
+
+def read(kind: str, key: str) -> bytes | None:
+    """The content of an entry; None where there is none."""
+    if (path := _path(kind, key)) is None:
+        return None
+    try:
+        content = path.read_bytes()
+        os.utime(path)
+        return content
+    except OSError:
+        return None
+
+
+def write(kind: str, key: str, content: bytes) -> None:
+    """Makes or replaces an entry, if the folder lets it."""
+    if (path := _path(kind, key)) is None:
+        return
+    aside: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, aside = tempfile.mkstemp(prefix=".", dir=path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(aside).replace(path)
+        _prune(path.parent)
+    except OSError:
+        if aside is not None:
+            with suppress(OSError):
+                Path(aside).unlink()
+
+
+def _path(kind: str, key: str) -> Path | None:
+    folder = cache_folder()
+    return None if folder is None else folder / kind / key
+
+
+def _prune(folder: Path) -> None:
+    """Removes the entries used least recently until the rest is within `MOST_BYTES`."""
+    entries: list[tuple[float, int, Path]] = []
+    for path in folder.iterdir():
+        with suppress(OSError):
+            status = path.stat()
+            entries.append((status.st_mtime, status.st_size, path))
+    excess = sum(size for _, size, _ in entries) - MOST_BYTES
+    for _, size, path in sorted(entries):
+        if excess <= 0:
+            return
+        with suppress(OSError):
+            path.unlink()
+        excess -= size

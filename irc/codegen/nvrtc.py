@@ -1,0 +1,202 @@
+"""The typed wrapper of NVRTC (`cuda.bindings.nvrtc`): CUDA C++ source to PTX, cubin and resource usage.
+
+Headers come from the wheels where they are installed (CUTLASS from nvidia-cutlass, CCCL and the CUDA runtime from the
+nvidia-cuda-* wheels), else from a CUDA toolkit ($CUDA_HOME, $CUDA_PATH, /usr/local/cuda).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from irc.diagnostics import IrcError
+
+MOST_ERROR_LINES = 8
+"""Lines of a compiler's log that an error quotes."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one kernel uses: registers of a thread; bytes of spill stores and loads, stack frame, static shared
+    memory."""
+
+    registers: int
+    spill_stores: int
+    spill_loads: int
+    stack: int
+    shared: int
+
+    @property
+    def spills(self) -> int:
+        """Bytes that are spilled to local memory and read back."""
+        return self.spill_stores + self.spill_loads
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """The result of NVRTC: `resources` by kernel name; `warnings` are the lines that say that wgmma was serialised
+    (C75xx)."""
+
+    ptx: str
+    cubin: bytes
+    log: str
+    resources: dict[str, Resources]
+    warnings: tuple[str, ...]
+
+
+def compile_source(
+    source: str, arch: str, options: Sequence[str] = (), *, name: str = "kernel", location: Attribute | None = None
+) -> Compilation:
+    """Compile for an architecture such as `sm_90a`; IrcError with the first lines of the log where NVRTC refuses.
+
+    `name` is what the source is called in errors; `options` are added to those that every kernel is compiled with.
+    """
+    nvrtc = _nvrtc()
+    program = _checked(nvrtc.nvrtcCreateProgram(source.encode(), f"{name}.cu".encode(), 0, [], []))
+    try:
+        arguments = [option.encode() for option in (*compiler_options(source, arch), *options)]
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(arguments), arguments)
+        log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).decode(errors="replace")
+        if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise _refusal(name, arch, status, log, location)
+        ptx = _read(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).decode()
+        cubin = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program, strip=False)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+    warnings = tuple(line for line in log.splitlines() if re.search(r"\bC75\d\d\b", line))
+    return Compilation(ptx, cubin, log, parse_resources(log), warnings)
+
+
+def compiler_options(source: str, arch: str) -> tuple[str, ...]:
+    """The options of every kernel; the folders of headers only where the source includes any."""
+    options = (
+        f"--gpu-architecture={arch}",
+        "--std=c++17",
+        "-default-device",
+        "-DNDEBUG",
+        "-diag-suppress=177,549",
+        "--ptxas-options=-v",
+    )
+    if "#include" not in source:
+        return options
+    return options + tuple(f"-I{folder}" for folder in include_folders())
+
+
+@cache
+def compiler_version() -> str:
+    """The version of NVRTC and of the headers: a part of the key of a cached cubin."""
+    nvrtc = _nvrtc()
+    major, minor = _checked_all(nvrtc.nvrtcVersion())
+    versions = [f"nvrtc {major}.{minor}"]
+    for package in ("nvidia-cuda-nvrtc", "nvidia-cutlass", "nvidia-cuda-cccl"):
+        try:
+            versions.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ", ".join(versions)
+
+
+@cache
+def include_folders() -> tuple[Path, ...]:
+    """Where CUTLASS's, CUDA's and CCCL's headers are; IrcError where CUTLASS's are not."""
+    cutlass = _installed("nvidia-cutlass", "cutlass_library/source/include", "cute/arch/mma_sm90_gmma.hpp")
+    if cutlass is None:
+        raise IrcError("CUTLASS's headers are not installed", hint="install the nvidia-cutlass wheel")
+    folders = [cutlass]
+    for folder in _cuda_folders():
+        folders += [f for f in (folder, folder / "cccl") if f.is_dir() and f not in folders]
+    return tuple(folders)
+
+
+def _cuda_folders() -> list[Path]:
+    found = [
+        _installed("nvidia-cuda-runtime", "nvidia/cu13/include", "cuda_runtime.h"),
+        _installed("nvidia-cuda-cccl", "nvidia/cu13/include", "cccl"),
+    ]
+    if all(folder is not None for folder in found):
+        return [folder for folder in found if folder is not None]
+    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    toolkits = [Path(home) / "include" for home in homes if home]
+    return [folder for folder in (*found, *toolkits) if folder is not None and folder.is_dir()]
+
+
+def _installed(package: str, folder: str, needed: str) -> Path | None:
+    """A folder of an installed distribution, if it has the file."""
+    try:
+        path = Path(str(importlib.metadata.distribution(package).locate_file(folder)))
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return path if (path / needed).exists() else None
+
+
+_ENTRY = re.compile(r"Compiling entry function '([^']+)'")
+_FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_USED = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+def parse_resources(log: str) -> dict[str, Resources]:
+    """What `--ptxas-options=-v` prints, by kernel."""
+    resources: dict[str, Resources] = {}
+    name, frame = "", (0, 0, 0)
+    for line in log.splitlines():
+        if entry := _ENTRY.search(line):
+            name = entry[1]
+        elif found := _FRAME.search(line):
+            frame = (int(found[1]), int(found[2]), int(found[3]))
+        elif (used := _USED.search(line)) and name:
+            shared = _SHARED.search(line)
+            stack, stores, loads = frame
+            resources[name] = Resources(int(used[1]), stores, loads, stack, int(shared[1]) if shared else 0)
+            name, frame = "", (0, 0, 0)
+    return resources
+
+
+def _refusal(name: str, arch: str, status: Any, log: str, location: Attribute | None) -> IrcError:
+    lines = [line for line in log.splitlines() if line.strip() and "info" not in line]
+    errors = [line for line in lines if "error" in line] or lines
+    quoted = "\n".join(errors[:MOST_ERROR_LINES])
+    if not quoted:
+        quoted = str(status)
+    return IrcError(f"NVRTC cannot compile {name} for {arch}:\n{quoted}", location)
+
+
+@cache
+def _nvrtc() -> Any:
+    try:
+        nvrtc = importlib.import_module("cuda.bindings.nvrtc")
+        nvrtc.nvrtcVersion()  # finds the library
+        return nvrtc
+    except (ImportError, OSError, RuntimeError) as error:
+        raise IrcError(f"NVRTC is not available: {error}", hint="install cuda-python and nvidia-cuda-nvrtc") from error
+
+
+def _checked(result: tuple[Any, ...]) -> Any:
+    """The one value of a call."""
+    return _checked_all(result)[0]
+
+
+def _checked_all(result: tuple[Any, ...]) -> tuple[Any, ...]:
+    status, *values = result
+    if status != _nvrtc().nvrtcResult.NVRTC_SUCCESS:
+        raise IrcError(f"NVRTC failed: {status}")
+    return tuple(values)
+
+
+def _read(size_function: Any, function: Any, program: Any, *, strip: bool = True) -> bytes:
+    """What a pair of calls, for size and content, gives; text loses its zero at the end."""
+    buffer = bytearray(_checked(size_function(program)))
+    (status,) = function(program, buffer)
+    if status != _nvrtc().nvrtcResult.NVRTC_SUCCESS:
+        raise IrcError(f"NVRTC failed: {status}")
+    content = bytes(buffer)
+    return content.rstrip(b"\0") if strip else content

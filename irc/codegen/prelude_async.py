@@ -1,0 +1,108 @@
+"""Snippets: cp.async, TMA and mbarrier (PTX ISA, 9.7.9.25 and 9.7.13.15). Shared addresses are byte addresses in the
+shared window."""
+
+from __future__ import annotations
+
+from irc.codegen.snippet import Snippet
+
+_TMA = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+
+
+def _coordinates(rank: int) -> tuple[str, str]:
+    """Parameters in the order of the IR, outermost first, and inputs in PTX's, innermost first."""
+    parameters = ", ".join(f"int c{i}" for i in range(rank))
+    inputs = ", ".join(f'"r"(c{i})' for i in reversed(range(rank)))
+    return parameters, inputs
+
+
+def _places(first: int, rank: int) -> str:
+    return "{" + ", ".join(f"%{first + i}" for i in range(rank)) + "}"
+
+
+def _tma_load(rank: int) -> Snippet:
+    parameters, inputs = _coordinates(rank)
+    text = (
+        f"DEVICE void tma_load_{rank}d(const TensorMap& map, unsigned address, unsigned barrier, {parameters}) {{\n"
+        f'  asm volatile("{_TMA.format(rank=rank)} [%0], [%1, {_places(3, rank)}], [%2];"\n'
+        f'    :: "r"(address), "l"(&map), "r"(barrier), {inputs} : "memory");\n}}\n'
+    )
+    return Snippet(f"tma_load_{rank}d", text, ("TensorMap",))
+
+
+def _tma_load_multicast(rank: int) -> Snippet:
+    parameters, inputs = _coordinates(rank)
+    text = (
+        f"DEVICE void tma_load_multicast_{rank}d("
+        f"const TensorMap& map, unsigned address, unsigned barrier, int mask, {parameters}) {{\n"
+        f'  asm volatile("{_TMA.format(rank=rank)}.multicast::cluster [%0], [%1, {_places(4, rank)}], [%2], %3;"\n'
+        f'    :: "r"(address), "l"(&map), "r"(barrier), "h"((unsigned short)mask), {inputs} : "memory");\n}}\n'
+    )
+    return Snippet(f"tma_load_multicast_{rank}d", text, ("TensorMap",))
+
+
+def _tma_store(rank: int) -> Snippet:
+    parameters, inputs = _coordinates(rank)
+    text = (
+        f"DEVICE void tma_store_{rank}d(const TensorMap& map, unsigned address, {parameters}) {{\n"
+        f'  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%0, {_places(2, rank)}], [%1];"\n'
+        f'    :: "l"(&map), "r"(address), {inputs} : "memory");\n}}\n'
+    )
+    return Snippet(f"tma_store_{rank}d", text, ("TensorMap",))
+
+
+def _cp_async(size: int) -> Snippet:
+    """Through L2 alone (cg) where the instruction has it, which is for 16 bytes."""
+    cache = "cg" if size == 16 else "ca"
+    text = (
+        f"DEVICE void cp_async_{size}(unsigned address, const void* memory, bool predicate = true) {{\n"
+        f'  asm volatile("cp.async.{cache}.shared.global [%0], [%1], {size}, %2;"\n'
+        f'    :: "r"(address), "l"(__cvta_generic_to_global(memory)), "r"(predicate ? {size} : 0) : "memory");\n}}\n'
+    )
+    return Snippet(f"cp_async_{size}", text)
+
+
+_WAIT = """\
+DEVICE void barrier_wait(unsigned barrier, unsigned phase) {
+  asm volatile("{\\n.reg .pred done;\\n"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\\n"
+               "@!done bra again;\\n}" :: "r"(barrier), "r"(phase) : "memory");
+}
+"""
+
+_ARRIVE_CLUSTER = """\
+DEVICE void barrier_arrive_cluster(unsigned barrier, unsigned rank) {
+  asm volatile("{\\n.reg .b32 remote;\\nmapa.shared::cluster.u32 remote, %0, %1;\\n"
+               "mbarrier.arrive.shared::cluster.b64 _, [remote];\\n}" :: "r"(barrier), "r"(rank) : "memory");
+}
+"""
+
+ASYNC: tuple[Snippet, ...] = (
+    *(_cp_async(size) for size in (4, 8, 16)),
+    *(_tma_load(rank) for rank in range(1, 6)),
+    *(_tma_load_multicast(rank) for rank in range(1, 6)),
+    *(_tma_store(rank) for rank in range(1, 6)),
+    Snippet(
+        "prefetch_tensor_map",
+        "DEVICE void prefetch_tensor_map(const TensorMap& map) {\n"
+        '  asm volatile("prefetch.tensormap [%0];" :: "l"(&map) : "memory");\n}\n',
+        ("TensorMap",),
+    ),
+    Snippet(
+        "barrier_init",
+        "DEVICE void barrier_init(unsigned barrier, unsigned count) {\n"
+        '  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(count) : "memory");\n}\n',
+    ),
+    Snippet(
+        "barrier_expect",
+        "DEVICE void barrier_expect(unsigned barrier, unsigned bytes) {\n"
+        '  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"\n'
+        '    :: "r"(barrier), "r"(bytes) : "memory");\n}\n',
+    ),
+    Snippet("barrier_wait", _WAIT),
+    Snippet(
+        "barrier_arrive",
+        "DEVICE void barrier_arrive(unsigned barrier) {\n"
+        '  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");\n}\n',
+    ),
+    Snippet("barrier_arrive_cluster", _ARRIVE_CLUSTER),
+)

@@ -1,0 +1,166 @@
+"""Snippets: storage types, vector accesses, warp and block synchronisation."""
+
+from __future__ import annotations
+
+from irc.codegen.snippet import Snippet
+
+_WORDS = {4: ("unsigned", ("",)), 8: ("uint2", (".x", ".y")), 16: ("uint4", (".x", ".y", ".z", ".w"))}
+"""The C++ type of an access of 4, 8, 16 bytes, and the suffixes of its words."""
+
+_BYTES = {1: "unsigned char", 2: "unsigned short"}
+
+_LOADS = {"": "*{}", "streaming": "__ldcs({})", "read_only": "__ldg({})", "global": "__ldcg({})"}
+_STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})"}
+
+
+def access_name(direction: str, size: int, cache: str = "") -> str:
+    """The function that moves `size` bytes between a register array and global memory."""
+    return "_".join(part for part in (direction, cache, str(size)) if part)
+
+
+def _load(size: int, cache: str) -> Snippet:
+    name = access_name("load", size, cache)
+    return Snippet(
+        name, f"DEVICE void {name}(void* registers, const void* memory) {{{_load_body(size, _LOADS[cache])}}}\n"
+    )
+
+
+def _load_body(size: int, read: str) -> str:
+    if size in _BYTES:
+        type = _BYTES[size]
+        return f" *({type}*)registers = {read.format(f'(const {type}*)memory')}; "
+    type, words = _WORDS[size]
+    stores = " ".join(f"r[{i}] = v{word};" for i, word in enumerate(words))
+    return f" const {type} v = {read.format(f'(const {type}*)memory')}; unsigned* r = (unsigned*)registers; {stores} "
+
+
+def _store(size: int, cache: str) -> Snippet:
+    name = access_name("store", size, cache)
+    body = _store_body(size, _STORES[cache])
+    return Snippet(name, f"DEVICE void {name}(void* memory, const void* registers) {{{body}}}\n")
+
+
+def _store_body(size: int, write: str) -> str:
+    if size in _BYTES:
+        type = _BYTES[size]
+        return f" {write.format(f'({type}*)memory', f'*(const {type}*)registers')}; "
+    type, words = _WORDS[size]
+    value = "r[0]" if size == 4 else f"make_{type}({', '.join(f'r[{i}]' for i in range(len(words)))})"
+    return f" const unsigned* r = (const unsigned*)registers; {write.format(f'({type}*)memory', value)}; "
+
+
+def _shared_load(size: int) -> Snippet:
+    name = access_name("shared_load", size)
+    if size in _BYTES:
+        type = _BYTES[size]
+        body = (
+            f'unsigned short v; asm volatile("ld.shared.u{8 * size} %0, [%1];" : "=h"(v) : "r"(address) : "memory"); '
+            f"*({type}*)registers = ({type})v;"
+        )
+    else:
+        count = size // 4
+        outputs = ", ".join(f'"=r"(r[{i}])' for i in range(count))
+        places = ", ".join(f"%{i}" for i in range(count))
+        body = (
+            "unsigned* r = (unsigned*)registers; "
+            f'asm volatile("ld.shared{_vector(count)}.b32 {_braced(places, count)}, [%{count}];" '
+            f': {outputs} : "r"(address) : "memory");'
+        )
+    return Snippet(name, f"DEVICE void {name}(void* registers, unsigned address) {{ {body} }}\n")
+
+
+def _shared_store(size: int) -> Snippet:
+    name = access_name("shared_store", size)
+    if size in _BYTES:
+        type = _BYTES[size]
+        body = (
+            f'asm volatile("st.shared.u{8 * size} [%0], %1;" :: "r"(address), '
+            f'"h"((unsigned short)*(const {type}*)registers) : "memory");'
+        )
+    else:
+        count = size // 4
+        inputs = ", ".join(f'"r"(r[{i}])' for i in range(count))
+        places = ", ".join(f"%{i + 1}" for i in range(count))
+        body = (
+            f'const unsigned* r = (const unsigned*)registers; asm volatile("st.shared{_vector(count)}.b32 [%0], '
+            f'{_braced(places, count)};" :: "r"(address), {inputs} : "memory");'
+        )
+    return Snippet(name, f"DEVICE void {name}(unsigned address, const void* registers) {{ {body} }}\n")
+
+
+def _vector(count: int) -> str:
+    return "" if count == 1 else f".v{count}"
+
+
+def _braced(places: str, count: int) -> str:
+    return places if count == 1 else f"{{{places}}}"
+
+
+def _storage(name: str, bits: str) -> Snippet:
+    return Snippet(name, f"struct {name} {{ {bits} bits; }};\n")
+
+
+_FENCE = """\
+template <int N> DEVICE void registers_fence(float (&r)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) asm volatile("" : "+f"(r[i]) :: "memory");
+}
+template <int N> DEVICE void registers_fence(double (&r)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) asm volatile("" : "+d"(r[i]) :: "memory");
+}
+template <typename T, int N> DEVICE void registers_fence(T (&r)[N]) {
+  static_assert(sizeof(r) % 4 == 0, "register arrays that are fenced are whole words");
+#pragma unroll
+  for (int i = 0; i < int(sizeof(r) / 4); ++i) asm volatile("" : "+r"(((unsigned*)r)[i]) :: "memory");
+}
+"""
+
+CORE: tuple[Snippet, ...] = (
+    _storage("f16", "unsigned short"),
+    _storage("bf16", "unsigned short"),
+    _storage("f8e4m3", "unsigned char"),
+    _storage("f8e5m2", "unsigned char"),
+    Snippet("TensorMap", "struct alignas(64) TensorMap { unsigned char opaque[128]; };\n"),
+    *(_load(size, cache) for cache in _LOADS for size in (1, 2, 4, 8, 16)),
+    *(_store(size, cache) for cache in _STORES for size in (1, 2, 4, 8, 16)),
+    *(_shared_load(size) for size in (1, 2, 4, 8, 16)),
+    *(_shared_store(size) for size in (1, 2, 4, 8, 16)),
+    Snippet("registers_fence", _FENCE),
+    Snippet(
+        "cluster_sync",
+        'DEVICE void cluster_sync() { asm volatile("barrier.cluster.arrive.release.aligned;\\n'
+        'barrier.cluster.wait.acquire.aligned;" ::: "memory"); }\n',
+    ),
+    Snippet(
+        "cluster_rank",
+        'DEVICE int cluster_rank() { int rank; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)); return rank; }\n',
+    ),
+    Snippet(
+        "named_sync",
+        "DEVICE void named_sync(int id, int threads) {\n"
+        '  asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");\n}\n',
+    ),
+    Snippet(
+        "named_arrive",
+        "DEVICE void named_arrive(int id, int threads) {\n"
+        '  asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");\n}\n',
+    ),
+    Snippet(
+        "grow_registers",
+        "template <int N> DEVICE void grow_registers() {\n"
+        '  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N));\n}\n',
+    ),
+    Snippet(
+        "shrink_registers",
+        "template <int N> DEVICE void shrink_registers() {\n"
+        '  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N));\n}\n',
+    ),
+    Snippet(
+        "dependency_wait", 'DEVICE void dependency_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }\n'
+    ),
+    Snippet(
+        "launch_dependents",
+        'DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }\n',
+    ),
+)

@@ -1,0 +1,137 @@
+"""Snippets: conversions between float types and to integers, division, minimum and maximum, integer powers.
+
+Conversions round to nearest even and go through float; from double, through a float rounded to odd, which makes the
+second rounding right (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). f8 needs sm_89 for
+the instructions; before it the arithmetic is done by hand.
+"""
+
+from __future__ import annotations
+
+from irc.codegen.snippet import Snippet
+
+_F16 = """\
+DEVICE float f16_to_float(f16 x) { float r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits)); return r; }
+DEVICE f16 float_to_f16(float x) { f16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x)); return r; }
+"""
+
+_BF16 = """\
+DEVICE float bf16_to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+DEVICE bf16 float_to_bf16(float x) { bf16 r; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x)); return r; }
+"""
+
+_F8_BY_HAND = """\
+template <int M, int BIAS, unsigned NAN_BITS> DEVICE unsigned char float_to_f8(float x, float largest) {
+  const unsigned bits = __float_as_uint(x);
+  const unsigned char sign = (bits >> 31) << 7;
+  if (x != x) return sign | NAN_BITS;
+  const float magnitude = fminf(fabsf(x), largest);
+  const int exponent = max(int(__float_as_uint(magnitude) >> 23) - 127, 1 - BIAS);
+  const int steps = int(rintf(magnitude * __int_as_float((127 + M - exponent) << 23)));
+  return sign | (unsigned char)(((exponent + BIAS - 1) << M) + steps);
+}
+"""
+
+_F8E4M3 = """\
+DEVICE float f8e4m3_to_float(f8e4m3 x) {
+#if __CUDA_ARCH__ >= 890
+  unsigned pair;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"((unsigned short)x.bits));
+  return f16_to_float(f16{(unsigned short)pair});
+#else
+  const int exponent = x.bits >> 3 & 15, mantissa = x.bits & 7;
+  const float normal = float(8 + mantissa) * __int_as_float((127 + exponent - 10) << 23);
+  const float magnitude = exponent ? normal : float(mantissa) * 0.001953125f;
+  return (x.bits & 127) == 127 ? __int_as_float(0x7fc00000) : x.bits & 128 ? -magnitude : magnitude;
+#endif
+}
+DEVICE f8e4m3 float_to_f8e4m3(float x) {
+#if __CUDA_ARCH__ >= 890
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(x));
+  return f8e4m3{(unsigned char)pair};
+#else
+  return f8e4m3{float_to_f8<3, 7, 0x7f>(x, 448.0f)};
+#endif
+}
+"""
+
+_F8E5M2 = """\
+DEVICE float f8e5m2_to_float(f8e5m2 x) { return f16_to_float(f16{(unsigned short)(x.bits << 8)}); }
+DEVICE f8e5m2 float_to_f8e5m2(float x) {
+#if __CUDA_ARCH__ >= 890
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(x));
+  return f8e5m2{(unsigned char)pair};
+#else
+  return f8e5m2{float_to_f8<2, 15, 0x7f>(x, 57344.0f)};
+#endif
+}
+"""
+
+_TO_ODD = """\
+DEVICE float double_to_float_odd(double x) {
+  const float r = __double2float_rz(x);
+  return double(r) != x && x == x && fabs(x) <= 1.7976931348623157e308 ? __uint_as_float(__float_as_uint(r) | 1) : r;
+}
+"""
+
+_TO_INTEGER = """\
+template <typename T, typename F> DEVICE T float_to_integer(F x, F least, F past, T lowest, T highest) {
+  return x != x ? T(0) : x <= least ? lowest : x >= past ? highest : T(x);
+}
+"""
+
+_DIVISION = """\
+template <typename T> DEVICE bool negates(T b) { return b == T(-1) && T(-1) < T(0); }
+template <typename T> DEVICE T divide(T a, T b) {
+  return b == T(0) ? T(0) : negates(b) ? T(0ull - (unsigned long long)a) : T(a / b);
+}
+template <typename T> DEVICE T remainder_of(T a, T b) { return b == T(0) || negates(b) ? T(0) : T(a % b); }
+template <typename T> DEVICE T floor_divide(T a, T b) {
+  const T q = divide(a, b), r = T(a - T((unsigned long long)q * (unsigned long long)b));
+  return b != T(0) && r != T(0) && (r < T(0)) != (b < T(0)) ? T(q - 1) : q;
+}
+template <typename T> DEVICE T ceil_divide(T a, T b) {
+  const T q = divide(a, b), r = T(a - T((unsigned long long)q * (unsigned long long)b));
+  return b != T(0) && r != T(0) && (r < T(0)) == (b < T(0)) ? T(q + 1) : q;
+}
+"""
+
+_EXTREMA = """\
+DEVICE float minimum(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+DEVICE float maximum(float a, float b) { float r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+DEVICE double minimum(double a, double b) { return a != a ? a : b != b ? b : fmin(a, b); }
+DEVICE double maximum(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
+"""
+
+_POWER = """\
+template <typename T> DEVICE T integer_power(T base, T exponent) {
+  if (exponent < T(0)) return base == T(1) ? T(1) : base == T(-1) ? (exponent & 1 ? T(-1) : T(1)) : T(0);
+  unsigned long long result = 1, factor = (unsigned long long)base;
+  for (; exponent; exponent >>= 1, factor *= factor) if (exponent & 1) result *= factor;
+  return T(result);
+}
+"""
+
+
+def _approximation(name: str, instruction: str) -> Snippet:
+    text = f'DEVICE float {name}(float x) {{ float r; asm("{instruction} %0, %1;" : "=f"(r) : "f"(x)); return r; }}\n'
+    return Snippet(name, text)
+
+
+NUMBERS: tuple[Snippet, ...] = (
+    Snippet("f16_conversions", _F16, ("f16",)),
+    Snippet("bf16_conversions", _BF16, ("bf16",)),
+    Snippet("float_to_f8", f"#if __CUDA_ARCH__ < 890\n{_F8_BY_HAND}#endif\n"),
+    Snippet("f8e4m3_conversions", _F8E4M3, ("f8e4m3", "f16_conversions", "float_to_f8")),
+    Snippet("f8e5m2_conversions", _F8E5M2, ("f8e5m2", "f16_conversions", "float_to_f8")),
+    Snippet("double_to_float_odd", _TO_ODD),
+    Snippet("float_to_integer", _TO_INTEGER),
+    Snippet("division", _DIVISION),
+    Snippet("extrema", _EXTREMA),
+    Snippet("integer_power", _POWER),
+    _approximation("approximate_tanh", "tanh.approx.f32"),
+    _approximation("approximate_exp2", "ex2.approx.ftz.f32"),
+    _approximation("approximate_rsqrt", "rsqrt.approx.ftz.f32"),
+    _approximation("approximate_sqrt", "sqrt.approx.ftz.f32"),
+)

@@ -1,0 +1,227 @@
+"""Printing of cuda kernels as CUDA C++: one op, one line or two.
+
+`KernelPrinter` walks a kernel; what an op prints as is in the modules `printer_*`, one for each family, which
+register a function for each op type with `@prints(OpType)`. A value is a const local with its name hint; a constant
+is printed where it is used. The prelude defines, of the functions that the lines call, those that they do call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from io import StringIO
+from typing import TypeVar
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from irc.codegen.literals import literal
+from irc.codegen.names import Names
+from irc.codegen.prelude import prelude
+from irc.diagnostics import IrcError, places
+from irc.dialects.cuda import KernelOp, PtrType, SharedOp, TensorMapType
+from irc.dialects.cuda.common import values_of
+from irc.dtypes import element_of
+
+OpT = TypeVar("OpT", bound=Operation)
+PrintFunction = Callable[["KernelPrinter", OpT], None]
+
+_PRINTERS: dict[type[Operation], PrintFunction[Operation]] = {}
+
+
+def prints(*types: type[OpT]) -> Callable[[PrintFunction[OpT]], PrintFunction[OpT]]:
+    """Register a function that prints ops of these types."""
+
+    def register(function: PrintFunction[OpT]) -> PrintFunction[OpT]:
+        for type in types:
+            _PRINTERS[type] = function  # pyright: ignore[reportArgumentType]
+        return function
+
+    return register
+
+
+def printed_ops() -> frozenset[type[Operation]]:
+    """The op types that have a C++ form."""
+    _load_families()
+    return frozenset(_PRINTERS)
+
+
+def print_module(module: ModuleOp) -> str:
+    """The C++ source of all kernels of a module; IrcError at an op that has no C++ form."""
+    kernels = [op for op in module.walk() if isinstance(op, KernelOp)]
+    return print_kernels(kernels) if kernels else "// no cuda.kernel in this module\n"
+
+
+def print_kernels(kernels: Sequence[KernelOp]) -> str:
+    """One translation unit with these kernels."""
+    _load_families()
+    needed: dict[str, None] = {}
+    bodies: list[str] = []
+    for kernel in kernels:
+        printer = KernelPrinter(kernel, needed)
+        bodies.append(printer.print())
+    return "\n".join([prelude(needed), *bodies])
+
+
+class KernelPrinter:
+    """Prints one kernel; `needed` collects the names of prelude snippets."""
+
+    def __init__(self, kernel: KernelOp, needed: dict[str, None]) -> None:
+        self.kernel = kernel
+        self.wide_index = kernel.index.value.data == 64
+        self._needed = needed
+        self._names = Names()
+        self._expressions: dict[SSAValue, str] = {}
+        self._output = StringIO()
+        self._indent = 0
+        self._place = ""
+
+    def print(self) -> str:
+        """The text of the kernel."""
+        arguments = [self._argument(i) for i in range(len(self.kernel.arguments))]
+        self.line(f'extern "C" __global__ void {self._attributes()}')
+        self.line(f"{self.kernel.sym_name.data}({', '.join(arguments)}) {{")
+        self._indent += 1
+        self._print_shared()
+        self._indent -= 1
+        self.block(self.kernel.body.block)
+        self.line("}")
+        return self._output.getvalue()
+
+    def _attributes(self) -> str:
+        bounds = [str(self.kernel.block.value.data)]
+        if self.kernel.min_blocks is not None:
+            bounds.append(str(self.kernel.min_blocks.value.data))
+        parts = [f"__launch_bounds__({', '.join(bounds)})"]
+        if self.kernel.cluster is not None:
+            parts.insert(0, f"__cluster_dims__({', '.join(map(str, values_of(self.kernel.cluster)))})")
+        return " ".join(parts)
+
+    def _argument(self, index: int) -> str:
+        value = self.kernel.arguments[index]
+        name = self._names.fresh(value.name_hint or f"arg{index}")
+        self._expressions[value] = name
+        if isinstance(value.type, TensorMapType):
+            self.use("TensorMap")
+            return f"const __grid_constant__ TensorMap {name}"
+        if isinstance(value.type, PtrType):
+            restrict = "" if self.kernel.aliased is not None else " __restrict__"
+            const = "" if self.kernel.written[index] else "const "
+            return f"{const}{self.type(value.type.element)}*{restrict} {name}"
+        return f"const {self.type(value.type)} {name}"
+
+    def _print_shared(self) -> None:
+        aligns = [op.align.value.data for op in self.kernel.walk() if isinstance(op, SharedOp)]
+        if not aligns:
+            return
+        self.line(f"extern __shared__ __align__({max(16, *aligns)}) unsigned char shared_memory[];")
+        self.line("const unsigned shared_base = (unsigned)__cvta_generic_to_shared(shared_memory);")
+
+    # What the printers of ops use
+
+    def line(self, text: str) -> None:
+        """Print a line at the current indentation."""
+        self._output.write("  " * self._indent + text + "\n")
+
+    def use(self, *snippets: str) -> None:
+        """Have the prelude define these snippets."""
+        for snippet in snippets:
+            self._needed[snippet] = None
+
+    def type(self, type: Attribute) -> str:
+        """The C++ type of a scalar."""
+        if isinstance(type, IndexType):
+            return "long long" if self.wide_index else "int"
+        name = element_of(type).cuda
+        if name in _STORAGE:
+            self.use(name)
+        return name
+
+    def value(self, value: SSAValue) -> str:
+        """A C++ expression for a value: a name, or a literal."""
+        expression = self._expressions.get(value)
+        if expression is None:
+            raise IrcError(
+                f"a value of {_name_of(value.owner)} is used before it is printed", _location_of(value.owner)
+            )
+        return expression
+
+    def name(self, value: SSAValue, expression: str) -> None:
+        """Let an expression that has no effect, such as a literal, stand for a value."""
+        self._expressions[value] = expression
+
+    def define(self, value: SSAValue, expression: str) -> None:
+        """Print a const local with the value of an expression."""
+        name = self._names.fresh(value.name_hint)
+        self.line(f"const {self.type(value.type)} {name} = {expression};")
+        self._expressions[value] = name
+
+    def declare(self, value: SSAValue, initial: str | None = None) -> str:
+        """Print a local that is assigned later, and give its name."""
+        name = self._names.fresh(value.name_hint)
+        self.line(f"{self.type(value.type)} {name}{'' if initial is None else f' = {initial}'};")
+        self._expressions[value] = name
+        return name
+
+    def fresh(self, hint: str) -> str:
+        """A name that no value has."""
+        return self._names.fresh(hint)
+
+    def constant(self, value: Attribute, type: Attribute) -> str:
+        """The literal of an attribute's value."""
+        text = literal(value, type, wide_index=self.wide_index)
+        if not isinstance(type, IntegerType | IndexType | Float32Type | Float64Type):
+            self.type(type)
+        return text
+
+    def block(self, block: Block) -> None:
+        """Print the ops of a block, one level deeper."""
+        self._indent += 1
+        for op in block.ops:
+            self.op(op)
+        self._indent -= 1
+
+    def op(self, op: Operation) -> None:
+        """Print one op, after a comment with its place where that changes."""
+        function = _PRINTERS.get(type(op))
+        if function is None:
+            raise IrcError(
+                f"{op.name} has no CUDA C++ form", op.location, "lower it to ops of cuda, arith, math and scf"
+            )
+        self._comment(op)
+        try:
+            function(self, op)
+        except (KeyError, VerifyException) as error:
+            raise IrcError(f"{op.name} cannot be printed as CUDA C++: {error}", op.location) from error
+
+    def _comment(self, op: Operation) -> None:
+        place = next(places(op.location), None)
+        text = "" if place is None else f"{place.span.file.rsplit('/', 1)[-1]}:{place.span.line}"
+        if text and text != self._place:
+            self.line(f"// {text}")
+        self._place = text or self._place
+
+
+_STORAGE = ("f16", "bf16", "f8e4m3", "f8e5m2")
+
+
+def _name_of(owner: Operation | Block) -> str:
+    return owner.name if isinstance(owner, Operation) else "a block argument"
+
+
+def _location_of(owner: Operation | Block) -> Attribute | None:
+    return owner.location if isinstance(owner, Operation) else None
+
+
+def _load_families() -> None:
+    """Import the modules that register printers: here, because they import this one."""
+    from irc.codegen import (  # noqa: F401
+        printer_arith,  # pyright: ignore[reportUnusedImport]
+        printer_async,  # pyright: ignore[reportUnusedImport]
+        printer_cast,  # pyright: ignore[reportUnusedImport]
+        printer_math,  # pyright: ignore[reportUnusedImport]
+        printer_memory,  # pyright: ignore[reportUnusedImport]
+        printer_scf,  # pyright: ignore[reportUnusedImport]
+        printer_sync,  # pyright: ignore[reportUnusedImport]
+        printer_tensor_core,  # pyright: ignore[reportUnusedImport]
+    )

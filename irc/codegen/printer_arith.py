@@ -1,0 +1,234 @@
+"""Printing of arith: arithmetic, comparisons, choice. Conversions are in `printer_cast`.
+
+Integers wrap: additions and products of 32 and 64 bits are done unsigned, unless the op is marked `nsw` or is on
+`index`. Floats of 16 and 8 bits are computed in float and rounded.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float16Type,
+    Float32Type,
+    IndexType,
+    IntegerType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from irc.codegen.printer import KernelPrinter, prints
+from irc.dialects.cuda.common import constant_of
+
+Narrow = BFloat16Type | Float16Type | Float8E4M3FNType | Float8E5M2Type
+
+_WRAPPING = {"arith.addi": "+", "arith.subi": "-", "arith.muli": "*"}
+_ON_BOOL = {"arith.addi": "^", "arith.subi": "^", "arith.muli": "&"}
+_BITWISE = {"arith.andi": "&", "arith.ori": "|", "arith.xori": "^"}
+_FLOAT = {"arith.addf": "+", "arith.subf": "-", "arith.mulf": "*", "arith.divf": "/"}
+
+
+def to_float(p: KernelPrinter, value: SSAValue) -> str:
+    """The value as an expression that float arithmetic takes: a float or a double."""
+    text = p.value(value)
+    if not isinstance(value.type, Narrow):
+        return text
+    name = p.type(value.type)
+    p.use(f"{name}_conversions")
+    return f"{name}_to_float({text})"
+
+
+def from_float(p: KernelPrinter, text: str, type: Attribute) -> str:
+    """A float expression rounded to a type."""
+    if not isinstance(type, Narrow):
+        return text
+    name = p.type(type)
+    p.use(f"{name}_conversions")
+    return f"float_to_{name}({text})"
+
+
+def approximate(op: Operation) -> bool:
+    """Whether the op may be approximated: it is on f32, and its fastmath flags have `afn`, as `fast` does."""
+    flags = op.properties.get("fastmath")
+    if not isinstance(flags, arith.FastMathFlagsAttr) or not isinstance(op.results[0].type, Float32Type):
+        return False
+    return any(flag.value == "afn" for flag in flags.data)
+
+
+_UNSIGNED = {
+    "signed char": "unsigned char",
+    "short": "unsigned short",
+    "int": "unsigned",
+    "long long": "unsigned long long",
+    "bool": "bool",
+}
+
+
+def as_unsigned(p: KernelPrinter, value: SSAValue) -> str:
+    """An integer value read as unsigned."""
+    return f"({unsigned_type(p, value.type)}){p.value(value)}"
+
+
+def as_signed(p: KernelPrinter, value: SSAValue) -> str:
+    """An integer value read as signed: a bool is 0 or -1."""
+    return f"-(int){p.value(value)}" if value.type == IntegerType(1) else p.value(value)
+
+
+def unsigned_type(p: KernelPrinter, type: Attribute) -> str:
+    """The unsigned C++ type of an integer type's width."""
+    return _UNSIGNED[p.type(type)]
+
+
+@prints(arith.ConstantOp)
+def constant(p: KernelPrinter, op: arith.ConstantOp) -> None:
+    p.name(op.result, p.constant(op.value, op.result.type))
+
+
+@prints(arith.AddiOp, arith.SubiOp, arith.MuliOp)
+def wrapping(p: KernelPrinter, op: arith.AddiOp | arith.SubiOp | arith.MuliOp) -> None:
+    type, sign = op.result.type, _WRAPPING[op.name]
+    if type == IntegerType(1):
+        p.define(op.result, f"{p.value(op.lhs)} {_ON_BOOL[op.name]} {p.value(op.rhs)}")
+    elif isinstance(type, IndexType) or any(flag.value == "nsw" for flag in op.overflow_flags.data):
+        p.define(op.result, f"{p.value(op.lhs)} {sign} {p.value(op.rhs)}")
+    else:
+        p.define(op.result, f"({p.type(type)})({as_unsigned(p, op.lhs)} {sign} {as_unsigned(p, op.rhs)})")
+
+
+@prints(arith.AndIOp, arith.OrIOp, arith.XOrIOp)
+def bitwise(p: KernelPrinter, op: arith.AndIOp | arith.OrIOp | arith.XOrIOp) -> None:
+    p.define(op.result, f"{p.value(op.lhs)} {_BITWISE[op.name]} {p.value(op.rhs)}")
+
+
+@prints(arith.DivSIOp, arith.RemSIOp, arith.DivUIOp, arith.RemUIOp)
+def division(p: KernelPrinter, op: arith.DivSIOp | arith.RemSIOp | arith.DivUIOp | arith.RemUIOp) -> None:
+    """By zero gives 0 and leaves 0; a divisor that is known, or an index, needs no test of that."""
+    type = op.result.type
+    unsigned = isinstance(op, arith.DivUIOp | arith.RemUIOp)
+    divides = isinstance(op, arith.DivSIOp | arith.DivUIOp)
+    lhs = as_unsigned(p, op.lhs) if unsigned else p.value(op.lhs)
+    rhs = as_unsigned(p, op.rhs) if unsigned else p.value(op.rhs)
+    if isinstance(type, IndexType) or constant_of(op.rhs) not in (None, 0, -1):
+        p.define(op.result, f"{lhs} {'/' if divides else '%'} {rhs}")
+        return
+    p.use("division")
+    element = unsigned_type(p, type) if unsigned else p.type(type)
+    p.define(op.result, f"{'divide' if divides else 'remainder_of'}<{element}>({lhs}, {rhs})")
+
+
+@prints(arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp)
+def rounded_division(p: KernelPrinter, op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp) -> None:
+    divisor = constant_of(op.rhs)
+    if isinstance(op, arith.FloorDivSIOp) and divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
+        p.define(op.result, f"{p.value(op.lhs)} >> {divisor.bit_length() - 1}")
+        return
+    p.use("division")
+    unsigned = isinstance(op, arith.CeilDivUIOp)
+    element = unsigned_type(p, op.result.type) if unsigned else p.type(op.result.type)
+    function = "floor_divide" if isinstance(op, arith.FloorDivSIOp) else "ceil_divide"
+    p.define(op.result, f"{function}<{element}>({p.value(op.lhs)}, {p.value(op.rhs)})")
+
+
+@prints(arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
+def shift(p: KernelPrinter, op: arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp) -> None:
+    """By the width or more: all bits leave, as in PTX. `>>` of a signed value brings in its sign."""
+    type, amount = p.type(op.result.type), p.value(op.rhs)
+    width = _WIDTHS[type]
+    logical = f"({type})({as_unsigned(p, op.lhs)} {'<<' if isinstance(op, arith.ShLIOp) else '>>'} {amount})"
+    arithmetic = isinstance(op, arith.ShRSIOp)
+    plain = f"{p.value(op.lhs)} >> {amount}" if arithmetic else logical
+    known = constant_of(op.rhs)
+    if known is not None and 0 <= known < width:
+        p.define(op.result, plain)
+        return
+    inside = f"{as_unsigned(p, op.rhs)} < {width}"
+    beyond = f"{p.value(op.lhs)} >> {width - 1}" if arithmetic else f"({type})0"
+    p.define(op.result, f"{inside} ? {plain} : {beyond}")
+
+
+_WIDTHS = {"bool": 1, "signed char": 8, "short": 16, "int": 32, "long long": 64}
+
+
+@prints(arith.MinSIOp, arith.MaxSIOp, arith.MinUIOp, arith.MaxUIOp)
+def extremum(p: KernelPrinter, op: arith.MinSIOp | arith.MaxSIOp | arith.MinUIOp | arith.MaxUIOp) -> None:
+    read = as_unsigned if isinstance(op, arith.MinUIOp | arith.MaxUIOp) else as_signed
+    sign = "<" if isinstance(op, arith.MinSIOp | arith.MinUIOp) else ">"
+    p.define(op.result, f"{read(p, op.lhs)} {sign} {read(p, op.rhs)} ? {p.value(op.lhs)} : {p.value(op.rhs)}")
+
+
+@prints(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp)
+def float_arithmetic(p: KernelPrinter, op: arith.AddfOp | arith.SubfOp | arith.MulfOp | arith.DivfOp) -> None:
+    lhs, rhs = to_float(p, op.lhs), to_float(p, op.rhs)
+    quick = isinstance(op, arith.DivfOp) and approximate(op)
+    text = f"__fdividef({lhs}, {rhs})" if quick else f"{lhs} {_FLOAT[op.name]} {rhs}"
+    p.define(op.result, from_float(p, text, op.result.type))
+
+
+@prints(arith.NegfOp)
+def negation(p: KernelPrinter, op: arith.NegfOp) -> None:
+    p.define(op.result, from_float(p, f"-{to_float(p, op.operand)}", op.result.type))
+
+
+@prints(arith.MinimumfOp, arith.MaximumfOp)
+def propagating_extremum(p: KernelPrinter, op: arith.MinimumfOp | arith.MaximumfOp) -> None:
+    """NaN where either operand is."""
+    p.use("extrema")
+    function = "minimum" if isinstance(op, arith.MinimumfOp) else "maximum"
+    p.define(op.result, from_float(p, f"{function}({to_float(p, op.lhs)}, {to_float(p, op.rhs)})", op.result.type))
+
+
+@prints(arith.MinnumfOp, arith.MaxnumfOp)
+def number_extremum(p: KernelPrinter, op: arith.MinnumfOp | arith.MaxnumfOp) -> None:
+    """The other operand where one is NaN."""
+    function = "fmin" if isinstance(op, arith.MinnumfOp) else "fmax"
+    suffix = "" if p.type(op.result.type) == "double" else "f"
+    p.define(
+        op.result, from_float(p, f"{function}{suffix}({to_float(p, op.lhs)}, {to_float(p, op.rhs)})", op.result.type)
+    )
+
+
+_INTEGER_SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+@prints(arith.CmpiOp)
+def integer_comparison(p: KernelPrinter, op: arith.CmpiOp) -> None:
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    sign = _INTEGER_SIGNS[predicate[-2:]]
+    read = as_unsigned if predicate[0] == "u" else as_signed
+    if predicate in ("eq", "ne"):
+        p.define(op.result, f"{p.value(op.lhs)} {sign} {p.value(op.rhs)}")
+        return
+    p.define(op.result, f"{read(p, op.lhs)} {sign} {read(p, op.rhs)}")
+
+
+_FLOAT_COMPARISONS = {
+    "false": "false",
+    "oeq": "{0} == {1}",
+    "ogt": "{0} > {1}",
+    "oge": "{0} >= {1}",
+    "olt": "{0} < {1}",
+    "ole": "{0} <= {1}",
+    "one": "{0} < {1} || {0} > {1}",
+    "ord": "{0} == {0} && {1} == {1}",
+    "ueq": "!({0} < {1} || {0} > {1})",
+    "ugt": "!({0} <= {1})",
+    "uge": "!({0} < {1})",
+    "ult": "!({0} >= {1})",
+    "ule": "!({0} > {1})",
+    "une": "{0} != {1}",
+    "uno": "{0} != {0} || {1} != {1}",
+    "true": "true",
+}
+"""Of each predicate: the ones that start with u hold where an operand is NaN, the ones with o do not."""
+
+
+@prints(arith.CmpfOp)
+def float_comparison(p: KernelPrinter, op: arith.CmpfOp) -> None:
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    p.define(op.result, _FLOAT_COMPARISONS[predicate].format(to_float(p, op.lhs), to_float(p, op.rhs)))
+
+
+@prints(arith.SelectOp)
+def select(p: KernelPrinter, op: arith.SelectOp) -> None:
+    p.define(op.result, f"{p.value(op.cond)} ? {p.value(op.lhs)} : {p.value(op.rhs)}")

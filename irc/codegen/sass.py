@@ -1,0 +1,71 @@
+"""Disassembly of cubins: SASS text and its opcodes, by nvdisasm (a wheel, or a CUDA toolkit's). It takes a third of a
+second, so nothing calls it that does not show SASS."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from irc.diagnostics import IrcError
+
+LONGEST_SECONDS = 60
+"""After which a disassembler counts as hung."""
+
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", re.MULTILINE)
+
+
+def disassemble(cubin: bytes) -> str:
+    """The SASS of all kernels of a cubin; IrcError without a disassembler or for bytes that it refuses."""
+    tool = _tool("nvdisasm")
+    with tempfile.TemporaryDirectory(prefix="irc-") as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(cubin)
+        try:
+            done = subprocess.run(
+                [tool, "-c", str(path)], capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise IrcError(f"nvdisasm failed: {error}") from error
+    if done.returncode != 0:
+        raise IrcError(f"nvdisasm refused the cubin: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def opcodes(cubin: bytes) -> Counter[str]:
+    """How often each instruction, with its modifiers (`LDG.E.128`), occurs in a cubin."""
+    return opcodes_of(disassemble(cubin))
+
+
+def opcodes_of(sass: str) -> Counter[str]:
+    """The same of SASS text."""
+    return Counter(_INSTRUCTION.findall(sass))
+
+
+def uses(counts: Counter[str], opcode: str) -> bool:
+    """Whether an instruction occurs, with these modifiers and perhaps more: `HGMMA` is in
+    `HGMMA.64x256x16.F32.BF16`."""
+    return any(name == opcode or name.startswith(f"{opcode}.") for name in counts)
+
+
+def _tool(name: str) -> str:
+    """The path of a program: of its wheel, of the path, of a toolkit."""
+    candidates: list[Path] = []
+    try:
+        wheel = importlib.metadata.distribution(f"nvidia-cuda-{name}")
+        candidates.append(Path(str(wheel.locate_file(f"nvidia/cu13/bin/{name}"))))
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    if found := shutil.which(name):
+        candidates.append(Path(found))
+    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    candidates += [Path(home) / "bin" / name for home in homes if home]
+    for candidate in candidates:
+        if os.access(candidate, os.X_OK):
+            return str(candidate)
+    raise IrcError(f"{name} is not installed", hint=f"install the nvidia-cuda-{name} wheel")

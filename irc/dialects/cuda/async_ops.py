@@ -1,0 +1,281 @@
+"""Asynchronous copies and the barriers that they complete on: cp.async, TMA, mbarrier (PTX ISA, 9.7.9.25 and
+9.7.13.15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, i1, i32
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.cuda.common import FALSE, check_one_of, effects, flag, number
+from irc.dialects.cuda.types import PtrType, TensorMapType
+
+MAX_ARRIVALS = 2**20 - 1
+"""The greatest count of an mbarrier (PTX ISA, 9.7.13.15.9)."""
+
+
+class BareOp(IRDLOperation):
+    """An op that has an effect and nothing else."""
+
+    traits = traits_def(*effects())
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class PendingOp(IRDLOperation):
+    """Wait until at most `pending` of the thread's latest groups are incomplete."""
+
+    pending = prop_def(IntegerAttr, default_value=number(0))
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def __init__(self, pending: int = 0) -> None:
+        super().__init__(properties={"pending": number(pending)})
+
+    def verify_(self) -> None:
+        if not 0 <= self.pending.value.data <= 7:
+            raise VerifyException(f"{self.name}: expected 0 to 7 pending groups, found {self.pending.value.data}")
+
+
+@irdl_op_definition
+class CpAsyncOp(IRDLOperation):
+    """Copy `bytes` (4, 8 or 16) from global to shared memory, asynchronously (PTX ISA, cp.async). A false predicate
+    writes zeros."""
+
+    name = "cuda.cp_async"
+    address = operand_def(i32)
+    pointer = operand_def(PtrType)
+    offset = operand_def(IndexType)
+    predicate = opt_operand_def(i1)
+    bytes = prop_def(IntegerAttr, default_value=number(16))
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$address `,` $pointer `[` $offset `]` (`if` $predicate^)? attr-dict `:` type($pointer)"
+
+    def __init__(
+        self,
+        address: SSAValue,
+        pointer: SSAValue,
+        offset: SSAValue,
+        predicate: SSAValue | None = None,
+        *,
+        bytes: int = 16,
+    ) -> None:
+        super().__init__(operands=[address, pointer, offset, predicate], properties={"bytes": number(bytes)})
+
+    def verify_(self) -> None:
+        check_one_of("cuda.cp_async: bytes", self.bytes.value.data, (4, 8, 16))
+
+
+@irdl_op_definition
+class CpAsyncCommitOp(BareOp):
+    """Make the thread's cp.async since the last commit one group."""
+
+    name = "cuda.cp_async_commit"
+
+
+@irdl_op_definition
+class CpAsyncWaitOp(PendingOp):
+    """Wait until at most `pending` of the thread's latest cp.async groups are incomplete."""
+
+    name = "cuda.cp_async_wait"
+
+
+@irdl_op_definition
+class TmaLoadOp(IRDLOperation):
+    """Load a box to shared memory; its bytes count on the barrier (PTX ISA, cp.async.bulk.tensor). For one thread.
+
+    `coordinates` are the box's first element, outermost dimension first. With a `mask`, bit i set, the box and the
+    completion go to the same addresses in block i of the cluster.
+    """
+
+    name = "cuda.tma_load"
+    map = operand_def(TensorMapType)
+    barrier = operand_def(i32)
+    address = operand_def(i32)
+    coordinates = var_operand_def(i32)
+    mask = opt_operand_def(i32)
+    traits = traits_def(*effects())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$map `[` $coordinates `]` `->` $address `,` $barrier (`multicast` $mask^)? attr-dict `:` type($map)"
+    )
+
+    def __init__(
+        self,
+        map: SSAValue,
+        barrier: SSAValue,
+        address: SSAValue,
+        coordinates: Sequence[SSAValue],
+        mask: SSAValue | None = None,
+    ) -> None:
+        super().__init__(operands=[map, barrier, address, coordinates, mask])
+
+    def verify_(self) -> None:
+        _check_coordinates(self.map, self.coordinates)
+
+
+@irdl_op_definition
+class TmaStoreOp(IRDLOperation):
+    """Store a box from shared memory; it belongs to the thread's next bulk group. For one thread."""
+
+    name = "cuda.tma_store"
+    map = operand_def(TensorMapType)
+    address = operand_def(i32)
+    coordinates = var_operand_def(i32)
+    traits = traits_def(*effects())
+    assembly_format = "$address `->` $map `[` $coordinates `]` attr-dict `:` type($map)"
+
+    def __init__(self, map: SSAValue, address: SSAValue, coordinates: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[map, address, coordinates])
+
+    def verify_(self) -> None:
+        _check_coordinates(self.map, self.coordinates)
+
+
+@irdl_op_definition
+class TmaStoreCommitOp(BareOp):
+    """Make the thread's TMA stores since the last commit one bulk group."""
+
+    name = "cuda.tma_store_commit"
+
+
+@irdl_op_definition
+class TmaStoreWaitOp(PendingOp):
+    """Wait for the thread's bulk groups but the latest `pending`; with `read`, only until their shared memory has
+    been read."""
+
+    name = "cuda.tma_store_wait"
+    read = prop_def(BoolAttr, default_value=FALSE)
+
+    def __init__(self, pending: int = 0, *, read: bool = False) -> None:
+        super().__init__(pending)
+        self.properties["read"] = flag(read)
+
+
+@irdl_op_definition
+class PrefetchTensorMapOp(IRDLOperation):
+    """Bring a tensor map into the descriptor cache."""
+
+    name = "cuda.prefetch_tensor_map"
+    map = operand_def(TensorMapType)
+    traits = traits_def(*effects())
+    assembly_format = "$map attr-dict `:` type($map)"
+
+    def __init__(self, map: SSAValue) -> None:
+        super().__init__(operands=[map])
+
+
+@irdl_op_definition
+class BarrierInitOp(IRDLOperation):
+    """Make 8 bytes of shared memory a barrier that `count` arrivals complete."""
+
+    name = "cuda.barrier_init"
+    address = operand_def(i32)
+    count = prop_def(IntegerAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$address attr-dict"
+
+    def __init__(self, address: SSAValue, count: int) -> None:
+        super().__init__(operands=[address], properties={"count": number(count)})
+
+    def verify_(self) -> None:
+        if not 1 <= self.count.value.data <= MAX_ARRIVALS:
+            raise VerifyException(f"expected 1 to {MAX_ARRIVALS} arrivals, found {self.count.value.data}")
+
+
+@irdl_op_definition
+class BarrierExpectOp(IRDLOperation):
+    """Arrive, and make the phase wait for `bytes` more of TMA loads (mbarrier.arrive.expect_tx)."""
+
+    name = "cuda.barrier_expect"
+    address = operand_def(i32)
+    bytes = prop_def(IntegerAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$address attr-dict"
+
+    def __init__(self, address: SSAValue, bytes: int) -> None:
+        super().__init__(operands=[address], properties={"bytes": number(bytes)})
+
+    def verify_(self) -> None:
+        if not 0 <= self.bytes.value.data <= MAX_ARRIVALS:
+            raise VerifyException(f"expected 0 to {MAX_ARRIVALS} bytes on a barrier, found {self.bytes.value.data}")
+
+
+@irdl_op_definition
+class BarrierWaitOp(IRDLOperation):
+    """Wait until the barrier's phase of this parity, 0 or 1, has completed."""
+
+    name = "cuda.barrier_wait"
+    address = operand_def(i32)
+    phase = operand_def(i32)
+    traits = traits_def(*effects())
+    assembly_format = "$address `,` $phase attr-dict"
+
+    def __init__(self, address: SSAValue, phase: SSAValue) -> None:
+        super().__init__(operands=[address, phase])
+
+
+@irdl_op_definition
+class BarrierArriveOp(IRDLOperation):
+    """Arrive on a barrier of this block."""
+
+    name = "cuda.barrier_arrive"
+    address = operand_def(i32)
+    traits = traits_def(*effects())
+    assembly_format = "$address attr-dict"
+
+    def __init__(self, address: SSAValue) -> None:
+        super().__init__(operands=[address])
+
+
+@irdl_op_definition
+class BarrierArriveClusterOp(IRDLOperation):
+    """Arrive on the barrier at the same address in block `rank` of the cluster."""
+
+    name = "cuda.barrier_arrive_cluster"
+    address = operand_def(i32)
+    rank = operand_def(i32)
+    traits = traits_def(*effects())
+    assembly_format = "$address `,` $rank attr-dict"
+
+    def __init__(self, address: SSAValue, rank: SSAValue) -> None:
+        super().__init__(operands=[address, rank])
+
+
+@irdl_op_definition
+class FenceBarrierInitOp(BareOp):
+    """Make barrier initialisation visible to the cluster and to TMA (fence.mbarrier_init)."""
+
+    name = "cuda.fence_barrier_init"
+
+
+@irdl_op_definition
+class FenceProxyAsyncOp(BareOp):
+    """Make the thread's shared-memory accesses visible to TMA and wgmma (fence.proxy.async)."""
+
+    name = "cuda.fence_proxy_async"
+
+
+def _check_coordinates(map: SSAValue, coordinates: Sequence[SSAValue]) -> None:
+    assert isinstance(map.type, TensorMapType)
+    if len(coordinates) != map.type.rank:
+        raise VerifyException(f"expected {map.type.rank} coordinates for {map.type}, found {len(coordinates)}")

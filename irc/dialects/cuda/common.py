@@ -1,0 +1,69 @@
+"""What the families of cuda ops share: short spellings of properties and effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.cuda.types import RegistersType, integers
+
+FALSE = BoolAttr.from_bool(False)
+
+ACCESS_BYTES = (1, 2, 4, 8, 16)
+"""Sizes of one memory access of one thread (PTX ISA, 6.4.1)."""
+
+Value = SSAValue | Operation
+
+
+def effects() -> tuple[MemoryReadEffect, MemoryWriteEffect]:
+    """Traits of an op that reads and writes memory or orders accesses: it is neither removed, merged nor moved over
+    another."""
+    return MemoryReadEffect(), MemoryWriteEffect()
+
+
+def number(value: int) -> IntegerAttr:
+    """The property of an integer."""
+    return IntegerAttr(value, i64)
+
+
+def flag(value: bool) -> BoolAttr:
+    """The property of a truth value."""
+    return BoolAttr.from_bool(value)
+
+
+def numbers(values: Sequence[int] | None) -> DenseArrayBase | None:
+    """The property of a list of integers, or none."""
+    return None if values is None else DenseArrayBase.from_list(i64, values)
+
+
+def values_of(array: DenseArrayBase | None) -> tuple[int, ...]:
+    """The integers of such a property; () of none."""
+    return () if array is None else integers(array)
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """The integer that the value is known to be, or None."""
+    if not isinstance(value, OpResult) or not isinstance(value.op, arith.ConstantOp):
+        return None
+    attribute: Attribute = value.op.value
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
+
+
+def check_one_of(what: str, value: object, allowed: Sequence[object]) -> None:
+    """Refuse a property outside of its set of values."""
+    if value not in allowed:
+        raise VerifyException(f"expected {what} to be one of {', '.join(map(str, allowed))}, found {value}")
+
+
+def check_registers(what: str, array: SSAValue, index: SSAValue, count: int) -> None:
+    """Refuse an access of `count` elements at a known index outside of a register array."""
+    assert isinstance(array.type, RegistersType)
+    first, size = constant_of(index), array.type.count
+    if count > size or (first is not None and not 0 <= first <= size - count):
+        start = "" if first is None else f" from {first}"
+        raise VerifyException(f"{what}: expected elements inside of {array.type}, found {count}{start}")

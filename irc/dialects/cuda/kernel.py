@@ -1,0 +1,407 @@
+"""Kernels, the place of a thread in them, and register arrays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    UnitAttr,
+    i1,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParamAttrConstraint,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    EffectInstance,
+    IsolatedFromAbove,
+    IsTerminator,
+    MemoryEffect,
+    MemoryEffectKind,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    NoMemoryEffect,
+    Pure,
+    SymbolOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.cuda.common import check_registers, effects, number, numbers, values_of
+from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
+
+MAX_GRID = (2**31 - 1, 65535, 65535)
+"""Blocks along x, y and z (CUDA programming guide, technical specifications)."""
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """The code of one thread: `cuda.kernel @name(%x: !cuda.ptr<bf16>, ...) grid [x, y, z] block n {...}`.
+
+    `grid` and `cluster` are blocks along x, y, z; `block` is threads along x; `shared` is bytes of dynamic shared
+    memory; `index` is the width, 32 or 64, of `index` values; `min_blocks` is the blocks an SM should hold
+    (`__launch_bounds__`). `operands` names, for each argument, the operand of the launch that it describes (several
+    may describe one); `writes` is 1 for an argument through which the kernel may write. Pointers do not overlap,
+    unless `aliased` is there.
+    """
+
+    name = "cuda.kernel"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    grid = prop_def(DenseArrayBase)
+    block = prop_def(IntegerAttr)
+    cluster = opt_prop_def(DenseArrayBase)
+    shared = opt_prop_def(IntegerAttr)
+    index = prop_def(IntegerAttr)
+    min_blocks = opt_prop_def(IntegerAttr)
+    launch_operands = opt_prop_def(DenseArrayBase, prop_name="operands")
+    writes = opt_prop_def(DenseArrayBase)
+    aliased = opt_prop_def(UnitAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[Attribute] | Region,
+        *,
+        grid: Sequence[int],
+        block: int,
+        cluster: Sequence[int] | None = None,
+        shared: int = 0,
+        index: int = 32,
+        min_blocks: int | None = None,
+        operands: Sequence[int] | None = None,
+        writes: Sequence[int] | None = None,
+        aliased: bool = False,
+    ):
+        """`arguments` are the types of a new, empty body, or the body itself."""
+        body = arguments if isinstance(arguments, Region) else Region(Block(arg_types=arguments))
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "grid": numbers(grid),
+                "block": number(block),
+                "cluster": numbers(cluster),
+                "shared": number(shared) if shared else None,
+                "index": number(index),
+                "min_blocks": None if min_blocks is None else number(min_blocks),
+                "operands": numbers(operands),
+                "writes": numbers(writes),
+                "aliased": UnitAttr() if aliased else None,
+            },
+            regions=[body],
+        )
+
+    @property
+    def arguments(self) -> Sequence[SSAValue]:
+        return self.body.block.args
+
+    @property
+    def operand_of_argument(self) -> tuple[int, ...]:
+        """For each argument the operand of the launch that it describes; in order where the property is absent."""
+        if self.launch_operands is None:
+            return tuple(range(len(self.arguments)))
+        return values_of(self.launch_operands)
+
+    @property
+    def written(self) -> tuple[bool, ...]:
+        """For each argument whether the kernel may write through it; all of them where the property is absent."""
+        if self.writes is None:
+            return tuple(isinstance(argument.type, PtrType | TensorMapType) for argument in self.arguments)
+        return tuple(value != 0 for value in values_of(self.writes))
+
+    def verify_(self) -> None:
+        if not re.fullmatch(r"[A-Za-z_]\w*", self.sym_name.data):
+            raise VerifyException(f"expected a kernel's name to be an identifier of C, found {self.sym_name.data}")
+        _check_dimensions("grid", values_of(self.grid), MAX_GRID)
+        threads = self.block.value.data
+        if not 1 <= threads <= 1024:
+            raise VerifyException(f"expected 1 to 1024 threads in a block, found {threads}")
+        if self.index.value.data not in (32, 64):
+            raise VerifyException(f"expected an index of 32 or 64 bits, found {self.index.value.data}")
+        if self.cluster is not None:
+            self._verify_cluster(values_of(self.cluster))
+        if self.shared is not None and self.shared.value.data < 0:
+            raise VerifyException(f"expected a size of shared memory, found {self.shared.value.data}")
+        self._verify_arguments()
+        if not isinstance(self.body.block.last_op, ReturnOp):
+            raise VerifyException("expected cuda.kernel to end with cuda.return")
+
+    def _verify_cluster(self, cluster: tuple[int, ...]) -> None:
+        _check_dimensions("cluster", cluster, (16, 16, 16))
+        for blocks, extent in zip(values_of(self.grid), cluster, strict=True):
+            if blocks % extent:
+                raise VerifyException(
+                    f"expected a grid of whole clusters, found {values_of(self.grid)} in clusters of {cluster}"
+                )
+
+    def _verify_arguments(self) -> None:
+        for argument in self.arguments:
+            if not isinstance(argument.type, PtrType | TensorMapType):
+                size_of(argument.type)
+        count = len(self.arguments)
+        for name, array in (("operands", self.launch_operands), ("writes", self.writes)):
+            if array is not None and len(array) != count:
+                raise VerifyException(f"expected an entry of {name} for each of {count} arguments, found {len(array)}")
+        for argument, writes in zip(self.arguments, self.written, strict=True):
+            if not writes and any(_writes_through(use) for use in argument.uses):
+                raise VerifyException(f"expected {_named(argument)} to be read only, as its entry of writes says")
+        if any(operand < 0 for operand in self.operand_of_argument):
+            raise VerifyException(f"expected indices of launch operands, found {self.operand_of_argument}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> KernelOp:
+        name = parser.parse_symbol_name()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        properties: dict[str, Attribute | None] = {"sym_name": name}
+        while (key := parser.parse_optional_keyword_in(_CLAUSES)) is not None:
+            properties[key] = _parse_clause(parser, key)
+        for key in ("grid", "block"):
+            if key not in properties:
+                parser.raise_error(f"expected the clause '{key}' of cuda.kernel")
+        properties.setdefault("index", number(32))
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region(arguments)
+        kernel = cls.create(properties={k: v for k, v in properties.items() if v is not None}, regions=[body])
+        if attributes is not None:
+            kernel.attributes |= attributes.data
+        return kernel
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_block_argument)
+        for key in _CLAUSES:
+            if (value := self.properties.get(key)) is not None:
+                _print_clause(printer, key, value)
+        if self.attributes:
+            printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+
+def _writes_through(use: Use) -> bool:
+    """Whether an op writes memory through the operand, a pointer or a tensor map."""
+    names = ("cuda.store", "cuda.atomic", "cuda.tma_store")
+    return use.operation.name in names and isinstance(use.operation.operands[use.index].type, PtrType | TensorMapType)
+
+
+def _named(argument: SSAValue) -> str:
+    return "an argument" if argument.name_hint is None else f"%{argument.name_hint}"
+
+
+_LISTS = ("grid", "cluster", "operands", "writes")
+_CLAUSES = ("grid", "block", "cluster", "shared", "index", "min_blocks", "operands", "writes", "aliased")
+
+
+def _parse_clause(parser: Parser, key: str) -> Attribute | None:
+    if key == "aliased":
+        return UnitAttr()
+    if key in _LISTS:
+        return numbers(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+    return number(parser.parse_integer(allow_boolean=False))
+
+
+def _print_clause(printer: Printer, key: str, value: Attribute) -> None:
+    if isinstance(value, IntegerAttr) and key == "index" and value.value.data == 32:
+        return
+    printer.print_string(f" {key}")
+    if isinstance(value, DenseArrayBase):
+        printer.print_string(f" {list(values_of(value))}")
+    if isinstance(value, IntegerAttr):
+        printer.print_string(f" {value.value.data}")
+
+
+def _check_dimensions(what: str, values: tuple[int, ...], limits: tuple[int, ...]) -> None:
+    if len(values) != 3 or any(not 1 <= value <= limit for value, limit in zip(values, limits, strict=True)):
+        raise VerifyException(f"expected a {what} of three extents in 1..{limits}, found {list(values)}")
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """The end of a kernel or a plan."""
+
+    name = "cuda.return"
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class PlaceOp(IRDLOperation):
+    """An op without operands that gives an `index`."""
+
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[IndexType()])
+
+
+@irdl_op_definition
+class ThreadIdOp(PlaceOp):
+    """The thread's number in its block, `threadIdx.x`."""
+
+    name = "cuda.thread_id"
+
+
+@irdl_op_definition
+class ClusterRankOp(PlaceOp):
+    """The block's number in its cluster, `%cluster_ctarank`; 0 without clusters."""
+
+    name = "cuda.cluster_rank"
+
+
+class AxisOp(IRDLOperation):
+    """An op without operands that gives an `index` along an axis: 0 is x, 1 is y, 2 is z."""
+
+    axis = prop_def(IntegerAttr, default_value=number(0))
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def __init__(self, axis: int = 0) -> None:
+        super().__init__(properties={"axis": number(axis)}, result_types=[IndexType()])
+
+    def verify_(self) -> None:
+        if self.axis.value.data not in (0, 1, 2):
+            raise VerifyException(f"expected axis 0, 1 or 2, found {self.axis.value.data}")
+
+
+@irdl_op_definition
+class BlockIdOp(AxisOp):
+    """The block's place in the grid, `blockIdx`."""
+
+    name = "cuda.block_id"
+
+
+@irdl_op_definition
+class GridSizeOp(AxisOp):
+    """The grid's extent in blocks, `gridDim`."""
+
+    name = "cuda.grid_size"
+
+
+@irdl_op_definition
+class WarpUniformOp(IRDLOperation):
+    """The value of lane 0 for the whole warp: lets the compiler keep a value that is the same in all lanes in a
+    uniform register."""
+
+    name = "cuda.warp_uniform"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    value = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value], result_types=[value.type])
+
+
+class NewArray(MemoryEffect):
+    """The op allocates its result, and has no other effect: it can be removed where unused, and is never merged."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.ALLOC, op.results[0])}
+
+
+@irdl_op_definition
+class RegistersOp(IRDLOperation):
+    """An uninitialised register array. `align` is in bytes: 16 lets 16-byte accesses address it."""
+
+    name = "cuda.registers"
+    align = prop_def(IntegerAttr, default_value=number(16))
+    result = result_def(RegistersType)
+    traits = traits_def(NewArray())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self, size: int | RegistersType, element: Attribute | None = None, *, align: int = 16) -> None:
+        """From a type, or a number of elements and their type."""
+        if not isinstance(size, RegistersType):
+            assert element is not None
+            size = RegistersType(size, element)
+        super().__init__(properties={"align": number(align)}, result_types=[size])
+
+    def verify_(self) -> None:
+        if self.align.value.data not in (1, 2, 4, 8, 16):
+            raise VerifyException(f"expected an alignment of 1, 2, 4, 8 or 16 bytes, found {self.align.value.data}")
+
+
+@irdl_op_definition
+class GetOp(IRDLOperation):
+    """One element of a register array; the index has to be a constant after unrolling."""
+
+    name = "cuda.get"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    array = operand_def(ParamAttrConstraint(RegistersType, (AnyAttr(), T)))
+    index = operand_def(IndexType)
+    result = result_def(T)
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$array `[` $index `]` attr-dict `:` type($array)"
+
+    def __init__(self, array: SSAValue, index: SSAValue) -> None:
+        assert isinstance(array.type, RegistersType)
+        super().__init__(operands=[array, index], result_types=[array.type.element])
+
+    def verify_(self) -> None:
+        check_registers("cuda.get", self.array, self.index, 1)
+
+
+@irdl_op_definition
+class SetOp(IRDLOperation):
+    """Write one element of a register array; the index has to be a constant after unrolling."""
+
+    name = "cuda.set"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    array = operand_def(ParamAttrConstraint(RegistersType, (AnyAttr(), T)))
+    index = operand_def(IndexType)
+    value = operand_def(T)
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = "$array `[` $index `]` `,` $value attr-dict `:` type($array)"
+
+    def __init__(self, array: SSAValue, index: SSAValue, value: SSAValue) -> None:
+        super().__init__(operands=[array, index, value])
+
+    def verify_(self) -> None:
+        check_registers("cuda.set", self.array, self.index, 1)
+
+
+@irdl_op_definition
+class AssumeOp(IRDLOperation):
+    """Promise the compiler that a condition holds."""
+
+    name = "cuda.assume"
+    condition = operand_def(i1)
+    traits = traits_def(*effects())
+    assembly_format = "$condition attr-dict"
+
+    def __init__(self, condition: SSAValue) -> None:
+        super().__init__(operands=[condition])

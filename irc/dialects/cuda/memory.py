@@ -1,0 +1,292 @@
+"""Accesses to global and shared memory by one thread, matrix loads and stores of a warp, atomics.
+
+Offsets into global memory are in elements, of type `index`; shared addresses are `i32` bytes. An access of `count`
+elements is one instruction, whose address has to be a multiple of its size.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParamAttrConstraint,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_registers, effects, flag, number
+from irc.dialects.cuda.types import PtrType, RegistersType, size_of
+
+CACHES = ("streaming", "read_only", "global")
+"""`ld.global.cs` and `st.global.cs`, `ld.global.nc`, `ld.global.cg` (PTX ISA, 9.7.9.1 cache operators)."""
+
+ATOMICS = ("add", "min", "max", "exchange")
+
+
+@irdl_op_definition
+class SharedOp(IRDLOperation):
+    """The address of a byte of the block's dynamic shared memory. `align` is the alignment in bytes that its base has
+    to have."""
+
+    name = "cuda.shared"
+    offset = prop_def(IntegerAttr)
+    align = prop_def(IntegerAttr, default_value=number(16))
+    result = result_def(i32)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def __init__(self, offset: int, *, align: int = 16) -> None:
+        super().__init__(properties={"offset": number(offset), "align": number(align)}, result_types=[i32])
+
+    def verify_(self) -> None:
+        align = self.align.value.data
+        if align not in (16, 32, 64, 128, 256, 512, 1024):
+            raise VerifyException(f"expected an alignment of 16 to 1024 bytes, found {align}")
+        if self.offset.value.data < 0:
+            raise VerifyException(f"expected an offset into shared memory, found {self.offset.value.data}")
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """`count` elements of global memory into registers. `cache`: streaming, read_only (nothing writes it during the
+    kernel), global."""
+
+    name = "cuda.load"
+    pointer = operand_def(PtrType)
+    offset = operand_def(IndexType)
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    count = prop_def(IntegerAttr, default_value=number(1))
+    cache = opt_prop_def(StringAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$pointer `[` $offset `]` `->` $array `[` $index `]` attr-dict `:` type($pointer) `->` type($array)"
+    )
+
+    def __init__(
+        self,
+        pointer: SSAValue,
+        offset: SSAValue,
+        array: SSAValue,
+        index: SSAValue,
+        *,
+        count: int = 1,
+        cache: str | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[pointer, offset, array, index],
+            properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
+        )
+
+    def verify_(self) -> None:
+        _check_access("cuda.load", self.array, self.index, self.count)
+        _check_pointer(self.pointer, self.array)
+        if self.cache is not None:
+            check_one_of("cache", self.cache.data, CACHES)
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """`count` elements of registers into global memory. `cache`: streaming."""
+
+    name = "cuda.store"
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    pointer = operand_def(PtrType)
+    offset = operand_def(IndexType)
+    count = prop_def(IntegerAttr, default_value=number(1))
+    cache = opt_prop_def(StringAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$array `[` $index `]` `,` $pointer `[` $offset `]` attr-dict `:` type($array) `->` type($pointer)"
+    )
+
+    def __init__(
+        self,
+        array: SSAValue,
+        index: SSAValue,
+        pointer: SSAValue,
+        offset: SSAValue,
+        *,
+        count: int = 1,
+        cache: str | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[array, index, pointer, offset],
+            properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
+        )
+
+    def verify_(self) -> None:
+        _check_access("cuda.store", self.array, self.index, self.count)
+        _check_pointer(self.pointer, self.array)
+        if self.cache is not None:
+            check_one_of("cache", self.cache.data, ("streaming",))
+
+
+@irdl_op_definition
+class SharedLoadOp(IRDLOperation):
+    """`count` elements of shared memory into registers."""
+
+    name = "cuda.shared_load"
+    address = operand_def(i32)
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    count = prop_def(IntegerAttr, default_value=number(1))
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$address `->` $array `[` $index `]` attr-dict `:` type($array)"
+
+    def __init__(self, address: SSAValue, array: SSAValue, index: SSAValue, *, count: int = 1) -> None:
+        super().__init__(operands=[address, array, index], properties={"count": number(count)})
+
+    def verify_(self) -> None:
+        _check_access("cuda.shared_load", self.array, self.index, self.count)
+
+
+@irdl_op_definition
+class SharedStoreOp(IRDLOperation):
+    """`count` elements of registers into shared memory."""
+
+    name = "cuda.shared_store"
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    address = operand_def(i32)
+    count = prop_def(IntegerAttr, default_value=number(1))
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$array `[` $index `]` `,` $address attr-dict `:` type($array)"
+
+    def __init__(self, array: SSAValue, index: SSAValue, address: SSAValue, *, count: int = 1) -> None:
+        super().__init__(operands=[array, index, address], properties={"count": number(count)})
+
+    def verify_(self) -> None:
+        _check_access("cuda.shared_store", self.array, self.index, self.count)
+
+
+class MatrixOp(IRDLOperation):
+    """`count` 8x8 matrices of 16-bit elements between a warp's registers and shared memory, 2 elements of each to a
+    thread.
+
+    Lane 8 q + r gives the address of row r, 16 bytes, of matrix q; thread t holds elements 2 (t % 4) and the next of
+    row t / 4, or, with `transpose`, of column t / 4.
+    """
+
+    count = prop_def(IntegerAttr, default_value=number(4))
+    transpose = prop_def(BoolAttr, default_value=FALSE)
+
+    def verify_matrices(self, array: SSAValue, index: SSAValue) -> None:
+        assert isinstance(array.type, RegistersType)
+        check_one_of("count", self.count.value.data, (1, 2, 4))
+        size = size_of(array.type.element)
+        if size > 4:
+            raise VerifyException(f"{self.name}: expected elements of 4 bytes at most, found {array.type.element}")
+        check_registers(self.name, array, index, 4 * self.count.value.data // size)
+
+
+@irdl_op_definition
+class LdmatrixOp(MatrixOp):
+    """Load matrices (PTX ISA, 9.7.14.5.15 ldmatrix). Fills 2 * count elements of 16 bits, or as many bytes of another
+    type."""
+
+    name = "cuda.ldmatrix"
+    address = operand_def(i32)
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$address `->` $array `[` $index `]` attr-dict `:` type($array)"
+
+    def __init__(
+        self, address: SSAValue, array: SSAValue, index: SSAValue, *, count: int = 4, transpose: bool = False
+    ) -> None:
+        super().__init__(
+            operands=[address, array, index], properties={"count": number(count), "transpose": flag(transpose)}
+        )
+
+    def verify_(self) -> None:
+        self.verify_matrices(self.array, self.index)
+
+
+@irdl_op_definition
+class StmatrixOp(MatrixOp):
+    """Store matrices; sm_90 and later (PTX ISA, 9.7.14.5.16 stmatrix)."""
+
+    name = "cuda.stmatrix"
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    address = operand_def(i32)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$array `[` $index `]` `,` $address attr-dict `:` type($array)"
+
+    def __init__(
+        self, array: SSAValue, index: SSAValue, address: SSAValue, *, count: int = 4, transpose: bool = False
+    ) -> None:
+        super().__init__(
+            operands=[array, index, address], properties={"count": number(count), "transpose": flag(transpose)}
+        )
+
+    def verify_(self) -> None:
+        self.verify_matrices(self.array, self.index)
+
+
+@irdl_op_definition
+class AtomicOp(IRDLOperation):
+    """Update one element of global memory atomically (relaxed, device scope) and give the element that was there.
+
+    `add` takes i32, i64, f32, f64; `min`, `max` (signed) and `exchange` take i32 and i64.
+    """
+
+    name = "cuda.atomic"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    kind = prop_def(StringAttr)
+    value = operand_def(T)
+    pointer = operand_def(ParamAttrConstraint(PtrType, (T,)))
+    offset = operand_def(IndexType)
+    result = result_def(T)
+    traits = traits_def(*effects())
+    assembly_format = "$kind $value `,` $pointer `[` $offset `]` attr-dict `:` type($pointer)"
+
+    def __init__(self, kind: str, value: SSAValue, pointer: SSAValue, offset: SSAValue) -> None:
+        super().__init__(
+            operands=[value, pointer, offset], properties={"kind": StringAttr(kind)}, result_types=[value.type]
+        )
+
+    def verify_(self) -> None:
+        check_one_of("kind", self.kind.data, ATOMICS)
+        allowed = ("i32", "i64", "f32", "f64") if self.kind.data == "add" else ("i32", "i64")
+        check_one_of(f"the type of atomic {self.kind.data}", str(self.value.type), allowed)
+
+
+def _check_access(what: str, array: SSAValue, index: SSAValue, count: IntegerAttr) -> None:
+    assert isinstance(array.type, RegistersType)
+    number_of_elements = count.value.data
+    check_one_of(f"{what}: bytes of one access", number_of_elements * size_of(array.type.element), ACCESS_BYTES)
+    check_registers(what, array, index, number_of_elements)
+
+
+def _check_pointer(pointer: SSAValue, array: SSAValue) -> None:
+    element = _element(array)
+    assert isinstance(pointer.type, PtrType)
+    if pointer.type.element != element:
+        raise VerifyException(f"expected a pointer to {element}, found {pointer.type}")
+
+
+def _element(array: SSAValue) -> Attribute:
+    assert isinstance(array.type, RegistersType)
+    return array.type.element

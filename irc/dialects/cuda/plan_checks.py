@@ -1,0 +1,182 @@
+"""What a host plan has to keep: known streams and events, no race between streams, no read of an overwritten buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.cuda.host import (
+    ArenaOp,
+    BufferOp,
+    ConstantOp,
+    EventOp,
+    LaunchOp,
+    PlanOp,
+    RecordOp,
+    StepOp,
+    WaitOp,
+)
+from irc.dialects.cuda.kernel import KernelOp
+from irc.dialects.cuda.types import BufferType, PtrType, TensorMapType
+
+Accesses = Sequence[tuple[SSAValue, bool]]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The bytes [start, end) of a root: the arena, a constant or an argument of the plan."""
+
+    root: SSAValue
+    start: int
+    end: int
+
+    def overlaps(self, other: Extent) -> bool:
+        return self.root is other.root and self.start < other.end and other.start < self.end
+
+
+def extent_of(buffer: SSAValue) -> Extent:
+    """Where a buffer of a plan lies."""
+    assert isinstance(buffer.type, BufferType)
+    start, size = 0, buffer.type.size.data
+    while isinstance(buffer.owner, BufferOp):
+        start += buffer.owner.offset.value.data
+        buffer = buffer.owner.base
+    return Extent(buffer, start, start + size)
+
+
+def check_plan(plan: PlanOp) -> None:
+    """VerifyException at the first step that breaks a rule."""
+    arenas = [op for op in plan.body.block.ops if isinstance(op, ArenaOp)]
+    if len(arenas) > 1:
+        raise VerifyException(f"expected at most one arena in a plan, found {len(arenas)}")
+    steps = [op for op in plan.body.block.ops if isinstance(op, StepOp)]
+    kernels = kernels_beside(plan)
+    for step in steps:
+        if kernels is not None and isinstance(step, LaunchOp):
+            _check_launch(step, kernels.get(step.kernel_name))
+    before = _order(plan, steps)
+    accesses = [step.accesses(kernels or {}) for step in steps]
+    _check_contents(steps, accesses)
+    if plan.streams.value.data > 1:
+        _check_races(steps, accesses, before)
+
+
+def kernels_beside(plan: PlanOp) -> dict[str, KernelOp] | None:
+    """The kernels of the plan's module by name; None for a plan that is in none."""
+    block = plan.parent_block()
+    if block is None:
+        return None
+    return {op.sym_name.data: op for op in block.ops if isinstance(op, KernelOp)}
+
+
+def _check_launch(launch: LaunchOp, kernel: KernelOp | None) -> None:
+    """A launch names a kernel, and passes what its arguments describe."""
+    if kernel is None:
+        raise VerifyException(f"expected {launch.kernel} to be a cuda.kernel, found none")
+    for argument, operand in zip(kernel.arguments, kernel.operand_of_argument, strict=True):
+        if operand >= len(launch.buffers):
+            raise VerifyException(f"expected an operand {operand} for {launch.kernel}, found {len(launch.buffers)}")
+        passed = launch.buffers[operand].type
+        memory = isinstance(argument.type, PtrType | TensorMapType)
+        if memory != isinstance(passed, BufferType) or (not memory and passed != argument.type):
+            raise VerifyException(f"expected operand {operand} of {launch.kernel} for {argument.type}, found {passed}")
+
+
+def _order(plan: PlanOp, steps: list[StepOp]) -> list[int]:
+    """For each step the set (as bits) of those that are complete before it starts."""
+    streams = [0] * plan.streams.value.data
+    events: dict[int, int] = {}
+    before: list[int] = []
+    for index, step in enumerate(steps):
+        stream = step.stream.value.data
+        if not 0 <= stream < len(streams):
+            raise VerifyException(f"expected a stream below {len(streams)}, found {stream} in {step.name}")
+        if isinstance(step, WaitOp):
+            event = step.event.value.data
+            if event not in events:
+                raise VerifyException(f"expected event {event} to be recorded before it is waited for")
+            streams[stream] |= events[event]
+        before.append(streams[stream])
+        streams[stream] |= 1 << index
+        if isinstance(step, RecordOp):
+            events[step.event.value.data] = streams[stream]
+    unordered = streams[0] ^ ((1 << len(steps)) - 1)
+    for index, step in enumerate(steps):
+        if unordered >> index & 1 and not isinstance(step, EventOp):
+            raise VerifyException(
+                f"expected stream 0 to wait for all work, found step {index} ({step.name}) outside of its order"
+            )
+    return before
+
+
+def _check_races(steps: list[StepOp], accesses: list[Accesses], before: list[int]) -> None:
+    """Steps that touch the same bytes, one of them writing, are ordered."""
+    touched: dict[SSAValue, list[tuple[Extent, bool, int]]] = {}
+    for index, step in enumerate(steps):
+        for buffer, writes in accesses[index]:
+            extent = extent_of(buffer)
+            earlier = touched.setdefault(extent.root, [])
+            for other, other_writes, other_index in earlier:
+                if not (writes or other_writes) or other_index == index or before[index] >> other_index & 1:
+                    continue
+                if extent.overlaps(other):
+                    raise VerifyException(
+                        f"expected an event between steps {other_index} ({steps[other_index].name}) and {index} "
+                        f"({step.name}), which share {_range(extent)}, found none"
+                    )
+            earlier.append((extent, writes, index))
+
+
+def _check_contents(steps: list[StepOp], accesses: list[Accesses]) -> None:
+    """A buffer that is read holds what was written to it, not what a buffer over the same bytes left."""
+    live: dict[SSAValue, list[tuple[SSAValue, Extent]]] = {}
+    for index, step in enumerate(steps):
+        for buffer, writes in accesses[index]:
+            extent = extent_of(buffer)
+            if writes and isinstance(extent.root.owner, ConstantOp):
+                raise VerifyException(
+                    f"expected constants to be read only, found step {index} ({step.name}) writing one"
+                )
+            if not writes and isinstance(extent.root.owner, ArenaOp):
+                _check_written(buffer, extent, live.get(extent.root, []), index, step)
+        for buffer, writes in accesses[index]:
+            if not writes:
+                continue
+            extent = extent_of(buffer)
+            others = live.setdefault(extent.root, [])
+            others[:] = [(b, e) for b, e in others if not e.overlaps(extent) or _related(b, buffer)]
+            others.append((buffer, extent))
+
+
+def _check_written(
+    buffer: SSAValue, extent: Extent, live: list[tuple[SSAValue, Extent]], index: int, step: StepOp
+) -> None:
+    if extent.start == extent.end or any(
+        _related(other, buffer) and other_extent.overlaps(extent) for other, other_extent in live
+    ):
+        return
+    raise VerifyException(
+        f"step {index} ({step.name}): expected the buffer at {_range(extent)} to hold what was written to it, "
+        "found it not written or overwritten"
+    )
+
+
+def _related(a: SSAValue, b: SSAValue) -> bool:
+    """Whether one buffer is a range of the other, so that their sharing bytes is meant."""
+    return b in _bases(a) or a in _bases(b)
+
+
+def _bases(buffer: SSAValue) -> list[SSAValue]:
+    """The buffer and the ones that it is a range of, short of the arena."""
+    bases = [buffer]
+    while isinstance(buffer.owner, BufferOp) and not isinstance(buffer.owner.base.owner, ArenaOp):
+        buffer = buffer.owner.base
+        bases.append(buffer)
+    return bases
+
+
+def _range(extent: Extent) -> str:
+    return f"bytes {extent.start} to {extent.end}"

@@ -1,0 +1,154 @@
+"""Synchronisation of threads, and exchange of values inside a warp."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i32
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import NoMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.cuda.async_ops import BareOp
+from irc.dialects.cuda.common import check_one_of, effects, flag, number
+from irc.dialects.cuda.types import size_of
+
+SHUFFLES = ("xor", "up", "down", "index")
+
+
+@irdl_op_definition
+class SyncOp(BareOp):
+    """All threads of the block, `__syncthreads()`."""
+
+    name = "cuda.sync"
+
+
+@irdl_op_definition
+class WarpSyncOp(BareOp):
+    """All lanes of the warp, `__syncwarp()`."""
+
+    name = "cuda.warp_sync"
+
+
+@irdl_op_definition
+class ClusterSyncOp(BareOp):
+    """All threads of the cluster (barrier.cluster.arrive and wait)."""
+
+    name = "cuda.cluster_sync"
+
+
+class NamedBarrierOp(IRDLOperation):
+    """A barrier of hardware, 0 to 15 (0 is the block's), for `threads` threads, a multiple of 32 (PTX ISA, 9.7.13.1
+    bar)."""
+
+    id = operand_def(i32)
+    threads = prop_def(IntegerAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$id attr-dict"
+
+    def __init__(self, id: SSAValue, threads: int) -> None:
+        super().__init__(operands=[id], properties={"threads": number(threads)})
+
+    def verify_(self) -> None:
+        threads = self.threads.value.data
+        if threads % 32 or not 32 <= threads <= 1024:
+            raise VerifyException(f"expected a multiple of 32 threads up to 1024, found {threads}")
+
+
+@irdl_op_definition
+class NamedSyncOp(NamedBarrierOp):
+    """Arrive on a named barrier and wait for it, `bar.sync`."""
+
+    name = "cuda.named_sync"
+
+
+@irdl_op_definition
+class NamedArriveOp(NamedBarrierOp):
+    """Arrive on a named barrier without waiting, `bar.arrive`."""
+
+    name = "cuda.named_arrive"
+
+
+@irdl_op_definition
+class FenceOp(IRDLOperation):
+    """Order the thread's memory accesses for the `block` or the `device` (`__threadfence_block`, `__threadfence`)."""
+
+    name = "cuda.fence"
+    scope = prop_def(StringAttr)
+    traits = traits_def(*effects())
+    assembly_format = "$scope attr-dict"
+
+    def __init__(self, scope: str = "device") -> None:
+        super().__init__(properties={"scope": StringAttr(scope)})
+
+    def verify_(self) -> None:
+        check_one_of("scope", self.scope.data, ("block", "device"))
+
+
+@irdl_op_definition
+class SetRegistersOp(IRDLOperation):
+    """Change the registers of each thread of the warp group to `count`: `grow` or shrink (PTX ISA, 9.7.19.5
+    setmaxnreg)."""
+
+    name = "cuda.set_registers"
+    count = prop_def(IntegerAttr)
+    grow = prop_def(BoolAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def __init__(self, count: int, *, grow: bool) -> None:
+        super().__init__(properties={"count": number(count), "grow": flag(grow)})
+
+    def verify_(self) -> None:
+        count = self.count.value.data
+        if count % 8 or not 24 <= count <= 256:
+            raise VerifyException(f"expected a multiple of 8 registers in 24..256, found {count}")
+
+
+@irdl_op_definition
+class DependencyWaitOp(BareOp):
+    """Wait until the grids that this one depends on have finished (griddepcontrol.wait); sm_90 and later."""
+
+    name = "cuda.dependency_wait"
+
+
+@irdl_op_definition
+class LaunchDependentsOp(BareOp):
+    """Let the grids that depend on this one start (griddepcontrol.launch_dependents); sm_90 and later."""
+
+    name = "cuda.launch_dependents"
+
+
+@irdl_op_definition
+class ShuffleOp(IRDLOperation):
+    """The value of another lane, all 32 taking part: lane ^ n, lane - n, lane + n or n, where `up` and `down` leave
+    ends alone."""
+
+    name = "cuda.shuffle"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    mode = prop_def(StringAttr)
+    value = operand_def(T)
+    lane = operand_def(i32)
+    result = result_def(T)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$mode $value `,` $lane attr-dict `:` type($value)"
+
+    def __init__(self, mode: str, value: SSAValue, lane: SSAValue) -> None:
+        super().__init__(operands=[value, lane], properties={"mode": StringAttr(mode)}, result_types=[value.type])
+
+    def verify_(self) -> None:
+        check_one_of("mode", self.mode.data, SHUFFLES)
+        size_of(self.value.type)

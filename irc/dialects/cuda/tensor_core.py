@@ -1,0 +1,304 @@
+"""Tensor cores: wgmma of a warp group (sm_90a) and mma of a warp (PTX ISA, 9.7.15 and 9.7.14)."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i1, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    EqAttrConstraint,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.cuda.async_ops import BareOp, PendingOp
+from irc.dialects.cuda.common import FALSE, check_one_of, check_registers, effects, flag, number
+from irc.dialects.cuda.types import SWIZZLES, RegistersType, size_of
+
+WGMMA_DEPTH = {"bf16": 16, "f16": 16, "f32": 8, "i8": 32, "f8E4M3FN": 32, "f8E5M2": 32}
+"""k of a wgmma by the type of its operands: 32 bytes. f32 operands are read as tf32."""
+
+MMA_SHAPES = {
+    "bf16": ("m16n8k16", "f32"),
+    "f16": ("m16n8k16", "f32"),
+    "f32": ("m16n8k8", "f32"),
+    "i8": ("m16n8k32", "i32"),
+    "f64": ("m8n8k4", "f64"),
+}
+"""The mma of each operand type: its shape, and the type that it accumulates into. f32 operands are read as tf32."""
+
+MMA_OPERANDS = {"m16n8k16": (8, 4, 4), "m16n8k8": (4, 2, 4), "m16n8k32": (16, 8, 4), "m8n8k4": (1, 1, 2)}
+"""Elements of a, b and the accumulator that one thread holds, by shape."""
+
+
+@irdl_op_definition
+class DescriptorOp(IRDLOperation):
+    """The wgmma descriptor of a matrix in shared memory (PTX ISA, 9.7.15.5.1.2): address, byte offsets, swizzle.
+
+    K-major with swizzle 128: leading 16 (unused), stride the bytes between groups of 8 rows. MN-major: leading is the
+    bytes between panels of the swizzle's width, stride those between groups of 8 k.
+    """
+
+    name = "cuda.descriptor"
+    address = operand_def(i32)
+    leading = prop_def(IntegerAttr)
+    stride = prop_def(IntegerAttr)
+    swizzle = prop_def(IntegerAttr, default_value=number(128))
+    result = result_def(i64)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$address attr-dict"
+
+    def __init__(self, address: SSAValue, *, leading: int, stride: int, swizzle: int = 128) -> None:
+        super().__init__(
+            operands=[address],
+            properties={"leading": number(leading), "stride": number(stride), "swizzle": number(swizzle)},
+            result_types=[i64],
+        )
+
+    def verify_(self) -> None:
+        check_one_of("swizzle", self.swizzle.value.data, SWIZZLES)
+        for name, value in (("leading", self.leading.value.data), ("stride", self.stride.value.data)):
+            if value % 16 or not 0 <= value < 2**18:
+                raise VerifyException(f"expected {name} to be a multiple of 16 below 2^18, found {value}")
+
+
+class WgmmaBase(IRDLOperation):
+    """acc[index : index + 64 * n / 128] (+)= a b, asynchronously, by the 128 threads of a warp group.
+
+    `accumulate` false overwrites. `lhs` and `rhs` are element types (f32 means tf32); a transposed operand is stored
+    MN-major, which only 16-bit types can be.
+    """
+
+    accumulator = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    rhs = operand_def(i64)
+    accumulate = operand_def(EqAttrConstraint(i1) | EqAttrConstraint(i32))
+    n = prop_def(IntegerAttr)
+    k = prop_def(IntegerAttr)
+    lhs_type = prop_def(Attribute)
+    rhs_type = prop_def(Attribute)
+    transpose_rhs = prop_def(BoolAttr, default_value=FALSE)
+
+    def verify_wgmma(self) -> None:
+        n, lhs, rhs = self.n.value.data, str(self.lhs_type), str(self.rhs_type)
+        check_one_of("the operand type of wgmma", lhs, tuple(WGMMA_DEPTH))
+        if lhs != rhs and not (lhs.startswith("f8") and rhs.startswith("f8")):
+            raise VerifyException(f"expected wgmma operands of one type, or both f8, found {lhs} and {rhs}")
+        if self.k.value.data != WGMMA_DEPTH[lhs]:
+            raise VerifyException(f"expected k = {WGMMA_DEPTH[lhs]} for {lhs}, found {self.k.value.data}")
+        if n % 8 or not 8 <= n <= 256 or (lhs == "i8" and n > 24 and n % 16):
+            raise VerifyException(
+                f"expected n to be a multiple of 8 in 8..256 (i8: 8, 24 or a multiple of 16), found {n}"
+            )
+        accumulator = self.accumulator.type
+        assert isinstance(accumulator, RegistersType)
+        allowed = ("i32",) if lhs == "i8" else ("f32", "f16") if lhs == "f16" else ("f32",)
+        check_one_of("the accumulator's type", str(accumulator.element), allowed)
+        check_registers("cuda.wgmma", self.accumulator, self.index, n // 2)
+
+
+@irdl_op_definition
+class WgmmaOp(WgmmaBase):
+    """wgmma.mma_async m64nNkK with both operands in shared memory, given by descriptors (PTX ISA, 9.7.15.5.2)."""
+
+    name = "cuda.wgmma"
+    lhs = operand_def(i64)
+    transpose_lhs = prop_def(BoolAttr, default_value=FALSE)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$accumulator `[` $index `]` `,` $lhs `,` $rhs `,` $accumulate attr-dict "
+        "`:` type($accumulator) `,` type($accumulate)"
+    )
+
+    def __init__(
+        self,
+        accumulator: SSAValue,
+        index: SSAValue,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        accumulate: SSAValue,
+        *,
+        n: int,
+        lhs_type: Attribute,
+        rhs_type: Attribute | None = None,
+        k: int | None = None,
+        transpose_lhs: bool = False,
+        transpose_rhs: bool = False,
+    ) -> None:
+        super().__init__(
+            operands=[lhs, accumulator, index, rhs, accumulate],
+            properties={
+                "n": number(n),
+                "k": number(WGMMA_DEPTH.get(str(lhs_type), 0) if k is None else k),
+                "lhs_type": lhs_type,
+                "rhs_type": lhs_type if rhs_type is None else rhs_type,
+                "transpose_lhs": flag(transpose_lhs),
+                "transpose_rhs": flag(transpose_rhs),
+            },
+        )
+
+    def verify_(self) -> None:
+        self.verify_wgmma()
+        transposed = bool(self.transpose_lhs.value.data) or bool(self.transpose_rhs.value.data)
+        if transposed and size_of(self.lhs_type) != 2:
+            raise VerifyException(f"expected a transposed operand of 16-bit type, found {self.lhs_type}")
+
+
+@irdl_op_definition
+class WgmmaRegistersOp(WgmmaBase):
+    """wgmma with the left operand in registers: the thread's 32 * k / 64 elements from lhs[lhs_index], two 16-bit
+    ones in a register."""
+
+    name = "cuda.wgmma_registers"
+    lhs = operand_def(RegistersType)
+    lhs_index = operand_def(IndexType)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$accumulator `[` $index `]` `,` $lhs `[` $lhs_index `]` `,` $rhs `,` $accumulate attr-dict "
+        "`:` type($accumulator) `,` type($lhs) `,` type($accumulate)"
+    )
+
+    def __init__(
+        self,
+        accumulator: SSAValue,
+        index: SSAValue,
+        lhs: SSAValue,
+        lhs_index: SSAValue,
+        rhs: SSAValue,
+        accumulate: SSAValue,
+        *,
+        n: int,
+        rhs_type: Attribute | None = None,
+        transpose_rhs: bool = False,
+    ) -> None:
+        assert isinstance(lhs.type, RegistersType)
+        element = lhs.type.element
+        super().__init__(
+            operands=[lhs, lhs_index, accumulator, index, rhs, accumulate],
+            properties={
+                "n": number(n),
+                "k": number(WGMMA_DEPTH.get(str(element), 0)),
+                "lhs_type": element,
+                "rhs_type": element if rhs_type is None else rhs_type,
+                "transpose_rhs": flag(transpose_rhs),
+            },
+        )
+
+    def verify_(self) -> None:
+        self.verify_wgmma()
+        assert isinstance(self.lhs.type, RegistersType)
+        if self.lhs.type.element != self.lhs_type:
+            raise VerifyException(f"expected registers of {self.lhs_type}, found {self.lhs.type}")
+        if self.transpose_rhs.value.data and size_of(self.lhs_type) != 2:
+            raise VerifyException(f"expected a transposed operand of 16-bit type, found {self.rhs_type}")
+        check_registers("cuda.wgmma_registers", self.lhs, self.lhs_index, 16 // size_of(self.lhs_type))
+
+
+@irdl_op_definition
+class WgmmaFenceOp(BareOp):
+    """Order the warp group's register accesses before its next wgmma (wgmma.fence)."""
+
+    name = "cuda.wgmma_fence"
+
+
+@irdl_op_definition
+class WgmmaCommitOp(BareOp):
+    """Make the warp group's wgmmas since the last commit one group."""
+
+    name = "cuda.wgmma_commit"
+
+
+@irdl_op_definition
+class WgmmaWaitOp(PendingOp):
+    """Wait until at most `pending` of the warp group's latest wgmma groups are incomplete."""
+
+    name = "cuda.wgmma_wait"
+
+
+@irdl_op_definition
+class RegistersFenceOp(IRDLOperation):
+    """Keep the compiler from moving accesses to a register array over this point: wgmma writes it behind the
+    compiler's back."""
+
+    name = "cuda.registers_fence"
+    array = operand_def(RegistersType)
+    traits = traits_def(*effects())
+    assembly_format = "$array attr-dict `:` type($array)"
+
+    def __init__(self, array: SSAValue) -> None:
+        super().__init__(operands=[array])
+
+
+@irdl_op_definition
+class MmaOp(IRDLOperation):
+    """acc += a b by one warp, mma.sync (PTX ISA, 9.7.14.5), on slices of register arrays of the operands' own types.
+
+    m16n8k16 on bf16, f16; m16n8k8 on f32 read as tf32; m16n8k32 on i8 (`unsigned_lhs`, `unsigned_rhs` for u8); m8n8k4
+    on f64.
+    """
+
+    name = "cuda.mma"
+    accumulator = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    lhs = operand_def(RegistersType)
+    lhs_index = operand_def(IndexType)
+    rhs = operand_def(RegistersType)
+    rhs_index = operand_def(IndexType)
+    instruction = prop_def(StringAttr)
+    unsigned_lhs = prop_def(BoolAttr, default_value=FALSE)
+    unsigned_rhs = prop_def(BoolAttr, default_value=FALSE)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$accumulator `[` $index `]` `,` $lhs `[` $lhs_index `]` `,` $rhs `[` $rhs_index `]` attr-dict "
+        "`:` type($accumulator) `,` type($lhs) `,` type($rhs)"
+    )
+
+    def __init__(
+        self,
+        accumulator: SSAValue,
+        index: SSAValue,
+        lhs: SSAValue,
+        lhs_index: SSAValue,
+        rhs: SSAValue,
+        rhs_index: SSAValue,
+        *,
+        instruction: str | None = None,
+        unsigned_lhs: bool = False,
+        unsigned_rhs: bool = False,
+    ) -> None:
+        """Without `instruction`, the one for the type of `lhs`."""
+        assert isinstance(lhs.type, RegistersType)
+        shape = instruction or MMA_SHAPES.get(str(lhs.type.element), ("",))[0]
+        super().__init__(
+            operands=[accumulator, index, lhs, lhs_index, rhs, rhs_index],
+            properties={
+                "instruction": StringAttr(shape),
+                "unsigned_lhs": flag(unsigned_lhs),
+                "unsigned_rhs": flag(unsigned_rhs),
+            },
+        )
+
+    def verify_(self) -> None:
+        accumulator, lhs, rhs = self.accumulator.type, self.lhs.type, self.rhs.type
+        assert isinstance(accumulator, RegistersType)
+        assert isinstance(lhs, RegistersType)
+        assert isinstance(rhs, RegistersType)
+        check_one_of("the operand type of mma", str(lhs.element), tuple(MMA_SHAPES))
+        if lhs.element != rhs.element:
+            raise VerifyException(f"expected mma operands of one type, found {lhs.element} and {rhs.element}")
+        shape, accumulated = MMA_SHAPES[str(lhs.element)]
+        check_one_of(f"the instruction for {lhs.element}", self.instruction.data, (shape,))
+        check_one_of("the accumulator's type", str(accumulator.element), (accumulated,))
+        slices = ((self.lhs, self.lhs_index), (self.rhs, self.rhs_index), (self.accumulator, self.index))
+        for (array, index), count in zip(slices, MMA_OPERANDS[shape], strict=True):
+            check_registers("cuda.mma", array, index, count)

@@ -1,0 +1,236 @@
+"""`#kernel.config`: the choices that turn a fused region into a kernel, as typed data.
+
+`choose-config` and the user write it, lowering only reads it. Every field is optional, and only the fields that are
+set are printed: `#kernel.config<tile = [128, 256, 64], stages = 4, schedule = "persistent">`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+SCHEDULES = ("grid", "persistent")
+REDUCTIONS = ("persistent", "looped")
+INDEXINGS = ("tma", "pointers")
+INSTRUCTIONS = ("wgmma", "mma", "fma")
+
+
+@dataclass(frozen=True)
+class ConfigFields:
+    """The fields of a `#kernel.config`; None where nothing was chosen.
+
+    tile: elements of a tile. A matmul: M, N, K. A reduction: rows, elements of the reduced extent for each step. A map
+        or a permutation: elements along each merged dimension of the result; lowering may clamp them.
+    stages: buffers in the ring of the operands.
+    cluster: blocks of a cluster, along M and N.
+    warps: warps that compute (a producer warp group comes on top).
+    schedule: `grid`, a block for each tile, or `persistent`, a block for each SM that walks over the tiles.
+    group: rows of tiles that are walked together, for the L2 cache.
+    split: parts of the reduced extent (of K for a matmul) that different blocks compute.
+    reduction: `persistent`, a row is held in registers, or `looped`, it is read in steps.
+    indexing: `tma` or `pointers`, how operands are read.
+    vector: bytes of one access of a thread to global memory.
+    panel: columns of the accumulator that the epilogue treats at a time.
+    instruction: `wgmma`, `mma` or `fma`, what computes a product.
+    loop_order: the tiled dimensions, outermost first.
+    """
+
+    tile: tuple[int, ...] | None = None
+    stages: int | None = None
+    cluster: tuple[int, ...] | None = None
+    warps: int | None = None
+    schedule: str | None = None
+    group: int | None = None
+    split: int | None = None
+    reduction: str | None = None
+    indexing: str | None = None
+    vector: int | None = None
+    panel: int | None = None
+    instruction: str | None = None
+    loop_order: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, check in _CHECKS.items():
+            value = getattr(self, name)
+            if value is not None and (fault := check(value)):
+                raise ValueError(f"{name} {fault}, found {_text(value)}")
+
+
+def _check_positive(value: Any) -> str | None:
+    if type(value) is not int or value < 1:
+        return "must be a positive integer"
+    return None
+
+
+def _check_positives(count: int | None) -> Callable[[Any], str | None]:
+    expected = "a list of positive integers" if count is None else f"a list of {count} positive integers"
+
+    def check(value: Any) -> str | None:
+        if type(value) is not tuple or not value or any(_check_positive(v) for v in value):
+            return f"must be {expected}"
+        return None if count in (None, len(value)) else f"must be {expected}"
+
+    return check
+
+
+def _check_order(value: Any) -> str | None:
+    if type(value) is not tuple or sorted(value) != list(range(len(value))):
+        return "must list every dimension from 0 once"
+    return None
+
+
+def _check_choice(choices: tuple[str, ...]) -> Callable[[Any], str | None]:
+    expected = " or ".join(f'"{choice}"' for choice in choices)
+
+    def check(value: Any) -> str | None:
+        return None if value in choices else f"must be {expected}"
+
+    return check
+
+
+_CHECKS: dict[str, Callable[[Any], str | None]] = {
+    "tile": _check_positives(None),
+    "stages": _check_positive,
+    "cluster": _check_positives(2),
+    "warps": _check_positive,
+    "schedule": _check_choice(SCHEDULES),
+    "group": _check_positive,
+    "split": _check_positive,
+    "reduction": _check_choice(REDUCTIONS),
+    "indexing": _check_choice(INDEXINGS),
+    "vector": _check_positive,
+    "panel": _check_positive,
+    "instruction": _check_choice(INSTRUCTIONS),
+    "loop_order": _check_order,
+}
+"""What each field may hold: None, or the end of the sentence "FIELD ..."."""
+
+
+def _text(value: Any) -> str:
+    """The value as it is written in IR."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"  # pyright: ignore[reportUnknownArgumentType]
+    return str(value)
+
+
+@irdl_attr_definition
+class ConfigAttr(Data[ConfigFields]):
+    """The choices for one kernel; see `ConfigFields`. Made by `ConfigAttr.of(tile=(128, 128, 64), stages=4)`."""
+
+    name = "kernel.config"
+
+    @staticmethod
+    def of(**values: Any) -> ConfigAttr:
+        """A config with these fields set. ValueError where a value is not of its field's type."""
+        return ConfigAttr(ConfigFields(**values))
+
+    def replace(self, **values: Any) -> ConfigAttr:
+        """The same config with other values of these fields; None unsets one."""
+        return ConfigAttr(replace(self.data, **values))
+
+    def completed(self, chosen: ConfigAttr) -> ConfigAttr:
+        """This config, with the fields that are not set taken from another."""
+        unset = {
+            f.name: getattr(chosen.data, f.name) for f in fields(ConfigFields) if getattr(self.data, f.name) is None
+        }
+        return self.replace(**unset)
+
+    @property
+    def tile(self) -> tuple[int, ...] | None:
+        return self.data.tile
+
+    @property
+    def stages(self) -> int | None:
+        return self.data.stages
+
+    @property
+    def cluster(self) -> tuple[int, ...] | None:
+        return self.data.cluster
+
+    @property
+    def warps(self) -> int | None:
+        return self.data.warps
+
+    @property
+    def schedule(self) -> str | None:
+        return self.data.schedule
+
+    @property
+    def group(self) -> int | None:
+        return self.data.group
+
+    @property
+    def split(self) -> int | None:
+        return self.data.split
+
+    @property
+    def reduction(self) -> str | None:
+        return self.data.reduction
+
+    @property
+    def indexing(self) -> str | None:
+        return self.data.indexing
+
+    @property
+    def vector(self) -> int | None:
+        return self.data.vector
+
+    @property
+    def panel(self) -> int | None:
+        return self.data.panel
+
+    @property
+    def instruction(self) -> str | None:
+        return self.data.instruction
+
+    @property
+    def loop_order(self) -> tuple[int, ...] | None:
+        return self.data.loop_order
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ConfigFields:
+        values: dict[str, Any] = {}
+
+        def parse_field() -> None:
+            start = parser.pos
+            name = parser.parse_identifier("a field of #kernel.config")
+            if name not in _CHECKS:
+                parser.raise_error(
+                    f"#kernel.config has no field `{name}`; its fields are {', '.join(_CHECKS)}", start, parser.pos
+                )
+            if name in values:
+                parser.raise_error(f"#kernel.config sets `{name}` twice", start, parser.pos)
+            parser.parse_punctuation("=")
+            start = parser.pos
+            value = _parse_value(parser)
+            if fault := _CHECKS[name](value):
+                parser.raise_error(f"{name} {fault}, found {_text(value)}", start, parser.pos)
+            values[name] = value
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
+        return ConfigFields(**values)
+
+    def print_parameter(self, printer: Printer) -> None:
+        values = {name: getattr(self.data, name) for name in _CHECKS}
+        texts = [f"{name} = {_text(value)}" for name, value in values.items() if value is not None]
+        with printer.in_angle_brackets():
+            printer.print_string(", ".join(texts))
+
+
+def _parse_value(parser: AttrParser) -> Any:
+    if (text := parser.parse_optional_str_literal()) is not None:
+        return text
+    if (number := parser.parse_optional_integer(allow_boolean=False)) is not None:
+        return number
+    numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    if numbers is None:
+        parser.raise_error("expected an integer, a string or a list of integers")
+    return tuple(numbers)

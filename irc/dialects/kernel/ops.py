@@ -1,0 +1,330 @@
+"""The ops of the `kernel` dialect: what runs together.
+
+`kernel.fused` holds the `nd` ops of one launch. Its operands and results are whole arrays, its block arguments stand
+for the operands. After `tile-kernels` a `kernel.launch` of a program stands in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from xdsl.dialects.builtin import (
+    FlatSymbolRefAttrConstr,
+    LocationAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, SymbolTable, SymbolUserOpInterface
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from irc.dialects.kernel.config import ConfigAttr
+
+REDUCTIONS = frozenset(
+    f"nd.{name}"
+    for name in ("sum", "prod", "mean", "var", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod")
+)
+"""The ops that anchor a `reduce` kernel: reductions and scans."""
+
+
+class Anchor(StrEnum):
+    """What a kernel is built around; it decides which tiling the kernel gets."""
+
+    MATMUL = "matmul"
+    REDUCE = "reduce"
+    PERMUTE = "permute"
+    MAP = "map"
+
+
+@irdl_attr_definition
+class AnchorAttr(EnumAttribute[Anchor], SpacedOpaqueSyntaxAttribute):
+    """The anchor of a `kernel.fused`."""
+
+    name = "kernel.anchor"
+
+
+def is_core(anchor: Anchor, op: Operation) -> bool:
+    """Whether the op is one that a kernel with this anchor is built around."""
+    match anchor:
+        case Anchor.MATMUL:
+            return op.name == "nd.matmul"
+        case Anchor.REDUCE:
+            return op.name in REDUCTIONS
+        case Anchor.PERMUTE:
+            return op.name == "nd.permute"
+        case Anchor.MAP:
+            return False
+
+
+def _locate(op: Operation, location: LocationAttr | None) -> None:
+    if location is not None:
+        op.location = location
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The results of a `kernel.fused`."""
+
+    name = "kernel.yield"
+    outputs = var_operand_def(TensorType)
+    traits = lazy_traits_def(lambda: (Pure(), IsTerminator(), HasParent(FusedOp)))
+    assembly_format = "attr-dict ($outputs^ `:` type($outputs))?"
+
+    def __init__(self, *outputs: SSAValue, location: LocationAttr | None = None):
+        super().__init__(operands=[outputs])
+        _locate(self, location)
+
+
+@irdl_op_definition
+class FusedOp(IRDLOperation):
+    """The `nd` ops of one kernel.
+
+    The operands are bound to the block's arguments. Comments in the printed body show the groups of a matmul or a
+    reduction: the prologue feeds the core (the anchors, and what lies between two of them), the epilogue is the rest.
+
+        %r = kernel.fused @f_0 matmul config<tile = [128, 256, 64]> (%a = %x : tensor<8x8xf32>) -> ... {
+    """
+
+    name = "kernel.fused"
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    sym_name = opt_prop_def(SymbolNameConstraint())
+    anchor = prop_def(AnchorAttr)
+    config = opt_prop_def(ConfigAttr)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), Pure())
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        anchor: Anchor,
+        body: Region,
+        *,
+        sym_name: str | None = None,
+        config: ConfigAttr | None = None,
+        location: LocationAttr | None = None,
+    ):
+        name = None if sym_name is None else StringAttr(sym_name)
+        super().__init__(
+            operands=[inputs],
+            result_types=[result_types],
+            properties={"anchor": AnchorAttr(anchor), "config": config, "sym_name": name},
+            regions=[body],
+        )
+        _locate(self, location)
+
+    @property
+    def block(self) -> Block:
+        return self.body.block
+
+    @property
+    def yielded(self) -> YieldOp:
+        """The terminator."""
+        last = self.block.last_op
+        assert isinstance(last, YieldOp)
+        return last
+
+    @property
+    def kind(self) -> Anchor:
+        """The anchor, as a Python value."""
+        return self.anchor.data
+
+    def cores(self) -> list[Operation]:
+        """The ops that the kernel is built around, in order. In a matmul kernel, the products alone."""
+        return [op for op in self.block.ops if is_core(self.kind, op)]
+
+    def groups(self) -> dict[Operation, str]:
+        """`prologue`, `core` or `epilogue` for each op of the body but the yield."""
+        ops = [op for op in self.block.ops if not isinstance(op, YieldOp)]
+        cores = set(self.cores())
+        feeding = _closure(reversed(ops), cores, _users)
+        following = _closure(ops, cores, _producers)
+        return {op: _group(op in feeding, op in following) for op in ops}
+
+    def verify_(self) -> None:
+        if self.body.block.last_op is None or not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException("the body must end with kernel.yield")
+        _verify_types("operand", "block argument", self.inputs, self.block.args)
+        _verify_types("result", "yielded value", self.outputs, self.yielded.outputs)
+        for op in self.block.ops:
+            if not op.name.startswith("nd.") and not isinstance(op, YieldOp):
+                raise VerifyException(f"the body holds nd ops, found {op.name}")
+        if self.kind is not Anchor.MAP and not self.cores():
+            raise VerifyException(
+                f"a kernel with the anchor {self.kind.value} needs {_EXPECTED[self.kind]}, found none"
+            )
+        for op in self.block.ops:
+            if self.kind is not Anchor.MATMUL and op.name == "nd.matmul":
+                raise VerifyException(f"a kernel with the anchor {self.kind.value} may not hold nd.matmul")
+
+    def print(self, printer: Printer) -> None:
+        if self.sym_name is not None:
+            printer.print_string(" ")
+            printer.print_symbol_name(self.sym_name.data)
+        printer.print_string(f" {self.kind.value}")
+        if self.config is not None:
+            printer.print_string(" config")
+            self.config.print_parameter(printer)
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(
+                zip(self.block.args, self.inputs, strict=True), lambda pair: _print_binding(printer, *pair)
+            )
+        printer.print_string(" -> ")
+        _print_types(printer, self.outputs)
+        printer.print_string(" ")
+        self._print_body(printer)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    def _print_body(self, printer: Printer) -> None:
+        groups = self.groups() if self.kind in (Anchor.MATMUL, Anchor.REDUCE) else {}
+        current = None
+        with printer.in_braces():
+            with printer.indented():
+                for op in self.block.ops:
+                    group = groups.get(op, current)
+                    if group != current:
+                        printer._print_new_line()  # pyright: ignore[reportPrivateUsage]
+                        printer.print_string(f"// {group}")
+                        current = group
+                    printer._print_new_line()  # pyright: ignore[reportPrivateUsage]
+                    printer.print_op(op)
+            printer._print_new_line()  # pyright: ignore[reportPrivateUsage]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FusedOp:
+        name = parser.parse_optional_symbol_name()
+        anchor = parser.parse_str_enum(Anchor)
+        config = None
+        if parser.parse_optional_keyword("config") is not None:
+            config = ConfigAttr(ConfigAttr.parse_parameter(parser))
+        bindings = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_binding(parser))
+        parser.parse_punctuation("->")
+        types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        if types is None:
+            types = [parser.parse_type()]
+        region = parser.parse_region([argument for argument, _ in bindings])
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls([value for _, value in bindings], types, anchor, region, config=config)
+        if name is not None:
+            op.sym_name = name
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
+
+
+_EXPECTED = {
+    Anchor.MATMUL: "an nd.matmul",
+    Anchor.REDUCE: "a reduction or a scan",
+    Anchor.PERMUTE: "an nd.permute",
+}
+
+
+def _closure(
+    ops: Iterable[Operation], seeds: set[Operation], neighbours: Callable[[Operation], Iterable[Operation | Block]]
+) -> set[Operation]:
+    """The seeds and every op that reaches one through neighbours; `ops` lists each op after its neighbours."""
+    reached: set[Operation | Block] = set()
+    for op in ops:
+        if op in seeds or any(neighbour in reached for neighbour in neighbours(op)):
+            reached.add(op)
+    return {op for op in reached if isinstance(op, Operation)}
+
+
+def _users(op: Operation) -> Iterable[Operation]:
+    return (use.operation for result in op.results for use in result.uses)
+
+
+def _producers(op: Operation) -> Iterable[Operation | Block]:
+    return (operand.owner for operand in op.operands)
+
+
+def _group(feeding: bool, following: bool) -> str:
+    if not feeding:
+        return "epilogue"
+    return "core" if following else "prologue"
+
+
+def _verify_types(outer: str, inner: str, left: Sequence[SSAValue], right: Sequence[SSAValue]) -> None:
+    if len(left) != len(right):
+        raise VerifyException(f"expected as many {inner}s as {outer}s, found {len(right)} and {len(left)}")
+    for i, (a, b) in enumerate(zip(left, right, strict=True)):
+        if a.type != b.type:
+            raise VerifyException(f"{inner} {i} has the type {b.type}, its {outer} has {a.type}")
+
+
+def _print_binding(printer: Printer, argument: SSAValue, value: SSAValue) -> None:
+    printer.print_ssa_value(argument)
+    printer.print_string(" = ")
+    printer.print_ssa_value(value)
+    printer.print_string(" : ")
+    printer.print_attribute(argument.type)
+
+
+def _parse_binding(parser: Parser) -> tuple[Parser.Argument, SSAValue]:
+    argument = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    value = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    type = parser.parse_type()
+    return argument.resolve(type), parser.resolve_operand(value, type)
+
+
+def _print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
+    if len(values) == 1:
+        printer.print_attribute(values[0].type)
+        return
+    with printer.in_parens():
+        printer.print_list([value.type for value in values], printer.print_attribute)
+
+
+class LaunchSymbolUser(SymbolUserOpInterface):
+    """The callee of a launch is a symbol of the module around it."""
+
+    def verify(self, op: Operation) -> None:
+        assert isinstance(op, LaunchOp)
+        if SymbolTable.lookup_symbol(op, op.callee) is None:
+            raise VerifyException(f"no program is named {op.callee}")
+
+
+@irdl_op_definition
+class LaunchOp(IRDLOperation):
+    """The launch of a program that `tile-kernels` made: its operands, then its results, are the program's views."""
+
+    name = "kernel.launch"
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    traits = traits_def(Pure(), LaunchSymbolUser())
+    assembly_format = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+
+    def __init__(
+        self,
+        callee: str | SymbolRefAttr,
+        inputs: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        *,
+        location: LocationAttr | None = None,
+    ):
+        symbol = SymbolRefAttr(callee) if isinstance(callee, str) else callee
+        super().__init__(operands=[inputs], result_types=[result_types], properties={"callee": symbol})
+        _locate(self, location)

@@ -1,0 +1,261 @@
+"""What every `nd` op is built from: tensor helpers, the common assembly format, and the checks that verifiers share.
+
+An op is an `NdOp` with operand, property and result definitions, an `__init__` that takes plain Python values and
+infers the result type, and a `check` that says what the verifier wants beyond static tensors of irc's element types.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import DenseArrayBase, Float64Type, FloatAttr, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import LocationAttr as Location
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, prop_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.nd.syntax import parse_operation_tail, print_operation_tail
+from irc.dtypes import Element
+from irc.dtypes import element_of as element_of_type
+
+Operand: TypeAlias = SSAValue | Operation
+Tensor: TypeAlias = TensorType[Any]
+
+
+def tensor(shape: Sequence[int], element: Attribute | Element) -> Tensor:
+    """`tensor<shape x element>`; `element` is an IR type or a row of `irc.dtypes`."""
+    return TensorType(element.type if isinstance(element, Element) else element, shape)
+
+
+def type_of(value: Operand | Attribute) -> Tensor:
+    """The tensor type of a value, of an op's single result, or of a type itself."""
+    type = value if isinstance(value, Attribute) else SSAValue.get(value).type
+    if not isinstance(type, TensorType):
+        raise VerifyException(f"expected a tensor, found {type}")
+    return cast(Tensor, type)
+
+
+def shape_of(value: Operand | Attribute) -> tuple[int, ...]:
+    """The extents of a tensor value or type."""
+    return type_of(value).get_shape()
+
+
+def rank_of(value: Operand | Attribute) -> int:
+    """The number of axes of a tensor value or type."""
+    return len(shape_of(value))
+
+
+def element_of(value: Operand | Attribute) -> Element:
+    """The row of `irc.dtypes` for the elements of a tensor value, a tensor type or an element type."""
+    return element_of_type(value if isinstance(value, Attribute) else SSAValue.get(value).type)
+
+
+def normalised(axis: int, rank: int) -> int:
+    """`axis` counted from the front; VerifyException unless -rank <= axis < rank."""
+    if not -rank <= axis < rank:
+        raise VerifyException(f"expected an axis in -{rank}..{rank - 1} of a rank-{rank} tensor, found {axis}")
+    return axis + rank if axis < 0 else axis
+
+
+def normalised_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """`axes` counted from the front, in increasing order; VerifyException where one is out of range."""
+    return tuple(sorted(normalised(axis, rank) for axis in axes))
+
+
+# Properties: lists of integers are arrays of i64, integers i64, floats f64, bools i1.
+
+
+def ints_prop(default: Sequence[int] | None = None) -> DenseArrayBase[Any]:
+    """Defines a property that is a list of integers, `default` where it is not given."""
+    return prop_def(DenseArrayBase.constr(i64), None if default is None else DenseArrayBase.from_list(i64, default))
+
+
+def int_prop() -> IntegerAttr[Any]:
+    """Defines a property that is an integer."""
+    return prop_def(IntegerAttr.constr(type=i64))
+
+
+def bool_prop() -> IntegerAttr[Any]:
+    """Defines a property that is a bool."""
+    return prop_def(IntegerAttr.constr(type=i1))
+
+
+def float_prop() -> FloatAttr[Any]:
+    """Defines a property that is a float64."""
+    return prop_def(FloatAttr)
+
+
+def plain(value: object) -> Attribute:
+    """The attribute for a Python value: bool, int, float, str, a sequence of ints, or an attribute as it is."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return IntegerAttr(int(value), i1)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, Float64Type())
+        case str():
+            return StringAttr(value)
+        case _:
+            return DenseArrayBase.from_list(i64, [int(i) for i in cast(Sequence[int], value)])
+
+
+def ints(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
+    """The integers of a list property."""
+    return attribute.get_values()
+
+
+def integer(attribute: IntegerAttr[Any]) -> int:
+    """The value of an integer property."""
+    return attribute.value.data
+
+
+class NdOp(IRDLOperation, ABC):
+    """A pure function of tensors.
+
+    Text: `nd.sum %x {axes = [1]} : tensor<4x8xf32> -> tensor<4xf32>`. Properties and attributes share one dictionary;
+    the types are one type where operands and results agree, else `operand type -> result type`, else `(operand types)
+    -> result types`.
+    """
+
+    traits = traits_def(Pure())
+
+    def setup(
+        self,
+        operands: Sequence[Operand | Sequence[Operand]],
+        result_types: Sequence[Attribute],
+        properties: Mapping[str, object] | None = None,
+        location: Location | None = None,
+    ) -> None:
+        """What each `__init__` ends with; property values are plain Python values."""
+        attributes = {name: plain(value) for name, value in (properties or {}).items()}
+        IRDLOperation.__init__(self, operands=operands, result_types=result_types, properties=attributes)
+        if location is not None:
+            self.location = location
+
+    def verify_(self) -> None:
+        for value in (*self.operands, *self.results):
+            _check_tensor(self, value.type)
+        self.check()
+
+    def check(self) -> None:
+        """Raises VerifyException where operands, properties and results disagree. All are static tensors here."""
+
+    def fail(self, message: str) -> VerifyException:
+        """The exception `raise`d by verifiers; the message starts with the op's name."""
+        return VerifyException(f"{self.name} {message}")
+
+    def print(self, printer: Printer) -> None:
+        print_operation_tail(self, printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        return parse_operation_tail(cls, parser)
+
+
+def _check_tensor(op: NdOp, type: Attribute) -> None:
+    if not isinstance(type, TensorType):
+        raise op.fail(f"expects tensors, found {type}")
+    if any(extent < 0 for extent in shape_of(type)):
+        raise op.fail(f"expects static shapes, found {type}")
+    try:
+        element_of_type(type)
+    except KeyError:
+        raise op.fail(f"expects one of irc's element types, found {type}") from None
+
+
+# Checks. Each raises a VerifyException that says what was expected and what was found.
+
+
+def check_result_type(op: NdOp, expected: Tensor) -> None:
+    """The single result has type `expected`."""
+    if op.results[0].type != expected:
+        raise op.fail(f"expects a result of type {expected}, found {op.results[0].type}")
+
+
+def check_result_shape(op: NdOp, expected: Sequence[int]) -> None:
+    """The first result has the shape `expected`."""
+    found = shape_of(op.results[0])
+    if found != tuple(expected):
+        raise op.fail(f"expects a result of shape {list(expected)}, found {list(found)}")
+
+
+def check_one_type(op: NdOp, values: Sequence[SSAValue]) -> None:
+    """All of `values` have one type."""
+    if any(value.type != values[0].type for value in values):
+        found = " and ".join(str(value.type) for value in values)
+        raise op.fail(f"expects operands of one type, found {found}")
+
+
+def check_same_element(op: NdOp, value: SSAValue, result: SSAValue | None = None) -> None:
+    """The result has the element type of `value`."""
+    wanted, found = element_of(value), element_of(result or op.results[0])
+    if wanted is not found:
+        raise op.fail(f"expects a result with elements {wanted.type}, found {found.type}")
+
+
+def check_element(op: NdOp, value: SSAValue, allowed: Callable[[Element], bool], what: str) -> None:
+    """The elements of `value` are `what` (for the message), as `allowed` says."""
+    if not allowed(element_of(value)):
+        raise op.fail(f"expects {what} elements, found {value.type}")
+
+
+def check_axis(op: NdOp, axis: int, rank: int, what: str = "axis") -> None:
+    """0 <= axis < rank."""
+    if not rank:
+        raise op.fail(f"expects an operand of rank 1 or more, found {what} {axis} of rank 0")
+    if not 0 <= axis < rank:
+        raise op.fail(f"expects {what} from 0 to {rank - 1}, found {axis}")
+
+
+def check_axes(op: NdOp, axes: Sequence[int], rank: int, what: str = "axes") -> None:
+    """Axes in range, none twice."""
+    for axis in axes:
+        check_axis(op, axis, rank, what)
+    if len(set(axes)) != len(axes):
+        raise op.fail(f"expects distinct {what}, found {list(axes)}")
+
+
+def check_increasing(op: NdOp, axes: Sequence[int], rank: int, what: str = "axes") -> None:
+    """Axes in range, increasing."""
+    check_axes(op, axes, rank, what)
+    if list(axes) != sorted(axes):
+        raise op.fail(f"expects {what} in increasing order, found {list(axes)}")
+
+
+def check_count(op: NdOp, values: Sequence[int], count: int, what: str) -> None:
+    """One entry for each of `count` axes."""
+    if len(values) != count:
+        raise op.fail(f"expects {count} {what}, found {len(values)}")
+
+
+# Element classes for `check_element`.
+
+
+def is_number(element: Element) -> bool:
+    """Floats and integers; not bool."""
+    return element.kind != "bool"
+
+
+def is_float(element: Element) -> bool:
+    return element.is_float
+
+
+def is_integer(element: Element) -> bool:
+    return element.is_integer
+
+
+def is_bool(element: Element) -> bool:
+    return element.kind == "bool"
+
+
+def is_bits(element: Element) -> bool:
+    """Integers and bool."""
+    return not element.is_float

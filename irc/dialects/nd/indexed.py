@@ -1,0 +1,140 @@
+"""Ops that read or write at places given by an integer operand. Indices are clamped into 0..extent-1."""
+
+from __future__ import annotations
+
+from abc import ABC
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from irc.dialects.nd.base import (
+    Location,
+    NdOp,
+    Operand,
+    check_axis,
+    check_element,
+    check_result_shape,
+    check_result_type,
+    check_same_element,
+    element_of,
+    int_prop,
+    integer,
+    is_integer,
+    is_number,
+    normalised,
+    rank_of,
+    shape_of,
+    tensor,
+    type_of,
+)
+from irc.dtypes import Element
+
+
+class IndexedOp(NdOp, ABC):
+    """An op with an operand `indices` of any integer type along `axis` of its operand `x`."""
+
+    axis = int_prop()
+
+    def check_indices(self, x: SSAValue, indices: SSAValue) -> None:
+        """The axis is one of x's, and something can be found there."""
+        shape, axis = shape_of(x), integer(self.axis)
+        check_axis(self, axis, len(shape))
+        check_element(self, indices, is_integer, "integer")
+        if shape[axis] == 0 and prod(shape_of(indices)):
+            raise self.fail(f"cannot index axis {axis} of extent 0 of {x.type}")
+
+
+@irdl_op_definition
+class TakeOp(IndexedOp):
+    """numpy.take: the axis of x is replaced by the axes of `indices`."""
+
+    name = "nd.take"
+    x = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, x: Operand, indices: Operand, axis: int = 0, *, location: Location | None = None):
+        axis = normalised(axis, rank_of(x))
+        shape = taken_shape(shape_of(x), shape_of(indices), axis)
+        self.setup([x, indices], [tensor(shape, element_of(x))], {"axis": axis}, location)
+
+    def check(self) -> None:
+        self.check_indices(self.x, self.indices)
+        check_same_element(self, self.x)
+        check_result_shape(self, taken_shape(shape_of(self.x), shape_of(self.indices), integer(self.axis)))
+
+
+def taken_shape(shape: tuple[int, ...], indices: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """`shape` with the extent of `axis` replaced by `indices`."""
+    return (*shape[:axis], *indices, *shape[axis + 1 :])
+
+
+@irdl_op_definition
+class TakeAlongOp(IndexedOp):
+    """numpy.take_along_axis: x at `indices` along the axis, the other coordinates as in the result."""
+
+    name = "nd.take_along"
+    x = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, x: Operand, indices: Operand, axis: int, *, location: Location | None = None):
+        axis = normalised(axis, rank_of(x))
+        self.setup([x, indices], [tensor(shape_of(indices), element_of(x))], {"axis": axis}, location)
+
+    def check(self) -> None:
+        self.check_indices(self.x, self.indices)
+        check_same_element(self, self.x)
+        shape, indices, axis = shape_of(self.x), shape_of(self.indices), integer(self.axis)
+        if len(shape) != len(indices) or taken_shape(shape, (indices[axis],), axis) != indices:
+            raise self.fail(
+                f"expects indices with x's extents except on axis {axis}, found {self.indices.type} for {self.x.type}"
+            )
+        check_result_shape(self, indices)
+
+
+@irdl_op_definition
+class ScatterAddOp(IndexedOp):
+    """x with `updates` added at `indices` along the axis; places that occur several times add up.
+
+    `updates` has the shape of `take(x, indices)`. Sums are in x's accumulator type and rounded once.
+    """
+
+    name = "nd.scatter_add"
+    x = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    updates = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(
+        self, x: Operand, indices: Operand, updates: Operand, axis: int = 0, *, location: Location | None = None
+    ):
+        self.setup([x, indices, updates], [type_of(x)], {"axis": normalised(axis, rank_of(x))}, location)
+
+    def check(self) -> None:
+        self.check_indices(self.x, self.indices)
+        check_element(self, self.x, is_number, "float or integer")
+        wanted = tensor(taken_shape(shape_of(self.x), shape_of(self.indices), integer(self.axis)), element_of(self.x))
+        if self.updates.type != wanted:
+            raise self.fail(f"expects updates of type {wanted}, found {self.updates.type}")
+        check_result_type(self, type_of(self.x))
+
+
+@irdl_op_definition
+class OneHotOp(NdOp):
+    """A new last axis of the result type's extent n, 1 at the clamped index and 0 elsewhere."""
+
+    name = "nd.one_hot"
+    indices = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, indices: Operand, n: int, element: Attribute | Element, *, location: Location | None = None):
+        self.setup([indices], [tensor((*shape_of(indices), n), element)], location=location)
+
+    def check(self) -> None:
+        check_element(self, self.indices, is_integer, "integer")
+        indices, result = shape_of(self.indices), shape_of(self.result)
+        if result[:-1] != indices or len(result) != len(indices) + 1:
+            raise self.fail(f"expects a result of shape {[*indices, 'n']}, found {list(result)}".replace("'n'", "n"))

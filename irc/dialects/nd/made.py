@@ -1,0 +1,133 @@
+"""Ops that make arrays from nothing."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.interfaces import HasFolderInterface
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike
+
+from irc.dialects.nd.base import (
+    Location,
+    NdOp,
+    check_axis,
+    check_element,
+    check_result_type,
+    int_prop,
+    integer,
+    is_float,
+    is_number,
+    normalised,
+    shape_of,
+    tensor,
+)
+from irc.dialects.nd.elements import ElementsAttr, Literal, Number, print_elements
+from irc.dialects.nd.syntax import parse_dictionary, print_dictionary
+from irc.dtypes import element_of_dtype
+
+
+@irdl_op_definition
+class ConstantOp(NdOp, HasFolderInterface):
+    """Known elements: `nd.constant 1.0 : tensor<4x8xf32>` (a splat, free for any shape), `nd.constant [1, 2] :
+    tensor<2xi32>`."""
+
+    name = "nd.constant"
+    value = prop_def(ElementsAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(ConstantLike())
+
+    def __init__(self, value: ElementsAttr, *, location: Location | None = None):
+        self.setup([], [value.type], {"value": value}, location)
+
+    @staticmethod
+    def splat(value: Number, type: TensorType[Any], *, location: Location | None = None) -> ConstantOp:
+        """`value` at every place of `type`, rounded to its element type; ValueError where an integer does not fit."""
+        return ConstantOp(ElementsAttr.splat(value, type), location=location)
+
+    @staticmethod
+    def from_array(array: np.ndarray[Any, Any], *, location: Location | None = None) -> ConstantOp:
+        """The elements of an array of one of irc's element types."""
+        type = tensor(array.shape, element_of_dtype(array.dtype))
+        return ConstantOp(ElementsAttr.from_array(array, type), location=location)
+
+    @property
+    def splat_value(self) -> Number | None:
+        """The number at every place, or None where elements differ."""
+        return self.value.first() if self.value.is_splat else None
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """The elements, read-only; a splat is a broadcast view."""
+        return self.value.array()
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        return (self.value,)
+
+    def check(self) -> None:
+        check_result_type(self, self.value.type)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_elements(self.value, printer)
+        print_dictionary(self, printer, skip=("value",))
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        literal = Literal(parser)
+        _, attributes = parse_dictionary(cls, parser)
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        return cls.create(result_types=[type], properties={"value": literal.resolve(type)}, attributes=attributes)
+
+
+@irdl_op_definition
+class IotaOp(NdOp):
+    """Each element is its index along `axis`, rounded to the element type of the result."""
+
+    name = "nd.iota"
+    result = result_def(TensorType)
+    axis = int_prop()
+
+    def __init__(self, type: TensorType[Any], axis: int = 0, *, location: Location | None = None):
+        self.setup([], [type], {"axis": normalised(axis, len(type.get_shape()))}, location)
+
+    def check(self) -> None:
+        check_axis(self, integer(self.axis), len(shape_of(self.result)))
+        check_element(self, self.result, is_number, "float or integer")
+
+
+class RandomOp(NdOp, ABC):
+    """Philox numbers that depend on the seed and the row-major index alone; `irc.philox` defines them."""
+
+    result = result_def(TensorType)
+    seed = int_prop()
+
+    def __init__(self, type: TensorType[Any], seed: int, *, location: Location | None = None):
+        self.setup([], [type], {"seed": seed}, location)
+
+    def check(self) -> None:
+        check_element(self, self.result, is_float, "float")
+
+
+@irdl_op_definition
+class RandomNormalOp(RandomOp):
+    """Numbers of the normal distribution with mean 0 and variance 1."""
+
+    name = "nd.random_normal"
+
+
+@irdl_op_definition
+class RandomUniformOp(RandomOp):
+    """Numbers of the uniform distribution on [0, 1)."""
+
+    name = "nd.random_uniform"

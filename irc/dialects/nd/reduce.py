@@ -1,0 +1,304 @@
+"""Reductions over axes, which are dropped, and scans and sorts along one axis."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import ClassVar
+
+from xdsl.dialects.builtin import TensorType, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from irc.dialects.nd.base import (
+    Location,
+    NdOp,
+    Operand,
+    check_axis,
+    check_element,
+    check_increasing,
+    check_result_shape,
+    check_result_type,
+    check_same_element,
+    element_of,
+    int_prop,
+    integer,
+    ints,
+    ints_prop,
+    is_bool,
+    is_float,
+    is_number,
+    normalised,
+    normalised_axes,
+    rank_of,
+    shape_of,
+    tensor,
+    type_of,
+)
+from irc.dtypes import Element
+
+
+def reduced_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
+    """`shape` without `axes`."""
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+
+
+class ReduceOp(NdOp, ABC):
+    """A reduction of `x` over `axes` (increasing, may be none), which the result does not have."""
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+    axes = ints_prop()
+
+    def check(self) -> None:
+        check_increasing(self, ints(self.axes), rank_of(self.x))
+        check_result_shape(self, reduced_shape(shape_of(self.x), ints(self.axes)))
+
+
+class AccumulateOp(ReduceOp, ABC):
+    """A reduction whose result element type, any number type, says what is accumulated into (f32 for f16, bf16 and f8).
+
+    `element` defaults to the operand's, and to i32 of bool.
+    """
+
+    def __init__(
+        self,
+        x: Operand,
+        axes: Sequence[int],
+        element: Attribute | Element | None = None,
+        *,
+        location: Location | None = None,
+    ):
+        shape = shape_of(x)
+        axes = normalised_axes(axes, len(shape))
+        result = tensor(reduced_shape(shape, axes), element or _accumulated(element_of(x)))
+        self.setup([x], [result], {"axes": axes}, location)
+
+    def check(self) -> None:
+        super().check()
+        check_element(self, self.result, is_number, "float or integer result")
+
+
+def _accumulated(element: Element) -> Attribute:
+    return i32 if element.kind == "bool" else element.type
+
+
+@irdl_op_definition
+class SumOp(AccumulateOp):
+    """numpy.sum; 0 over nothing. Integers wrap."""
+
+    name = "nd.sum"
+
+
+@irdl_op_definition
+class ProdOp(AccumulateOp):
+    """numpy.prod; 1 over nothing. Integers wrap."""
+
+    name = "nd.prod"
+
+
+class FloatResultOp(AccumulateOp, ABC):
+    """An accumulation whose result is a float."""
+
+    def check(self) -> None:
+        super().check()
+        check_element(self, self.result, is_float, "float result")
+
+
+@irdl_op_definition
+class MeanOp(FloatResultOp):
+    """The sum divided by the count; NaN over nothing."""
+
+    name = "nd.mean"
+
+
+@irdl_op_definition
+class VarOp(FloatResultOp):
+    """The sum of squares of x - mean(x), divided by maximum(count - correction, 0)."""
+
+    name = "nd.var"
+    correction = int_prop()
+
+    def __init__(
+        self,
+        x: Operand,
+        axes: Sequence[int],
+        correction: int = 0,
+        element: Attribute | Element | None = None,
+        *,
+        location: Location | None = None,
+    ):
+        shape = shape_of(x)
+        axes = normalised_axes(axes, len(shape))
+        result = tensor(reduced_shape(shape, axes), element or element_of(x))
+        self.setup([x], [result], {"axes": axes, "correction": correction}, location)
+
+
+class SelectOp(ReduceOp, ABC):
+    """A reduction to the operand's element type."""
+
+    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_number)
+    WHAT: ClassVar[str] = "float or integer"
+
+    def __init__(self, x: Operand, axes: Sequence[int], *, location: Location | None = None):
+        shape = shape_of(x)
+        axes = normalised_axes(axes, len(shape))
+        self.setup([x], [tensor(reduced_shape(shape, axes), element_of(x))], {"axes": axes}, location)
+
+    def check(self) -> None:
+        super().check()
+        check_element(self, self.x, type(self).ALLOWED, self.WHAT)
+        check_same_element(self, self.x)
+
+
+class ExtremeOp(SelectOp, ABC):
+    """A reduction that has no value over nothing."""
+
+    def check(self) -> None:
+        super().check()
+        if prod(shape_of(self.result)) and not prod(shape_of(self.x)):
+            raise self.fail(f"expects one element or more along axes {list(ints(self.axes))}, found {self.x.type}")
+
+
+@irdl_op_definition
+class MaxOp(ExtremeOp):
+    """The greatest element; NaN where one is NaN."""
+
+    name = "nd.max"
+
+
+@irdl_op_definition
+class MinOp(ExtremeOp):
+    """The least element; NaN where one is NaN."""
+
+    name = "nd.min"
+
+
+@irdl_op_definition
+class AnyOp(SelectOp):
+    """Whether one bool holds; false over nothing."""
+
+    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_bool)
+    WHAT: ClassVar[str] = "bool"
+
+    name = "nd.any"
+
+
+@irdl_op_definition
+class AllOp(SelectOp):
+    """Whether every bool holds; true over nothing."""
+
+    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_bool)
+    WHAT: ClassVar[str] = "bool"
+
+    name = "nd.all"
+
+
+class ArgReduceOp(NdOp, ABC):
+    """The i64 index along `axis` of an extreme element: the first of equals, the first NaN where there is one."""
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = int_prop()
+
+    def __init__(self, x: Operand, axis: int, *, location: Location | None = None):
+        shape = shape_of(x)
+        axis = normalised(axis, len(shape))
+        self.setup([x], [tensor(reduced_shape(shape, [axis]), i64)], {"axis": axis}, location)
+
+    def check(self) -> None:
+        shape, axis = shape_of(self.x), integer(self.axis)
+        check_axis(self, axis, len(shape))
+        check_result_type(self, tensor(reduced_shape(shape, [axis]), i64))
+        if shape[axis] == 0 and prod(shape_of(self.result)):
+            raise self.fail(f"expects one element or more along axis {axis}, found {self.x.type}")
+
+
+@irdl_op_definition
+class ArgmaxOp(ArgReduceOp):
+    """numpy.argmax."""
+
+    name = "nd.argmax"
+
+
+@irdl_op_definition
+class ArgminOp(ArgReduceOp):
+    """numpy.argmin."""
+
+    name = "nd.argmin"
+
+
+class AxisOp(NdOp, ABC):
+    """`x` to the same type, along one axis."""
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = int_prop()
+
+    def __init__(self, x: Operand, axis: int, *, location: Location | None = None):
+        self.setup([x], [type_of(x)], {"axis": normalised(axis, rank_of(x))}, location)
+
+    def check(self) -> None:
+        check_axis(self, integer(self.axis), rank_of(self.x))
+        check_element(self, self.x, is_number, "float or integer")
+        check_result_type(self, type_of(self.x))
+
+
+class ScanOp(AxisOp, ABC):
+    """An inclusive scan; f16, bf16 and f8 accumulate in f32, integers wrap."""
+
+
+@irdl_op_definition
+class CumsumOp(ScanOp):
+    """numpy.cumsum."""
+
+    name = "nd.cumsum"
+
+
+@irdl_op_definition
+class CumprodOp(ScanOp):
+    """numpy.cumprod."""
+
+    name = "nd.cumprod"
+
+
+@irdl_op_definition
+class SortOp(AxisOp):
+    """numpy.sort: ascending, NaN after every number."""
+
+    name = "nd.sort"
+
+
+@irdl_op_definition
+class TopkOp(NdOp):
+    """The k greatest along the axis in the order of `sort` reversed (NaN first), and their i64 indices; the first of
+    equals first."""
+
+    name = "nd.topk"
+    x = operand_def(TensorType)
+    values = result_def(TensorType)
+    indices = result_def(TensorType)
+    k = int_prop()
+    axis = int_prop()
+
+    def __init__(self, x: Operand, k: int, axis: int, *, location: Location | None = None):
+        axis = normalised(axis, rank_of(x))
+        shape = _with_extent(shape_of(x), axis, k)
+        types = [tensor(shape, element_of(x)), tensor(shape, i64)]
+        self.setup([x], types, {"k": k, "axis": axis}, location)
+
+    def check(self) -> None:
+        shape, axis, k = shape_of(self.x), integer(self.axis), integer(self.k)
+        check_axis(self, axis, len(shape))
+        check_element(self, self.x, is_number, "float or integer")
+        if not 0 <= k <= shape[axis]:
+            raise self.fail(f"expects k from 0 to {shape[axis]}, found {k}")
+        shape = _with_extent(shape, axis, k)
+        for result, element in ((self.values, element_of(self.x)), (self.indices, i64)):
+            if result.type != (wanted := tensor(shape, element)):
+                raise self.fail(f"expects a result of type {wanted}, found {result.type}")
+
+
+def _with_extent(shape: tuple[int, ...], axis: int, extent: int) -> tuple[int, ...]:
+    return (*shape[:axis], extent, *shape[axis + 1 :])

@@ -1,0 +1,274 @@
+"""Ops that only move elements: result element i is an operand's element at an affine function of i."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, var_operand_def
+
+from irc.dialects.nd.base import (
+    Location,
+    NdOp,
+    Operand,
+    check_axes,
+    check_axis,
+    check_count,
+    check_increasing,
+    check_result_shape,
+    check_result_type,
+    check_same_element,
+    element_of,
+    int_prop,
+    integer,
+    ints,
+    ints_prop,
+    normalised,
+    normalised_axes,
+    rank_of,
+    shape_of,
+    tensor,
+    type_of,
+)
+
+
+class IndexMapOp(NdOp, ABC):
+    """An op that moves elements and computes nothing: broadcast permute reshape slice pad concat flip tile."""
+
+
+class MoveOp(IndexMapOp, ABC):
+    """An `IndexMapOp` of one operand `x`, to the same element type."""
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def check(self) -> None:
+        check_same_element(self, self.x)
+        self.check_shape(shape_of(self.x), shape_of(self.result))
+
+    def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
+        """Raises VerifyException where the properties and the two shapes disagree."""
+        raise NotImplementedError
+
+
+@irdl_op_definition
+class BroadcastOp(MoveOp):
+    """Repeats x: operand axis i becomes result axis dims[i], whose extent is the same, or any where the operand's is
+    1."""
+
+    name = "nd.broadcast"
+    dims = ints_prop()
+
+    def __init__(self, x: Operand, shape: Sequence[int], dims: Sequence[int], *, location: Location | None = None):
+        self.setup([x], [tensor(shape, element_of(x))], {"dims": dims}, location)
+
+    def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
+        dims = ints(self.dims)
+        check_count(self, dims, len(shape), "dims, one for each operand axis")
+        check_axes(self, dims, len(result), "dims")
+        for axis, dim in enumerate(dims):
+            if shape[axis] not in (1, result[dim]):
+                raise self.fail(f"expects extent 1 or {result[dim]} of operand axis {axis}, found {shape[axis]}")
+
+
+@irdl_op_definition
+class PermuteOp(MoveOp):
+    """numpy.transpose: result axis i is operand axis permutation[i]."""
+
+    name = "nd.permute"
+    permutation = ints_prop()
+
+    def __init__(self, x: Operand, permutation: Sequence[int], *, location: Location | None = None):
+        shape = shape_of(x)
+        order = [normalised(axis, len(shape)) for axis in permutation]
+        self.setup([x], [tensor([shape[i] for i in order], element_of(x))], {"permutation": order}, location)
+
+    def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
+        order = ints(self.permutation)
+        if sorted(order) != list(range(len(shape))):
+            raise self.fail(f"expects a permutation of the {len(shape)} operand axes, found {list(order)}")
+        check_result_shape(self, [shape[axis] for axis in order])
+
+
+@irdl_op_definition
+class ReshapeOp(MoveOp):
+    """The same elements in row-major order, in another shape."""
+
+    name = "nd.reshape"
+
+    def __init__(self, x: Operand, shape: Sequence[int], *, location: Location | None = None):
+        self.setup([x], [tensor(shape, element_of(x))], location=location)
+
+    def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
+        if prod(shape) != prod(result):
+            raise self.fail(
+                f"expects as many elements as the operand's {prod(shape)}, found {prod(result)} in {list(result)}"
+            )
+
+
+@irdl_op_definition
+class SliceOp(MoveOp):
+    """x[starts[0]:stops[0]:steps[0], ...] with 0 <= start <= stop <= extent and positive steps."""
+
+    name = "nd.slice"
+    starts = ints_prop()
+    stops = ints_prop()
+    steps = ints_prop()
+
+    def __init__(
+        self,
+        x: Operand,
+        starts: Sequence[int],
+        stops: Sequence[int],
+        steps: Sequence[int] | None = None,
+        *,
+        location: Location | None = None,
+    ):
+        steps = [1] * len(starts) if steps is None else steps
+        properties = {"starts": starts, "stops": stops, "steps": steps}
+        self.setup([x], [tensor(sliced_shape(starts, stops, steps), element_of(x))], properties, location)
+
+    def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
+        starts, stops, steps = ints(self.starts), ints(self.stops), ints(self.steps)
+        for values, what in ((starts, "starts"), (stops, "stops"), (steps, "steps")):
+            check_count(self, values, len(shape), what)
+        for axis, (start, stop, step) in enumerate(zip(starts, stops, steps, strict=True)):
+            if not 0 <= start <= stop <= shape[axis]:
+                raise self.fail(f"expects 0 <= start <= stop <= {shape[axis]} on axis {axis}, found {start} and {stop}")
+            if step < 1:
+                raise self.fail(f"expects a positive step on axis {axis}, found {step}")
+        check_result_shape(self, sliced_shape(starts, stops, steps))
+
+
+def sliced_shape(starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -> tuple[int, ...]:
+    """The extents of a slice with positive steps."""
+    return tuple(
+        max(0, -((start - stop) // max(step, 1))) for start, stop, step in zip(starts, stops, steps, strict=True)
+    )
+
+
+@irdl_op_definition
+class PadOp(IndexMapOp):
+    """x with low[i] elements before it and high[i] after it on axis i, all of them the rank-0 `value`."""
+
+    name = "nd.pad"
+    x = operand_def(TensorType)
+    value = operand_def(TensorType)
+    result = result_def(TensorType)
+    low = ints_prop()
+    high = ints_prop()
+
+    def __init__(
+        self, x: Operand, value: Operand, low: Sequence[int], high: Sequence[int], *, location: Location | None = None
+    ):
+        shape = [a + b + c for a, b, c in zip(low, shape_of(x), high, strict=True)]
+        self.setup([x, value], [tensor(shape, element_of(x))], {"low": low, "high": high}, location)
+
+    def check(self) -> None:
+        shape, low, high = shape_of(self.x), ints(self.low), ints(self.high)
+        check_same_element(self, self.x)
+        if self.value.type != (wanted := tensor((), element_of(self.x))):
+            raise self.fail(f"expects a value of type {wanted}, found {self.value.type}")
+        for values, what in ((low, "low"), (high, "high")):
+            check_count(self, values, len(shape), f"{what} widths")
+            if any(width < 0 for width in values):
+                raise self.fail(f"expects {what} widths of 0 or more, found {list(values)}")
+        check_result_shape(self, [a + b + c for a, b, c in zip(low, shape, high, strict=True)])
+
+
+@irdl_op_definition
+class ConcatOp(IndexMapOp):
+    """numpy.concatenate along `axis`; one operand or more."""
+
+    name = "nd.concat"
+    inputs = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = int_prop()
+
+    def __init__(self, inputs: Sequence[Operand], axis: int, *, location: Location | None = None):
+        types = [type_of(x) for x in inputs]
+        axis = normalised(axis, rank_of(types[0]))
+        shape = list(shape_of(types[0]))
+        shape[axis] = sum(shape_of(type)[axis] for type in types)
+        self.setup([inputs], [tensor(shape, types[0].element_type)], {"axis": axis}, location)
+
+    def check(self) -> None:
+        if not self.inputs:
+            raise self.fail("expects one operand or more, found none")
+        shapes, axis = [shape_of(x) for x in self.inputs], integer(self.axis)
+        check_axis(self, axis, len(shapes[0]))
+        for x in self.inputs:
+            check_same_element(self, x)
+        others = {(len(s), *s[:axis], *s[axis + 1 :]) for s in shapes}
+        if len(others) > 1:
+            found = " and ".join(str(x.type) for x in self.inputs)
+            raise self.fail(f"expects operands that differ on axis {axis} only, found {found}")
+        shape = list(shapes[0])
+        shape[axis] = sum(s[axis] for s in shapes)
+        check_result_shape(self, shape)
+
+
+@irdl_op_definition
+class FlipOp(MoveOp):
+    """numpy.flip: x backwards along `axes`."""
+
+    name = "nd.flip"
+    axes = ints_prop()
+
+    def __init__(self, x: Operand, axes: Sequence[int], *, location: Location | None = None):
+        self.setup([x], [type_of(x)], {"axes": normalised_axes(axes, rank_of(x))}, location)
+
+    def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
+        check_increasing(self, ints(self.axes), len(shape))
+        check_result_shape(self, shape)
+
+
+@irdl_op_definition
+class TileOp(MoveOp):
+    """numpy.tile: x repeated reps[i] times along axis i, one after the other."""
+
+    name = "nd.tile"
+    reps = ints_prop()
+
+    def __init__(self, x: Operand, reps: Sequence[int], *, location: Location | None = None):
+        shape = [a * b for a, b in zip(shape_of(x), reps, strict=True)]
+        self.setup([x], [tensor(shape, element_of(x))], {"reps": reps}, location)
+
+    def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
+        reps = ints(self.reps)
+        check_count(self, reps, len(shape), "reps")
+        if any(count < 0 for count in reps):
+            raise self.fail(f"expects reps of 0 or more, found {list(reps)}")
+        check_result_shape(self, [a * b for a, b in zip(shape, reps, strict=True)])
+
+
+class TriangleOp(NdOp, ABC):
+    """x with one side of the k-th diagonal of its last two axes set to zero."""
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+    k = int_prop()
+
+    def __init__(self, x: Operand, k: int = 0, *, location: Location | None = None):
+        self.setup([x], [type_of(x)], {"k": int(k)}, location)
+
+    def check(self) -> None:
+        if rank_of(self.x) < 2:
+            raise self.fail(f"expects an operand of rank 2 or more, found {self.x.type}")
+        check_result_type(self, type_of(self.x))
+
+
+@irdl_op_definition
+class TrilOp(TriangleOp):
+    """Keeps element (i, j) where j <= i + k."""
+
+    name = "nd.tril"
+
+
+@irdl_op_definition
+class TriuOp(TriangleOp):
+    """Keeps element (i, j) where j >= i + k."""
+
+    name = "nd.triu"

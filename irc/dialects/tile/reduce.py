@@ -1,0 +1,145 @@
+"""Reductions and scans of tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    LocationAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.tile.bodies import set_location, verify_body
+from irc.dialects.tile.memory import dense, ints, verify_same
+from irc.dialects.tile.types import element_type_of, shape_of
+
+
+class CombinerOp(IRDLOperation):
+    """What `reduce` and `scan` share: a body (accumulated..., element...) -> values,
+    associative, over operands of one shape."""
+
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    body = region_def("single_block")
+
+    def verify_combiner(self) -> None:
+        if not self.inputs or len(self.inputs) != len(self.outputs):
+            raise VerifyException(
+                f"expected a result for each operand, found {len(self.outputs)} of {len(self.inputs)}"
+            )
+        for value in self.inputs:
+            verify_same("operands of shape", shape_of(self.inputs[0].type), shape_of(value.type))
+        types = [element_type_of(v.type) for v in self.inputs]
+        verify_body(self.body, types + types, types)
+
+
+def _combiner_region(inputs: Sequence[SSAValue]) -> Region:
+    types = [element_type_of(v.type) for v in inputs]
+    return Region(Block(arg_types=types + types))
+
+
+@irdl_op_definition
+class ReduceOp(CombinerOp):
+    """Combines over `axes`; results keep them with extent 1. Every axis has at least one element.
+
+    `neutral` has, for each operand, a value that the combiner leaves as it is: lowering may pad with it.
+    """
+
+    name = "tile.reduce"
+    axes = prop_def(DenseArrayBase)
+    neutral = opt_prop_def(ArrayAttr[Attribute])
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        axes: Sequence[int],
+        result_types: Sequence[Attribute],
+        body: Region | None = None,
+        neutral: Sequence[Attribute] | None = None,
+        location: LocationAttr | None = None,
+    ):
+        """Without a body, one with an empty block and its arguments is made."""
+        super().__init__(
+            operands=[list(inputs)],
+            result_types=[list(result_types)],
+            properties={"axes": dense(axes), "neutral": None if neutral is None else ArrayAttr(neutral)},
+            regions=[body if body is not None else _combiner_region(inputs)],
+        )
+        set_location(self, location)
+
+    @property
+    def axis_values(self) -> tuple[int, ...]:
+        return ints(self.axes)
+
+    def verify_(self) -> None:
+        self.verify_combiner()
+        shape = shape_of(self.inputs[0].type)
+        if any(not 0 <= a < len(shape) for a in self.axis_values):
+            raise VerifyException(f"expected axes below {len(shape)}, found {list(self.axis_values)}")
+        expected = tuple(1 if i in self.axis_values else n for i, n in enumerate(shape))
+        for output in self.outputs:
+            verify_same("results of shape", expected, shape_of(output.type))
+        if self.neutral is not None:
+            verify_same("a neutral value for each operand:", len(self.inputs), len(self.neutral))
+
+
+@irdl_op_definition
+class ScanOp(CombinerOp):
+    """The inclusive scan along `axis`: element i combines elements 0 to i."""
+
+    name = "tile.scan"
+    axis = prop_def(IntegerAttr)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        axis: int,
+        result_types: Sequence[Attribute],
+        body: Region | None = None,
+        location: LocationAttr | None = None,
+    ):
+        super().__init__(
+            operands=[list(inputs)],
+            result_types=[list(result_types)],
+            properties={"axis": IntegerAttr(axis, i64)},
+            regions=[body if body is not None else _combiner_region(inputs)],
+        )
+        set_location(self, location)
+
+    @property
+    def axis_value(self) -> int:
+        return self.axis.value.data
+
+    def verify_(self) -> None:
+        self.verify_combiner()
+        shape = shape_of(self.inputs[0].type)
+        if not 0 <= self.axis_value < len(shape):
+            raise VerifyException(f"expected an axis below {len(shape)}, found {self.axis_value}")
+        for output in self.outputs:
+            verify_same("results of shape", shape, shape_of(output.type))

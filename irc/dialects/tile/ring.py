@@ -1,0 +1,153 @@
+"""Rings: pipelines of stages through shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    MemoryAllocEffect,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.tile.memory import dense, verify_same
+from irc.dialects.tile.types import RingType
+
+
+@irdl_op_definition
+class RingOp(IRDLOperation):
+    """A pipeline of `stages` stages through shared memory, with a full and an empty barrier a stage.
+
+    A producer acquires a stage, copies into its buffers and commits; a consumer waits for it, reads and releases.
+    `cluster` is the shape of the cluster whose blocks fill each other's stages; `offset` in bytes is given by
+    `plan-shared`.
+    """
+
+    name = "tile.ring"
+    stages = prop_def(IntegerAttr)
+    cluster = opt_prop_def(DenseArrayBase)
+    offset = opt_prop_def(IntegerAttr)
+    ring = result_def(RingType)
+
+    traits = traits_def(MemoryAllocEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($ring)"
+
+    def __init__(self, stages: int, buffers: Sequence[Attribute], cluster: Sequence[int] | None = None):
+        super().__init__(
+            properties={
+                "stages": IntegerAttr(stages, i64),
+                "cluster": None if cluster is None else dense(cluster),
+            },
+            result_types=[RingType.of(buffers)],
+        )
+
+    @property
+    def stage_count(self) -> int:
+        return self.stages.value.data
+
+    def verify_(self) -> None:
+        if self.stage_count < 1:
+            raise VerifyException(f"expected at least one stage, found {self.stage_count}")
+
+
+class RingAccessOp(IRDLOperation):
+    """What `acquire` and `wait` share: `%a, %b = tile.wait %ring : !tile.ring<A, B>`
+    gives one buffer for each type of the ring."""
+
+    ring = operand_def(RingType)
+    buffers = var_result_def()
+
+    def __init__(self, ring: SSAValue | Operation):
+        value = SSAValue.get(ring)
+        assert isinstance(value.type, RingType)
+        super().__init__(operands=[value], result_types=[list(value.type.buffers)])
+
+    def verify_(self) -> None:
+        assert isinstance(self.ring.type, RingType)
+        verify_same("buffers", [str(t) for t in self.ring.type.buffers], [str(b.type) for b in self.buffers])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.ring)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.ring.type)
+
+    @classmethod
+    def parse(cls, parser: Parser):
+        unresolved = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_attribute()
+        if not isinstance(type, RingType):
+            parser.raise_error(f"expected a ring, found {type}")
+        op = cls(parser.resolve_operand(unresolved, type))
+        op.attributes |= attributes
+        return op
+
+
+@irdl_op_definition
+class AcquireOp(RingAccessOp):
+    """The producer's next stage, when its consumers have released it."""
+
+    name = "tile.acquire"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+@irdl_op_definition
+class WaitOp(RingAccessOp):
+    """The consumer's next stage, when its copies have arrived."""
+
+    name = "tile.wait"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+@irdl_op_definition
+class CommitOp(IRDLOperation):
+    """The copies into the stage acquired last are on their way; consumers may wait for it."""
+
+    name = "tile.commit"
+    ring = operand_def(RingType)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$ring attr-dict `:` type($ring)"
+
+    def __init__(self, ring: SSAValue | Operation):
+        super().__init__(operands=[ring])
+
+
+@irdl_op_definition
+class ReleaseOp(IRDLOperation):
+    """The stage waited for `lag` waits ago (0: the last) may be filled again."""
+
+    name = "tile.release"
+    ring = operand_def(RingType)
+    lag = opt_prop_def(IntegerAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$ring attr-dict `:` type($ring)"
+
+    def __init__(self, ring: SSAValue | Operation, lag: int = 0):
+        super().__init__(operands=[ring], properties={"lag": IntegerAttr(lag, i64) if lag else None})
+
+    @property
+    def lag_count(self) -> int:
+        return 0 if self.lag is None else self.lag.value.data

@@ -1,0 +1,42 @@
+// RUN: irc-opt %s --verify-diagnostics --split-input-file | filecheck %s
+
+cuda.kernel @k() grid [4, 1, 1] block 0 {
+  cuda.return
+}
+// CHECK: expected 1 to 1024 threads in a block, found 0
+
+// -----
+
+cuda.kernel @k() grid [3, 1, 1] block 32 cluster [2, 1, 1] {
+  cuda.return
+}
+// CHECK: expected a grid of whole clusters, found (3, 1, 1) in clusters of (2, 1, 1)
+
+// -----
+
+cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 {
+  %c0 = arith.constant 0 : index
+  %r = cuda.registers : !cuda.registers<8 x f32>
+  cuda.load %x[%c0] -> %r[%c0] {count = 3} : !cuda.ptr<f32> -> !cuda.registers<8 x f32>
+  cuda.return
+}
+// CHECK: expected cuda.load: bytes of one access to be one of 1, 2, 4, 8, 16, found 12
+
+// -----
+
+cuda.kernel @k(%m: !cuda.tensor_map<f32, [64, 64], box [8, 32]>) grid [1, 1, 1] block 32 {
+  %s = cuda.shared {offset = 0}
+  cuda.tma_load %m[%s] -> %s, %s : !cuda.tensor_map<f32, [64, 64], box [8, 32]>
+  cuda.return
+}
+// CHECK: expected 2 coordinates for !cuda.tensor_map<f32, [64, 64], box [8, 32]>, found 1
+
+// -----
+
+cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
+  %arena = cuda.arena : !cuda.buffer<256>
+  %a = cuda.buffer %arena {offset = 0} : !cuda.buffer<256> -> !cuda.buffer<256>
+  cuda.copy %a -> %out : !cuda.buffer<256> -> !cuda.buffer<256>
+  cuda.return
+}
+// CHECK: step 0 (cuda.copy): expected the buffer at bytes 0 to 256 to hold what was written to it

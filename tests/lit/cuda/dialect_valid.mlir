@@ -1,0 +1,77 @@
+// RUN: irc-opt %s | irc-opt | filecheck %s
+
+// CHECK:      cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] block 256 shared 4096 index 64 operands [0, 1] writes [0, 1] {
+cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] block 256 shared 4096 index 64 operands [0, 1] writes [0, 1] {
+  // CHECK: cuda.thread_id
+  %t = cuda.thread_id
+  // CHECK: cuda.block_id {axis = 2 : i64}
+  %z = cuda.block_id {axis = 2}
+  // CHECK: cuda.grid_size
+  %g = cuda.grid_size
+  // CHECK: %r = cuda.registers : !cuda.registers<8 x bf16>
+  %r = cuda.registers : !cuda.registers<8 x bf16>
+  // CHECK: cuda.load %x[%t] -> %r[%z] {count = 8 : i64, cache = "streaming"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
+  cuda.load %x[%t] -> %r[%z] {count = 8, cache = "streaming"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
+  // CHECK: %v = cuda.get %r[%z] : !cuda.registers<8 x bf16>
+  %v = cuda.get %r[%z] : !cuda.registers<8 x bf16>
+  // CHECK: cuda.set %r[%z], %v : !cuda.registers<8 x bf16>
+  cuda.set %r[%z], %v : !cuda.registers<8 x bf16>
+  // CHECK: %s = cuda.shared {offset = 1024 : i64, align = 1024 : i64}
+  %s = cuda.shared {offset = 1024, align = 1024}
+  // CHECK: cuda.shared_store %r[%z], %s {count = 4 : i64} : !cuda.registers<8 x bf16>
+  cuda.shared_store %r[%z], %s {count = 4} : !cuda.registers<8 x bf16>
+  // CHECK: cuda.shared_load %s -> %r[%z] : !cuda.registers<8 x bf16>
+  cuda.shared_load %s -> %r[%z] : !cuda.registers<8 x bf16>
+  // CHECK: cuda.ldmatrix %s -> %r[%z] {transpose = true} : !cuda.registers<8 x bf16>
+  cuda.ldmatrix %s -> %r[%z] {transpose = true} : !cuda.registers<8 x bf16>
+  // CHECK: cuda.stmatrix %r[%z], %s {count = 2 : i64} : !cuda.registers<8 x bf16>
+  cuda.stmatrix %r[%z], %s {count = 2} : !cuda.registers<8 x bf16>
+  // CHECK: cuda.cp_async %s, %x[%t] : !cuda.ptr<bf16>
+  cuda.cp_async %s, %x[%t] : !cuda.ptr<bf16>
+  // CHECK: cuda.cp_async_wait {pending = 2 : i64}
+  cuda.cp_async_wait {pending = 2}
+  // CHECK: cuda.shuffle "xor" %v, %s : bf16
+  %w = cuda.shuffle "xor" %v, %s : bf16
+  // CHECK: cuda.store %r[%z], %y[%t] : !cuda.registers<8 x bf16> -> !cuda.ptr<bf16>
+  cuda.store %r[%z], %y[%t] : !cuda.registers<8 x bf16> -> !cuda.ptr<bf16>
+  cuda.return
+}
+
+// CHECK: cuda.kernel @asynchronous(%m: !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 128, 1], box [1, 8, 32], swizzle 128>) grid [4, 1, 1] block 128 cluster [2, 1, 1] {
+cuda.kernel @asynchronous(%m: !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 128, 1], box [1, 8, 32], swizzle 128>) grid [4, 1, 1] block 128 cluster [2, 1, 1] {
+  %s = cuda.shared {offset = 0, align = 1024}
+  // CHECK: cuda.barrier_init %s {count = 2 : i64}
+  cuda.barrier_init %s {count = 2}
+  // CHECK: cuda.barrier_expect %s {bytes = 1024 : i64}
+  cuda.barrier_expect %s {bytes = 1024}
+  // CHECK: cuda.tma_load %m[%s, %s, %s] -> %s, %s multicast %s : !cuda.tensor_map
+  cuda.tma_load %m[%s, %s, %s] -> %s, %s multicast %s : !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 128, 1], box [1, 8, 32], swizzle 128>
+  // CHECK: cuda.barrier_wait %s, %s
+  cuda.barrier_wait %s, %s
+  // CHECK: cuda.tma_store %s -> %m[%s, %s, %s] : !cuda.tensor_map
+  cuda.tma_store %s -> %m[%s, %s, %s] : !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 128, 1], box [1, 8, 32], swizzle 128>
+  // CHECK: cuda.tma_store_wait {pending = 1 : i64, read = true}
+  cuda.tma_store_wait {pending = 1, read = true}
+  // CHECK: cuda.barrier_arrive_cluster %s, %s
+  cuda.barrier_arrive_cluster %s, %s
+  cuda.return
+}
+
+// CHECK: cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> streams 2 {
+cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> streams 2 {
+  // CHECK: %arena = cuda.arena : !cuda.buffer<512>
+  %arena = cuda.arena : !cuda.buffer<512>
+  // CHECK: %a = cuda.buffer %arena {offset = 256 : i64} : !cuda.buffer<512> -> !cuda.buffer<256>
+  %a = cuda.buffer %arena {offset = 256} : !cuda.buffer<512> -> !cuda.buffer<256>
+  // CHECK: cuda.memset %a {value = 255 : i64} : !cuda.buffer<256>
+  cuda.memset %a {value = 255} : !cuda.buffer<256>
+  // CHECK: cuda.record {event = 0 : i64}
+  cuda.record {event = 0}
+  // CHECK: cuda.wait {event = 0 : i64, stream = 1 : i64}
+  cuda.wait {event = 0, stream = 1}
+  // CHECK: cuda.copy %a -> %out {stream = 1 : i64} : !cuda.buffer<256> -> !cuda.buffer<256>
+  cuda.copy %a -> %out {stream = 1} : !cuda.buffer<256> -> !cuda.buffer<256>
+  cuda.record {event = 1, stream = 1}
+  cuda.wait {event = 1}
+  cuda.return
+}
