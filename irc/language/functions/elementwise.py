@@ -1,0 +1,203 @@
+"""Elementwise functions, casts, and the composed functions that keep the shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from irc.dialects.nd.declared import declare, defer
+from irc.language import numbers
+from irc.language.arguments import Arguments
+from irc.language.functions.registry import BUILTINS, Builtin, builtin
+from irc.language.numbers import Number, NumberError
+from irc.language.operators import BOOL, common_element, unify
+from irc.language.values import Array, Several, Value, describe
+
+_FLOATS = "exp exp2 expm1 log log2 log1p sqrt rsqrt reciprocal sin cos tan tanh erf sigmoid silu".split()
+_NUMBERS = "abs neg relu sign floor ceil round".split()
+
+
+def _float_unary(name: str) -> Builtin:
+    return Builtin(name, f"{name}(x)", lambda args: args.emit_like(name, args.float_array("x")))
+
+
+def _number_unary(name: str) -> Builtin:
+    return Builtin(name, f"{name}(x)", lambda args: args.emit_like(name, args.number_array("x")))
+
+
+BUILTINS.update({name: _float_unary(name) for name in _FLOATS})
+BUILTINS.update({name: _number_unary(name) for name in _NUMBERS})
+
+
+@builtin("isnan(x)")
+def isnan(args: Arguments) -> Value:
+    x = args.float_array("x")
+    return args.emit("isnan", [x], x.shape, BOOL)
+
+
+@builtin("isinf(x)")
+def isinf(args: Arguments) -> Value:
+    x = args.float_array("x")
+    return args.emit("isinf", [x], x.shape, BOOL)
+
+
+@builtin("logical_not(x)")
+def logical_not(args: Arguments) -> Value:
+    return args.emit_like("logical_not", args.bool_array("x"))
+
+
+@builtin('gelu(x, approximate="none")')
+def gelu(args: Arguments) -> Value:
+    approximate = args.choice("approximate", ("none", "tanh"), "none")
+    return args.emit_like("gelu", args.float_array("x"), approximate=approximate)
+
+
+@builtin("leaky_relu(x, slope)")
+def leaky_relu(args: Arguments) -> Value:
+    return args.emit_like("leaky_relu", args.float_array("x"), slope=args.real("slope", 0.0))
+
+
+def _unified(args: Arguments, names: Sequence[str]) -> list[Array]:
+    """The arguments as numbers of one type and one shape."""
+    operands = [args.operand(name) for name in names]
+    for name, (value, _) in zip(names, operands, strict=True):
+        if not isinstance(value, Array | Number):
+            raise args.wrong(name, "an array or a number")
+    what = f"{args.function} cannot take {' and '.join(describe(value) for value, _ in operands)}"
+    element = common_element(args.builder, [value for value, _ in operands], args.place, what)
+    if element is BOOL:
+        raise args.error(what, None, "it takes numbers: cast(x, i32) makes numbers of a bool")
+    return unify(args.builder, operands, element, args.place, what)
+
+
+@builtin("minimum(x, y)")
+def minimum(args: Arguments) -> Value:
+    return _same(args, "minimum", _unified(args, ("x", "y")))
+
+
+@builtin("maximum(x, y)")
+def maximum(args: Arguments) -> Value:
+    return _same(args, "maximum", _unified(args, ("x", "y")))
+
+
+@builtin("pow(x, y)")
+def pow(args: Arguments) -> Value:
+    return _same(args, "pow", _unified(args, ("x", "y")))
+
+
+@builtin("atan2(y, x)")
+def atan2(args: Arguments) -> Value:
+    operands = _unified(args, ("y", "x"))
+    if not operands[0].element.is_float:
+        raise args.error(f"atan2 expects floats, found {operands[0]}", None, "cast them: cast(x, f32)")
+    return _same(args, "atan2", operands)
+
+
+@builtin("clamp(x, lo, hi)")
+def clamp(args: Arguments) -> Value:
+    return _same(args, "clamp", _unified(args, ("x", "lo", "hi")))
+
+
+def _same(args: Arguments, op: str, operands: Sequence[Array]) -> Array:
+    return args.emit(op, operands, operands[0].shape, operands[0].element)
+
+
+@builtin("where(c, a, b)")
+def where(args: Arguments) -> Value:
+    condition = args.bool_array("c")
+    branches = [args.operand("a"), args.operand("b")]
+    for name in ("a", "b"):
+        if not isinstance(args.value(name), Array | Number):
+            raise args.wrong(name, "an array or a number")
+    values = [value for value, _ in branches]
+    what = f"where cannot choose between {describe(values[0])} and {describe(values[1])}"
+    both_bools = all(isinstance(value, Number) and value.kind == "bool" for value in values)
+    element = BOOL if both_bools else common_element(args.builder, values, args.place, what)
+    shapes = " and ".join(describe(value) for value in (condition, *values))
+    unified = unify(
+        args.builder, [args.operand("c"), *branches], element, args.place, f"where cannot broadcast {shapes}"
+    )
+    return args.emit("where", unified, unified[0].shape, element)
+
+
+@builtin("cast(x, type)")
+def cast(args: Arguments) -> Value:
+    element = args.element("type")
+    value = args.value("x")
+    if isinstance(value, Number):
+        return _typed(args, value)
+    x = args.array("x")
+    return args.emit("cast", [x], x.shape, element)
+
+
+def _typed(args: Arguments, number: Number) -> Array:
+    """A literal that is given its type; a float one is truncated to an integer type."""
+    element = args.element("type")
+    try:
+        if element.kind == "bool":
+            number = numbers.boolean(number.value != 0)
+        elif number.kind == "bool" or (number.kind == "float" and not element.is_float):
+            number = numbers.integer(int(number.value))
+    except (NumberError, ValueError, OverflowError):
+        raise args.error(f"the literal {number} is out of the range of {element.name}", "x") from None
+    return args.builder.literal(number, (), element, args.place)
+
+
+@builtin("bitcast(x, type)")
+def bitcast(args: Arguments) -> Value:
+    x, element = args.number_array("x"), args.element("type")
+    if element is BOOL or element.bits != x.element.bits:
+        raise args.error(
+            f"cannot read the bits of {x} as {element.name}", None, f"a type of {x.element.bits} bits fits"
+        )
+    return args.emit("bitcast", [x], x.shape, element)
+
+
+@builtin("declared(x, type)")
+def declared_function(args: Arguments) -> Value:
+    """Marks the op that computes x as declared narrower than it is computed: for IR after `widen-arithmetic`."""
+    declare(_computing(args), args.element("type").type)
+    return args.value("x")
+
+
+@builtin("deferred(x)")
+def deferred_function(args: Arguments) -> Value:
+    """Marks the cast x as one that the user did not write: for IR after `decompose-nd`."""
+    defer(_computing(args))
+    return args.value("x")
+
+
+def _computing(args: Arguments) -> Operation:
+    """The op appended last, which computes x."""
+    value = args.value("x")
+    first = value.values[0] if isinstance(value, Several) and value.values else value
+    last = args.builder.block.last_op
+    if last is None or not isinstance(first, Array) or first.value.owner is not last:
+        raise args.error(f"{args.function} expects an operation for x", "x", f"as in {args.function}(cast(y, f32))")
+    return last
+
+
+@builtin("softmax(x, axis=-1)")
+def softmax(args: Arguments) -> Value:
+    return _along(args, "softmax")
+
+
+@builtin("log_softmax(x, axis=-1)")
+def log_softmax(args: Arguments) -> Value:
+    return _along(args, "log_softmax")
+
+
+def _along(args: Arguments, op: str, **properties: object) -> Array:
+    x = args.float_array("x")
+    return args.emit_like(op, x, axis=args.axis("axis", x.rank, -1), **properties)
+
+
+@builtin("layer_norm(x, axis=-1, eps=1e-5)")
+def layer_norm(args: Arguments) -> Value:
+    return _along(args, "layer_norm", eps=args.real("eps", 1e-5))
+
+
+@builtin("rms_norm(x, axis=-1, eps=1e-6)")
+def rms_norm(args: Arguments) -> Value:
+    return _along(args, "rms_norm", eps=args.real("eps", 1e-6))

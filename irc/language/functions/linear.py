@@ -1,0 +1,96 @@
+"""Matrix products, convolution and attention."""
+
+from __future__ import annotations
+
+from irc.dialects.nd import AttentionOp
+from irc.dialects.nd.linear import conv_shape
+from irc.language.arguments import Arguments
+from irc.language.functions.registry import builtin
+from irc.language.operators import emit_matmul, matmul, matrices, product_element
+from irc.language.values import Array, Value
+
+_AXES = ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract")
+
+
+@builtin(
+    'matmul(x, y, *, dtype=None, precision="default", '
+    "lhs_batch=None, rhs_batch=None, lhs_contract=None, rhs_contract=None)"
+)
+def matmul_function(args: Arguments) -> Value:
+    left, right = args.operand("x"), args.operand("y")
+    a, b = matrices(args.builder, left, right, args.place)
+    element = args.number_element("dtype", product_element(a.element))
+    precision = args.choice("precision", ("default", "f32", "tf32", "bf16"), "default")
+    if not any(name in args for name in _AXES):
+        return matmul(args.builder, left, right, args.place, element, precision)
+    axes = [_axes(args, name, a if name.startswith("lhs") else b) for name in _AXES]
+    lhs_batch, rhs_batch, lhs_contract, rhs_contract = axes
+    _check_pairs(args, a, b, lhs_batch, rhs_batch, "batch")
+    _check_pairs(args, a, b, lhs_contract, rhs_contract, "contract")
+    for array, batch, contract, name in ((a, lhs_batch, lhs_contract, "x"), (b, rhs_batch, rhs_contract, "y")):
+        if len({*batch, *contract}) != len(batch) + len(contract):
+            raise args.error(f"an axis of {array} is named twice", name)
+    return emit_matmul(
+        args.builder, (a, b), (lhs_batch, rhs_batch, lhs_contract, rhs_contract), element, precision, args.place
+    )
+
+
+def _axes(args: Arguments, name: str, array: Array) -> list[int]:
+    if name not in args:
+        return []
+    return [args.normalised(name, axis, array.rank) for axis in args.integers(name)]
+
+
+def _check_pairs(args: Arguments, a: Array, b: Array, lhs: list[int], rhs: list[int], what: str) -> None:
+    if len(lhs) != len(rhs):
+        raise args.error(f"lhs_{what} and rhs_{what} are pairs of axes, found {lhs} and {rhs}")
+    for i, j in zip(lhs, rhs, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise args.error(f"cannot pair axis {i} of {a} with axis {j} of {b}", None, "their extents must be equal")
+
+
+@builtin("attention(q, k, v, causal=false, scale=None)")
+def attention(args: Arguments) -> Value:
+    q, k, v = (args.float_array(name) for name in "qkv")
+    found = f"{q}, {k} and {v}"
+    if len({q.element, k.element, v.element}) > 1:
+        raise args.error(f"attention expects one element type, found {found}", None, "cast them: cast(x, bf16)")
+    if min(q.rank, k.rank, v.rank) < 2 or not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        raise args.error(f"attention expects matrices with the same leading extents, found {found}")
+    if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
+        hint = "q is [.., S, D], k is [.., T, D], v is [.., T, E]"
+        raise args.error(f"attention cannot combine {found}", None, hint)
+    scale = args.real("scale", 0.0) if "scale" in args else None
+    op = AttentionOp(q.value, k.value, v.value, args.flag("causal"), scale, location=args.builder.location(args.place))
+    args.builder.append(op, args.place)
+    return Array(op.result, (*q.shape[:-1], v.shape[-1]), q.element)
+
+
+_CONV_LISTS = {"strides": 1, "low": 0, "high": 0, "dilation": 1, "input_dilation": 1}
+"""Parameters with one number for each spatial axis, and the least (and default) number."""
+
+
+@builtin(
+    "conv(x, kernel, *, strides=None, low=None, high=None, dilation=None, input_dilation=None, groups=1, dtype=None)"
+)
+def conv(args: Arguments) -> Value:
+    x, kernel = matrices(args.builder, args.operand("x"), args.operand("kernel"), args.place)
+    groups = args.integer("groups", 1)
+    if x.rank < 2 or x.rank != kernel.rank:
+        raise args.error(f"conv expects x and kernel with the same 2 axes or more, found {x} and {kernel}")
+    if groups < 1 or x.shape[1] % groups or kernel.shape[0] % groups or x.shape[1] // groups != kernel.shape[1]:
+        hint = "x is [N, C, ..], the kernel [O, C // groups, ..]"
+        raise args.error(f"conv cannot combine {x} and {kernel} in {groups} groups", None, hint)
+    numbers = {name: _per_axis(args, name, least, x.rank - 2) for name, least in _CONV_LISTS.items()}
+    shape = conv_shape(x.shape, kernel.shape, *numbers.values())
+    element = args.number_element("dtype", product_element(x.element))
+    return args.emit("conv", [x, kernel], shape, element, **numbers, groups=groups)
+
+
+def _per_axis(args: Arguments, name: str, least: int, count: int) -> list[int]:
+    if name not in args:
+        return [least] * count
+    values = args.integers(name)
+    if len(values) != count or any(value < least for value in values):
+        raise args.error(f"conv expects {count} integers of {least} or more for {name}, found {values}", name)
+    return values

@@ -1,0 +1,240 @@
+"""How each `nd` op is written: the expression whose evaluation appends just that op.
+
+An op's operands are given as text: names, or numbers where the op's operator or function gives them a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from irc.dialects import nd
+from irc.dialects.nd.base import integer, ints
+from irc.dtypes import Element, element_of
+from irc.language.functions.reductions import accumulated, averaged
+from irc.language.numbers import format_float
+from irc.language.operators import product_element
+
+INFIX: dict[type[nd.NdOp], str] = {
+    nd.AddOp: "+",
+    nd.SubOp: "-",
+    nd.MulOp: "*",
+    nd.DivOp: "/",
+    nd.FloorDivOp: "//",
+    nd.ModOp: "%",
+    nd.BitwiseAndOp: "&",
+    nd.BitwiseOrOp: "|",
+    nd.BitwiseXorOp: "^",
+    nd.ShiftLeftOp: "<<",
+    nd.ShiftRightOp: ">>",
+    nd.EqualOp: "==",
+    nd.NotEqualOp: "!=",
+    nd.LessOp: "<",
+    nd.LessEqualOp: "<=",
+    nd.GreaterOp: ">",
+    nd.GreaterEqualOp: ">=",
+}
+_PREFIX: dict[type[nd.NdOp], str] = {nd.NegOp: "-", nd.BitwiseNotOp: "~"}
+
+
+def number_text(value: int | float, element: Element) -> str:
+    """The literal of an element of a constant."""
+    if element.kind == "bool":
+        return "true" if value else "false"
+    return format_float(float(value)) if element.is_float else str(int(value))
+
+
+def list_text(values: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, values))}]"
+
+
+def expression(op: nd.NdOp, operands: Sequence[str]) -> str | None:
+    """The text of an op on operands; None where the language has none."""
+    cls = type(op)
+    if cls in INFIX:
+        return f"{operands[0]} {INFIX[cls]} {operands[1]}"
+    if cls in _PREFIX:
+        return f"{_PREFIX[cls]}{operands[0]}"
+    for family, spell in _SPELLINGS.items():
+        if isinstance(op, family):
+            return spell(op, operands)
+    return None
+
+
+def call(name: str, *arguments: object) -> str:
+    return f"{name}({', '.join(map(str, arguments))})"
+
+
+def _plain(op: nd.NdOp, operands: Sequence[str]) -> str:
+    return call(op.name.removeprefix("nd."), *operands)
+
+
+def _element(op: nd.NdOp) -> Element:
+    return element_of(op.results[0].type)
+
+
+def _shape(op: nd.NdOp) -> str:
+    return list_text(nd.shape_of(op.results[0]))
+
+
+def _pow(op: nd.PowOp, operands: Sequence[str]) -> str:
+    base, exponent = operands
+    if _element(op).is_float:
+        return f"({base}) ** {exponent}" if base.startswith("-") else f"{base} ** {exponent}"
+    return f"{base} ** {exponent}" if exponent.isdigit() else call("pow", base, exponent)
+
+
+def _gelu(op: nd.GeluOp, operands: Sequence[str]) -> str:
+    if op.approximate.data == "none":
+        return call("gelu", *operands)
+    return call("gelu", *operands, f'approximate="{op.approximate.data}"')
+
+
+def _leaky_relu(op: nd.LeakyReluOp, operands: Sequence[str]) -> str:
+    return call("leaky_relu", *operands, format_float(op.slope.value.data))
+
+
+def _conversion(op: nd.ConversionOp, operands: Sequence[str]) -> str:
+    return call(op.name.removeprefix("nd."), *operands, _element(op).name)
+
+
+def _along(op: Any, operands: Sequence[str]) -> str:
+    return call(op.name.removeprefix("nd."), *operands, f"axis={integer(op.axis)}")
+
+
+def _norm(op: nd.NormOp, operands: Sequence[str]) -> str:
+    name = op.name.removeprefix("nd.")
+    return call(name, *operands, f"axis={integer(op.axis)}", f"eps={format_float(op.eps.value.data)}")
+
+
+def _attention(op: nd.AttentionOp, operands: Sequence[str]) -> str:
+    causal = "true" if op.causal.value.data else "false"
+    return call("attention", *operands, f"causal={causal}", f"scale={format_float(op.scale.value.data)}")
+
+
+def _broadcast(op: nd.BroadcastOp, operands: Sequence[str]) -> str:
+    dims, rank = ints(op.dims), nd.rank_of(op.result)
+    if dims == tuple(range(rank - len(dims), rank)):
+        return call("broadcast", *operands, _shape(op))
+    return call("broadcast", *operands, _shape(op), f"dims={list_text(dims)}")
+
+
+def _slice(op: nd.SliceOp, operands: Sequence[str]) -> str:
+    """An index; a slice of everything, which an index would leave out, is a call."""
+    starts, stops, steps = ints(op.starts), ints(op.stops), ints(op.steps)
+    shape = nd.shape_of(op.x)
+    if not any(starts) and stops == shape and all(step == 1 for step in steps):
+        return call("slice", *operands, list_text(starts), list_text(stops), list_text(steps))
+    parts = [_range(*bounds) for bounds in zip(starts, stops, steps, shape, strict=True)]
+    return f"{operands[0]}[{', '.join(parts)}]"
+
+
+def _range(start: int, stop: int, step: int, extent: int) -> str:
+    if (start, stop, step) == (0, extent, 1):
+        return ":"
+    return f"{start}:{stop}" + (f":{step}" if step != 1 else "")
+
+
+def _pad(op: nd.PadOp, operands: Sequence[str]) -> str:
+    widths = ", ".join(list_text(pair) for pair in zip(ints(op.low), ints(op.high), strict=True))
+    return call("pad", operands[0], f"[{widths}]", f"value={operands[1]}")
+
+
+def _one_hot(op: nd.OneHotOp, operands: Sequence[str]) -> str:
+    return call("one_hot", *operands, nd.shape_of(op.result)[-1], _element(op).name)
+
+
+def _accumulate(op: nd.AccumulateOp, operands: Sequence[str]) -> str:
+    source = element_of(op.x.type)
+    default = averaged(source) if isinstance(op, nd.FloatResultOp) else accumulated(source)
+    extra = [f"correction={integer(op.correction)}"] if isinstance(op, nd.VarOp) else []
+    extra += [f"dtype={_element(op).name}"] if _element(op).name != default.name else []
+    return call(op.name.removeprefix("nd."), *operands, f"axis={list_text(ints(op.axes))}", *extra)
+
+
+def _reduce(op: nd.ReduceOp, operands: Sequence[str]) -> str:
+    return call(op.name.removeprefix("nd."), *operands, f"axis={list_text(ints(op.axes))}")
+
+
+def _constant(op: nd.ConstantOp, operands: Sequence[str]) -> str:
+    element = _element(op)
+    if op.splat_value is not None:
+        return call("full", _shape(op), number_text(op.splat_value, element), element.name)
+    return call("array", _nested(op.array().tolist(), element), element.name)
+
+
+def _nested(values: Any, element: Element) -> str:
+    if isinstance(values, list):
+        return f"[{', '.join(_nested(value, element) for value in values)}]"  # pyright: ignore[reportUnknownVariableType]
+    return number_text(values, element)
+
+
+def _made(op: nd.IotaOp | nd.RandomOp, operands: Sequence[str]) -> str:
+    extra = f"axis={integer(op.axis)}" if isinstance(op, nd.IotaOp) else f"seed={integer(op.seed)}"
+    return call(op.name.removeprefix("nd."), _shape(op), _element(op).name, extra)
+
+
+def _matmul(op: nd.MatmulOp, operands: Sequence[str]) -> str:
+    extra = [f"{name}={list_text(ints(getattr(op, name)))}" for name in _AXES] if not _is_product(op) else []
+    default = product_element(element_of(op.lhs.type)).name
+    extra += [f"dtype={_element(op).name}"] if _element(op).name != default else []
+    extra += [f'precision="{op.precision.data}"'] if op.precision.data != "default" else []
+    return call("matmul", *operands, *extra) if extra else f"{operands[0]} @ {operands[1]}"
+
+
+_AXES = ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract")
+
+
+def _is_product(op: nd.MatmulOp) -> bool:
+    """Whether `x @ y` means this op."""
+    a, b = nd.rank_of(op.lhs), nd.rank_of(op.rhs)
+    if not a or not b:
+        return False
+    batches = tuple(range(b - 2)) if a > 1 and b > 2 else ()
+    if batches and a != b:
+        return False
+    found = tuple(ints(getattr(op, name)) for name in _AXES)
+    return found == (batches, batches, (a - 1,), (max(b - 2, 0),))
+
+
+def _conv(op: nd.ConvOp, operands: Sequence[str]) -> str:
+    lists = [f"{name}={list_text(ints(getattr(op, name)))}" for name in CONV_LISTS]
+    default = product_element(element_of(op.x.type)).name
+    dtype = [f"dtype={_element(op).name}"] if _element(op).name != default else []
+    return call("conv", *operands, *lists, f"groups={integer(op.groups)}", *dtype)
+
+
+CONV_LISTS = ("strides", "low", "high", "dilation", "input_dilation")
+
+_SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
+    nd.PowOp: _pow,
+    nd.GeluOp: _gelu,
+    nd.LeakyReluOp: _leaky_relu,
+    nd.ConversionOp: _conversion,
+    nd.Elementwise: _plain,
+    nd.NormOp: _norm,
+    nd.SoftmaxFamilyOp: _along,
+    nd.AttentionOp: _attention,
+    nd.BroadcastOp: _broadcast,
+    nd.PermuteOp: lambda op, x: call("permute", *x, list_text(ints(op.permutation))),
+    nd.ReshapeOp: lambda op, x: call("reshape", *x, _shape(op)),
+    nd.SliceOp: _slice,
+    nd.PadOp: _pad,
+    nd.ConcatOp: lambda op, x: call("concat", f"[{', '.join(x)}]", f"axis={integer(op.axis)}"),
+    nd.FlipOp: lambda op, x: call("flip", *x, list_text(ints(op.axes))),
+    nd.TileOp: lambda op, x: call("tile", *x, list_text(ints(op.reps))),
+    nd.TriangleOp: lambda op, x: call(op.name.removeprefix("nd."), *x, f"k={integer(op.k)}"),
+    nd.OneHotOp: _one_hot,
+    nd.IndexedOp: _along,
+    nd.AccumulateOp: _accumulate,
+    nd.ReduceOp: _reduce,
+    nd.ArgReduceOp: _along,
+    nd.AxisOp: _along,
+    nd.TopkOp: lambda op, x: call("topk", *x, f"k={integer(op.k)}", f"axis={integer(op.axis)}"),
+    nd.ConstantOp: _constant,
+    nd.IotaOp: _made,
+    nd.RandomOp: _made,
+    nd.MatmulOp: _matmul,
+    nd.ConvOp: _conv,
+}
+"""By class, the more specific first."""

@@ -1,0 +1,181 @@
+"""The syntax tree of a `.irc` program. Every node has its place in the text, expressions their depth too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from irc.diagnostics import Span
+
+Place: TypeAlias = tuple[int, int, int, int]
+"""Line, column, end line, end column; 1-based, the end column exclusive."""
+
+
+def join(first: Place, last: Place) -> Place:
+    """From the start of `first` to the end of `last`."""
+    return first[0], first[1], last[2], last[3]
+
+
+def span_of(place: Place, file: str) -> Span:
+    """The first line of a place; a place that goes on is underlined to the end of its first line."""
+    line, column, end_line, end_column = place
+    return Span(file, line, column, end_column if end_line == line else 1 << 30)
+
+
+@dataclass(slots=True)
+class Expression:
+    """`depth` is 1 for a leaf, else one more than that of its deepest operand."""
+
+    place: Place
+    depth: int
+
+
+@dataclass(slots=True)
+class Name(Expression):
+    text: str
+
+
+@dataclass(slots=True)
+class Literal(Expression):
+    """Digits (`kind` is `integer` or `real`) or the text between quotes (`string`)."""
+
+    text: str
+    kind: str
+
+
+@dataclass(slots=True)
+class Prefix(Expression):
+    """`-x`, `+x`, `~x`."""
+
+    op: str
+    operand: Expression
+
+
+@dataclass(slots=True)
+class Chain(Expression):
+    """`first op x op y ...` of one level of precedence, grouped from the left. Long sums are flat, not deep."""
+
+    first: Expression
+    rest: list[tuple[str, Expression]]
+
+
+@dataclass(slots=True)
+class Comparison(Chain):
+    """Comparisons are not chained: `rest` has one entry, or it is an error."""
+
+
+@dataclass(slots=True)
+class Power(Expression):
+    base: Expression
+    exponent: Expression
+
+
+@dataclass(slots=True)
+class ListOf(Expression):
+    items: list[Expression]
+
+
+@dataclass(slots=True)
+class Keyword:
+    """`name=value` in a call."""
+
+    place: Place
+    name: str
+    value: Expression
+
+
+@dataclass(slots=True)
+class Call(Expression):
+    function: str
+    name_place: Place
+    positional: list[Expression]
+    keywords: list[Keyword]
+
+
+@dataclass(slots=True)
+class Slice:
+    """`start:stop:step`; None where a part is left out."""
+
+    place: Place
+    start: Expression | None
+    stop: Expression | None
+    step: Expression | None
+
+
+@dataclass(slots=True)
+class Ellipsis_:
+    """`...` in an index."""
+
+    place: Place
+
+
+Index: TypeAlias = Expression | Slice | Ellipsis_
+
+
+@dataclass(slots=True)
+class Indexed(Expression):
+    base: Expression
+    indices: list[Index]
+
+
+@dataclass(slots=True)
+class TypeNode:
+    """`element[sizes]`."""
+
+    place: Place
+    element: str
+    element_place: Place
+    sizes: list[Expression]
+
+
+@dataclass(slots=True)
+class Binding:
+    """A name and its place; in `dim` with its value, in a parameter with its type."""
+
+    place: Place
+    name: str
+
+
+@dataclass(slots=True)
+class DimBinding(Binding):
+    value: Expression
+
+
+@dataclass(slots=True)
+class Parameter(Binding):
+    type: TypeNode
+
+
+@dataclass(slots=True)
+class Assignment:
+    """`name = value`, `name: type = value` or `a, b = value`."""
+
+    place: Place
+    targets: list[Binding]
+    type: TypeNode | None
+    value: Expression
+
+
+@dataclass(slots=True)
+class Return:
+    place: Place
+    values: list[Expression]
+
+
+Statement: TypeAlias = Assignment | Return
+
+
+@dataclass(slots=True)
+class Function:
+    place: Place
+    name: Binding
+    parameters: list[Parameter]
+    results: list[TypeNode]
+    body: list[Statement]
+    end: Place
+    """The closing brace."""
+
+
+@dataclass(slots=True)
+class Program:
+    items: list[DimBinding | Function]
