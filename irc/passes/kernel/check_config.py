@@ -1,0 +1,124 @@
+"""Whether a `#kernel.config` is possible on an architecture: an error names the limit and the numbers."""
+
+from __future__ import annotations
+
+from math import prod
+
+from irc.diagnostics import IrcError
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.passes.kernel.choose_product import WARP_GROUP, can_use_mma, can_use_wgmma, stage_bytes
+from irc.passes.kernel.problem import Product, product_of
+from irc.rewriting import location_of
+from irc.targets import KIB, Target
+
+WGMMA_COLUMNS = 256
+"""The widest wgmma (PTX ISA, wgmma.mma_async: n is a multiple of 8 up to 256)."""
+
+OTHER_REGISTERS = 40
+"""Registers of a thread that are not accumulators: addresses, counters, one step of the epilogue."""
+
+
+def check_config(kernel: FusedOp, machine: Target) -> None:
+    """IrcError unless the kernel's config is legal for the target."""
+    config = kernel.config
+    assert config is not None
+    check = _Check(kernel, machine)
+    check.tile_sizes(config)
+    check.threads(config)
+    check.cluster(config)
+    if kernel.kind is Anchor.MATMUL:
+        check.product(config, product_of(kernel))
+
+
+class _Check:
+    """The checks of one kernel."""
+
+    def __init__(self, kernel: FusedOp, machine: Target):
+        self._kernel = kernel
+        self._machine = machine
+
+    def _fail(self, message: str, hint: str | None = None) -> IrcError:
+        name = "a kernel" if self._kernel.sym_name is None else f"kernel {self._kernel.sym_name.data}"
+        return IrcError(f"{name}: {message}", location_of(self._kernel), hint)
+
+    def tile_sizes(self, config: ConfigAttr) -> None:
+        for extent in config.tile or ():
+            if extent & (extent - 1):
+                raise self._fail(f"tile extents are powers of two, found {extent}")
+        expected = {Anchor.MATMUL: 3, Anchor.REDUCE: 2}.get(self._kernel.kind)
+        if config.tile is not None and expected is not None and len(config.tile) != expected:
+            kind = self._kernel.kind.value
+            raise self._fail(f"the tile of a {kind} kernel has {expected} extents, found {len(config.tile)}")
+
+    def threads(self, config: ConfigAttr) -> None:
+        threads = self._machine.warp_size * self._total_warps(config)
+        limit = self._machine.threads_per_block
+        if threads > limit:
+            found = f"{threads} threads, but a block of {self._machine.name} has at most {limit}"
+            raise self._fail(found, "use fewer warps")
+
+    @staticmethod
+    def _total_warps(config: ConfigAttr) -> int:
+        """A wgmma kernel has a producer warp group beside the warps that compute."""
+        producers = WARP_GROUP if config.instruction == "wgmma" else 0
+        return (config.warps or 1) + producers
+
+    def cluster(self, config: ConfigAttr) -> None:
+        blocks = prod(config.cluster or (1,))
+        limit = self._machine.max_cluster
+        if blocks > limit:
+            raise self._fail(f"a cluster of {blocks} blocks, but {self._machine.name} has clusters of at most {limit}")
+
+    def product(self, config: ConfigAttr, product: Product) -> None:
+        if (config.split or 1) > 1:
+            raise self._fail(f"K of a product cannot be split, its config asks for {config.split} parts")
+        if config.tile is None:
+            return
+        if config.instruction == "wgmma":
+            self._wgmma(config, config.tile, product)
+        if config.instruction == "mma" and not can_use_mma(product, self._machine):
+            raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
+        self._shared_memory(config, config.tile, product)
+        self._registers(config, config.tile, product)
+
+    def _wgmma(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+        if not self._machine.has_wgmma:
+            found = f"wgmma is an instruction of sm_90a, found {self._machine.name}"
+            raise self._fail(found, 'use instruction = "fma"')
+        if not can_use_wgmma(product, self._machine):
+            raise self._fail(
+                f"wgmma takes bf16 or f16 operands that tensor maps can load, found {product.lhs.name} and "
+                f"{product.rhs.name}, {'' if product.is_loadable else 'not '}loadable",
+                "rows of 16-byte multiples can be loaded",
+            )
+        warps = config.warps or WARP_GROUP
+        rows = 64 * max(1, warps // WARP_GROUP)
+        if warps % WARP_GROUP or tile[0] % rows:
+            raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tile[0]}")
+        if tile[1] % 8 or tile[1] * product.count > WGMMA_COLUMNS:
+            raise self._fail(
+                f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.count} x {tile[1]}",
+                "use a narrower tile",
+            )
+
+    def _shared_memory(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+        need = (config.stages or 1) * stage_bytes(product, tile)
+        limit = self._machine.shared_memory
+        if need > limit:
+            raise self._fail(
+                f"{config.stages or 1} stages of {list(tile)} need {need / KIB:g} KiB of shared memory, but a block of "
+                f"{self._machine.name} has {limit / KIB:g} KiB",
+                "use fewer stages or a smaller tile",
+            )
+
+    def _registers(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+        threads = self._machine.warp_size * (config.warps or 1)
+        words = max(1, product.result.size // 4)
+        need = product.count * tile[0] * tile[1] * words // threads + OTHER_REGISTERS
+        limit = self._machine.registers_per_thread
+        if need > limit:
+            raise self._fail(
+                f"accumulators of {product.count} x {tile[0]} x {tile[1]} need about {need} registers in each of "
+                f"{threads} threads, but a thread of {self._machine.name} has {limit}",
+                "use a smaller tile or more warps",
+            )

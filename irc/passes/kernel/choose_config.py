@@ -1,0 +1,65 @@
+"""`choose-config`: fills the `#kernel.config` of each kernel by a heuristic; what the user set stays and is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from irc.diagnostics import IrcError
+from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
+from irc.passes.kernel.check_config import check_config
+from irc.passes.kernel.choose_memory import choose_map, choose_permute, choose_reduction
+from irc.passes.kernel.choose_product import choose_product
+from irc.passes.kernel.op_classes import FUSIBLE, shape_of
+from irc.passes.kernel.problem import product_of, reduction_of
+from irc.rewriting import location_of
+from irc.targets import DEFAULT_TARGET, Target, target
+
+
+@dataclass(frozen=True)
+class ChooseConfigPass(ModulePass):
+    """Chooses tiles, stages and schedules: fills what #kernel.config leaves open."""
+
+    name: ClassVar[str] = "choose-config"
+    arch: str = DEFAULT_TARGET
+    instruction: str | None = None
+    """What products are computed with where that is possible: `wgmma`, `mma` or `fma`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = target(self.arch)
+        if self.instruction is not None and self.instruction not in INSTRUCTIONS:
+            expected = ", ".join(INSTRUCTIONS)
+            raise IrcError(f"unknown instruction {self.instruction}", hint=f"choose-config knows {expected}")
+        check_supported(op)
+        for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
+            chosen = choose(kernel, machine, self.instruction)
+            kernel.config = chosen if kernel.config is None else kernel.config.completed(chosen)
+            check_config(kernel, machine)
+
+
+def check_supported(module: ModuleOp) -> None:
+    """IrcError where a function has an op outside kernels that GPUs do not run so far."""
+    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
+        for op in function.walk():
+            if op.name.startswith("nd.") and op.name not in FUSIBLE and not isinstance(op.parent_op(), FusedOp):
+                hint = "compile it for the target cpu"
+                raise IrcError(f"{op.name} runs on the cpu target only so far", location_of(op), hint)
+
+
+def choose(kernel: FusedOp, machine: Target, instruction: str | None = None) -> ConfigAttr:
+    """The heuristic's config for a kernel; where the kernel has one, its tile and instruction are taken as given."""
+    given = kernel.config or ConfigAttr.of()
+    match kernel.kind:
+        case Anchor.MATMUL:
+            return choose_product(product_of(kernel), machine, given, instruction)
+        case Anchor.REDUCE:
+            return choose_reduction(reduction_of(kernel), machine, given)
+        case Anchor.PERMUTE:
+            return choose_permute(kernel)
+        case Anchor.MAP:
+            return choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)

@@ -1,0 +1,103 @@
+"""The configs of the kernels that memory bounds: reductions, permutations, maps."""
+
+from __future__ import annotations
+
+from math import prod
+
+from irc.dialects.kernel import ConfigAttr, FusedOp
+from irc.dtypes import element_of
+from irc.passes.kernel.problem import Reduction, ceil_div, power_of_two
+from irc.targets import Target
+
+ELEMENTS_PER_THREAD = 16
+"""Elements of a row that a thread holds: its loads overlap, and registers are left for what it computes from them."""
+
+LONGEST_PERSISTENT = 16384
+"""The longest row that one block holds in registers: 32 elements in each of 512 threads."""
+
+MOST_WARPS = 16
+CHUNK = 4096
+"""Elements of a row for each step of a looped reduction."""
+
+SHORT_ROWS = 4096
+"""Elements of a tile of several short rows."""
+
+COLUMNS = 64
+"""Columns side by side in a tile whose rows are not contiguous: 128 bytes of bf16, so that accesses coalesce."""
+
+STEP = 64
+"""Elements of the reduced extent for each step of a reduction over columns."""
+
+LEAST_PART = 4096
+"""Elements that a block should reduce at least, for a split to be worth another kernel."""
+
+BLOCKS_PER_SM = 2
+VECTOR = 16
+"""Bytes of the widest access of a thread."""
+
+SQUARE = 64
+"""Side of a tile that is permuted: both sides are 128 bytes of bf16."""
+
+MAP_THREADS = 256
+MAP_BYTES_PER_THREAD = 32
+"""Bytes of the widest result that each thread computes: two accesses."""
+
+
+def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -> ConfigAttr:
+    """Rows in registers where they fit, else in steps; columns side by side where rows are not contiguous."""
+    chosen = _choose_rows(reduction, machine) if reduction.is_contiguous else _choose_columns(reduction, machine)
+    tile = given.tile or chosen.tile
+    assert tile is not None
+    threads = prod(tile) // ELEMENTS_PER_THREAD
+    warps = max(1, min(MOST_WARPS, power_of_two(threads) // 32))
+    return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR)
+
+
+def _choose_rows(reduction: Reduction, machine: Target) -> ConfigAttr:
+    length = power_of_two(reduction.extent)
+    if length > LONGEST_PERSISTENT:
+        return ConfigAttr.of(tile=(1, CHUNK), reduction="looped", split=_split(reduction, reduction.rows, machine))
+    height = max(1, SHORT_ROWS // length)
+    while height > 1 and ceil_div(reduction.rows, height) < BLOCKS_PER_SM * machine.sms:
+        height //= 2
+    return ConfigAttr.of(tile=(height, length), reduction="persistent")
+
+
+def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
+    length = power_of_two(reduction.extent)
+    width = min(COLUMNS, power_of_two(reduction.columns))
+    if length <= STEP or (reduction.returns and 8 * length <= LONGEST_PERSISTENT):
+        width = max(1, min(width, LONGEST_PERSISTENT // length))
+        return ConfigAttr.of(tile=(width, length), reduction="persistent")
+    blocks = (reduction.rows // reduction.columns) * ceil_div(reduction.columns, width)
+    step = max(STEP, SHORT_ROWS // width)
+    return ConfigAttr.of(tile=(width, min(step, length)), reduction="looped", split=_split(reduction, blocks, machine))
+
+
+def _split(reduction: Reduction, blocks: int, machine: Target) -> int | None:
+    """Parts of the reduced extent, where there are too few blocks without; None where the rows are needed again."""
+    if reduction.returns or not reduction.is_splittable or blocks == 0 or blocks >= machine.sms:
+        return None
+    wanted = power_of_two(ceil_div(BLOCKS_PER_SM * machine.sms, blocks))
+    size = reduction.rows * reduction.extent
+    parts = min(wanted, power_of_two(size // (LEAST_PART * blocks)) if size >= LEAST_PART * blocks else 1)
+    return parts if parts > 1 else None
+
+
+def choose_permute(kernel: FusedOp) -> ConfigAttr:
+    """Square tiles, larger ones for narrow elements."""
+    size = min(element_of(value.type).size for value in kernel.outputs)
+    side = SQUARE * 2 if size == 1 else SQUARE
+    return ConfigAttr.of(tile=(side, side), warps=8, schedule="grid", vector=VECTOR)
+
+
+def choose_map(shapes: list[tuple[int, ...]], kernel: FusedOp, machine: Target) -> ConfigAttr:
+    """A run of elements for each block, shorter where there are few."""
+    size = max((element_of(value.type).size for value in kernel.outputs), default=1)
+    run = MAP_THREADS * max(1, MAP_BYTES_PER_THREAD // size)
+    elements = max((prod(shape) for shape in shapes), default=1)
+    warps = MAP_THREADS // 32
+    while run > 128 and ceil_div(elements, run) < machine.sms:
+        run //= 2
+        warps = max(1, min(warps, run // 64))
+    return ConfigAttr.of(tile=(run,), warps=warps, schedule="grid", vector=VECTOR)

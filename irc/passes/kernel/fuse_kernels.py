@@ -1,0 +1,61 @@
+"""`fuse-kernels`: from a function of `nd` ops to kernels, each a region of ops that run together.
+
+Anchors are placed in the order matmul, reduction, map: a product takes the elementwise work after it, a reduction
+what surrounds it, a product what feeds it alone, and the rest becomes maps and permutations. No merge makes a cycle
+between kernels. A reduction over other axes of the same values is a kernel of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from irc.dialects.kernel import FusedOp
+from irc.passes.kernel.explain import explain
+from irc.passes.kernel.fuse_maps import grow_maps
+from irc.passes.kernel.fuse_products import grow_epilogue, grow_prologue, seed_products
+from irc.passes.kernel.fuse_reductions import grow_reductions
+from irc.passes.kernel.fusion_graph import FusionGraph
+from irc.passes.kernel.outline import outline
+from irc.passes.kernel.recomputation import copy_escaping, find_repeated
+from irc.rewriting import remove_dead_code
+
+
+@dataclass(frozen=True)
+class FuseKernelsPass(ModulePass):
+    """Groups nd ops into kernels (kernel.fused)."""
+
+    name = "fuse-kernels"
+    max_recomputations: int = 3
+    """Cheap ops that several kernels may repeat for a value instead of reading it, in a chain."""
+    explain: bool = False
+    """Print the kernels to stderr, with their core, mainloop and epilogue."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+            if function.is_declaration:
+                continue
+            remove_dead_code(function)
+            kernels = fuse_block(function.body.block, function.sym_name.data, self.max_recomputations)
+            if self.explain:
+                print(explain(kernels), end="", file=sys.stderr)
+
+
+def fuse_block(block: Block, name: str, max_recomputations: int = 3) -> list[FusedOp]:
+    """Turns the `nd` ops of a function's block, none of them dead, into kernels named `<name>_<i>`, which it gives."""
+    copy_escaping(block)
+    graph = FusionGraph(block, find_repeated(block, max_recomputations))
+    products = seed_products(graph)
+    for cluster in products:
+        grow_epilogue(graph, cluster)
+    grow_reductions(graph)
+    for cluster in products:
+        grow_prologue(graph, cluster)
+    grow_maps(graph)
+    return outline(block, graph, name)

@@ -1,0 +1,200 @@
+"""The graph that `fuse-kernels` works on: nodes, clusters of nodes, and a test that no merge makes a cycle.
+
+A node is an op that is computed in one place. Between nodes lie ops that every user repeats
+(`op_classes.is_transparent`): they are no nodes, and an edge remembers which of them it passes through. A cluster is
+a set of nodes that run together. Which clusters are downstream of a cluster is kept as a bit set of nodes, so that
+the test is a few operations on integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from irc.dialects.kernel import Anchor
+from irc.passes.kernel.op_classes import ELEMENTWISE, FUSIBLE, is_transparent, is_view, shape_of
+
+Tags = tuple[int | None, ...]
+"""For each axis of a value, the axis of the kernel's domain that it runs along; None for an axis of extent 1."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """`user` reads what `producer` computes, through transparent ops; the first of `path` is next to the producer."""
+
+    producer: int
+    user: int
+    path: tuple[Operation, ...]
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Nodes that run together.
+
+    anchor: None while it is a single op that no rule has placed. domain: the iteration space; the shape of the matmul's
+    result, of the reduction's operand, or of the results of a map. tags: how the value of each node lies in the
+    domain; nodes without an entry are computed where they are needed and cannot be stored, but for the tails, which
+    permute a result while storing it.
+    reduced: nodes that depend on a reduction of the cluster. axes: the reduced axes of a `reduce` cluster.
+    """
+
+    members: int
+    inputs: int
+    downstream: int
+    anchor: Anchor | None = None
+    domain: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()
+    tags: dict[int, Tags] = field(default_factory=dict[int, Tags])
+    tails: set[int] = field(default_factory=set[int])
+    reduced: set[int] = field(default_factory=set[int])
+
+    @property
+    def identity(self) -> Tags:
+        """The tags of a value that has the shape of the domain."""
+        return tuple(range(len(self.domain)))
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The positions of the ones, ascending."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+class FusionGraph:
+    """The nodes of a block of `nd` ops, in program order. Building it does not change the block."""
+
+    def __init__(self, block: Block, repeated: Iterable[Operation] = ()):
+        """`repeated`: ops that users repeat although they are not transparent."""
+        self._repeated = set(repeated)
+        self._inlined: dict[Operation, bool] = {}
+        self.ops: list[Operation] = [op for op in block.ops if self._is_node(op)]
+        self.index: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
+        self.sources: list[list[Edge]] = [self._edges(op) for op in self.ops]
+        self.users: list[list[Edge]] = [[] for _ in self.ops]
+        for edges in self.sources:
+            for edge in edges:
+                self.users[edge.producer].append(edge)
+        self.escaping: set[int] = {i for i, op in enumerate(self.ops) if escapes(op)}
+        self.cluster_of: list[Cluster] = self._singletons()
+        self._alive: dict[Cluster, None] = dict.fromkeys(self.cluster_of)
+
+    def is_inlined(self, op: Operation) -> bool:
+        """Whether users repeat the op. One whose result leaves the block is computed once.
+
+        A reshape of what is repeated is repeated too: it is no view of a stored array.
+        """
+        if (known := self._inlined.get(op)) is None:
+            repeated = op in self._repeated or is_transparent(op) or (is_view(op) and self.reads_inlined(op))
+            known = self._inlined[op] = repeated and not escapes(op)
+        return known
+
+    def reads_inlined(self, op: Operation) -> bool:
+        """Whether the first operand is computed where it is read."""
+        owner = op.operands[0].owner
+        return isinstance(owner, Operation) and self.is_inlined(owner)
+
+    def _is_node(self, op: Operation) -> bool:
+        return op.name.startswith("nd.") and not self.is_inlined(op)
+
+    def _edges(self, op: Operation) -> list[Edge]:
+        found: dict[Edge, None] = {}
+        stack: list[tuple[SSAValue, tuple[Operation, ...]]] = [(operand, ()) for operand in reversed(op.operands)]
+        while stack:
+            value, path = stack.pop()
+            owner = value.owner
+            if not isinstance(owner, Operation):
+                continue
+            if owner in self.index:
+                found[Edge(self.index[owner], self.index[op], path)] = None
+            elif self.is_inlined(owner):
+                stack.extend((operand, (owner, *path)) for operand in reversed(owner.operands))
+        return list(found)
+
+    def _singletons(self) -> list[Cluster]:
+        downstream = [0] * len(self.ops)
+        clusters: list[Cluster] = []
+        for i in reversed(range(len(self.ops))):
+            for edge in self.users[i]:
+                downstream[i] |= 1 << edge.user | downstream[edge.user]
+        for i in range(len(self.ops)):
+            inputs = 0
+            for edge in self.sources[i]:
+                inputs |= 1 << edge.producer
+            clusters.append(Cluster(1 << i, inputs, downstream[i]))
+        return clusters
+
+    def arrays_read(self, i: int, shape: tuple[int, ...]) -> list[SSAValue]:
+        """The arrays of a shape that the node reads element by element, also through ops that it repeats."""
+        found: dict[SSAValue, None] = {}
+        stack = list(self.ops[i].operands)
+        while stack:
+            value = stack.pop()
+            owner = value.owner
+            if shape_of(value) != shape:
+                continue
+            if not isinstance(owner, Operation) or not self.is_inlined(owner):
+                found[value] = None
+            elif owner.name in ELEMENTWISE:
+                stack.extend(owner.operands)
+        return list(found)
+
+    def is_free(self, i: int) -> bool:
+        """Whether no rule has placed the node yet, and one may."""
+        return self.cluster_of[i].anchor is None and self.ops[i].name in FUSIBLE
+
+    def can_merge(self, a: Cluster, b: Cluster) -> bool:
+        """Whether a merge makes no cycle: no path leaves one of the two and enters the other through a third."""
+        outside = ~(a.members | b.members)
+        return not (a.downstream & b.inputs & outside) and not (b.downstream & a.inputs & outside)
+
+    def merge(self, into: Cluster, other: Cluster) -> None:
+        """Moves the nodes of `other`. The caller has asked `can_merge`, and labels the nodes."""
+        members = into.members | other.members
+        downstream = (into.downstream | other.downstream) & ~members
+        del self._alive[other]
+        for cluster in self._alive:
+            if cluster.downstream & members:
+                cluster.downstream |= members | downstream
+        into.members, into.downstream = members, downstream
+        into.inputs = (into.inputs | other.inputs) & ~members
+        into.tags |= other.tags
+        into.tails |= other.tails
+        into.reduced |= other.reduced
+        for i in bits(other.members):
+            self.cluster_of[i] = into
+
+    def absorb(self, cluster: Cluster, i: int) -> bool:
+        """Moves a free node into the cluster, unless that makes a cycle."""
+        if not self.is_free(i) or not self.can_merge(cluster, self.cluster_of[i]):
+            return False
+        self.merge(cluster, self.cluster_of[i])
+        return True
+
+    def clusters(self) -> list[Cluster]:
+        """All clusters, in the order of their first nodes."""
+        return sorted(self._alive, key=lambda c: c.members & -c.members)
+
+    def outer_users(self, i: int) -> list[Edge]:
+        """The uses of a node outside its cluster."""
+        return [edge for edge in self.users[i] if self.cluster_of[edge.user] is not self.cluster_of[i]]
+
+    def is_stored(self, i: int) -> bool:
+        """Whether the node's value leaves its cluster."""
+        return i in self.escaping or bool(self.outer_users(i))
+
+    def stays_inside(self, i: int, cluster: Cluster) -> bool:
+        """Whether every use of the node is in the cluster."""
+        return i not in self.escaping and all(self.cluster_of[edge.user] is cluster for edge in self.users[i])
+
+    def is_outside(self, i: int) -> bool:
+        """Whether the node is left between kernels: an op that kernels cannot hold, or a view of a stored array."""
+        return self.cluster_of[i].anchor is None
+
+
+def escapes(op: Operation) -> bool:
+    """Whether something that no kernel can hold uses a result: the function's return, `nd.sort`, another dialect."""
+    return any(use.operation.name not in FUSIBLE for result in op.results for use in result.uses)

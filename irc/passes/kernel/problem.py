@@ -1,0 +1,150 @@
+"""What a kernel computes, in numbers: the extents of its products, the rows and lengths of its reductions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from irc.dialects.kernel import FusedOp
+from irc.dtypes import Element, element_of
+from irc.passes.kernel.op_classes import SCANS, SPLITTABLE, integers, reduced_axes, shape_of
+
+
+def power_of_two(n: int) -> int:
+    """The least power of two that is not below n, and 1 for n < 1."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+@dataclass(frozen=True)
+class Product:
+    """The products of a kernel: `count` of them, of extents batch x m x n x k each.
+
+    lhs, rhs: elements of the operands. is_loadable: for both operands, of all products, whether tensor maps can load
+    them as they are; an operand that the kernel computes first needs none.
+    """
+
+    count: int
+    batch: int
+    m: int
+    n: int
+    k: int
+    lhs: Element
+    rhs: Element
+    result: Element
+    is_loadable: bool
+
+
+def product_of(kernel: FusedOp) -> Product:
+    """The products of a matmul kernel; they have the same extents."""
+    cores = kernel.cores()
+    op = cores[0]
+    lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
+    lhs_batch, lhs_contract = integers(op, "lhs_batch"), integers(op, "lhs_contract")
+    rhs_outer = {*integers(op, "rhs_batch"), *integers(op, "rhs_contract")}
+    return Product(
+        count=len(cores),
+        batch=prod(lhs[axis] for axis in lhs_batch),
+        m=prod(extent for axis, extent in enumerate(lhs) if axis not in {*lhs_batch, *lhs_contract}),
+        n=prod(extent for axis, extent in enumerate(rhs) if axis not in rhs_outer),
+        k=prod(lhs[axis] for axis in lhs_contract),
+        lhs=element_of(op.operands[0].type),
+        rhs=element_of(op.operands[1].type),
+        result=element_of(op.results[0].type),
+        is_loadable=all(_is_loadable(core, side) for core in cores for side in ("lhs", "rhs")),
+    )
+
+
+TENSOR_MAP_RANK = 5
+TENSOR_MAP_ALIGNMENT = 16
+"""CUDA driver API, cuTensorMapEncodeTiled: at most 5 dimensions, strides but the innermost multiples of 16 bytes."""
+
+
+def _is_loadable(op: Operation, side: str) -> bool:
+    value = op.operands[0 if side == "lhs" else 1]
+    if not isinstance(value, BlockArgument):
+        return True
+    groups = _merged(shape_of(value), _roles(op, side))
+    groups = [(role, extent) for role, extent in groups if extent != 1]
+    if not groups or prod(extent for _, extent in groups) == 0:
+        return False
+    names = [role for role, _ in groups]
+    if names.count("free") > 1 or names.count("contract") > 1 or len(groups) > TENSOR_MAP_RANK or names[-1] == "batch":
+        return False
+    pitch = groups[-1][1] * element_of(value.type).size
+    return len(groups) == 1 or pitch % TENSOR_MAP_ALIGNMENT == 0
+
+
+def _roles(op: Operation, side: str) -> list[str]:
+    """`batch`, `contract` or `free` for each axis of an operand."""
+    batch, contract = integers(op, f"{side}_batch"), integers(op, f"{side}_contract")
+    rank = len(shape_of(op.operands[0 if side == "lhs" else 1]))
+    return ["batch" if i in batch else "contract" if i in contract else "free" for i in range(rank)]
+
+
+def _merged(shape: tuple[int, ...], roles: list[str]) -> list[tuple[str, int]]:
+    """Adjacent axes with the same role as one."""
+    groups: list[tuple[str, int]] = []
+    for role, extent in zip(roles, shape, strict=True):
+        if extent == 1:
+            continue
+        if groups and groups[-1][0] == role:
+            groups[-1] = (role, groups[-1][1] * extent)
+        else:
+            groups.append((role, extent))
+    return groups
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The reductions of a kernel: `rows` of `extent` elements each.
+
+    columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
+    is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
+    after they have been reduced. is_scan: whether it is a scan. element: what is accumulated.
+    """
+
+    rows: int
+    extent: int
+    columns: int
+    element: Element
+    is_contiguous: bool
+    returns: bool
+    is_splittable: bool
+
+
+def reduction_of(kernel: FusedOp) -> Reduction:
+    """The reductions of a reduce kernel; they have the same axes of the same domain."""
+    cores = kernel.cores()
+    op = cores[0]
+    shape, axes = shape_of(op.operands[0]), reduced_axes(op)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    long = [axis for axis, extent in enumerate(shape) if extent != 1]
+    extent = prod(shape[axis] for axis in axes)
+    return Reduction(
+        rows=prod(shape[axis] for axis in kept),
+        extent=extent,
+        columns=1 if not long or long[-1] in axes else shape[long[-1]],
+        element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
+        is_contiguous=not long or long[-1] in axes,
+        returns=_returns(kernel, shape),
+        is_splittable=all(core.name in SPLITTABLE for core in cores),
+    )
+
+
+def _returns(kernel: FusedOp, domain: tuple[int, ...]) -> bool:
+    """Whether something of the domain's size depends on a reduction, or a scan gives it."""
+    dependent: set[SSAValue] = set()
+    for op in kernel.block.ops:
+        if op.name not in SCANS and op not in kernel.cores() and not any(v in dependent for v in op.operands):
+            continue
+        dependent |= set(op.results)
+        if any(isinstance(r.type, TensorType) and prod(shape_of(r)) >= prod(domain) > 1 for r in op.results):
+            return True
+    return False

@@ -1,0 +1,218 @@
+"""`split-reductions`: a reduction that crosses tiles becomes partial results and a second kernel.
+
+Two reductions need it: one in the epilogue of a product, whose tiles cover parts of M and N; and one with fewer rows
+than the GPU has room for, which `choose-config` marked by `split`. The first kernel reduces each part, of which there
+is one for each tile, and stores the partial results; one more kernel finishes all reductions of the first, and does
+the elementwise work on their results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from irc.diagnostics import IrcError
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
+from irc.passes.kernel.choose_config import choose
+from irc.passes.kernel.op_classes import SPLITTABLE, integers, reduced_axes, shape_of
+from irc.passes.kernel.partials import Side, TwoStages, first_stage
+from irc.passes.kernel.problem import ceil_div
+from irc.rewriting import location_of
+from irc.targets import DEFAULT_TARGET, Target, target
+
+
+@dataclass(frozen=True)
+class SplitReductionsPass(ModulePass):
+    """Splits reductions that cross tiles into partial results and a kernel that finishes them.
+
+    arch: the architecture, for the config of the second kernels.
+    """
+
+    name: ClassVar[str] = "split-reductions"
+    arch: str = DEFAULT_TARGET
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = target(self.arch)
+        for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
+            if sides := _sides(kernel):
+                _split(kernel, sides, machine)
+
+
+def _sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
+    """The reductions of a kernel to split, and how."""
+    match kernel.kind:
+        case Anchor.MATMUL:
+            return _tile_sides(kernel)
+        case Anchor.REDUCE:
+            return _part_sides(kernel)
+        case _:
+            return {}
+
+
+def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
+    """Reductions of an epilogue: M and N are cut into the tiles of the product."""
+    reductions = [op for op in kernel.block.ops if op.name in SPLITTABLE]
+    if not reductions:
+        return {}
+    if kernel.config is None or kernel.config.tile is None or len(kernel.config.tile) != 3:
+        message = "a product's reductions are split by its tile, and it has none"
+        raise IrcError(message, location_of(kernel), "run choose-config")
+    rows, columns, _ = kernel.config.tile
+    product = kernel.cores()[0]
+    batch = len(integers(product, "lhs_batch"))
+    n = len(shape_of(product.operands[1])) - batch - len(integers(product, "rhs_contract"))
+    rank = len(shape_of(product.results[0]))
+    axes = tuple(range(rank))
+    groups = (axes[:batch], 1), (axes[batch : rank - n], rows), (axes[rank - n :], columns)
+    return {op: [_side(op, *group) for group in groups if group[0]] for op in reductions}
+
+
+def _side(op: Operation, axes: tuple[int, ...], tile: int) -> Side:
+    """A side that is reduced is cut into tiles; a batch is a tile of its own."""
+    is_reduced = bool(set(axes) & set(reduced_axes(op)))
+    return Side(axes, tile if is_reduced else None)
+
+
+def _part_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
+    """Reductions with a `split`: the longest reduced axis is cut into that many parts, the others are one part each."""
+    parts = 1 if kernel.config is None or kernel.config.split is None else kernel.config.split
+    if parts == 1:
+        return {}
+    cores = kernel.cores()
+    if other := next((op for op in cores if op.name not in SPLITTABLE), None):
+        raise IrcError(f"{other.name} cannot be split, its config asks for {parts} parts", other.location)
+    shape, axes = shape_of(cores[0].operands[0]), reduced_axes(cores[0])
+    longest = max(axes, key=lambda axis: (shape[axis], -axis))
+    part = ceil_div(shape[longest], parts)
+    cuts = {axis: part if axis == longest else max(shape[axis], 1) for axis in axes}
+    sides = [Side((axis,), cuts.get(axis)) for axis in range(len(shape))]
+    return dict.fromkeys(cores, sides) if part > 0 else {}
+
+
+def _split(kernel: FusedOp, sides: dict[Operation, list[Side]], machine: Target) -> None:
+    dependent = _dependent(kernel, sides)
+    old_yield = kernel.yielded
+    if any(operand in dependent for op in kernel.cores() if op not in sides for operand in op.operands):
+        raise IrcError("a product of a reduction's result cannot be in the reduction's kernel", location_of(kernel))
+    stages = [first_stage(op, sides[op], lambda new: kernel.block.insert_op_before(new, old_yield)) for op in sides]
+    kept = [i for i, value in enumerate(old_yield.outputs) if value not in dependent]
+    moved = [i for i, value in enumerate(old_yield.outputs) if value in dependent]
+    finish = _Finish(kernel, stages)
+    for i in moved:
+        finish.add_result(old_yield.outputs[i])
+    values = [*(old_yield.outputs[i] for i in kept), *(stage.partial for stage in stages)]
+    first = _first_kernel(kernel, values)
+    second = finish.build({stage.partial: first.results[len(kept) + i] for i, stage in enumerate(stages)}, machine)
+    block = kernel.parent
+    assert block is not None
+    block.insert_op_before(first, kernel)
+    block.insert_op_before(second, kernel)
+    results: list[SSAValue | None] = [None] * len(kernel.results)
+    for new, i in enumerate(kept):
+        results[i] = first.results[new]
+    for new, i in enumerate(moved):
+        results[i] = second.results[new]
+    for old, new in zip(kernel.results, results, strict=True):
+        assert new is not None
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    kernel.detach()
+    kernel.erase()
+    for op in reversed(list(first.block.ops)):
+        if op.results and not any(result.uses for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def _dependent(kernel: FusedOp, sides: dict[Operation, list[Side]]) -> set[SSAValue]:
+    """The values that depend on the reductions."""
+    found: set[SSAValue] = set()
+    for op in kernel.block.ops:
+        if op in sides or any(operand in found for operand in op.operands):
+            found |= set(op.results)
+    return found
+
+
+def _first_kernel(kernel: FusedOp, values: list[SSAValue]) -> FusedOp:
+    """The kernel with other results. Its body moves; the old op is left with an empty one."""
+    config = None if kernel.config is None else kernel.config.replace(split=None)
+    old_yield = kernel.yielded
+    kernel.block.insert_op_before(YieldOp(*values, location=old_yield.location), old_yield)
+    old_yield.detach()
+    old_yield.erase()
+    region = Region()
+    kernel.body.move_blocks(region)
+    kernel.body.add_block(Block())
+    name = None if kernel.sym_name is None else kernel.sym_name.data
+    types = [value.type for value in values]
+    return FusedOp(kernel.inputs, types, kernel.kind, region, sym_name=name, config=config, location=kernel.location)
+
+
+class _Finish:
+    """The second kernel: the last stage of each reduction, and what is computed from their results."""
+
+    def __init__(self, kernel: FusedOp, stages: list[TwoStages]):
+        self._kernel = kernel
+        self._block = Block()
+        self._sources: list[SSAValue] = []
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._results: list[SSAValue] = []
+        for stage in stages:
+            argument = self._argument(stage.partial)
+            self._values[stage.op.results[0]] = stage.finish(argument, self._block.add_op)
+
+    def _argument(self, value: SSAValue) -> SSAValue:
+        argument = self._block.insert_arg(value.type, len(self._block.args))
+        argument.name_hint = value.name_hint
+        self._sources.append(value)
+        return argument
+
+    def add_result(self, value: SSAValue) -> None:
+        self._results.append(self._value(value))
+
+    def _value(self, value: SSAValue) -> SSAValue:
+        """The value in this kernel: what it depends on is copied, operands of the first kernel are read again."""
+        if value in self._values:
+            return self._values[value]
+        if isinstance(value, BlockArgument):
+            self._values[value] = self._argument(value)
+            return self._values[value]
+        op = value.owner
+        assert isinstance(op, Operation)
+        copy = op.clone({operand: self._value(operand) for operand in op.operands})
+        self._block.add_op(copy)
+        self._values |= dict(zip(op.results, copy.results, strict=True))
+        return self._values[value]
+
+    def build(self, partials: dict[SSAValue, SSAValue], machine: Target) -> FusedOp:
+        """The kernel; `partials` are the results of the first kernel that hold the partial results."""
+        self._block.add_op(YieldOp(*self._results, location=self._kernel.location))
+        operands = [partials[v] if v in partials else self._operand(v) for v in self._sources]
+        name = None if self._kernel.sym_name is None else f"{self._kernel.sym_name.data}_finish"
+        kernel = FusedOp(
+            operands,
+            [value.type for value in self._results],
+            Anchor.REDUCE,
+            Region(self._block),
+            sym_name=name,
+            location=self._kernel.location,
+        )
+        kernel.config = _finish_config(kernel, machine)
+        return kernel
+
+    def _operand(self, argument: SSAValue) -> SSAValue:
+        assert isinstance(argument, BlockArgument)
+        return self._kernel.inputs[argument.index]
+
+
+def _finish_config(kernel: FusedOp, machine: Target) -> ConfigAttr:
+    """Reductions of one domain get a config as any kernel; for several domains tiling chooses for each."""
+    domains = {(shape_of(op.operands[0]), reduced_axes(op)) for op in kernel.cores()}
+    if len(domains) > 1:
+        return ConfigAttr.of(schedule="grid")
+    return choose(kernel, machine).replace(split=None)

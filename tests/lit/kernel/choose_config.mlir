@@ -1,0 +1,83 @@
+// RUN: irc-opt %s -p choose-config | filecheck %s
+// RUN: irc-opt %s -p 'choose-config{arch=sm_80}' | filecheck %s --check-prefix=SM80
+// RUN: irc-opt %s -p 'choose-config{instruction="fma"}' | filecheck %s --check-prefix=FMA
+
+// A large product of bf16 uses wgmma where there is such an instruction.
+// CHECK:      @large matmul config<tile = [128, 256, 64], stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, indexing = "tma", vector = 16, instruction = "wgmma">
+// SM80:       @large matmul config<{{.*}}instruction = "mma">
+// FMA:        @large matmul config<{{.*}}instruction = "fma">
+func.func @large(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
+  %r = kernel.fused @large matmul (%a = %x : tensor<4096x4096xbf16>, %b = %w : tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xf32>
+    kernel.yield %c : tensor<4096x4096xf32>
+  }
+  func.return %r : tensor<4096x4096xf32>
+}
+
+// Rows of 4095 elements are not multiples of 16 bytes: tensor maps cannot load them.
+// CHECK:      @odd matmul config<{{.*}}schedule = "grid", group = 8, indexing = "pointers", instruction = "mma">
+func.func @odd(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4095xbf16>) -> tensor<4096x4095xf32> {
+  %r = kernel.fused @odd matmul (%a = %x : tensor<4096x4096xbf16>, %b = %w : tensor<4096x4095xbf16>) -> tensor<4096x4095xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x4095xbf16>) -> tensor<4096x4095xf32>
+    kernel.yield %c : tensor<4096x4095xf32>
+  }
+  func.return %r : tensor<4096x4095xf32>
+}
+
+// What the user has set stays; the rest follows from it.
+// CHECK:      @given matmul config<tile = [64, 128, 64], stages = 2, cluster = [1, 1], warps = 4, {{.*}}instruction = "wgmma">
+func.func @given(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
+  %r = kernel.fused @given matmul config<tile = [64, 128, 64], stages = 2> (%a = %x : tensor<4096x4096xbf16>, %b = %w : tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xf32>
+    kernel.yield %c : tensor<4096x4096xf32>
+  }
+  func.return %r : tensor<4096x4096xf32>
+}
+
+// A row that fits stays in registers; one that does not is read in steps.
+// CHECK:      @short reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", vector = 16>
+func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {
+  %r = kernel.fused @short reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<4096xf32> {
+    %s = nd.sum %a {axes = [1]} : tensor<4096x8192xf32> -> tensor<4096xf32>
+    kernel.yield %s : tensor<4096xf32>
+  }
+  func.return %r : tensor<4096xf32>
+}
+
+// CHECK:      @long reduce config<tile = [1, 4096], warps = 8, schedule = "grid", reduction = "looped", vector = 16>
+func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
+  %r = kernel.fused @long reduce (%a = %x : tensor<4096x32768xf32>) -> tensor<4096xf32> {
+    %s = nd.sum %a {axes = [1]} : tensor<4096x32768xf32> -> tensor<4096xf32>
+    kernel.yield %s : tensor<4096xf32>
+  }
+  func.return %r : tensor<4096xf32>
+}
+
+// One row leaves the GPU idle: it is split.
+// CHECK:      @whole reduce config<tile = [1, 4096], warps = 8, schedule = "grid", split = 512, reduction = "looped", vector = 16>
+func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
+  %r = kernel.fused @whole reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<f32> {
+    %s = nd.sum %a {axes = [0, 1]} : tensor<4096x8192xf32> -> tensor<f32>
+    kernel.yield %s : tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}
+
+// Columns go side by side.
+// CHECK:      @columns reduce config<tile = [64, 64], {{.*}}split = 4, reduction = "looped", vector = 16>
+func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
+  %r = kernel.fused @columns reduce (%a = %x : tensor<16384x8192xf32>) -> tensor<8192xf32> {
+    %s = nd.sum %a {axes = [0]} : tensor<16384x8192xf32> -> tensor<8192xf32>
+    kernel.yield %s : tensor<8192xf32>
+  }
+  func.return %r : tensor<8192xf32>
+}
+
+// CHECK:      @moved permute config<tile = [64, 64], warps = 8, schedule = "grid", vector = 16>
+func.func @moved(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %r = kernel.fused @moved permute (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
+    %p = nd.permute %a {permutation = [1, 0]} : tensor<512x512xf32> -> tensor<512x512xf32>
+    kernel.yield %p : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}

@@ -1,0 +1,74 @@
+// Configs that a target cannot run: the error names the limit and the numbers.
+// RUN: irc-opt %s --split-input-file --verify-diagnostics -p choose-config
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: 8 stages of [128, 256, 64] need 384 KiB of shared memory, but a block of sm_90a has 227 KiB}}
+  %r = kernel.fused @k matmul config<tile = [128, 256, 64], stages = 8> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: accumulators of 1 x 256 x 256 need about 2088 registers in each of 32 threads, but a thread of sm_90a has 255}}
+  %r = kernel.fused @k matmul config<tile = [256, 256, 16], warps = 1> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: wgmma takes bf16 or f16 operands that tensor maps can load, found f32 and f32, loadable}}
+  %r = kernel.fused @k matmul config<instruction = "wgmma"> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512xf32>) -> tensor<512xf32> {
+  // expected-error @below {{kernel k: 1280 threads, but a block of sm_90a has at most 1024}}
+  %r = kernel.fused @k map config<warps = 40> (%a = %x : tensor<512xf32>) -> tensor<512xf32> {
+    %c = nd.exp %a : tensor<512xf32>
+    kernel.yield %c : tensor<512xf32>
+  }
+  func.return %r : tensor<512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512xf32>) -> tensor<512xf32> {
+  // expected-error @below {{kernel k: tile extents are powers of two, found 48}}
+  %r = kernel.fused @k map config<tile = [48]> (%a = %x : tensor<512xf32>) -> tensor<512xf32> {
+    %c = nd.exp %a : tensor<512xf32>
+    kernel.yield %c : tensor<512xf32>
+  }
+  func.return %r : tensor<512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512xf32>) -> tensor<512xf32> {
+  // expected-error @below {{nd.sort runs on the cpu target only so far}}
+  %r = nd.sort %x {axis = 0} : tensor<512xf32>
+  func.return %r : tensor<512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: K of a product cannot be split, its config asks for 2 parts}}
+  %r = kernel.fused @k matmul config<split = 2> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}

@@ -1,0 +1,26 @@
+// What #kernel.config does not parse, and how it says so.
+// RUN: irc-opt %s --split-input-file --parsing-diagnostics | filecheck %s
+
+// CHECK: #kernel.config has no field `tiles`; its fields are tile, stages, cluster, warps
+func.func @f() attributes {c = #kernel.config<tiles = [1]>} {func.return}
+// -----
+// CHECK: tile must be a list of positive integers, found 3
+func.func @f() attributes {c = #kernel.config<tile = 3>} {func.return}
+// -----
+// CHECK: tile must be a list of positive integers, found [0, 4]
+func.func @f() attributes {c = #kernel.config<tile = [0, 4]>} {func.return}
+// -----
+// CHECK: cluster must be a list of 2 positive integers, found [1]
+func.func @f() attributes {c = #kernel.config<cluster = [1]>} {func.return}
+// -----
+// CHECK: schedule must be "grid" or "persistent", found "rows"
+func.func @f() attributes {c = #kernel.config<schedule = "rows">} {func.return}
+// -----
+// CHECK: #kernel.config sets `stages` twice
+func.func @f() attributes {c = #kernel.config<stages = 1, stages = 2>} {func.return}
+// -----
+// CHECK: loop_order must list every dimension from 0 once, found [0, 2]
+func.func @f() attributes {c = #kernel.config<loop_order = [0, 2]>} {func.return}
+// -----
+// CHECK: expected an integer, a string or a list of integers
+func.func @f() attributes {c = #kernel.config<stages = f32>} {func.return}

@@ -1,0 +1,185 @@
+// RUN: irc-opt %s -p fuse-kernels | filecheck %s
+
+// Two products of one operand that meet in the epilogue are one kernel; the biases' casts are repeated in it.
+// CHECK-LABEL: func.func @gating
+// CHECK-NEXT:    %r = kernel.fused @gating_0 matmul
+// CHECK-NEXT:      // core
+// CHECK-NEXT:      nd.matmul
+// CHECK-NEXT:      nd.matmul
+// CHECK-NEXT:      // epilogue
+// CHECK-NEXT:      nd.cast
+// CHECK-NEXT:      nd.broadcast
+// CHECK-NEXT:      nd.add
+// CHECK-NEXT:      nd.sigmoid
+// CHECK-NEXT:      nd.mul
+// CHECK-NEXT:      nd.cast
+// CHECK-NEXT:      kernel.yield
+// CHECK:         func.return %r
+func.func @gating(%x: tensor<64x32xbf16>, %w1: tensor<32x48xbf16>, %w2: tensor<32x48xbf16>, %b: tensor<48xbf16>) -> tensor<64x48xbf16> {
+  %bf = nd.cast %b : tensor<48xbf16> -> tensor<48xf32>
+  %bb = nd.broadcast %bf {dims = [1]} : tensor<48xf32> -> tensor<64x48xf32>
+  %0 = nd.matmul %x, %w1 {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xf32>
+  %h = nd.add %0, %bb : tensor<64x48xf32>
+  %g = nd.matmul %x, %w2 {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xf32>
+  %s = nd.sigmoid %h : tensor<64x48xf32>
+  %m = nd.mul %s, %g : tensor<64x48xf32>
+  %r = nd.cast %m : tensor<64x48xf32> -> tensor<64x48xbf16>
+  func.return %r : tensor<64x48xbf16>
+}
+
+// The second product starts a kernel of its own; what lies between is the epilogue of the first, and is rounded where it is stored.
+// CHECK-LABEL: func.func @mlp
+// CHECK:         kernel.fused @mlp_0 matmul
+// CHECK:           // epilogue
+// CHECK-NEXT:      nd.gelu
+// CHECK-NEXT:      nd.cast
+// CHECK-NEXT:      kernel.yield
+// CHECK:         kernel.fused @mlp_1 matmul
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @mlp(%x: tensor<64x32xbf16>, %w1: tensor<32x32xbf16>) -> tensor<64x32xf32> {
+  %0 = nd.matmul %x, %w1 {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xf32>
+  %1 = nd.gelu %0 : tensor<64x32xf32>
+  %2 = nd.cast %1 : tensor<64x32xf32> -> tensor<64x32xbf16>
+  %3 = nd.matmul %2, %w1 {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xf32>
+  func.return %3 : tensor<64x32xf32>
+}
+
+// Elementwise work that only an operand needs is the prologue.
+// CHECK-LABEL: func.func @prologue
+// CHECK:         // prologue
+// CHECK-NEXT:    nd.relu
+// CHECK-NEXT:    nd.mul
+// CHECK-NEXT:    // core
+// CHECK-NEXT:    nd.matmul
+func.func @prologue(%x: tensor<64x32xf32>, %s: tensor<64x32xf32>, %w: tensor<32x48xf32>) -> tensor<64x48xf32> {
+  %0 = nd.relu %x : tensor<64x32xf32>
+  %1 = nd.mul %0, %s : tensor<64x32xf32>
+  %2 = nd.matmul %1, %w {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xf32>, tensor<32x48xf32>) -> tensor<64x48xf32>
+  func.return %2 : tensor<64x48xf32>
+}
+
+// A reduction of the product joins it when nothing reads the product again...
+// CHECK-LABEL: func.func @row_sums
+// CHECK:         kernel.fused @row_sums_0 matmul
+// CHECK:           nd.sum
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @row_sums(%x: tensor<64x32xf32>, %w: tensor<32x48xf32>) -> tensor<64xf32> {
+  %0 = nd.matmul %x, %w {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xf32>, tensor<32x48xf32>) -> tensor<64x48xf32>
+  %1 = nd.mul %0, %0 : tensor<64x48xf32>
+  %2 = nd.sum %1 {axes = [1]} : tensor<64x48xf32> -> tensor<64xf32>
+  func.return %2 : tensor<64xf32>
+}
+
+// ... and leaves it alone when something does: the softmax of a product is a second kernel.
+// CHECK-LABEL: func.func @softmax_of_product
+// CHECK:         kernel.fused @softmax_of_product_0 matmul
+// CHECK-NOT:       nd.max
+// CHECK:         kernel.fused @softmax_of_product_1 reduce
+// CHECK:           nd.max
+// CHECK:           nd.exp
+// CHECK:           nd.sum
+// CHECK:           // epilogue
+// CHECK:           nd.div
+func.func @softmax_of_product(%x: tensor<64x32xf32>, %w: tensor<32x48xf32>) -> tensor<64x48xf32> {
+  %0 = nd.matmul %x, %w {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xf32>, tensor<32x48xf32>) -> tensor<64x48xf32>
+  %1 = nd.max %0 {axes = [1]} : tensor<64x48xf32> -> tensor<64xf32>
+  %2 = nd.broadcast %1 {dims = [0]} : tensor<64xf32> -> tensor<64x48xf32>
+  %3 = nd.sub %0, %2 : tensor<64x48xf32>
+  %4 = nd.exp %3 : tensor<64x48xf32>
+  %5 = nd.sum %4 {axes = [1]} : tensor<64x48xf32> -> tensor<64xf32>
+  %6 = nd.broadcast %5 {dims = [0]} : tensor<64xf32> -> tensor<64x48xf32>
+  %7 = nd.div %4, %6 : tensor<64x48xf32>
+  func.return %7 : tensor<64x48xf32>
+}
+
+// Reductions over other axes of the same values are kernels of their own.
+// CHECK-LABEL: func.func @other_axes
+// CHECK:         kernel.fused @other_axes_0 reduce
+// CHECK:         kernel.fused @other_axes_1 reduce
+func.func @other_axes(%x: tensor<64x48xf32>) -> (tensor<64xf32>, tensor<48xf32>) {
+  %0 = nd.sum %x {axes = [1]} : tensor<64x48xf32> -> tensor<64xf32>
+  %1 = nd.sum %x {axes = [0]} : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %0, %1 : tensor<64xf32>, tensor<48xf32>
+}
+
+// Reductions over the same axes of the same array are one.
+// CHECK-LABEL: func.func @same_axes
+// CHECK:         kernel.fused @same_axes_0 reduce
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @same_axes(%x: tensor<64x48xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = nd.sum %x {axes = [1]} : tensor<64x48xf32> -> tensor<64xf32>
+  %1 = nd.max %x {axes = [1]} : tensor<64x48xf32> -> tensor<64xf32>
+  func.return %0, %1 : tensor<64xf32>, tensor<64xf32>
+}
+
+// A permutation of an elementwise result is one kernel, anchored at the permutation.
+// CHECK-LABEL: func.func @permute
+// CHECK:         kernel.fused @permute_0 permute
+// CHECK-NEXT:      nd.exp
+// CHECK-NEXT:      nd.permute
+func.func @permute(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %0 = nd.exp %x : tensor<4x8xf32>
+  %1 = nd.permute %0 {permutation = [1, 0]} : tensor<4x8xf32> -> tensor<8x4xf32>
+  func.return %1 : tensor<8x4xf32>
+}
+
+// Heads are split by the store of the product.
+// CHECK-LABEL: func.func @heads
+// CHECK:         kernel.fused @heads_0 matmul
+// CHECK:           // epilogue
+// CHECK-NEXT:      nd.reshape
+// CHECK-NEXT:      nd.permute
+func.func @heads(%x: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> tensor<2x16x4xf32> {
+  %0 = nd.matmul %x, %w {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  %1 = nd.reshape %0 : tensor<16x8xf32> -> tensor<16x2x4xf32>
+  %2 = nd.permute %1 {permutation = [1, 0, 2]} : tensor<16x2x4xf32> -> tensor<2x16x4xf32>
+  func.return %2 : tensor<2x16x4xf32>
+}
+
+// A reshape of a stored array is a view and stays outside.
+// CHECK-LABEL: func.func @view
+// CHECK:         kernel.fused @view_0 map
+// CHECK:         nd.reshape %0 : tensor<4x8xf32> -> tensor<32xf32>
+// CHECK-NEXT:    func.return
+func.func @view(%x: tensor<4x8xf32>) -> tensor<32xf32> {
+  %0 = nd.exp %x : tensor<4x8xf32>
+  %1 = nd.reshape %0 : tensor<4x8xf32> -> tensor<32xf32>
+  func.return %1 : tensor<32xf32>
+}
+
+// A value declared bf16 is rounded where it is stored between kernels, and widened where it is read.
+// CHECK-LABEL: func.func @declared
+// CHECK:         kernel.fused @declared_0 reduce {{.*}} -> tensor<64xbf16> {
+// CHECK:           nd.cast {{.*}} : tensor<64xf32> -> tensor<64xbf16>
+// CHECK-NEXT:      kernel.yield
+// CHECK:         kernel.fused @declared_1 reduce
+// CHECK-NEXT:      // prologue
+// CHECK-NEXT:      nd.cast {{.*}} : tensor<64xbf16> -> tensor<64xf32>
+func.func @declared(%x: tensor<64x48xf32>) -> tensor<f32> {
+  %0 = nd.max %x {axes = [1]} : tensor<64x48xf32> -> tensor<64xf32>
+  %1 = nd.exp %0 {nd.declared = bf16} : tensor<64xf32>
+  %2 = nd.sum %1 {axes = [0]} : tensor<64xf32> -> tensor<f32>
+  func.return %2 : tensor<f32>
+}
+
+// What kernels cannot hold stays between them.
+// CHECK-LABEL: func.func @sort
+// CHECK:         kernel.fused @sort_0 map
+// CHECK:         nd.sort
+// CHECK:         kernel.fused @sort_1 map
+func.func @sort(%x: tensor<64x48xf32>) -> tensor<64x48xf32> {
+  %0 = nd.exp %x : tensor<64x48xf32>
+  %1 = nd.sort %0 {axis = 1} : tensor<64x48xf32>
+  %2 = nd.neg %1 : tensor<64x48xf32>
+  func.return %2 : tensor<64x48xf32>
+}
+
+// A function without ops is left alone.
+// CHECK-LABEL: func.func @nothing
+// CHECK-NEXT:    func.return %x
+func.func @nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+}

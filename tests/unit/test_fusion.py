@@ -1,0 +1,179 @@
+"""Fusion of random programs: kernels in order, nothing left outside, and the same results at every step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from irc.dialects import nd
+from irc.dialects.kernel import Anchor, FusedOp
+from irc.interpreters.kernel import evaluate
+from irc.passes.kernel.choose_config import ChooseConfigPass
+from irc.passes.kernel.fuse_kernels import FuseKernelsPass, fuse_block
+from irc.passes.kernel.problem import reduction_of
+from irc.passes.kernel.split_reductions import SplitReductionsPass
+
+SIDE = 6
+MATRIX, VECTOR = (SIDE, SIDE), (SIDE,)
+
+
+def _add(block: Block, values: list[SSAValue], op: Operation) -> None:
+    block.add_op(op)
+    values.append(op.results[0])
+
+
+def _of(values: list[SSAValue], shape: tuple[int, ...], pick: int) -> SSAValue:
+    fitting = [value for value in values if nd.shape_of(value) == shape]
+    return fitting[-1 - pick % len(fitting)]
+
+
+Recipe = list[tuple[int, int, int]]
+
+recipes = st.lists(st.tuples(st.integers(0, 16), st.integers(0, 11), st.integers(0, 11)), min_size=1, max_size=24)
+"""For each op: its kind, and which of the latest values it reads."""
+
+
+def build(recipe: Recipe, outputs: list[int]) -> ModuleOp:
+    """A function of two matrices and a vector. The last value is a result, and those that `outputs` picks."""
+    matrix, vector = nd.tensor(MATRIX, f32), nd.tensor(VECTOR, f32)
+    block = Block(arg_types=[matrix, matrix, vector])
+    values: list[SSAValue] = list(block.args)
+    for kind, a, b in recipe:
+        _add_op(block, values, kind, a, b)
+    made = values[3:]
+    results = [made[-1], *(made[pick % len(made)] for pick in outputs)]
+    block.add_op(ReturnOp(*results))
+    types = [matrix, matrix, vector], [value.type for value in results]
+    return ModuleOp([FuncOp("f", types, Region(block))])
+
+
+def _add_op(block: Block, values: list[SSAValue], kind: int, a: int, b: int) -> None:
+    x, y, v, w = (_of(values, shape, pick) for shape in (MATRIX, VECTOR) for pick in (a, b))
+    axis = (a + b) % 2
+    match kind:
+        case 0 | 1 | 2:
+            _add(block, values, (nd.AddOp, nd.SubOp, nd.MaximumOp)[kind](x, y))
+        case 3 | 4 | 5:
+            _add(block, values, (nd.TanhOp, nd.ReluOp, nd.NegOp)[kind - 3](x))
+        case 6:
+            _add(block, values, nd.AddOp(v, w))
+        case 7:
+            _add(block, values, nd.SigmoidOp(v))
+        case 8 | 9:
+            _add(block, values, nd.BroadcastOp(v, MATRIX, [axis]))
+        case 10 | 11:
+            _add(block, values, (nd.MaxOp, nd.MinOp)[kind - 10](x, [axis]))
+        case 12:
+            _add(block, values, nd.SumOp(_tenth(block, x), [axis]))
+        case 13 | 14:
+            _add(block, values, nd.MatmulOp(_tenth(block, x), y, lhs_contract=[1], rhs_contract=[0]))
+        case 15:
+            _add(block, values, nd.PermuteOp(x, [1, 0]))
+        case _:
+            flat = nd.ReshapeOp(x, [SIDE * SIDE])
+            positive = nd.AbsOp(flat.result)
+            block.add_ops([flat, positive])
+            _add(block, values, nd.ReshapeOp(positive.results[0], MATRIX))
+
+
+def _tenth(block: Block, value: SSAValue) -> SSAValue:
+    """A value small enough that sums of sums stay in range."""
+    constant = nd.ConstantOp.splat(0.1, nd.tensor(MATRIX, f32))
+    product = nd.MulOp(value, constant.result)
+    block.add_ops([constant, product])
+    return product.results[0]
+
+
+def _arguments() -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(shape, dtype=np.float32) for shape in (MATRIX, MATRIX, VECTOR)]
+
+
+def _same(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
+    module.verify()
+    for found, wanted in zip(evaluate(module, _arguments()), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def _check_order(module: ModuleOp) -> None:
+    """Every kernel follows what it reads, which a cycle between kernels would make impossible."""
+    function = next(op for op in module.walk() if isinstance(op, FuncOp))
+    seen: set[SSAValue] = set(function.body.block.args)
+    for op in function.body.block.ops:
+        assert all(operand in seen for operand in op.operands), op.name
+        seen |= set(op.results)
+        assert isinstance(op, FusedOp | ReturnOp | nd.ReshapeOp), op.name
+
+
+@settings(max_examples=150, deadline=None)
+@given(recipes, st.lists(st.integers(0, 40), max_size=3), st.integers(0, 3))
+def test_random_programs_mean_the_same(recipe: Recipe, outputs: list[int], recomputations: int) -> None:
+    module = build(recipe, outputs)
+    module.verify()
+    expected = evaluate(module, _arguments())
+    FuseKernelsPass(max_recomputations=recomputations).apply(Context(), module)
+    _check_order(module)
+    _same(module, expected)
+    ChooseConfigPass().apply(Context(), module)
+    for kernel in [op for op in module.walk() if isinstance(op, FusedOp)]:
+        _use_small_tiles(kernel)
+    SplitReductionsPass().apply(Context(), module)
+    _check_order(module)
+    _same(module, expected)
+
+
+def _use_small_tiles(kernel: FusedOp) -> None:
+    """Tiles that do not divide the extents, so that splitting has parts and padding."""
+    assert kernel.config is not None
+    if kernel.kind is Anchor.MATMUL:
+        kernel.config = kernel.config.replace(tile=(4, 4, 4))
+    elif kernel.kind is Anchor.REDUCE and not _is_read_again(kernel):
+        kernel.config = kernel.config.replace(split=4)
+
+
+def _is_read_again(kernel: FusedOp) -> bool:
+    return reduction_of(kernel).returns
+
+
+@settings(max_examples=30, deadline=None)
+@given(recipes)
+def test_fusion_is_deterministic(recipe: Recipe) -> None:
+    module, again = build(recipe, [3]), build(recipe, [3])
+    FuseKernelsPass().apply(Context(), module)
+    FuseKernelsPass().apply(Context(), again)
+    assert str(module) == str(again)
+
+
+def test_a_diamond_through_another_kernel_is_no_cycle() -> None:
+    """y = x @ w; z = y + softmax-like work on y: the sum may not join the product, the reduction stands between."""
+    matrix = nd.tensor(MATRIX, f32)
+    block = Block(arg_types=[matrix, matrix])
+    x, w = block.args
+    product = nd.MatmulOp(x, w, lhs_contract=[1], rhs_contract=[0])
+    largest = nd.MaxOp(product.results[0], [1])
+    back = nd.BroadcastOp(largest.results[0], MATRIX, [0])
+    result = nd.SubOp(product.results[0], back.results[0])
+    block.add_ops([product, largest, back, result, ReturnOp(result.results[0])])
+    FuncOp("f", ([matrix, matrix], [matrix]), Region(block))
+    kernels = fuse_block(block, "f")
+    assert [kernel.kind for kernel in kernels] == [Anchor.MATMUL, Anchor.REDUCE]
+
+
+@pytest.mark.parametrize("ops", [2000])
+def test_a_long_chain_is_one_kernel(ops: int) -> None:
+    matrix = nd.tensor(MATRIX, f32)
+    block = Block(arg_types=[matrix])
+    value: SSAValue = block.args[0]
+    for _ in range(ops):
+        op = nd.TanhOp(value)
+        block.add_op(op)
+        value = op.results[0]
+    block.add_op(ReturnOp(value))
+    FuncOp("f", ([matrix], [matrix]), Region(block))
+    assert len(fuse_block(block, "f")) == 1

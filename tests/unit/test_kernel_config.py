@@ -1,0 +1,42 @@
+"""The config attribute and the architectures, as Python sees them."""
+
+from __future__ import annotations
+
+import pytest
+
+from irc.diagnostics import IrcError
+from irc.dialects.kernel import ConfigAttr
+from irc.targets import KIB, TARGETS, target
+
+
+def test_fields_are_attributes_and_replace_changes_a_copy() -> None:
+    config = ConfigAttr.of(tile=(128, 128, 64), stages=4)
+    assert config.tile == (128, 128, 64)
+    assert config.warps is None
+    changed = config.replace(warps=8, stages=None)
+    assert (changed.warps, changed.stages, config.stages) == (8, None, 4)
+    assert changed == ConfigAttr.of(tile=(128, 128, 64), warps=8)
+
+
+def test_completed_keeps_what_is_set() -> None:
+    given = ConfigAttr.of(stages=2)
+    assert given.completed(ConfigAttr.of(stages=4, warps=8)) == ConfigAttr.of(stages=2, warps=8)
+
+
+@pytest.mark.parametrize("values", [{"tile": [1, 2]}, {"stages": 0}, {"cluster": (1,)}, {"schedule": "rows"}])
+def test_values_of_other_types_are_errors(values: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        ConfigAttr.of(**values)
+
+
+def test_an_unknown_architecture_is_an_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(IrcError, match="unknown architecture sm_75") as error:
+        target("sm_75")
+    assert error.value.hint is not None
+    assert all(known.name in error.value.hint for known in TARGETS)
+
+
+def test_facts_of_the_architectures() -> None:
+    assert [t.capability for t in TARGETS] == [(8, 0), (8, 9), (9, 0), (10, 0)]
+    assert [t.shared_memory // KIB for t in TARGETS] == [163, 99, 227, 227]
+    assert [t.has_wgmma for t in TARGETS] == [False, False, True, False]
