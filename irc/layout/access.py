@@ -1,8 +1,8 @@
 """What an access to global memory allows: the widest vector along a tile dimension, and the ranges of its coordinates.
 
-An access maps the coordinates of a tile (dims of an affine map, offset + local index) and block-level scalars (symbols) to
-coordinates of a strided view. The analysis asks: if dimension c of the tile starts at a multiple of v and runs over v elements,
-do they lie side by side in memory, from an address that is a multiple of v elements on?
+An access maps the coordinates of a tile (dims of an affine map, offset + local index) and block-level scalars
+(symbols) to coordinates of a strided view. The analysis asks: if dimension c of the tile starts at a multiple of v and
+runs over v elements, do they lie side by side in memory, from an address that is a multiple of v elements on?
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ WIDEST = 16
 
 @dataclass(frozen=True)
 class _Walk:
-    """`slope * r + rest` for r in [0, v), where `rest` does not depend on r and is a multiple of `align` (0: it is 0)."""
+    """`slope * r + rest` for r in [0, v), where `rest` does not depend on r and is a multiple of `align` (0: it is
+    0)."""
 
     slope: int
     align: int
@@ -36,7 +37,8 @@ class _Walk:
 @dataclass(frozen=True)
 class Access:
     """One load or store. `extents` and `strides` (elements) describe the view, `align` (bytes) its base address;
-    `offsets[d]` and `symbols[s]` are numbers that the tile's offset in dimension d and symbol s are known to be multiples of."""
+    `offsets[d]` and `symbols[s]` are numbers that the tile's offset in dimension d and symbol s are known to be
+    multiples of."""
 
     map: AffineMap
     extents: tuple[int, ...]
@@ -48,7 +50,8 @@ class Access:
     symbols: tuple[int, ...]
 
     def vector(self, dim: int, extent: int) -> int:
-        """The most elements along tile dimension `dim` (of a tile with `extent` of them) that one access can take; at least 1."""
+        """The most elements along tile dimension `dim` (of a tile with `extent` of them) that one access can take; at
+        least 1."""
         length = min(max(1, min(WIDEST, self.align) // self.element_bytes), extent)
         while length > 1 and not self._is_vector(dim, length):
             length //= 2
@@ -124,9 +127,9 @@ def slope_of(expr: AffineExpr, dim: int) -> int | None:
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
             lhs, rhs = slope_of(expr.lhs, dim), slope_of(expr.rhs, dim)
             return None if lhs is None or rhs is None else lhs + rhs
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr()):
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
             lhs = slope_of(expr.lhs, dim)
-            return None if lhs is None else lhs * expr.rhs.value
+            return None if lhs is None else lhs * by
         case AffineBinaryOpExpr():
             return 0 if dim not in expr.used_dims() else None
         case _:
@@ -144,10 +147,10 @@ def least(expr: AffineExpr, dims: Sequence[int], symbols: Sequence[int]) -> int:
             return symbols[expr.position]
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
             return least(expr.lhs, dims, symbols) + least(expr.rhs, dims, symbols)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr()) if expr.rhs.value >= 0:
-            return least(expr.lhs, dims, symbols) * expr.rhs.value
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr()):
-            return least(expr.lhs, dims, symbols) // expr.rhs.value
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)) if by >= 0:
+            return least(expr.lhs, dims, symbols) * by
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr(value=by)):
+            return least(expr.lhs, dims, symbols) // by
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod):
             return 0
         case _:

@@ -1,12 +1,12 @@
 """Fragments: how the elements of a tile are spread over the threads and registers of a block.
 
-A fragment is a CuTe thread-value layout (CuTe documentation, "TV layouts"): a function from (thread, value) to the tile's
-colexicographic index. Both halves are lists of modes (size, stride). Here a mode is kept in the form that code generation
-wants: its size, the tile dimension that it walks along, and its step in elements of that dimension. A mode that walks nowhere
-(stride 0) replicates: several threads hold the same element.
+A fragment is a CuTe thread-value layout (CuTe documentation, "TV layouts"): a function from (thread, value) to the
+tile's colexicographic index. Both halves are lists of modes (size, stride). Here a mode is kept in the form that code
+generation wants: its size, the tile dimension that it walks along, and its step in elements of that dimension. A mode
+that walks nowhere (stride 0) replicates: several threads hold the same element.
 
-    thread t has components (t // prod(sizes before)) % size, one for each thread mode; likewise value v, which is also the
-    index of the element in the thread's register array.
+thread t has components (t // prod(sizes before)) % size, one for each thread mode; likewise value v, which is also the
+index of the element in the thread's register array.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ class Fragment:
         )
 
     def permute(self, permutation: Sequence[int]) -> Fragment:
-        """The fragment after a transpose: dimension i of the result is dimension permutation[i] of this one. Nothing moves."""
+        """The fragment after a transpose: dimension i of the result is dimension permutation[i] of this one. Nothing
+        moves."""
         where = {old: new for new, old in enumerate(permutation)}
 
         def moved(m: Mode) -> Mode:
@@ -124,8 +125,8 @@ class Fragment:
         )
 
     def slice(self, dim: int, extent: int) -> Fragment | None:
-        """The fragment of a slice of `extent` elements along `dim`, at a multiple of it, when the slices of every thread are whole
-        value modes (the outermost of that dimension): nothing moves. None otherwise."""
+        """The fragment of a slice of `extent` elements along `dim`, at a multiple of it, when the slices of every
+        thread are whole value modes (the outermost of that dimension): nothing moves. None otherwise."""
         if extent == self.shape[dim]:
             return self
         values = list(self.values)
@@ -142,17 +143,10 @@ class Fragment:
             return Fragment(tuple(shape), self.threads, kept)
         return None
 
-    def with_threads(self, count: int) -> Fragment:
-        """The same fragment for more threads: the further ones hold copies."""
-        extra, rest = divmod(count, self.thread_count)
-        if rest:
-            raise ValueError(f"{count} threads are no multiple of the fragment's {self.thread_count}")
-        return self if extra == 1 else Fragment(self.shape, (*self.threads, Mode(extra, REPLICATED, 0)), self.values)
-
 
 def blocked(shape: Sequence[int], order: Sequence[int], vector: int, threads: int) -> Fragment:
-    """Threads side by side along the dimensions of `order` (fastest first), each with `vector` contiguous elements of the
-    first of them; what is left over is more registers, outermost last. Extents and `threads` are powers of two."""
+    """Threads side by side along the dimensions of `order` (fastest first), each with `vector` contiguous elements of
+    the first of them; what is left over is more registers, outermost last. Extents and `threads` are powers of two."""
     fastest = order[0]
     vector = min(vector, shape[fastest])
     step = [1] * len(shape)

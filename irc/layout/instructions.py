@@ -1,7 +1,7 @@
 """How matrix instructions spread their operands over lanes and registers, as thread-value layouts.
 
-One atom of an instruction of shape m x n x k; modes are written over the coordinates of the operand: a is M x K, b is K x N, c is M x N
-(PTX ISA, 9.7.14.5 "Matrix Fragments for mma" and 9.7.15.5.1 for wgmma's accumulator).
+One atom of an instruction of shape m x n x k; modes are written over the coordinates of the operand: a is M x K, b is
+K x N, c is M x N (PTX ISA, 9.7.14.5 "Matrix Fragments for mma" and 9.7.15.5.1 for wgmma's accumulator).
 """
 
 from __future__ import annotations
@@ -9,6 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from irc.layout.fragment import REPLICATED, Fragment, Mode
+
+LANES = 32
+"""Threads of a warp."""
+
+WARP_GROUP = 4 * LANES
+"""Threads of a warp group, which issue wgmma together (PTX ISA, 9.7.15)."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,8 @@ def mma_accumulator(atom: Atom, shape: tuple[int, int], warps: tuple[int, int]) 
 
 
 def mma_operand(atom: Atom, operand: str, extent: int, warps: tuple[int, int]) -> Fragment:
-    """The operand "a" (`extent` x k) or "b" (k x `extent`) of one step of k; warps along the other dimension hold copies."""
+    """The operand "a" (`extent` x k) or "b" (k x `extent`) of one step of k; warps along the other dimension hold
+    copies."""
     if operand == "a":
         across, more = _repeats(atom.m, extent, 0, warps[0])
         copies = [Mode(warps[1], REPLICATED, 0)] if warps[1] > 1 else []
@@ -86,8 +93,19 @@ def mma_operand(atom: Atom, operand: str, extent: int, warps: tuple[int, int]) -
     return Fragment((atom.k, extent), (*atom.b[0], *copies, *across), (*atom.b[1], *more))
 
 
+def warp_grid(fragment: Fragment) -> tuple[int, int]:
+    """How many warps of an mma accumulator lie along M and along N."""
+    threads, stride = [1, 1], 1
+    for mode in fragment.threads:
+        if stride >= LANES and not mode.is_replicated:
+            threads[mode.dim] *= mode.size
+        stride *= mode.size
+    return threads[0], threads[1]
+
+
 def wgmma_accumulator(shape: tuple[int, int], groups: int) -> Fragment:
-    """The accumulator of m64nNk instructions over warp groups side by side along M; further rows of 64 x groups are more registers."""
+    """The accumulator of m64nNk instructions over warp groups side by side along M; further rows of 64 x groups are
+    more registers."""
     threads = [Mode(4, 1, 2), Mode(8, 0, 1), Mode(4, 0, 16)]
     if groups > 1:
         threads.append(Mode(groups, 0, 64))
@@ -99,7 +117,8 @@ def wgmma_accumulator(shape: tuple[int, int], groups: int) -> Fragment:
 
 
 def fma_accumulator(shape: tuple[int, int], threads: int) -> Fragment:
-    """Scalar multiply-adds: a thread has runs of 4 x 4, neighbours along N; the thread grid is as square as it can be."""
+    """Scalar multiply-adds: a thread has runs of 4 x 4, neighbours along N; the thread grid is as square as it can
+    be."""
     run = (min(4, shape[0]), min(4, shape[1]))
     columns = min(shape[1] // run[1], 1 << ((threads.bit_length()) // 2))
     rows = min(shape[0] // run[0], threads // columns)

@@ -1,7 +1,8 @@
 """Layouts of shared memory: CuTe layouts with a swizzle, and the bank conflicts of an access.
 
-Shared memory has 32 banks of 4 bytes; a warp's access is served in as many passes as the busiest bank has distinct words
-(CUDA C++ Programming Guide, "Shared Memory"). 8-byte accesses are served by half warps and 16-byte ones by quarter warps.
+Shared memory has 32 banks of 4 bytes; a warp's access is served in as many passes as the busiest bank has distinct
+words (CUDA C++ Programming Guide, "Shared Memory"). 8-byte accesses are served by half warps and 16-byte ones by
+quarter warps.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ IDENTITY = Swizzle()
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """Element offset of a tile coordinate. `modes[d]` lists the (size, stride) pairs of dimension d, innermost first."""
+    """Element offset of a tile coordinate. `modes[d]` lists the (size, stride) pairs of dimension d, innermost
+    first."""
 
     modes: tuple[tuple[tuple[int, int], ...], ...]
     swizzle: Swizzle = IDENTITY
@@ -69,21 +71,19 @@ class SharedLayout:
         return size if self.swizzle.is_identity else min(size, 1 << self.swizzle.base)
 
 
-def plain(shape: Sequence[int], order: Sequence[int], padding: int = 0, swizzle: Swizzle = IDENTITY) -> SharedLayout:
-    """Dense strides along the dimensions of `order`, fastest first, with `padding` elements after each run of the first."""
+def plain(shape: Sequence[int], order: Sequence[int], swizzle: Swizzle = IDENTITY) -> SharedLayout:
+    """Dense strides along the dimensions of `order`, fastest first."""
     modes: list[tuple[tuple[int, int], ...]] = [()] * len(shape)
     stride = 1
-    for position, dim in enumerate(order):
+    for dim in order:
         modes[dim] = ((shape[dim], stride),)
         stride *= shape[dim]
-        if position == 0:
-            stride += padding
     return SharedLayout(tuple(modes), swizzle)
 
 
 def panels(shape: Sequence[int], dim: int, width: int, swizzle: Swizzle) -> SharedLayout:
-    """A 2-d tile cut into panels of `width` elements along `dim`, each panel dense with `dim` fastest: what one TMA box of a
-    hardware swizzle writes and wgmma's descriptors read (PTX ISA, "Shared Memory Matrix Layout")."""
+    """A 2-d tile cut into panels of `width` elements along `dim`, each panel dense with `dim` fastest: what one TMA
+    box of a hardware swizzle writes and wgmma's descriptors read (PTX ISA, "Shared Memory Matrix Layout")."""
     other = 1 - dim
     rows = shape[other]
     split = ((width, 1),) if shape[dim] == width else ((width, 1), (shape[dim] // width, rows * width))
@@ -92,8 +92,8 @@ def panels(shape: Sequence[int], dim: int, width: int, swizzle: Swizzle) -> Shar
 
 
 def conflicts(layout: SharedLayout, fragment: Fragment, vector: int, element_bytes: int) -> float:
-    """Passes per request, relative to the fewest possible, when the first warp accesses register 0 to vector - 1: 1.0 is free
-    of conflicts."""
+    """Passes per request, relative to the fewest possible, when the first warp accesses register 0 to vector - 1: 1.0
+    is free of conflicts."""
     width = vector * element_bytes
     lanes = min(32, fragment.thread_count)
     group = lanes if width <= 4 else max(1, min(lanes, 128 // width))
@@ -111,7 +111,8 @@ def conflicts(layout: SharedLayout, fragment: Fragment, vector: int, element_byt
 def best_swizzle(
     shape: Sequence[int], order: Sequence[int], accesses: Iterable[tuple[Fragment, int]], element_bytes: int
 ) -> tuple[SharedLayout, float]:
-    """The swizzle of a dense layout with the fewest conflicts, summed over accesses (fragment, vector length); with the cost.
+    """The swizzle of a dense layout with the fewest conflicts, summed over accesses (fragment, vector length); with
+    the cost.
 
     The swizzle's base keeps the longest vector whole; b and s run over all that fit. Ties go to the fewest bits.
     """

@@ -8,15 +8,13 @@ from xdsl.ir import Attribute, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
-from irc.dialects.cuda.tensor_core import MMA_OPERANDS, MMA_SHAPES
+from irc.dialects.cuda.tensor_core import MMA_OPERANDS
 from irc.layout.fragment import Fragment
-from irc.layout.instructions import ATOMS, mma_operand
+from irc.layout.instructions import WARP_GROUP, mma_operand, warp_grid
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import shared_address, shared_vector
 from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, tile_element
-
-WARP_GROUP = 128
-"""Threads of a warp group (PTX ISA, 9.7.15)."""
+from irc.passes.tile.operand_layouts import mma_atom
 
 
 def lower_dot(code: Code, op: tile.DotOp) -> None:
@@ -33,7 +31,7 @@ def lower_dot(code: Code, op: tile.DotOp) -> None:
         case "wgmma":
             _wgmma(code, op, lhs, rhs, acc)
         case "mma":
-            _mma(code, lhs, rhs, acc)
+            _mma(code, op, lhs, rhs, acc)
         case "fma":
             _fma(code, lhs, rhs, acc, element)
         case _:
@@ -95,33 +93,14 @@ def _convert(code: Code, value: SSAValue, element: Attribute) -> SSAValue:
 # mma.sync
 
 
-def mma_instruction(element: Attribute) -> str | None:
-    """The mma.sync shape for operands of this type; None where irc uses none (f32 is accurate to f32)."""
-    shape = MMA_SHAPES.get(str(element))
-    return shape[0] if shape is not None and shape[0] in ATOMS else None
-
-
-def warp_grid(fragment: Fragment, atom_m: int, atom_n: int) -> tuple[int, int]:
-    """How many warps of an mma accumulator lie along M and along N."""
-    threads, stride = [1, 1], 1
-    for mode in fragment.threads:
-        if stride >= 32 and not mode.is_replicated:
-            threads[mode.dim] *= mode.size
-        stride *= mode.size
-    return threads[0], threads[1]
-
-
-def _mma(code: Code, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
-    instruction = mma_instruction(lhs.element)
-    if instruction is None:
-        raise IrcError(f"mma has no instruction for operands of {lhs.element}")
-    atom = ATOMS[instruction]
+def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
+    atom = mma_atom(op)
     e = code.e
     code.before_read()
     (m, n), k = acc.fragment.shape, lhs.shape[1]
-    warps = warp_grid(acc.fragment, atom.m, atom.n)
+    warps = warp_grid(acc.fragment)
     repeats_m, repeats_n = m // (atom.m * warps[0]), n // (atom.n * warps[1])
-    size_a, size_b, size_c = MMA_OPERANDS[instruction]
+    size_a, size_b, size_c = MMA_OPERANDS[atom.name]
     with e.loop(0, k, atom.k, unroll=True, hint="k") as step:
         a = _fragment(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
         b = _fragment(code, rhs, mma_operand(atom, "b", n, warps), 0, step)
@@ -135,7 +114,7 @@ def _mma(code: Code, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
                     e.index(e.mul(i, size_a)),
                     b.array,
                     e.index(e.mul(j, size_b)),
-                    instruction=instruction,
+                    instruction=atom.name,
                 )
             )
 
@@ -184,10 +163,7 @@ def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers)
                 )
             )
     e.insert(cuda.WgmmaCommitOp())
-    if op.in_flight is not None:
-        e.insert(cuda.WgmmaWaitOp(op.in_flight.value.data))
-    else:
-        e.insert(cuda.WgmmaWaitOp(0))
+    e.insert(cuda.WgmmaWaitOp(op.in_flight.value.data if op.in_flight is not None else 0))
     e.insert(cuda.RegistersFenceOp(acc.array))
 
 
@@ -200,7 +176,8 @@ def _advance(code: Code, descriptor: SSAValue, step: Index, units: int) -> SSAVa
 def _descriptor(
     code: Code, buffer: Buffer, k_dim: int, free_dim: int, start: Index, depth: int
 ) -> tuple[SSAValue, int, bool]:
-    """The descriptor of an operand from free coordinate `start` on, the 16-byte units between steps of k, and whether it is MN-major.
+    """The descriptor of an operand from free coordinate `start` on, the 16-byte units between steps of k, and whether
+    it is MN-major.
 
     K-major: panels of 64 x 16-bit elements along K; 8 rows of 128 bytes are a group. MN-major: panels along the free
     dimension, `leading` bytes apart; 8 rows of k are a group.

@@ -6,12 +6,12 @@ An index value is a Python int where it is known and an SSA value of type `index
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, UnitAttr, i1, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -61,14 +61,14 @@ class Emitter:
         return result
 
     @contextmanager
-    def at(self, location: LocationAttr) -> Iterator[None]:
+    def at(self, location: LocationAttr) -> Generator[None]:
         """Ops built inside carry `location`."""
         before, self.location = self.location, location
         yield
         self.location = before
 
     @contextmanager
-    def inside(self, block: Block) -> Iterator[None]:
+    def inside(self, block: Block) -> Generator[None]:
         before, self.block = self.block, block
         yield
         self.block = before
@@ -207,7 +207,7 @@ class Emitter:
     @contextmanager
     def loop(
         self, start: Index, stop: Index, step: Index = 1, *, unroll: bool = False, hint: str = "i"
-    ) -> Iterator[Index]:
+    ) -> Generator[Index]:
         """A loop without results; one of a single step has no loop around it."""
         if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and 0 < stop - start <= step:
             yield start
@@ -223,7 +223,7 @@ class Emitter:
             self.insert(scf.YieldOp())
 
     @contextmanager
-    def when(self, condition: SSAValue | None) -> Iterator[None]:
+    def when(self, condition: SSAValue | None) -> Generator[None]:
         """Ops built inside run where the condition holds; without a condition, always."""
         if condition is None:
             yield
@@ -234,13 +234,10 @@ class Emitter:
             yield
             self.insert(scf.YieldOp())
 
-    def branch(self, condition: SSAValue, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+    def branch(self, condition: SSAValue, then: Callable[[], object], otherwise: Callable[[], object]) -> None:
         blocks = Block(), Block()
         self.insert(scf.IfOp(condition, [], Region(blocks[0]), Region(blocks[1])))
         for block, build in zip(blocks, (then, otherwise), strict=True):
             with self.inside(block):
                 build()
                 self.insert(scf.YieldOp())
-
-    def true(self) -> SSAValue:
-        return self.constant(1, i1)

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
-from irc.passes.cuda import compute, dots, memory, rings
+from irc.passes.cuda import compute, dots, memory, reduce, rings, scan
 from irc.passes.cuda.emitter import Emitter, Index
 from irc.passes.cuda.values import Code, Crew, Registers, buffer_of, tile_element
 from irc.targets import target
@@ -28,8 +28,8 @@ INT32_ELEMENTS = 2**31
 class LowerToCudaPass(ModulePass):
     """Tile programs -> cuda kernels.
 
-    Every tile becomes a register array by its fragment, every buffer an address by its layout; barriers are placed where
-    shared memory changes hands. Runs after assign-layouts, plan-shared and lower-schedule.
+    Every tile becomes a register array by its fragment, every buffer an address by its layout; barriers are placed
+    where shared memory changes hands. Runs after assign-layouts, plan-shared and lower-schedule.
     """
 
     name: ClassVar[str] = "lower-to-cuda"
@@ -150,7 +150,7 @@ def _scalar(code: Code, op: Operation) -> None:
 def _touches_shared(region: Region) -> bool:
     """Whether shared memory outside the rings changes hands in a region."""
     return any(
-        isinstance(op, tile.ConvertOp | tile.ReduceOp)
+        isinstance(op, tile.ConvertOp | tile.CombinerOp)
         or (isinstance(op, tile.ReadOp | tile.WriteOp) and not memory.in_ring(op.buffer))
         or (isinstance(op, tile.DotOp) and not memory.in_ring(op.lhs))
         for op in region.walk()
@@ -238,11 +238,14 @@ def _if(code: Code, op: scf.IfOp) -> None:
 
         return build
 
+    dirty, stale = code.dirty, code.stale
     if op.false_region.blocks:
         code.e.branch(code.ssa(op.cond), side(op.true_region), side(op.false_region))
-        return
-    with code.e.when(code.ssa(op.cond)):
-        side(op.true_region)()
+    else:
+        with code.e.when(code.ssa(op.cond)):
+            side(op.true_region)()
+    code.dirty |= dirty
+    code.stale |= stale
 
 
 def _roles(code: Code, op: tile.RolesOp) -> None:
@@ -305,11 +308,11 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.MapOp: compute.lower_map,
     tile.PermuteOp: compute.lower_permute,
     tile.ReadOp: memory.lower_read,
-    tile.ReduceOp: compute.lower_reduce,
+    tile.ReduceOp: reduce.lower_reduce,
     tile.ReleaseOp: rings.lower_release,
     tile.RingOp: _nothing,
     tile.RolesOp: _roles,
-    tile.ScanOp: compute.lower_scan,
+    tile.ScanOp: scan.lower_scan,
     tile.SliceOp: compute.lower_slice,
     tile.SplatOp: compute.lower_splat,
     tile.StoreOp: memory.lower_store,

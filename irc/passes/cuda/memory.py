@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType
@@ -70,21 +71,25 @@ def lower_load(code: Code, op: tile.LoadOp) -> None:
     if op.checked_dims and other is None:
         other = zero(code, element)
     pointer = code.pointers[op.view]
-    program = op.view.owner.parent_op()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    program = op.view.owner.parent_op()
     assert isinstance(program, tile.ProgramOp)
     cached = "read_only" if op.view in program.inputs else None
     with code.each(fragment, vector) as components:
         offset, conditions = locate(code, op, fragment, components)
         at = code.register(result, components)
-        if conditions:
-            assert other is not None
-            for n in range(vector):
-                code.e.insert(cuda.SetOp(result.array, code.e.index(code.e.add(at, n)), other))
-        with code.e.when(code.e.all(conditions)):
-            code.e.insert(
-                cuda.LoadOp(pointer, code.e.index(offset), result.array, code.e.index(at), count=vector, cache=cached)
-            )
+        register = code.e.index(at)
+        load = cuda.LoadOp(pointer, code.e.index(offset), result.array, register, count=vector, cache=cached)
+        inside = code.e.all(conditions)
+        if inside is None or other is None:
+            code.e.insert(load)
+        else:
+            code.e.branch(inside, partial(code.e.insert, load), partial(_fill, code, result, at, vector, other))
     code.values[op.result] = result
+
+
+def _fill(code: Code, target: Registers, first: Index, count: int, value: SSAValue) -> None:
+    for n in range(count):
+        code.e.insert(cuda.SetOp(target.array, code.e.index(code.e.add(first, n)), value))
 
 
 def lower_store(code: Code, op: tile.StoreOp) -> None:
@@ -103,14 +108,21 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
             code.e.insert(cuda.StoreOp(source.array, at, pointer, code.e.index(offset), count=vector))
 
 
-def shared_address(code: Code, buffer: Buffer, at: Sequence[Index]) -> SSAValue:
-    """The byte address of a buffer's element."""
+def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:
+    """The offset of a buffer's element, in elements, before the swizzle."""
     e = code.e
     offset: Index = 0
     for position, origin, modes in zip(at, buffer.origin, buffer.layout.modes, strict=True):
         parts = e.split(e.add(position, origin), [size for size, _ in modes])
         for part, (_, stride) in zip(parts, modes, strict=True):
             offset = e.add(offset, e.mul(part, stride))
+    return offset
+
+
+def shared_address(code: Code, buffer: Buffer, at: Sequence[Index]) -> SSAValue:
+    """The byte address of a buffer's element."""
+    e = code.e
+    offset = element_offset(code, buffer, at)
     swizzle = buffer.layout.swizzle
     if not swizzle.is_identity:
         high = e.rem(e.div(offset, 1 << (swizzle.base + swizzle.shift)), 1 << swizzle.bits)

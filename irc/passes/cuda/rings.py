@@ -1,24 +1,23 @@
 """Rings: stages of shared memory that TMA or a producer fills, guarded by a full and an empty mbarrier each.
 
-Parity protocol (PTX ISA, 9.7.13.15 mbarrier): a consumer waits for phase 0 of `full` first; a producer starts with phase 1 of
-`empty`, which a fresh barrier lets pass.
+Parity protocol (PTX ISA, 9.7.13.15 mbarrier): a consumer waits for phase 0 of `full` first; a producer starts with
+phase 1 of `empty`, which a fresh barrier lets pass.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
 from irc.dialects import cuda, tile
-from irc.layout.shared import SharedLayout
+from irc.layout.instructions import WARP_GROUP
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
-from irc.passes.cuda.memory import shared_base
+from irc.passes.cuda.memory import element_offset, shared_base
 from irc.passes.cuda.values import Buffer, Code, buffer_of, element_bytes
 from irc.passes.tile.rings import BARRIER_BYTES, RingPlan, ring_plan
 from irc.passes.tile.tma import BoxAccess, box_access
-
-WARP_GROUP = 128
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,8 @@ def is_written(ring: SSAValue) -> bool:
 
 
 def initialise(code: Code, op: tile.RingOp, consumers: int, producers: int) -> None:
-    """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty one takes
-    an arrival a consumer warp group."""
+    """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty
+    one takes an arrival a consumer warp group."""
     e, plan = code.e, ring_plan(op)
     arrivals = 1 + (producers if is_written(op.ring) else 0)
     with e.when(e.compare("eq", code.crew.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
@@ -98,7 +97,7 @@ def enter(code: Code, op: tile.RingOp, *, producer: bool) -> None:
     cursor = Cursor(_register(e, 0), _register(e, 1 if producer else 0))
     released = Cursor(_register(e, 0), _register(e, 0))
     assert isinstance(op.ring.type, tile.RingType)
-    code.values[op.ring] = Ring(ring_plan(op), op.ring.type, offset_of(op), cursor, released, is_written(op.ring))
+    code.rings[op.ring] = Ring(ring_plan(op), op.ring.type, offset_of(op), cursor, released, is_written(op.ring))
 
 
 def _stage_buffers(code: Code, ring: Ring, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
@@ -110,7 +109,7 @@ def _stage_buffers(code: Code, ring: Ring, op: tile.AcquireOp | tile.WaitOp, sta
 
 
 def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
-    ring: Ring = code.values[op.ring]
+    ring = code.rings[op.ring]
     stage, phase = _read(code.e, ring.cursor.stage), _read(code.e, ring.cursor.phase)
     code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.empty, stage), code.e.i32(phase)))
     _stage_buffers(code, ring, op, stage)
@@ -126,10 +125,7 @@ def _copied_bytes(buffer: SSAValue) -> int:
     for use in buffer.uses:
         if isinstance(use.operation, tile.CopyOp):
             assert isinstance(buffer.type, tile.BufferType)
-            count = 1
-            for extent in buffer.type.get_shape():
-                count *= extent
-            total += count * element_bytes(buffer.type.element_type)
+            total += prod(buffer.type.get_shape()) * element_bytes(buffer.type.element_type)
         elif isinstance(use.operation, tile.SubviewOp):
             total += _copied_bytes(use.operation.result)
     return total
@@ -141,7 +137,7 @@ def _issuer(code: Code) -> SSAValue | None:
 
 
 def lower_commit(code: Code, op: tile.CommitOp) -> None:
-    ring: Ring = code.values[op.ring]
+    ring = code.rings[op.ring]
     if ring.written:
         code.e.insert(cuda.FenceProxyAsyncOp())
         stage = _read(code.e, ring.cursor.stage)
@@ -151,7 +147,7 @@ def lower_commit(code: Code, op: tile.CommitOp) -> None:
 
 
 def lower_wait(code: Code, op: tile.WaitOp) -> None:
-    ring: Ring = code.values[op.ring]
+    ring = code.rings[op.ring]
     stage, phase = _read(code.e, ring.cursor.stage), _read(code.e, ring.cursor.phase)
     code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.full, stage), code.e.i32(phase)))
     _stage_buffers(code, ring, op, stage)
@@ -160,7 +156,7 @@ def lower_wait(code: Code, op: tile.WaitOp) -> None:
 
 def lower_release(code: Code, op: tile.ReleaseOp) -> None:
     """One thread of each warp group arrives: its wgmmas that read the stage are complete."""
-    ring: Ring = code.values[op.ring]
+    ring = code.rings[op.ring]
     e = code.e
     stage = _read(e, ring.released.stage)
     with e.when(e.compare("eq", e.rem(code.crew.thread, WARP_GROUP), 0)):
@@ -169,7 +165,8 @@ def lower_release(code: Code, op: tile.ReleaseOp) -> None:
 
 
 def lower_copy(code: Code, op: tile.CopyOp) -> None:
-    """TMA, a box a panel of the buffer's layout; counted on the full barrier of the ring's current stage."""
+    """TMA, a box a panel of the buffer's layout; counted on the full barrier of the ring's current stage. No swizzle
+    moves the start of a panel."""
     buffer = code.buffer(op.buffer)
     box = box_access(op, buffer.shape)
     assert box is not None
@@ -188,19 +185,8 @@ def lower_copy(code: Code, op: tile.CopyOp) -> None:
             at = [e.i32(e.affine(expr, start, symbols, floor)) for expr in op.access_map.results]
             local: list[Index] = [0] * len(dims)
             local[box.inner] = panel * width
-            e.insert(cuda.TmaLoadOp(mapping, barrier, _unswizzled(code, buffer, local), at))
-
-
-def _unswizzled(code: Code, buffer: Buffer, at: list[Index]) -> SSAValue:
-    """The byte address of a panel, whose start no swizzle moves."""
-    e = code.e
-    layout: SharedLayout = buffer.layout
-    offset: Index = 0
-    for position, origin, modes in zip(at, buffer.origin, layout.modes, strict=True):
-        parts = e.split(e.add(position, origin), [n for n, _ in modes])
-        for part, (_, stride) in zip(parts, modes, strict=True):
-            offset = e.add(offset, e.mul(part, stride))
-    return e.i32(e.add(buffer.address, e.mul(offset, element_bytes(buffer.element))))
+            offset = e.mul(element_offset(code, buffer, local), element_bytes(buffer.element))
+            e.insert(cuda.TmaLoadOp(mapping, barrier, e.i32(e.add(buffer.address, offset)), at))
 
 
 def _tensor_map(code: Code, op: tile.CopyOp, box: BoxAccess, buffer: Buffer, width: int) -> SSAValue:
@@ -220,7 +206,7 @@ def _ring_of(code: Code, buffer: SSAValue) -> Ring:
     if isinstance(owner, tile.SubviewOp):
         return _ring_of(code, owner.buffer)
     assert isinstance(owner, tile.AcquireOp)
-    return code.values[owner.ring]
+    return code.rings[owner.ring]
 
 
 def lower_subview(code: Code, op: tile.SubviewOp) -> None:

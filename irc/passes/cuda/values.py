@@ -1,33 +1,43 @@
-"""What a tile is to one thread: some registers, one scalar for all elements, or a coordinate; and how to walk over them."""
+"""What a tile is to one thread: some registers, one scalar for all elements, or a coordinate; and how to walk over
+them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerType, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda
-from irc.dialects.tile import BufferType, shape_of
+from irc.dialects.tile import BufferType, element_type_of, shape_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.shared import SharedLayout
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
 from irc.passes.tile.attributes import shared_from_attr
 
+if TYPE_CHECKING:
+    from irc.passes.cuda.rings import Ring
+
 
 @dataclass(frozen=True)
 class Registers:
-    """A tile in a register array. Component c of value mode m adds c * strides[m] to the index; `base` is added to all."""
+    """A tile in a register array. Component c of value mode m adds c * strides[m] to the index; `base` is added to
+    all."""
 
     array: SSAValue
     fragment: Fragment
     strides: tuple[int, ...]
     base: Index = 0
+
+    @property
+    def element(self) -> Attribute:
+        assert isinstance(self.array.type, cuda.RegistersType)
+        return self.array.type.element
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,10 @@ class Buffer:
     shape: tuple[int, ...]
 
 
+Lowered = Tile | Buffer | Index
+"""What a tile-level value becomes; rings are apart."""
+
+
 @dataclass
 class Crew:
     """The threads that run a piece of code together: a whole block, or the warps of one role."""
@@ -93,30 +107,39 @@ class Code:
     tensor_maps: dict[tuple[SSAValue, Attribute], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
     )
-    values: dict[SSAValue, Any] = field(default_factory=dict[SSAValue, Any])
+    values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
+    rings: dict[SSAValue, Ring] = field(default_factory=dict[SSAValue, "Ring"])
+    """Rings as the role that is being lowered sees them."""
     scratch_base: int = 0
     scratch_size: int = 0
     dirty: bool = False
     """Whether shared memory was written since the crew last met."""
     stale: bool = False
     """Whether shared memory was read since the crew last met."""
-    _thread_parts: dict[tuple[Block, Fragment], list[Index]] = field(default_factory=dict[Any, Any])
+    _thread_parts: dict[tuple[Block, Fragment], list[Index]] = field(
+        default_factory=dict[tuple[Block, Fragment], list[Index]]
+    )
 
     # Values
 
     def tile(self, value: SSAValue) -> Tile:
-        return self.values[value]
+        known = self.values[value]
+        assert isinstance(known, Registers | Splat | Iota)
+        return known
 
     def buffer(self, value: SSAValue) -> Buffer:
-        return self.values[value]
+        known = self.values[value]
+        assert isinstance(known, Buffer)
+        return known
 
     def scalar(self, value: SSAValue) -> Index:
         """A scalar of the tile level: a known number, or an SSA value."""
-        return self.values[value]
+        known = self.values[value]
+        assert isinstance(known, int | SSAValue)
+        return known
 
     def ssa(self, value: SSAValue) -> SSAValue:
-        known = self.values[value]
-        return self.e.index(known) if isinstance(known, int) else known
+        return self.e.index(self.scalar(value))
 
     def array(self, fragment: Fragment, element: Attribute, hint: str | None = None) -> Registers:
         """Fresh registers for a tile."""
@@ -162,19 +185,28 @@ class Code:
     # Elements
 
     @contextmanager
-    def each(self, fragment: Fragment, vector: int = 1) -> Iterator[list[Index]]:
+    def each(self, fragment: Fragment, vector: int = 1) -> Generator[list[Index]]:
         """Unrolled loops over the thread's values, in runs of `vector` of the first mode; gives the components."""
         with self.nest(fragment.values, vector) as components:
             yield components
 
     @contextmanager
-    def nest(self, modes: Sequence[Mode], vector: int = 1) -> Iterator[list[Index]]:
+    def nest(self, modes: Sequence[Mode], vector: int = 1) -> Generator[list[Index]]:
         components: list[Index] = [0] * len(modes)
         with ExitStack() as stack:
             for at in reversed(range(len(modes))):
                 step = vector if at == 0 else 1
                 components[at] = stack.enter_context(self.e.loop(0, modes[at].size, step, unroll=True, hint=f"v{at}"))
             yield components
+
+    def colexicographic(self, fragment: Fragment, components: Sequence[Index]) -> Index:
+        """The number of the element at the thread's value with these components: dimension 0 is the fastest."""
+        number: Index = 0
+        unit = 1
+        for at, extent in zip(self.coordinates(fragment, components), fragment.shape, strict=True):
+            number = self.e.add(number, self.e.mul(at, unit))
+            unit *= extent
+        return number
 
     def register(self, tile: Registers, components: Sequence[Index]) -> Index:
         at = tile.base
@@ -261,11 +293,8 @@ def matching(own: Fragment, other: Fragment, components: Sequence[Index]) -> lis
 
 def tile_element(type: Attribute) -> Attribute:
     """The element type of a tile in registers: bool stays i1, unsigned integers have become signless before."""
-    assert isinstance(type, TensorType)
-    element: Attribute = type.element_type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    if isinstance(element, IntegerType):
-        return IntegerType(element.width.data)
-    return element  # pyright: ignore[reportUnknownVariableType]
+    element = element_type_of(type)
+    return IntegerType(element.width.data) if isinstance(element, IntegerType) else element
 
 
 def element_bytes(type: Attribute) -> int:
@@ -278,6 +307,3 @@ def buffer_of(type: BufferType, address: Index) -> Buffer:
         raise IrcError(f"{type} has no layout", hint="run assign-layouts before lower-to-cuda")
     shape = shape_of(type)
     return Buffer(address, shared_from_attr(attr), type.element_type, (0,) * len(shape), shape)
-
-
-Lowering = Callable[[Code, Any], None]

@@ -18,7 +18,7 @@ from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.dtypes import element_of
 from irc.layout.access import Access
-from irc.layout.fragment import Fragment, Mode, blocked
+from irc.layout.fragment import REPLICATED, Fragment, Mode, blocked
 from irc.layout.instructions import fma_accumulator, mma_accumulator, wgmma_accumulator
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import to_attr
@@ -35,9 +35,9 @@ class AssignLayoutsPass(ModulePass):
     """Fragments, swizzles, instructions and conversions.
 
     Tiles that one computation touches share a fragment (irc/passes/tile/spaces.py). The accumulator of a dot has its
-    instruction's fragment. Elsewhere the accesses vote, weighted by bytes: threads lie side by side along the dimension that is
-    contiguous in memory for most of them, each with the widest vector. An access whose own direction is another one gets
-    a fragment of its own and a conversion through shared memory.
+    instruction's fragment. Elsewhere the accesses vote, weighted by bytes: threads lie side by side along the
+    dimension that is contiguous in memory for most of them, each with the widest vector. An access whose own direction
+    is another one gets a fragment of its own and a conversion through shared memory.
     """
 
     name: ClassVar[str] = "assign-layouts"
@@ -75,7 +75,8 @@ def assign(program: tile.ProgramOp) -> None:
 
 
 def _separate_splats(program: tile.ProgramOp) -> None:
-    """A splat or a coordinate for each use: they are free, and sharing one would join spaces that have nothing else in common."""
+    """A splat or a coordinate for each use: they are free, and sharing one would join spaces that have nothing else in
+    common."""
     for op in list(program.walk()):
         if not isinstance(op, tile.SplatOp | tile.IotaOp):
             continue
@@ -101,10 +102,25 @@ def _accumulator(space: Space, config: Any, threads: int) -> Fragment:
                 dot.location,
             )
         return wgmma_accumulator((m, n), groups)
+    part = _part_columns(space, n)
     if instruction == "mma":
         atom = mma_atom(dot)
-        return mma_accumulator(atom, (m, n), warp_split(atom, (m, n), threads // 32))
-    return fma_accumulator((m, n), threads)
+        return mma_accumulator(atom, (m, n), warp_split(atom, (m, part), threads // 32))
+    fragment = fma_accumulator((m, part), threads)
+    if part == n:
+        return fragment
+    return Fragment((m, n), fragment.threads, (*fragment.values, Mode(n // part, 1, part)))
+
+
+def _part_columns(space: Space, columns: int) -> int:
+    """The columns of the slices that the accumulator is cut into: each thread holds the same elements of every one."""
+    widths = [
+        shape_of(use.operation.result.type)[1]
+        for value in space.values
+        for use in value.uses
+        if isinstance(use.operation, tile.SliceOp)
+    ]
+    return min([columns, *widths])
 
 
 def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:
@@ -168,12 +184,24 @@ def _vote(space: Space, threads: int) -> Fragment:
 
 
 def _scanned(shape: Sequence[int], scans: set[int], weights: Sequence[int], threads: int) -> Fragment:
-    """The scanned axes within a thread, the others over the threads."""
-    across = sorted((d for d in range(len(shape)) if d not in scans), key=lambda d: -weights[d])
-    collapsed = [1 if d in scans else n for d, n in enumerate(shape)]
-    base = blocked(collapsed, across or [0], 1, threads)
-    along = tuple(Mode(shape[d], d, 1) for d in sorted(scans) if shape[d] > 1)
-    return Fragment(tuple(shape), base.threads, (*along, *base.values))
+    """Threads along the other dimensions first, then along the scanned one, each with a run of neighbours there."""
+    (axis,) = scans
+    across = sorted((d for d in range(len(shape)) if d != axis), key=lambda d: -weights[d])
+    spread = dict.fromkeys(range(len(shape)), 1)
+    modes: list[Mode] = []
+    left = threads
+    for dim in (axis, *across):
+        rows = prod(shape[d] for d in across)
+        size = min(left, shape[dim], max(1, threads // rows)) if dim == axis else min(left, shape[dim])
+        if size > 1:
+            modes.append(Mode(size, dim, shape[dim] // size if dim == axis else 1))
+            spread[dim] = size
+            left //= size
+    if left > 1:
+        modes.append(Mode(left, REPLICATED, 0))
+    values = [Mode(shape[axis] // spread[axis], axis, 1)]
+    values += [Mode(shape[d] // spread[d], d, spread[d]) for d in across]
+    return Fragment(tuple(shape), tuple(modes), tuple(v for v in values if v.size > 1))
 
 
 # Conversions
@@ -184,7 +212,7 @@ def _convert_accesses(space: Space) -> None:
     assert space.fragment is not None
     shape, threads = space.shape, space.fragment.thread_count
     for op, value in space.accesses:
-        if shape_of(value.type) != shape or space.scans and isinstance(op, tile.StoreOp) and len(shape) < 2:
+        if shape_of(value.type) != shape or (space.scans and isinstance(op, tile.StoreOp) and len(shape) < 2):
             continue
         access = access_of(op)
         dim, vector = _direction(access, shape)

@@ -1,7 +1,8 @@
 """The domains that a kernel works on: which dimensions there are, which of them merge, and how operands are viewed.
 
-A merge of two neighbouring dimensions, or a split of one, is kept when it takes no more divisions to compute the coordinates of
-all accesses. Operands are viewed with merged dimensions where that saves divisions, so contiguous elementwise work becomes 1-d.
+A merge of two neighbouring dimensions, or a split of one, is kept when it takes no more divisions to compute the
+coordinates of all accesses. Operands are viewed with merged dimensions where that saves divisions, so contiguous
+elementwise work becomes 1-d.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ class Operand:
         return prod(self.shape[group[0] : group[1]])
 
     def _can_merge(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
-        """Whether the strides let both be one dimension; one of extent 1 merges with anything that is contiguous inside."""
+        """Whether the strides let both be one dimension; one of extent 1 merges with
+        anything that is contiguous inside."""
         for i in range(a[0], b[1] - 1):
             if self.shape[i] != 1 and self.strides[i] != self.strides[i + 1] * self.shape[i + 1]:
                 return False

@@ -1,7 +1,8 @@
 """Which results of a region are computed together: one loop over tiles for each group.
 
-The first result of a group brings its own dimensions. Another result joins when it needs the same reduction or product, at
-coordinates that its dimensions can be expressed in, when it has the same shape, or when it is what a reduction runs over.
+The first result of a group brings its own dimensions. Another result joins when it needs the same reduction or
+product, at coordinates that its dimensions can be expressed in, when it has the same shape, or when it is what a
+reduction runs over.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.tile import row_major_strides, shape_of
 from irc.passes.tile.index_maps import ZERO, Coords, Dim, Lin, Sym, atoms, lin_of, new_dim, substitute
-from irc.passes.tile.trace import Dot, Node, Reduced, Trace, name_of, numbers, walk_nodes
+from irc.passes.tile.nodes import Dot, Node, Reduced, name_of, number, numbers, walk_nodes
+from irc.passes.tile.trace import Trace
 
 
 @dataclass
 class Result:
-    """A result: result number `index` is `node`, stored at `at` of a view of `shape` and `strides`."""
+    """A result: result number `index` is `value`, traced to `node`, stored at `at` of a view of `shape` and `strides`."""
 
     index: int
+    value: SSAValue
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     node: Node
@@ -30,6 +33,11 @@ class Result:
 @dataclass
 class Group:
     results: list[Result] = field(default_factory=list[Result])
+
+    def trace_again(self, trace: Trace) -> None:
+        """Traces the results anew: nodes that bindings have made the same become one."""
+        for result in self.results:
+            result.node = trace.at(result.value, result.at)
 
     def nodes(self, trace: Trace) -> list[Node]:
         """Everything that the results depend on, gathers too; operands before users."""
@@ -59,9 +67,10 @@ def group_results(trace: Trace, values: Sequence[SSAValue]) -> list[Group]:
             continue
         value, shape, strides = _peel(value)
         coords = tuple(lin_of(new_dim(n)) for n in shape)
-        fresh = trace.at(value, coords)
-        group, at = _place(trace, groups, value, shape, coords, fresh)
-        group.results.append(Result(index, shape, strides, trace.at(value, at), at))
+        group, at, known = _place(trace, groups, value, shape, coords)
+        if known is not None:
+            _bind_inner(trace, value, at, known)
+        group.results.append(Result(index, value, shape, strides, trace.at(value, at), at))
     return groups
 
 
@@ -91,20 +100,52 @@ def cores(node: Node) -> list[Reduced | Dot]:
 
 
 def _place(
-    trace: Trace, groups: list[Group], value: SSAValue, shape: tuple[int, ...], coords: Coords, fresh: Node
-) -> tuple[Group, Coords]:
-    """The group that the value joins, and its coordinates there."""
-    mine = cores(fresh)
+    trace: Trace, groups: list[Group], value: SSAValue, shape: tuple[int, ...], coords: Coords
+) -> tuple[Group, Coords, Dot | None]:
+    """The group that the value joins, its coordinates there, and the product that it shares with it."""
+    with trace.trial():
+        fresh = trace.at(value, coords)
+    dots = [n for n in walk_nodes([fresh]) if isinstance(n, Dot)]
+    mine = dots or cores(fresh)
     for group in groups:
         for known in _all_cores(group):
             for core in mine:
-                values = None if core.op is not known.op else solve(core.at, known.at)
+                values = solve(core.at, known.at) if _alike(core, known) else None
                 if values is not None:
-                    return group, _bound(coords, values)
+                    return group, _bound(coords, values), known if isinstance(known, Dot) else None
         if not mine and (at := _same_domain(group, value, shape)) is not None:
-            return group, at
+            return group, at, None
     groups.append(Group())
-    return groups[-1], coords
+    return groups[-1], coords, None
+
+
+def _bind_inner(trace: Trace, value: SSAValue, at: Coords, known: Dot) -> None:
+    """Where the value reduces parts of a product's rows or columns: binds the place in the part to what is left of
+    them.
+
+    The parts are `x floordiv n` of a row or column x; with the place p in the part, n (x floordiv n) + p has to be x.
+    """
+    with trace.trial():
+        nodes = list(walk_nodes([trace.at(value, at)]))
+    inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims}
+    for dot in nodes:
+        if not isinstance(dot, Dot) or dot.op is not known.op:
+            continue
+        for lin, target in zip(dot.at, known.at, strict=True):
+            free = [(a, f) for a, f in lin.terms if a in inner and a not in trace.bindings.values]
+            if len(free) == 1 and free[0][1] == 1:
+                dim = free[0][0]
+                trace.bindings.bind(dim, target - (lin - lin_of(dim)))
+
+
+def _alike(a: Reduced | Dot, b: Reduced | Dot) -> bool:
+    """Whether two ops can share their domain: they are the same, or reduce the same axes of arrays of one shape."""
+    if a.op is b.op:
+        return True
+    if not isinstance(a, Reduced) or not isinstance(b, Reduced) or a.is_scan or b.is_scan:
+        return False
+    shapes = (shape_of(n.op.operands[0].type) for n in (a, b))
+    return len(set(shapes)) == 1 and reduced_axes(a) == reduced_axes(b)
 
 
 def _all_cores(group: Group) -> Iterable[Reduced | Dot]:
@@ -127,10 +168,16 @@ def _same_domain(group: Group, value: SSAValue, shape: tuple[int, ...]) -> Coord
 def operand_coords(node: Reduced) -> Coords:
     """Where a reduction reads its operand."""
     shape = shape_of(node.op.operands[0].type)
-    axes = sorted(numbers(node.op, "axes") or (node.op.properties["axis"].value.data,))  # pyright: ignore
-    reduced = dict(zip(axes, node.dims, strict=True))
+    reduced = dict(zip(reduced_axes(node), node.dims, strict=True))
     kept = iter(node.at)
     return tuple(lin_of(reduced[i]) if i in reduced else next(kept) for i in range(len(shape)))
+
+
+def reduced_axes(node: Reduced) -> list[int]:
+    """The operand's axes that a reduction runs over, in order."""
+    if name_of(node.op) in ("argmax", "argmin"):
+        return [number(node.op, "axis")]
+    return sorted(numbers(node.op, "axes"))
 
 
 def solve(unknown: Coords, known: Coords) -> dict[Dim, Lin] | None:
@@ -156,4 +203,3 @@ def solve(unknown: Coords, known: Coords) -> dict[Dim, Lin] | None:
 
 def _bound(coords: Coords, values: dict[Dim, Lin]) -> Coords:
     return tuple(substitute(c, values) for c in coords)
-

@@ -1,7 +1,7 @@
 """Coordinates as integer expressions over a domain: linear combinations of dimensions, symbols and floor divisions.
 
-`x mod k` is `x - k (x floordiv k)`, so that delinearising and linearising again cancels by itself. Dimensions and symbols carry
-their extent: ranges, and with them the simplifications, need no context.
+`x mod k` is `x - k (x floordiv k)`, so that delinearising and linearising again cancels by itself. Dimensions and
+symbols carry their extent: ranges, and with them the simplifications, need no context.
 """
 
 from __future__ import annotations
@@ -127,9 +127,18 @@ class Mod:
     by: int
 
 
-@cache
 def pieces(lin: Lin) -> tuple[tuple[Atom | Mod, int], ...]:
-    """The terms of a combination, with x - k (x floordiv k) written as x mod k again."""
+    """The terms of a combination, with x - k (x floordiv k) written as x mod k again; `offset` is their constant."""
+    return _split(lin)[0]
+
+
+def offset(lin: Lin) -> int:
+    """The constant to add to `pieces`: without what went into the x of an x mod k."""
+    return _split(lin)[1]
+
+
+@cache
+def _split(lin: Lin) -> tuple[tuple[tuple[Atom | Mod, int], ...], int]:
     rest, found = lin, []
     for atom, factor in lin.terms:
         if not isinstance(atom, Div):
@@ -138,7 +147,7 @@ def pieces(lin: Lin) -> tuple[tuple[Atom | Mod, int], ...]:
         if match is not None:
             found.append(match[0])
             rest = match[1]
-    return (*found, *rest.terms)
+    return (*found, *rest.terms), rest.const
 
 
 def _as_mod(lin: Lin, atom: Div, factor: int) -> tuple[tuple[Mod, int], Lin] | None:
@@ -162,7 +171,7 @@ def _dividends(atom: Div) -> list[tuple[Lin, int]]:
 
 def bounds(lin: Lin, extents: Mapping[Dim, int] | None = None) -> tuple[int, int]:
     """The least and the greatest value (inclusive); `extents` overrides those of dimensions (tails of tiles)."""
-    low = high = lin.const
+    low = high = offset(lin)
     for atom, factor in pieces(lin):
         a, b = _atom_bounds(atom, extents)
         low += min(a * factor, b * factor)
@@ -176,7 +185,7 @@ def _atom_bounds(atom: Atom | Mod, extents: Mapping[Dim, int] | None) -> tuple[i
         return low // atom.by, high // atom.by
     if isinstance(atom, Mod):
         low, high = bounds(atom.value, extents)
-        return (low, high) if 0 <= low and high < atom.by else (0, atom.by - 1)
+        return (low, high) if low >= 0 and high < atom.by else (0, atom.by - 1)
     extent = extents.get(atom, atom.extent) if extents and isinstance(atom, Dim) else atom.extent
     return 0, max(extent - 1, 0)
 
@@ -243,8 +252,8 @@ def affine(lin: Lin, leaf: Callable[[Dim | Sym], AffineExpr]) -> AffineExpr:
         part = part if factor == 1 else part * factor
         total = part if total is None else total + part
     if total is None:
-        return AffineExpr.constant(lin.const)
-    return total if lin.const == 0 else total + lin.const
+        return AffineExpr.constant(offset(lin))
+    return total if offset(lin) == 0 else total + offset(lin)
 
 
 def _affine_atom(atom: Atom | Mod, leaf: Callable[[Dim | Sym], AffineExpr]) -> AffineExpr:

@@ -20,8 +20,9 @@ from irc.targets import target
 class LowerSchedulePass(ModulePass):
     """`tile.for_tiles` -> arithmetic on the block's number; sets the program's `grid`.
 
-    "grid" gives a block one tile. "persistent" launches as many blocks as the chip has SMs, which take tiles in turn. Several tile
-    loops beside each other share the grid as ranges of blocks; those of warp roles walk over the same tiles.
+    "grid" gives a block one tile. "persistent" launches as many blocks as the chip has SMs, which take tiles in turn.
+    Several tile loops beside each other share the grid as ranges of blocks; those of warp roles walk over the same
+    tiles.
     """
 
     name: ClassVar[str] = "lower-schedule"

@@ -22,10 +22,11 @@ WIDEST = 256
 
 @dataclass(frozen=True)
 class MergeDotsPass(ModulePass):
-    """Dots of a loop with the same left operand, each accumulating into its own splat -> one dot; slices of its result after.
+    """Dots of a loop with the same left operand, each accumulating into its own splat -> one dot; slices of its result
+    after.
 
-    The left operand is read once for all of them, and in registers element (i, j) of each product is held by the same thread: an
-    epilogue that joins them moves nothing. Products of more than 256 columns together are left alone.
+    The left operand is read once for all of them, and in registers element (i, j) of each product is held by the same
+    thread: an epilogue that joins them moves nothing. Products of more than 256 columns together are left alone.
     """
 
     name: ClassVar[str] = "merge-dots"
@@ -57,7 +58,12 @@ def _position(loop: scf.ForOp, dot: tile.DotOp) -> int | None:
     last = block.last_op
     assert last is not None
     for at, argument in enumerate(block.args[1:]):
-        if dot.acc is argument and argument.has_one_use() and dot.result.has_one_use() and last.operands[at] is dot.result:
+        if (
+            dot.acc is argument
+            and argument.has_one_use()
+            and dot.result.has_one_use()
+            and last.operands[at] is dot.result
+        ):
             return at
     return None
 
@@ -117,9 +123,7 @@ def _merge(loop: scf.ForOp, dots: Sequence[tile.DotOp]) -> None:
     column = 0
     replacements: dict[int, SSAValue] = {}
     for at, width, each in zip(positions, widths, dots, strict=True):
-        part = tile.SliceOp(
-            merged.results[-1], [0, column], TensorType(element, [rows, width]), location=each.location
-        )
+        part = tile.SliceOp(merged.results[-1], [0, column], TensorType(element, [rows, width]), location=each.location)
         Rewriter.insert_op(part, InsertPoint.before(loop))
         replacements[at] = part.result
         column += width

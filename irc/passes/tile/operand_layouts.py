@@ -1,4 +1,5 @@
-"""Layouts of the shared buffers that a dot reads: what TMA or threads write and its instruction reads without bank conflicts."""
+"""Layouts of the shared buffers that a dot reads: what TMA or threads write and its instruction reads without bank
+conflicts."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from irc.dialects.tile import element_type_of, shape_of
 from irc.dtypes import element_of
 from irc.layout.exchange import exchange_layout
 from irc.layout.fragment import Fragment
-from irc.layout.instructions import ATOMS, Atom, mma_operand
+from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
 from irc.layout.shared import SharedLayout, Swizzle, panels, plain
 from irc.passes.tile.attributes import fragment_layout, shared_to_attr
 from irc.passes.tile.tma import SWIZZLE_BYTES, box_access
@@ -92,7 +93,7 @@ def _exchange(dot: tile.DotOp, buffer: SSAValue, k_dim: int) -> SharedLayout:
     shape = shape_of(buffer.type)
     if _is(dot, "mma"):
         atom = mma_atom(dot)
-        warps = warp_split(atom, (acc.shape[0], acc.shape[1]), acc.thread_count // 32)
+        warps = warp_grid(acc)
         reader = mma_operand(atom, "a" if k_dim == 1 else "b", shape[1 - k_dim], warps)
     else:
         reader = acc.project([k_dim])

@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.passes.tile.rings import alloc_bytes
+from irc.rewriting import give_location
 from irc.targets import target
 
 EPILOGUE_BYTES = 40 * 1024
@@ -23,8 +24,9 @@ MOST_STAGES = 8
 
 @dataclass(frozen=True)
 class PipelinePass(ModulePass):
-    """A loop with a wgmma dot: its operand buffers -> a ring, `acquire` and `commit` around what fills them, `wait` before the dot
-    and `release` after it. One dot stays in flight: its stage is released when the next one has been issued.
+    """A loop with a wgmma dot: its operand buffers -> a ring, `acquire` and `commit` around what fills them, `wait`
+    before the dot and `release` after it. One dot stays in flight: its stage is released when the next one has been
+    issued.
     """
 
     name: ClassVar[str] = "pipeline"
@@ -104,8 +106,8 @@ def _drain_stages(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], bu
     later = arith.CmpiOp(loop.body.block.args[0], loop.lb, "ugt")
     lagging = tile.ReleaseOp(ring.ring, lag=1)
     branch = scf.IfOp(later.result, [], Region(Block([lagging, scf.YieldOp()])))
-    for op in (later, lagging, branch):
-        op.location = location
+    for op in (later, branch):
+        give_location(op, location)
     Rewriter.insert_op([later, branch], InsertPoint.after(dot))
     last = loop.body.block.last_op
     assert last is not None

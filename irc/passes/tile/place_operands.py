@@ -21,8 +21,9 @@ from irc.targets import target
 
 @dataclass(frozen=True)
 class PlaceOperandsPass(ModulePass):
-    """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is wgmma; any other
-    operand is computed in registers and written. The parts of a concatenation fill parts of one buffer.
+    """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is
+    wgmma; any other operand is computed in registers and written. The parts of a concatenation fill parts of one
+    buffer.
     """
 
     name: ClassVar[str] = "place-operands"

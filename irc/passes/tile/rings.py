@@ -26,7 +26,8 @@ def buffer_bytes(type: BufferType) -> int:
 
 @dataclass(frozen=True)
 class RingPlan:
-    """Byte offsets from the ring's start: of each buffer's stage 0, of the full and the empty barriers, and the whole size."""
+    """Byte offsets from the ring's start: of each buffer's stage 0, of the full and the empty barriers, and the whole
+    size."""
 
     stages: int
     buffers: tuple[int, ...]

@@ -1,7 +1,9 @@
-"""Spaces: the tiles that one elementwise computation touches. All of them share one fragment, so that no element has to move.
+"""Spaces: the tiles that one elementwise computation touches. All of them share one fragment, so that no element has
+to move.
 
-A map joins its operands and its result, a reduction its operands and results (a result of extent 1 is the fragment projected),
-a loop what it carries, an access the tiles that gather. A slice, a permutation and a conversion lead from one space to another.
+A map joins its operands and its result, a reduction its operands and results (a result of extent 1 is the fragment
+projected), a loop what it carries, an access the tiles that gather. A slice, a permutation and a conversion lead from
+one space to another.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from irc.layout.fragment import Fragment
 
 @dataclass(eq=False)
 class Space:
-    """Joined tiles. `shape` is the largest extent of each dimension; `scans` are axes that have to stay within a thread."""
+    """Joined tiles. `shape` is the largest extent of each dimension; `scans` are axes that have to stay within a
+    thread."""
 
     values: list[SSAValue]
     accesses: list[tuple[tile.AccessOp, SSAValue]] = field(default_factory=list[tuple[tile.AccessOp, SSAValue]])

@@ -22,7 +22,7 @@ REGISTERS = 65536
 """32-bit registers of an SM (CUDA C++ Programming Guide, compute capability 9.0)."""
 TMA_REGISTERS = 40
 """A thread's registers where it only issues TMA."""
-WRITER_REGISTERS = 104
+WRITER_REGISTERS = 88
 """A thread's registers where it loads, computes and writes operands itself."""
 
 FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
@@ -31,8 +31,8 @@ DRAINS = (tile.WaitOp, tile.ReleaseOp, tile.DotOp, tile.DotWaitOp)
 
 @dataclass(frozen=True)
 class SpecialiseWarpsPass(ModulePass):
-    """A program with a ring -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that wait, multiply, release
-    and run the epilogue. Both walk over the same tiles. Registers move from the first to the others.
+    """A program with a ring -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that wait,
+    multiply, release and run the epilogue. Both walk over the same tiles. Registers move from the first to the others.
     """
 
     name: ClassVar[str] = "specialise-warps"
@@ -132,4 +132,3 @@ def _without_results(loop: scf.ForOp) -> None:
         if not op.has_trait(IsTerminator):
             Rewriter.erase_op(op, safe_erase=False)
     Rewriter.erase_op(loop, safe_erase=False)
-

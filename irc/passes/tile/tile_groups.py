@@ -13,11 +13,12 @@ from irc.dialects import tile
 from irc.passes.tile.domains import Space
 from irc.passes.tile.groups import Group, Result, cores
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
-from irc.passes.tile.stage import Axis, Program, Stage
+from irc.passes.tile.nodes import Dot, Node, Reduced, number
+from irc.passes.tile.program import Axis, Program, shared_nodes
+from irc.passes.tile.stage import Stage
 from irc.passes.tile.tile_matmul import MatmulPlan, emit_matmul
 from irc.passes.tile.tile_reduce import ReduceStage
 from irc.passes.tile.tile_sizes import Contiguity, map_tiles, reduce_tiles
-from irc.passes.tile.trace import Dot, Node, Reduced, number
 
 
 @dataclass
@@ -61,7 +62,10 @@ def plan_group(program: Program, group: Group, nodes: list[Node]) -> Plan:
     own = _dims_in_order([lin for r in group.results for lin in r.at])
     if dots:
         plan.matmul = MatmulPlan.of(program, dots, own)
-        plan.columns = [list(n.dims) for n in nodes if isinstance(n, Reduced) and not n.is_scan]
+        inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims}
+        taken = {d for space in plan.matmul.spaces for d in space}
+        for dim in sorted(inner - taken):
+            _add_columns(program, plan, [dim])
         return plan
     reductions = [n for n in nodes if isinstance(n, Reduced)]
     if not reductions:
@@ -116,7 +120,9 @@ def _add_columns(program: Program, plan: Plan, dims: Space) -> None:
 def emit_group(program: Program, plan: Plan, config: Config) -> None:
     """Adds the group's loop over tiles to the program."""
     program.reductions = [n for n in plan.nodes if isinstance(n, Reduced)]
+    program.shared = frozenset()
     if plan.matmul is not None:
+        program.shared = shared_nodes(_roots(program, plan))
         emit_matmul(program, plan.matmul, plan.group.results, config.tile, config.schedule, config.group)
     elif plan.columns or any(n.is_scan for n in program.reductions):
         _emit_rows(program, plan, config)
@@ -125,7 +131,8 @@ def emit_group(program: Program, plan: Plan, config: Config) -> None:
 
 
 def for_tiles(program: Program, plan_dims: Sequence[Dim], tiles: dict[Dim, int], config: Config) -> tile.ForTilesOp:
-    """The loop over all tiles; dimensions that are not in `tiles` go one by one. Without dimensions there is one tile."""
+    """The loop over all tiles; dimensions that are not in `tiles` go one by one. Without
+    dimensions there is one tile."""
     extents, steps = [d.extent for d in plan_dims] or [1], [tiles.get(d, 1) for d in plan_dims] or [1]
     op = tile.ForTilesOp(extents, steps, schedule=config.schedule, group=config.group)
     op.location = program.op.location
@@ -133,8 +140,15 @@ def for_tiles(program: Program, plan_dims: Sequence[Dim], tiles: dict[Dim, int],
     return op
 
 
+def _roots(program: Program, plan: Plan) -> list[Node]:
+    """What is computed by a map of its own: results, and what reductions combine."""
+    results = [r.node for r in plan.group.results if not isinstance(r.node, Reduced)]
+    return [*results, *(n.input for n in program.reductions)]
+
+
 def _emit_map(program: Program, plan: Plan, config: Config) -> None:
     dims = plan.rows
+    program.shared = shared_nodes(_roots(program, plan))
     weights = Contiguity(program.domains).weights(dims)
     tiles = map_tiles(dims, weights, config.tile) if dims else {}
     loop = for_tiles(program, dims, tiles, Config(schedule=config.schedule))
@@ -152,6 +166,8 @@ def _emit_rows(program: Program, plan: Plan, config: Config) -> None:
     style = config.reduction
     row, height, chunks = reduce_tiles(plan.rows, columns, weights, config.tile, style)
     program.chunks |= chunks
+    if all(chunks[c] >= c.extent for c in columns):
+        program.shared = shared_nodes(_roots(program, plan))
     tiles = {} if row is None else {row: height}
     loop = for_tiles(program, plan.rows, tiles, Config(schedule=config.schedule))
     offsets = dict(zip(plan.rows, loop.offsets, strict=False))
@@ -195,5 +211,3 @@ def _prepare(stage: ReduceStage, roots: Sequence[Node]) -> None:
         for core in cores(root):
             if isinstance(core, Reduced) and not core.is_scan and stage.has(stage.program.dims(core)):
                 stage.core(core)
-
-

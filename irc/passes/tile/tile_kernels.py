@@ -15,9 +15,10 @@ from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.passes.tile.domains import Bindings, Domains, Operand
 from irc.passes.tile.groups import group_results, reachable
-from irc.passes.tile.stage import Program
+from irc.passes.tile.nodes import Choose, Coordinate, Load, signless
+from irc.passes.tile.program import Program
 from irc.passes.tile.tile_groups import Config, Plan, emit_group, plan_group
-from irc.passes.tile.trace import Choose, Coordinate, Load, Trace, signless
+from irc.passes.tile.trace import Trace
 from irc.rewriting import location_of, remove_dead_code
 
 
@@ -83,11 +84,12 @@ def _name(fused: FusedOp, taken: set[str]) -> str:
 
 def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.ProgramOp:
     """The program of one fused region."""
-    trace = Trace(fused.block)
+    bindings = Bindings()
+    trace = Trace(fused.block, bindings)
     values = list(fused.yielded.outputs)
     groups = group_results(trace, values)
     operands = [_operand(v) for v in (*fused.inputs, *values)]
-    domains = Domains(Bindings(), operands)
+    domains = Domains(bindings, operands)
     for group in groups:
         for result in group.results:
             operand = operands[len(fused.inputs) + result.index]
@@ -97,6 +99,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     op.location = location
     program = Program(op, trace, domains)
     plans = [plan_group(program, group, group.nodes(trace)) for group in groups]
+    plans = _traced_again(program, plans)
     _settle(program, plans)
     block = op.body.block
     for i, (operand, hint) in enumerate(zip(operands, _hints(fused), strict=True)):
@@ -108,6 +111,18 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     remove_dead_code(op)
     cse(op)
     return op
+
+
+def _traced_again(program: Program, plans: list[Plan]) -> list[Plan]:
+    """Plans in which what reductions read and what results read are the same nodes, as their columns are now the same."""
+    program.trace.forget()
+    again: list[Plan] = []
+    for plan in plans:
+        if plan.matmul is None:
+            plan.group.trace_again(program.trace)
+            plan = plan_group(program, plan.group, plan.group.nodes(program.trace))
+        again.append(plan)
+    return again
 
 
 def _hints(fused: FusedOp) -> list[str | None]:

@@ -15,11 +15,11 @@ from irc.dtypes import element_of
 from irc.passes.tile.domains import Space
 from irc.passes.tile.groups import Result
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
-from irc.passes.tile.stage import INDEX, Axis, Program
+from irc.passes.tile.nodes import Cast, Choose, Constant, Dot, Load, Node, Test
+from irc.passes.tile.program import INDEX, Axis, Program
+from irc.passes.tile.scalar_body import is_unsigned
 from irc.passes.tile.tile_reduce import ReduceStage
-from irc.passes.tile.tile_scalar import is_unsigned
 from irc.passes.tile.tile_sizes import matmul_tiles
-from irc.passes.tile.trace import Cast, Choose, Constant, Dot, Load, Node, Test
 
 
 @dataclass
@@ -87,9 +87,7 @@ def emit_matmul(
     m, n = plan.m[0], plan.n[0]
     bm, bn, bk = matmul_tiles(m, n, [k[0] for k in plan.ks], sizes)
     dims = [*plan.batch, m, n]
-    loop = tile.ForTilesOp(
-        [d.extent for d in dims], [1] * len(plan.batch) + [bm, bn], schedule=schedule, group=group
-    )
+    loop = tile.ForTilesOp([d.extent for d in dims], [1] * len(plan.batch) + [bm, bn], schedule=schedule, group=group)
     loop.location = program.op.location
     program.op.body.block.add_op(loop)
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
@@ -140,7 +138,8 @@ def _operand(program: Program, node: Node, k: Dim, step: int) -> Node:
     if k.extent % step == 0 or _is_zero_beyond(program, node, k):
         return node
     zero = Constant(node.source, node.location, 0)
-    return Choose(node.source, node.location, (Test(lin_of(k), None, k.extent),), node, zero)
+    position = Lin(((k, 1),), 0)  # not `lin_of`, to which an extent of 1 is no axis
+    return Choose(node.source, node.location, (Test(position, None, k.extent),), node, zero)
 
 
 def _dot_type(source: Attribute) -> Attribute:
@@ -154,7 +153,7 @@ def _is_zero_beyond(program: Program, node: Node, k: Dim) -> bool:
     """Whether a load reads 0 beyond the end of K because that is the end of a dimension of its view."""
     if isinstance(node, Cast):
         return _is_zero_beyond(program, node.input, k)
-    if not isinstance(node, Load):
+    if not isinstance(node, Load) or k.extent == 1:
         return False
     operand = program.domains.operands[node.argument]
     coords = operand.view_coords(program.domains.bindings, node.at)

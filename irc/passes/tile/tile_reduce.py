@@ -15,9 +15,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
-from irc.passes.tile.stage import INDEX, Axis, Program, Shape, Stage
-from irc.passes.tile.tile_scalar import Body, Scalar, combine, first_extreme
-from irc.passes.tile.trace import (
+from irc.passes.tile.nodes import (
     Choose,
     Constant,
     Coordinate,
@@ -30,6 +28,11 @@ from irc.passes.tile.trace import (
     number,
     walk_nodes,
 )
+from irc.passes.tile.program import INDEX, Axis, Program, Shape
+from irc.passes.tile.scalar_body import Body, Scalar
+from irc.passes.tile.stage import Stage
+from irc.passes.tile.tile_scalar import combine, first_extreme
+from irc.rewriting import give_location
 
 Step = Callable[["ReduceStage", list[SSAValue]], list[SSAValue]]
 
@@ -53,7 +56,8 @@ def is_arg(node: Reduced) -> bool:
 
 
 class ReduceStage(Stage):
-    """A stage that makes the tiles of reductions where they are needed: in the outermost stage that has their coordinates."""
+    """A stage that makes the tiles of reductions where they are needed: in the outermost
+    stage that has their coordinates."""
 
     def __init__(
         self,
@@ -73,6 +77,8 @@ class ReduceStage(Stage):
             return super().core(node)
         if node.is_scan:
             return self._scanned(node)
+        if (root := self._root()).axes_of(node) is not None:
+            return root.reduced_axes(node)
         owner = self
         while isinstance(owner.parent, ReduceStage) and owner.parent.has(self.program.dims(node)):
             owner = owner.parent
@@ -85,10 +91,65 @@ class ReduceStage(Stage):
         shape = (*tile.shape_of(value.type), *(1,) * missing)
         return owner.insert(tile.ReshapeOp(value, TensorType(node.type, shape)), node.location)
 
+    # Axes of the grid's tile: parts of a result, as many as tiles
+
+    def _root(self) -> ReduceStage:
+        stage = self
+        while isinstance(stage.parent, ReduceStage):
+            stage = stage.parent
+        return stage
+
+    def axes_of(self, node: Reduced) -> list[int] | None:
+        """The axes of this stage whose tiles hold just what the reduction runs over; None
+        where it has other dimensions."""
+        axes: list[int] = []
+        for dim in node.dims:
+            if dim.extent == 1:
+                continue
+            lin = self.program.resolve(lin_of(dim))
+            found = [i for i, a in enumerate(self.axes) if a.dim is not None and lin in _whole_tiles(a)]
+            if not found:
+                return None
+            axes.append(found[0])
+        return sorted(axes)
+
+    def stored_shape(self, node: Node) -> Shape:
+        if isinstance(node, Reduced) and not node.is_scan and (axes := self.axes_of(node)) is not None:
+            return tuple(1 if i in axes else n for i, n in enumerate(self.shape))
+        return self.shape
+
+    def reduced_axes(self, node: Reduced) -> SSAValue:
+        """The reduction of this tile alone."""
+        if node not in self.computed:
+            value = node.input
+            start = Constant(value.source, node.location, neutral(name_of(node.op), value.source))
+            axes = self.axes_of(node) or []
+            dims = [d for d in (self.axes[i].dim for i in axes) if d is not None]
+            tests = tuple(Test(lin_of(d), None, d.extent) for d in dims if d.extent % self.axes[self.axis_of[d]].extent)
+            if tests:
+                value = Choose(value.source, node.location, tests, value, start)
+            if is_arg(node):
+                raise IrcError(f"{node.op.name} cannot be computed in parts", node.location)
+            tile_value = self.tile(value, self.shape)
+            shape = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
+            self.computed[node] = self._reduce(node, [tile_value], axes, shape)
+        return self.computed[node]
+
+    def _reduce(self, node: Reduced, parts: Sequence[SSAValue], axes: Sequence[int], shape: Shape) -> SSAValue:
+        """`tile.reduce` of the parts; gives the last result, which is the index of argmax and argmin."""
+        types = [TensorType(tile.element_type_of(p.type), shape) for p in parts]
+        op = tile.ReduceOp(parts, axes, types)
+        body = Body(op.body.block, node.location)
+        body.block.add_op(tile.YieldOp(*_combine(body, node, list(op.body.block.args))))
+        give_location(op, node.location)
+        self.block.add_op(op)
+        return op.results[len(parts) - 1]
+
     # Columns
 
     def over(self, column: Dim, roots: Sequence[Node], initial: Sequence[SSAValue], step: Step) -> list[SSAValue]:
-        """Runs `step(stage with the columns, accumulators) -> accumulators` for every chunk; gives the last accumulators."""
+        """Runs `step(stage with the columns, accumulators) -> accumulators` for every
+        chunk; gives the last accumulators."""
         chunk = self.program.chunks[column]
         if chunk >= column.extent:
             return step(self._whole(column), list(initial))
@@ -129,6 +190,8 @@ class ReduceStage(Stage):
     def _run_phase(self, node: Reduced) -> None:
         """Computes the reduction, and with it all others of the same columns that can be computed now."""
         column, depth = column_of(self.program, node), _depth(node)
+        if self.has([column]):
+            raise IrcError("a reduction crosses the tiles of a kernel", node.location, "run split-reductions first")
         batch = [n for n in self.program.reductions if self._fits(n, column, depth)]
         roots: list[Node] = [root for n in batch for root in self._elements(n, column)]
         chunk = self.program.chunks[column]
@@ -150,7 +213,8 @@ class ReduceStage(Stage):
         return column_of(self.program, node) == column and _depth(node) == depth
 
     def _elements(self, node: Reduced, column: Dim) -> list[Node]:
-        """What is combined: the input, masked by the neutral value in the tail; for argmax and argmin also the index."""
+        """What is combined: the input, masked by the neutral value in the tail; for
+        argmax and argmin also the index."""
         value: Node = node.input
         start = neutral(name_of(node.op), value.source)
         tail = column.extent % self.program.chunks[column]
@@ -171,14 +235,7 @@ class ReduceStage(Stage):
     def _finish_reduction(self, node: Reduced, parts: Sequence[SSAValue]) -> None:
         shape = tile.shape_of(parts[0].type)
         axis = len(shape) - 1
-        types = [TensorType(tile.element_type_of(p.type), (*shape[:-1], 1)) for p in parts]
-        op = tile.ReduceOp(parts, [axis], types)
-        body = Body(op.body.block, node.location)
-        values = _combine(body, node, list(op.body.block.args))
-        body.block.add_op(tile.YieldOp(*values))
-        op.location = node.location
-        self.block.add_op(op)
-        result: SSAValue = op.results[len(parts) - 1]
+        result = self._reduce(node, parts, [axis], (*shape[:-1], 1))
         if axis == len(self.axes):
             result = self.insert(tile.ReshapeOp(result, TensorType(node.type, shape[:-1])), node.location)
         self.computed[node] = result
@@ -186,7 +243,9 @@ class ReduceStage(Stage):
     # Scans
 
     def _scans(self, column: Dim, roots: Sequence[Node]) -> list[Reduced]:
-        nodes = walk_nodes(roots, inside=lambda n: not isinstance(n, Dot) and not (isinstance(n, Reduced) and not n.is_scan))
+        nodes = walk_nodes(
+            roots, inside=lambda n: not isinstance(n, Dot) and not (isinstance(n, Reduced) and not n.is_scan)
+        )
         return [n for n in nodes if isinstance(n, Reduced) and n.is_scan and column_of(self.program, n) == column]
 
     def _scanned(self, node: Reduced) -> SSAValue:
@@ -194,7 +253,9 @@ class ReduceStage(Stage):
         owner: Stage | None = self
         while owner is not None and owner.axis_of.get(column) != len(owner.axes) - 1:
             owner = owner.parent
-        if not isinstance(owner, ReduceStage) or self.program.resolve(node.at[number(node.op, "axis")]) != lin_of(column):
+        if not isinstance(owner, ReduceStage) or self.program.resolve(node.at[number(node.op, "axis")]) != lin_of(
+            column
+        ):
             raise IrcError("a scan can only be used along its own axis in one kernel", node.location)
         if node not in owner.computed:
             owner.computed[node] = owner._scan(node)
@@ -205,6 +266,7 @@ class ReduceStage(Stage):
         op = tile.ScanOp([value], len(self.axes) - 1, [value.type])
         body = Body(op.body.block, node.location)
         body.block.add_op(tile.YieldOp(*_combine(body, node, list(op.body.block.args))))
+        give_location(op, node.location)
         scanned = self.insert(op, node.location)
         carry = self.carries.get(node)
         if carry is None:
@@ -215,11 +277,16 @@ class ReduceStage(Stage):
         """The carry of a scan after this chunk."""
         value = self.tile(node.input, self.shape)
         shape = (*self.shape[:-1], 1)
-        op = tile.ReduceOp([value], [len(self.axes) - 1], [TensorType(node.type, shape)])
-        body = Body(op.body.block, node.location)
-        body.block.add_op(tile.YieldOp(*_combine(body, node, list(op.body.block.args))))
-        total = self.insert(op, node.location)
+        total = self._reduce(node, [value], [len(self.axes) - 1], shape)
         return combine_tiles(self, node, [self.carries[node]], [total], shape)[0]
+
+
+def _whole_tiles(axis: Axis) -> tuple[Lin, ...]:
+    """What runs over all elements of each tile of the axis: the remainder of its
+    dimension, or all of it in one tile."""
+    assert axis.dim is not None
+    whole = lin_of(axis.dim)
+    return (whole % axis.extent,) if axis.dim.extent > axis.extent else (whole,)
 
 
 _LAST = 2**63 - 1
@@ -263,6 +330,7 @@ def combine_tiles(
         body = Body(op.body.block, node.location)
         combined = _combine(body, node, list(op.body.block.args))
         body.block.add_op(tile.YieldOp(combined[part]))
+        give_location(op, node.location)
         results.append(stage.insert(op, node.location))
     return results
 
@@ -278,5 +346,3 @@ def _accumulate(
         results += combine_tiles(stage, node, accumulators[at : at + count], tiles[at : at + count], stage.shape)
         at += count
     return results
-
-

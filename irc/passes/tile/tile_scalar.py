@@ -6,98 +6,18 @@ Values are signless; whether an integer is unsigned comes from the nd element ty
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
-    AnyFloat,
-    FloatAttr,
-    IndexType,
     IntegerAttr,
-    IntegerType,
-    LocationAttr,
-    Signedness,
-    f32,
-    f64,
     i1,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.diagnostics import IrcError
-from irc.passes.tile.trace import name_of, signless
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A scalar of the body, and its element type at the nd level."""
-
-    value: SSAValue
-    source: Attribute
-
-    @property
-    def is_float(self) -> bool:
-        return is_float(self.source)
-
-    @property
-    def is_unsigned(self) -> bool:
-        return is_unsigned(self.source)
-
-
-def is_float(type: Attribute) -> bool:
-    return isinstance(type, AnyFloat)
-
-
-def is_unsigned(type: Attribute) -> bool:
-    """u8, and bool, whose only bit is no sign."""
-    if not isinstance(type, IntegerType):
-        return False
-    return type.signedness.data is Signedness.UNSIGNED or type.width.data == 1
-
-
-def width_of(type: Attribute) -> int:
-    assert isinstance(type, IntegerType | AnyFloat)
-    return type.width.data if isinstance(type, IntegerType) else type.bitwidth
-
-
-class Body:
-    """Builds scalar code at the end of a block; constants are made once."""
-
-    def __init__(self, block: Block, location: LocationAttr):
-        self.block = block
-        self.location = location
-        self._constants: dict[tuple[Attribute, str], SSAValue] = {}
-
-    def __call__(self, op: Operation) -> SSAValue:
-        op.location = self.location
-        self.block.add_op(op)
-        return op.results[0]
-
-    def constant(self, value: float | int, type: Attribute) -> SSAValue:
-        key = (type, repr(value))
-        if key not in self._constants:
-            self._constants[key] = self._constant(value, type)
-        return self._constants[key]
-
-    def _constant(self, value: float | int, type: Attribute) -> SSAValue:
-        if not isinstance(type, AnyFloat):
-            assert isinstance(type, IntegerType | IndexType)
-            return self(arith.ConstantOp(IntegerAttr(int(value), type)))
-        if type.bitwidth == 8:
-            return self(arith.TruncFOp(self.constant(value, f32), type))
-        return self(arith.ConstantOp(FloatAttr(float(value), type)))
-
-    def select(self, test: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
-        return yes if yes is no else self(arith.SelectOp(test, yes, no))
-
-    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """An `arith.cmpf` or `arith.cmpi`, as the type of `a` says."""
-        if isinstance(a.type, AnyFloat):
-            return self(arith.CmpfOp(a, b, predicate))
-        return self(arith.CmpiOp(a, b, predicate))
-
-    def is_nan(self, x: SSAValue) -> SSAValue:
-        return self(arith.CmpfOp(x, x, "uno"))
+from irc.passes.tile.nodes import name_of, signless
+from irc.passes.tile.scalar_body import Body, Scalar, cast, width_of
 
 
 def apply(body: Body, op: Operation, inputs: list[Scalar], result: Attribute) -> SSAValue:
@@ -120,49 +40,6 @@ def apply(body: Body, op: Operation, inputs: list[Scalar], result: Attribute) ->
 def _slope(op: Operation) -> float:
     value: Any = op.properties["slope"]
     return value.value.data
-
-
-def cast(body: Body, x: Scalar, result: Attribute) -> SSAValue:
-    """nd.cast: to nearest even; float to integer truncates, saturates, and gives 0 for NaN; anything to bool is x != 0."""
-    target = signless(result)
-    if x.source == result or (target == x.value.type and target != i1):
-        return x.value
-    if is_float(result):
-        return _to_float(body, x, target)
-    if x.is_float:
-        return _float_to_integer(body, x.value, result)
-    if target == i1:
-        return body(arith.CmpiOp(x.value, body.constant(0, x.value.type), "ne"))
-    before, after = width_of(x.source), width_of(target)
-    if before == after:
-        return x.value
-    if before > after:
-        return body(arith.TruncIOp(x.value, target))
-    return body(arith.ExtUIOp(x.value, target) if x.is_unsigned else arith.ExtSIOp(x.value, target))
-
-
-def _to_float(body: Body, x: Scalar, target: Attribute) -> SSAValue:
-    value = x.value
-    if not x.is_float:
-        wide = target if width_of(target) >= 32 else f64 if width_of(x.source) >= 32 else f32
-        value = body(arith.UIToFPOp(value, wide) if x.is_unsigned else arith.SIToFPOp(value, wide))
-    before, after = width_of(value.type), width_of(target)
-    if value.type == target:
-        return value
-    if before < after:
-        return body(arith.ExtFOp(value, target))
-    if before == after:
-        value = body(arith.ExtFOp(value, f32))
-    return body(arith.TruncFOp(value, target))
-
-
-def _float_to_integer(body: Body, value: SSAValue, result: Attribute) -> SSAValue:
-    if width_of(value.type) < 32:
-        value = body(arith.ExtFOp(value, f32))
-    target = signless(result)
-    if target == i1:
-        return body(arith.CmpfOp(value, body.constant(0.0, value.type), "une"))
-    return body(arith.FPToUIOp(value, target) if is_unsigned(result) else arith.FPToSIOp(value, target))
 
 
 def _bitcast(body: Body, value: SSAValue, target: Attribute) -> SSAValue:
@@ -323,8 +200,8 @@ def _mod(body: Body, a: Scalar, b: Scalar) -> SSAValue:
 def _float_rest(body: Body, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAValue]:
     """(the floored remainder, whether |x| < |y|).
 
-    x - trunc(x / y) y by fused multiply-add is exact while the quotient is below 2 ** 23 or so; a second step takes what a larger
-    one leaves.
+    x - trunc(x / y) y by fused multiply-add is exact while the quotient is below 2 ** 23 or so; a second step takes
+    what a larger one leaves.
     """
     rest = x
     for _ in range(2):
@@ -462,7 +339,8 @@ def combine(body: Body, name: str, source: Attribute, a: SSAValue, b: SSAValue) 
 
 
 def first_extreme(body: Body, name: str, x: tuple[Scalar, SSAValue], y: tuple[Scalar, SSAValue]) -> SSAValue:
-    """Whether y goes before x as the result of argmax or argmin: NaN before numbers, then the extreme, then the smaller index."""
+    """Whether y goes before x as the result of argmax or argmin: NaN before numbers, then
+    the extreme, then the smaller index."""
     (a, i), (b, j) = x, y
     greater, equal = ("ogt", "oeq") if a.is_float else ("ugt" if a.is_unsigned else "sgt", "eq")
     if name == "argmin":

@@ -14,6 +14,10 @@ ELEMENTS = 1024
 SQUARE = 64
 """Extent of both dimensions of a tile that is permuted."""
 MOST_TILED = 3
+LEAST_RUN = 32
+"""Elements below which a dimension is not cut to waste less."""
+MOST_WASTE = 1.25
+"""Elements of all tiles along a dimension, relative to its extent."""
 LARGE = 4
 """An operand counts for coalescing when it has at least this fraction (1 / LARGE) of the elements of the largest."""
 PERSISTENT = 4096
@@ -78,30 +82,34 @@ def map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] 
     tiled = [d for d in dims if d in contiguous] or list(dims[-1:])
     if tile is not None and len(tile) == len(dims):
         wanted = dict(zip(dims, tile, strict=True))
-    elif tile is not None and len(tile) == len(tiled):
-        wanted = dict(zip(tiled, tile, strict=True))
+        return {d: clamp(n, d.extent) for d, n in wanted.items() if n > 1} or {dims[-1]: 1}
+    elements = ELEMENTS if tile is None else max(prod(tile), 1)
+    if len(tiled) == 1:
+        sizes = {tiled[0]: fitting(tiled[0].extent, elements)}
     else:
-        wanted = dict.fromkeys(tiled, SQUARE if len(tiled) == 2 else ELEMENTS)
-    sizes = {d: clamp(wanted.get(d, 1), d.extent) for d in dims if d in tiled or wanted.get(d, 1) > 1}
-    while len(sizes) > MOST_TILED:
-        del sizes[next(d for d in sizes if d not in contiguous)]
-    return _filled(dims, sizes)
+        sides = tile if tile is not None and len(tile) == len(tiled) else [SQUARE] * len(tiled)
+        sizes = {d: clamp(n, d.extent) for d, n in zip(tiled, sides, strict=True)}
+    return _filled(dims, sizes, elements)
 
 
-def _filled(dims: Sequence[Dim], sizes: dict[Dim, int]) -> dict[Dim, int]:
-    """More of the inner dimensions where the tile is small: tiled ones grow, then others join."""
-    room = ELEMENTS
-    for n in sizes.values():
-        room //= n
+def fitting(extent: int, most: int) -> int:
+    """The greatest power of two up to `most` that wastes little of the last tile; short extents are one tile."""
+    tile = clamp(most, extent)
+    while tile > LEAST_RUN and -(-extent // tile) * tile > extent * MOST_WASTE:
+        tile //= 2
+    return tile
+
+
+def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[Dim, int]:
+    """Takes in more of the inner dimensions where the tile has fewer elements than it should."""
+    room = elements // prod(sizes.values())
     for dim in reversed(dims):
         if room < 2:
             break
-        if dim not in sizes and len(sizes) == MOST_TILED:
+        if dim in sizes or len(sizes) == MOST_TILED:
             continue
-        grown = min(power_of_two(dim.extent), sizes.get(dim, 1) * room)
-        if grown > sizes.get(dim, 1):
-            room //= grown // sizes.get(dim, 1)
-            sizes[dim] = grown
+        sizes[dim] = fitting(dim.extent, room)
+        room //= sizes[dim]
     return {d: sizes[d] for d in dims if d in sizes}
 
 

@@ -17,8 +17,8 @@ MAX_BOX = 256
 
 @dataclass(frozen=True)
 class BoxAccess:
-    """A tile that is a box of a view. `dims[v]` is the tile dimension that view dimension v follows, or None where the box has
-    extent 1; `inner` is the tile dimension that is contiguous in memory."""
+    """A tile that is a box of a view. `dims[v]` is the tile dimension that view dimension v follows, or None where the
+    box has extent 1; `inner` is the tile dimension that is contiguous in memory."""
 
     dims: tuple[int | None, ...]
     inner: int
@@ -43,7 +43,7 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
             return None
         dims.append(moving[0] if moving else None)
     used = [d for d in dims if d is not None]
-    if sorted(used) != list(range(len(shape))) or used != sorted(used) and len(shape) != 2:
+    if sorted(used) != list(range(len(shape))) or (used != sorted(used) and len(shape) != 2):
         return None
     inner = dims[-1]
     if inner is None or shape[inner] * size < 16:

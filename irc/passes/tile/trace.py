@@ -1,22 +1,17 @@
 """Values of a fused region as functions of coordinates.
 
-Tracing a value at coordinates goes back through the ops that only move elements (they change the coordinates) and ends in
-nodes: loads of operands, constants, coordinates themselves, scalar computations, and the reductions and products that a kernel
-is built around. Nodes are shared: the same value at the same coordinates is one node.
+Tracing a value at coordinates goes back through the ops that only move elements (they change the coordinates) and ends
+in nodes: loads of operands, constants, coordinates themselves, scalar computations, and the reductions and products
+that a kernel is built around. Nodes are shared: the same value at the same coordinates is one node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    Float32Type,
-    IntegerAttr,
-    IntegerType,
     LocationAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -24,7 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects.nd.elements import ElementsAttr
 from irc.dialects.tile import element_type_of, shape_of
-from irc.dtypes import element_of
+from irc.passes.tile.domains import Bindings
 from irc.passes.tile.index_maps import (
     ZERO,
     Coords,
@@ -39,212 +34,29 @@ from irc.passes.tile.index_maps import (
     new_dim,
     new_sym,
 )
+from irc.passes.tile.nodes import (
+    REDUCTIONS,
+    SCANS,
+    Apply,
+    Cast,
+    Choose,
+    Constant,
+    Coordinate,
+    Dot,
+    Load,
+    Node,
+    Reduced,
+    Test,
+    accumulator_of,
+    name_of,
+    neutral,
+    number,
+    numbers,
+)
 from irc.rewriting import location_of
 
-REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"})
-SCANS = frozenset({"cumsum", "cumprod"})
 MOST_CONSTANTS = 64
 """Elements of a constant that is not a splat: it becomes a chain of selects."""
-
-
-@dataclass(eq=False)
-class Node:
-    """A scalar for every coordinate. `source` is the element type of the nd level, where unsigned still shows."""
-
-    source: Attribute
-    location: LocationAttr
-
-    @property
-    def type(self) -> Attribute:
-        """The scalar's type at the tile level, where integers are signless."""
-        return signless(self.source)
-
-    def operands(self) -> tuple[Node, ...]:
-        return ()
-
-    def coords(self) -> Coords:
-        """The expressions that the node itself uses."""
-        return ()
-
-
-@dataclass(eq=False)
-class Load(Node):
-    """An element of operand number `argument` of the region."""
-
-    argument: int
-    at: Coords
-
-    def coords(self) -> Coords:
-        return self.at
-
-
-@dataclass(eq=False)
-class Constant(Node):
-    value: float | int
-
-
-@dataclass(eq=False)
-class Coordinate(Node):
-    """The number `lin`, converted to the type of the node."""
-
-    lin: Lin
-
-    def coords(self) -> Coords:
-        return (self.lin,)
-
-
-@dataclass(eq=False)
-class Apply(Node):
-    """An elementwise nd op."""
-
-    op: Operation
-    inputs: tuple[Node, ...]
-
-    def operands(self) -> tuple[Node, ...]:
-        return self.inputs
-
-
-@dataclass(eq=False)
-class Cast(Node):
-    """The input converted to the node's type."""
-
-    input: Node
-
-    def operands(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-
-@dataclass(frozen=True)
-class Test:
-    """low <= lin < high; None where there is no bound."""
-
-    lin: Lin
-    low: int | None
-    high: int | None
-
-
-@dataclass(eq=False)
-class Choose(Node):
-    """`inside` where all tests hold, else `outside`."""
-
-    tests: tuple[Test, ...]
-    inside: Node
-    outside: Node
-
-    def operands(self) -> tuple[Node, ...]:
-        return (self.inside, self.outside)
-
-    def coords(self) -> Coords:
-        return tuple(t.lin for t in self.tests)
-
-
-@dataclass(eq=False)
-class Reduced(Node):
-    """A reduction, or the last element so far of a scan, at the kept coordinates `at`; `dims` are the reduced dimensions.
-
-    For a scan `at` has every coordinate and the operand is traced at `at`.
-    """
-
-    op: Operation
-    at: Coords
-    dims: tuple[Dim, ...]
-    input: Node
-
-    def operands(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    def coords(self) -> Coords:
-        return self.at
-
-    @property
-    def is_scan(self) -> bool:
-        return name_of(self.op) in SCANS
-
-
-@dataclass(eq=False)
-class Dot(Node):
-    """A product at (batch..., m..., n...), of the accumulator's type; `k` are the contracted dimensions of the operands' nodes."""
-
-    op: Operation
-    at: Coords
-    batch: int
-    rows: int
-    k: tuple[Dim, ...]
-    lhs: Node
-    rhs: Node
-
-    def operands(self) -> tuple[Node, ...]:
-        return (self.lhs, self.rhs)
-
-    def coords(self) -> Coords:
-        return self.at
-
-
-def name_of(op: Operation) -> str:
-    """`add` of `nd.add`."""
-    return op.name.removeprefix("nd.")
-
-
-def signless(type: Attribute) -> Attribute:
-    if isinstance(type, IntegerType):
-        return IntegerType(type.width.data)
-    return type
-
-
-def numbers(op: Operation, name: str) -> tuple[int, ...]:
-    """A property that is a list of integers."""
-    value = op.properties.get(name, op.attributes.get(name))
-    if isinstance(value, DenseArrayBase):
-        return tuple(int(v) for v in value.get_values())
-    if isinstance(value, ArrayAttr):
-        return tuple(v.value.data for v in value if isinstance(v, IntegerAttr))  # pyright: ignore
-    return ()
-
-
-def number(op: Operation, name: str) -> int:
-    """A property that is an integer."""
-    value: Any = op.properties.get(name, op.attributes.get(name))
-    return value.value.data
-
-
-def accumulator_of(operand: Attribute) -> Attribute:
-    """What a product accumulates in: f32 for narrower floats, i32 for i8 and u8, else the operands' own type."""
-    element = element_of(operand)
-    if element.is_narrow_float:
-        return Float32Type()
-    if element.size == 1:
-        return IntegerType(32)
-    return operand
-
-
-def neutral(name: str, source: Attribute) -> float | int:
-    """What the combiner of the reduction leaves as it is."""
-    if name in ("sum", "cumsum", "any"):
-        return 0
-    if name in ("prod", "cumprod", "all"):
-        return 1
-    element = element_of(source)
-    low, high = element.limits()
-    if element.is_float and element.name != "f8e4m3":
-        low, high = float("-inf"), float("inf")
-    return low if name in ("max", "argmax") else high
-
-
-def walk_nodes(roots: Sequence[Node], inside: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
-    """Every node that the roots use, operands before users; `inside` says whether to go to a node's operands."""
-    seen: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            yield node
-            continue
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.append((node, True))
-        if inside(node):
-            stack += [(n, False) for n in reversed(node.operands()) if n not in seen]
 
 
 @dataclass
@@ -252,15 +64,38 @@ class Trace:
     """Traces values of one region; `gathers` says which node a symbol is the (clamped) value of."""
 
     block: Block
+    bindings: Bindings
     gathers: dict[Sym, Node] = field(default_factory=dict[Sym, Node])
     _known: dict[tuple[SSAValue, Coords], Node] = field(default_factory=dict[tuple[SSAValue, Coords], Node])
+    _inner: dict[tuple[Operation, Coords], tuple[Dim, ...]] = field(
+        default_factory=dict[tuple[Operation, Coords], tuple[Dim, ...]]
+    )
 
     def at(self, value: SSAValue, coords: Coords) -> Node:
-        """The node of the value at these coordinates. Chains of ops are followed without recursion where one operand leads on."""
+        """The node of the value at these coordinates. Chains of ops are followed without
+        recursion where one operand leads on."""
+        coords = tuple(self.bindings.resolve(c) for c in coords)
         key = (value, coords)
         if key not in self._known:
             self._known[key] = self._build(value, coords)
         return self._known[key]
+
+    @contextmanager
+    def trial(self) -> Generator[None]:
+        """Nodes that are traced inside are forgotten afterwards; tracing again gives the same inner dimensions."""
+        known = dict(self._known)
+        yield
+        self._known = known
+
+    def forget(self) -> None:
+        """What is traced from now on is built again, at coordinates as the bindings now have them."""
+        self._known = {}
+
+    def _inner_dims(self, op: Operation, coords: Coords, extents: Sequence[int]) -> tuple[Dim, ...]:
+        """The dimensions that a reduction or product at these coordinates runs over."""
+        if (op, coords) not in self._inner:
+            self._inner[op, coords] = tuple(new_dim(n) for n in extents)
+        return self._inner[op, coords]
 
     def _build(self, value: SSAValue, coords: Coords) -> Node:
         for operand, at in self._pending(value, coords):
@@ -309,7 +144,8 @@ class Trace:
         where = location_of(op)
         if any(shape[a] == 0 for a in axes):
             return Constant(type, where, neutral(name, type))
-        dims = {a: new_dim(shape[a]) for a in sorted(axes)}
+        axes = sorted(axes)
+        dims = dict(zip(axes, self._inner_dims(op, coords, [shape[a] for a in axes]), strict=True))
         kept = iter(coords)
         at = tuple(lin_of(dims[i]) if i in dims else next(kept) for i in range(len(shape)))
         arg = name in ("argmax", "argmin")
@@ -329,7 +165,7 @@ class Trace:
         lk, rk = numbers(op, "lhs_contract"), numbers(op, "rhs_contract")
         lfree = [i for i in range(len(lshape)) if i not in lb and i not in lk]
         rfree = [i for i in range(len(rshape)) if i not in rb and i not in rk]
-        k = tuple(new_dim(lshape[i]) for i in lk)
+        k = self._inner_dims(op, coords, [lshape[i] for i in lk])
         b, m = len(lb), len(lb) + len(lfree)
         shared = [(lin_of(d), *axes) for d, *axes in zip(k, lk, rk, strict=True)]
         shared += [(c, *axes) for c, *axes in zip(coords[:b], lb, rb, strict=True)]
@@ -384,7 +220,8 @@ def _reshape(trace: Trace, op: Operation, coords: Coords) -> Node:
 
 
 def reshape_coords(coords: Coords, shape: Sequence[int], source: Sequence[int]) -> Coords:
-    """Coordinates in `source` of the element at `coords` of `shape`, axis group by axis group where the shapes split alike."""
+    """Coordinates in `source` of the element at `coords` of `shape`, axis group by axis
+    group where the shapes split alike."""
     at: list[Lin] = []
     i = j = 0
     while j < len(source):

@@ -1,0 +1,18 @@
+"""Lazy arrays on irc: numpy's names, recorded as an nd graph, compiled and run when a value is asked for.
+
+    import irc_frontend as ir
+    x = ir.Tensor(array)
+    y = ir.softmax(x @ x.T)
+    y.numpy()
+
+`realize(a, b)` computes several by one program; `with target("cpu"):` chooses where. The same graph structure compiles
+once.
+"""
+
+from irc_frontend import elementwise_functions, functions
+from irc_frontend.elementwise_functions import *  # noqa: F403
+from irc_frontend.functions import *  # noqa: F403
+from irc_frontend.realise import target
+from irc_frontend.tensor import Tensor
+
+__all__ = ["Tensor", "target", *elementwise_functions.__all__, *functions.__all__]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,0 +1,79 @@
+"""From a recorded graph to a module of one nd function."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cache
+from typing import cast
+
+from xdsl.dialects.builtin import FunctionType, LocationAttr, ModuleOp, TensorType, UnknownLoc
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
+
+from irc.dialects.nd import ConstantOp, Nd, tensor
+from irc.dialects.nd.base import Tensor as TensorAttr
+from irc.dialects.nd.base import plain
+from irc.dtypes import element_named
+from irc.verification import verify
+from irc_frontend.graph import LEAF, Node
+
+FUNCTION = "graph"
+"""The name of the function."""
+
+
+@cache
+def _op_classes() -> dict[str, type[Operation]]:
+    """The class of each nd op by its name without `nd.`."""
+    return {op.name.removeprefix("nd."): op for op in Nd.operations}
+
+
+def build_module(order: Sequence[Node], roots: Sequence[Node]) -> ModuleOp:
+    """The function of the leaves, in order, that returns the roots. `order` has operands before their users."""
+    leaves = [node for node in order if node.op == LEAF]
+    block = Block(arg_types=[_type(leaf) for leaf in leaves])
+    values: dict[Node, SSAValue] = {}
+    for number, (leaf, argument) in enumerate(zip(leaves, block.args, strict=True)):
+        argument.name_hint = f"x{number}"
+        values[leaf] = argument
+    for node in order:
+        if node.op == LEAF:
+            continue
+        op = _build(node, [values[operand] for operand in node.operands])
+        block.add_op(op)
+        values[node] = op.results[0]
+    block.add_op(ReturnOp(*(values[root] for root in roots)))
+    function = FuncOp(
+        FUNCTION,
+        FunctionType.from_lists([_type(leaf) for leaf in leaves], [_type(root) for root in roots]),
+        Region(block),
+    )
+    module = ModuleOp([function])
+    verify(module)
+    return module
+
+
+def _build(node: Node, operands: Sequence[SSAValue]) -> Operation:
+    location = _location(node)
+    if node.op == "constant":
+        return ConstantOp.splat(_number(dict(node.attributes)["value"]), _type(node), location=location)
+    cls = cast("type[IRDLOperation]", _op_classes()[node.op])
+    properties = {name: plain(value) for name, value in node.attributes}
+    op = cls.create(operands=operands, result_types=[_type(node)], properties=properties)
+    op.location = location
+    return op
+
+
+def _number(value: Hashable) -> int | float:
+    assert isinstance(value, int | float)
+    return value
+
+
+def _type(node: Node) -> TensorAttr:
+    type = tensor(node.shape, element_named(node.element))
+    assert isinstance(type, TensorType)
+    return type
+
+
+def _location(node: Node) -> LocationAttr:
+    return UnknownLoc() if node.place is None else node.place.span().location()

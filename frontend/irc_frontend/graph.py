@@ -1,0 +1,122 @@
+"""The recorded graph: a node an nd op, before there is any IR."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from irc.artifact import DTYPES, type_text
+from irc.diagnostics import IrcError
+from irc_frontend.place import Place, here
+
+LEAF = "leaf"
+"""The op of a node that has its value: an input, or a result that was computed."""
+
+Attributes = tuple[tuple[str, Hashable], ...]
+
+
+class Node:
+    """One result of one nd op: `op` is the op's name without `nd.`, `attributes` its properties as plain values.
+
+    When its value has been computed the node becomes a leaf: it lets go of its operands and keeps the value.
+    """
+
+    __slots__ = ("attributes", "element", "op", "operands", "place", "shape", "value")
+
+    def __init__(
+        self,
+        op: str,
+        operands: Sequence[Node],
+        shape: Sequence[int],
+        element: str,
+        attributes: Attributes = (),
+        value: Any = None,
+    ):
+        self.op = op
+        self.operands = tuple(operands)
+        self.shape = tuple(shape)
+        self.element = element
+        self.attributes = attributes
+        self.value = value
+        self.place: Place | None = here()
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def type(self) -> str:
+        """As `.irc` writes it: `bf16[4, 8]`."""
+        return type_text(self.element, self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        return self.element[0] == "f" or self.element == "bf16"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.element[0] in "iu"
+
+    @property
+    def is_bool(self) -> bool:
+        return self.element == "bool"
+
+    def keep(self, value: Any) -> None:
+        """Makes it a leaf with this value."""
+        self.op, self.operands, self.attributes, self.value = LEAF, (), (), value
+
+
+def fail(message: str, hint: str | None = None) -> IrcError:
+    """The diagnostic of a wrong use, at the user's line."""
+    place = here()
+    return IrcError(message, None if place is None else place.span(), hint)
+
+
+def sorted_nodes(roots: Iterable[Node]) -> list[Node]:
+    """Every node that the roots are computed from, operands first, each once."""
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.append((node, True))
+        stack.extend((operand, False) for operand in reversed(node.operands) if operand not in seen)
+    return order
+
+
+def structure(order: Sequence[Node], roots: Sequence[Node]) -> Hashable:
+    """A key that two graphs share if they differ in the values of their leaves alone."""
+    numbers = {node: number for number, node in enumerate(order)}
+    nodes = tuple(
+        (node.op, tuple(numbers[operand] for operand in node.operands), node.attributes, node.shape, node.element)
+        for node in order
+    )
+    return nodes, tuple(numbers[root] for root in roots)
+
+
+def element_named(dtype: Any) -> str:
+    """The element name of a dtype: an element name of irc, `float`, `int`, `bool`, or what numpy calls a dtype."""
+    import numpy as np
+
+    from irc.artifact import ELEMENT_NAMES
+
+    if isinstance(dtype, str) and dtype in DTYPES:
+        return dtype
+    if dtype in _PYTHON:
+        return _PYTHON[dtype]
+    try:
+        found = ELEMENT_NAMES.get(np.dtype(dtype))
+    except TypeError:
+        found = None
+    if found is None:
+        raise fail(f"irc has no element type {dtype}", f"it has {', '.join(DTYPES)}")
+    return found
+
+
+_PYTHON: dict[Any, str] = {float: "f32", int: "i64", bool: "bool"}

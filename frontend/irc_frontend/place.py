@@ -1,0 +1,40 @@
+"""Where in the user's program an op was recorded: the innermost frame outside of this package."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import CodeType
+
+from irc.diagnostics import Span
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """An instruction of a code object; its line and columns are looked up when somebody asks."""
+
+    code: CodeType
+    instruction: int
+
+    def span(self) -> Span:
+        """File, line and columns (1-based)."""
+        positions = next(islice(self.code.co_positions(), self.instruction // 2, None), None)
+        line, last_line, column, end = positions or (None, None, None, None)
+        if line is None:
+            return Span(self.code.co_filename, self.code.co_firstlineno, 1)
+        end_column = end + 1 if end is not None and last_line == line else None
+        return Span(self.code.co_filename, line, (column or 0) + 1, end_column)
+
+
+def here() -> Place | None:
+    """The place of the caller's caller that is not in this package."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_code.co_filename.startswith(_PACKAGE):
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return Place(frame.f_code, frame.f_lasti)

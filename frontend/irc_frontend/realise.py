@@ -1,0 +1,84 @@
+"""Computing values: a graph is compiled once for each structure, and run with the values of its leaves."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from irc.diagnostics import IrcError
+from irc_frontend.graph import LEAF, Node, sorted_nodes, structure
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from irc.executable import Executable
+
+MOST_KEPT = 512
+"""Compiled structures that are kept; the one used least recently goes first."""
+
+_target: ContextVar[str | None] = ContextVar("irc_target", default=None)
+_lock = threading.Lock()
+_compiled: OrderedDict[Hashable, Executable] = OrderedDict()
+
+
+@contextmanager
+def target(name: str | None) -> Generator[None]:
+    """Within the block, values are computed on this target: `cpu`, `cuda`, or None for irc's default."""
+    token = _target.set(name)
+    try:
+        yield
+    finally:
+        _target.reset(token)
+
+
+def realise(roots: Sequence[Node]) -> list[Any]:
+    """The values of the nodes, computed together; the nodes keep them."""
+    wanted = [node for node in dict.fromkeys(roots) if node.op != LEAF]
+    if wanted:
+        _compute(wanted)
+    return [node.value for node in roots]
+
+
+def _compute(wanted: Sequence[Node]) -> None:
+    order = sorted_nodes(wanted)
+    executable = _executable(order, wanted)
+    values = executable(*(node.value for node in order if node.op == LEAF))
+    results: Sequence[Any] = [values] if len(wanted) == 1 else values
+    for node, value in zip(wanted, results, strict=True):
+        node.keep(value)
+
+
+def _executable(order: Sequence[Node], roots: Sequence[Node]) -> Executable:
+    where = _target.get()
+    key = (where, structure(order, roots))
+    with _lock:
+        if (known := _compiled.get(key)) is not None:
+            _compiled.move_to_end(key)
+            return known
+    executable = _compile(order, roots, where)
+    with _lock:
+        _compiled[key] = executable
+        while len(_compiled) > MOST_KEPT:
+            _compiled.popitem(last=False)
+    return executable
+
+
+def _compile(order: Sequence[Node], roots: Sequence[Node], where: str | None) -> Executable:
+    import irc
+    from irc_frontend.build import build_module
+
+    try:
+        return irc.compile(build_module(order, roots), where)
+    except IrcError as error:
+        if error.location is None and roots[0].place is not None:
+            error.location = roots[0].place.span()
+        raise
+
+
+def compiled_count() -> int:
+    """How many structures are compiled and kept."""
+    return len(_compiled)

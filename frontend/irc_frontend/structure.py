@@ -1,0 +1,157 @@
+"""Ops that move elements, on nodes: reshape, permute, slices, concatenation, indexing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irc_frontend.elementwise import Number, constant
+from irc_frontend.graph import Node, fail
+from irc_frontend.shapes import axes_of, axis_of, reshaped
+
+
+def reshape(x: Node, shape: Sequence[int]) -> Node:
+    """The same elements in row-major order."""
+    wanted = reshaped(x.shape, shape)
+    return x if wanted == x.shape else Node("reshape", (x,), wanted, x.element)
+
+
+def permute(x: Node, order: Sequence[int]) -> Node:
+    """Result axis i is operand axis order[i]."""
+    axes = [axis_of(axis, x.rank) for axis in order]
+    if sorted(axes) != list(range(x.rank)):
+        raise fail(f"expected a permutation of {x.rank} axes, found {list(order)}")
+    if axes == list(range(x.rank)):
+        return x
+    return Node("permute", (x,), [x.shape[axis] for axis in axes], x.element, (("permutation", tuple(axes)),))
+
+
+def swap_last(x: Node) -> Node:
+    """The last two axes swapped."""
+    if x.rank < 2:
+        raise fail(f"transpose needs two axes or more, found {x.type}")
+    return permute(x, [*range(x.rank - 2), x.rank - 1, x.rank - 2])
+
+
+def concat(parts: Sequence[Node], axis: int) -> Node:
+    """The arrays one after the other along an axis."""
+    if not parts:
+        raise fail("concatenate needs one array or more")
+    first = parts[0]
+    at = axis_of(axis, first.rank)
+    for part in parts[1:]:
+        same = part.rank == first.rank and all(
+            a == b for i, (a, b) in enumerate(zip(part.shape, first.shape, strict=True)) if i != at
+        )
+        if not same or part.element != first.element:
+            raise fail(f"cannot concatenate {first.type} and {part.type} along axis {at}")
+    shape = list(first.shape)
+    shape[at] = sum(part.shape[at] for part in parts)
+    return first if len(parts) == 1 else Node("concat", parts, shape, first.element, (("axis", at),))
+
+
+def expand_dims(x: Node, axis: int) -> Node:
+    """An axis of extent 1 put in."""
+    at = axis_of(axis, x.rank + 1)
+    return reshape(x, [*x.shape[:at], 1, *x.shape[at:]])
+
+
+def squeeze(x: Node, axis: int | Sequence[int] | None) -> Node:
+    """Axes of extent 1 taken out: the named ones, or all."""
+    if axis is None:
+        return reshape(x, [extent for extent in x.shape if extent != 1])
+    axes = axes_of(axis, x.rank)
+    if any(x.shape[a] != 1 for a in axes):
+        raise fail(f"cannot squeeze axes {list(axes)} of {x.type}: an extent is not 1")
+    return reshape(x, [extent for a, extent in enumerate(x.shape) if a not in axes])
+
+
+def flip(x: Node, axes: int | Sequence[int] | None) -> Node:
+    """Backwards along the axes."""
+    named = axes_of(axes, x.rank)
+    return Node("flip", (x,), x.shape, x.element, (("axes", named),)) if named else x
+
+
+def pad(x: Node, widths: Sequence[Sequence[int]], value: Number) -> Node:
+    """`widths[i]` is how many elements go before and after on axis i."""
+    pairs = [tuple(width) for width in widths]
+    if len(pairs) != x.rank or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
+        raise fail(f"pad: expected {x.rank} pairs of widths of 0 or more, found {pairs}")
+    shape = [low + extent + high for (low, high), extent in zip(pairs, x.shape, strict=True)]
+    attributes = (("low", tuple(p[0] for p in pairs)), ("high", tuple(p[1] for p in pairs)))
+    return Node("pad", (x, constant(value, (), x.element)), shape, x.element, attributes)
+
+
+def triangle(op: str, x: Node, k: int) -> Node:
+    """`tril` or `triu`."""
+    if x.rank < 2:
+        raise fail(f"{op} needs two axes or more, found {x.type}")
+    return Node(op, (x,), x.shape, x.element, (("k", k),))
+
+
+def take(x: Node, indices: Node, axis: int) -> Node:
+    """The slices of x at the indices (clamped into range)."""
+    if not indices.is_integer:
+        raise fail(f"indices are integers, found {indices.type}")
+    at = axis_of(axis, x.rank)
+    shape = (*x.shape[:at], *indices.shape, *x.shape[at + 1 :])
+    return Node("take", (x, indices), shape, x.element, (("axis", at),))
+
+
+def index(x: Node, key: Any) -> Node:
+    """`x[key]`: integers, slices with positive steps, None, and one `...`."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    named = sum(k is not None and k is not Ellipsis for k in keys)
+    if sum(k is Ellipsis for k in keys) > 1:
+        raise fail("an index may have one ...")
+    if named > x.rank:
+        raise fail(f"too many indices for {x.type}: {named}")
+    if not any(k is Ellipsis for k in keys):
+        keys.append(Ellipsis)
+    at = next(i for i, k in enumerate(keys) if k is Ellipsis)
+    keys[at : at + 1] = [slice(None)] * (x.rank - named)
+    return _indexed(x, keys)
+
+
+def _indexed(x: Node, keys: Sequence[Any]) -> Node:
+    ranges: list[range] = []
+    shape: list[int] = []
+    for key in keys:
+        if key is None:
+            shape.append(1)
+            continue
+        extent = x.shape[len(ranges)]
+        if isinstance(key, slice):
+            ranges.append(_range(key, extent))
+            shape.append(len(ranges[-1]))
+        else:
+            ranges.append(_single(key, extent))
+    return reshape(_sliced(x, ranges), shape)
+
+
+def _range(key: slice, extent: int) -> range:
+    start, stop, step = key.indices(extent)
+    if step < 0:
+        raise fail("slices have positive steps", "flip(x, axis) turns an axis around")
+    return range(start, max(start, stop), step)
+
+
+def _single(key: Any, extent: int) -> range:
+    if isinstance(key, bool) or not hasattr(key, "__index__"):
+        raise fail(f"cannot index by {type(key).__name__}", "take(x, indices, axis) gathers")
+    position = key.__index__()
+    if not -extent <= position < extent:
+        raise fail(f"index {position} is out of range for an extent of {extent}")
+    position %= extent
+    return range(position, position + 1)
+
+
+def _sliced(x: Node, ranges: Sequence[range]) -> Node:
+    if all(r == range(extent) for r, extent in zip(ranges, x.shape, strict=True)):
+        return x
+    attributes = (
+        ("starts", tuple(r.start for r in ranges)),
+        ("stops", tuple(r.stop for r in ranges)),
+        ("steps", tuple(r.step for r in ranges)),
+    )
+    return Node("slice", (x,), [len(r) for r in ranges], x.element, attributes)

@@ -1,0 +1,380 @@
+"""`Tensor`: a lazy array. Operations record a graph; asking for a value compiles and runs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from irc.artifact import DTYPES, ELEMENT_NAMES
+from irc_frontend import elementwise, linear, reduction, structure
+from irc_frontend.elementwise import Number
+from irc_frontend.graph import LEAF, Node, element_named, fail
+from irc_frontend.realise import realise
+from irc_frontend.shapes import Axes
+
+Like: TypeAlias = "Tensor | np.ndarray[Any, Any] | np.generic | Number"
+"""What operators take beside a Tensor: arrays become inputs, numbers take the other side's element type."""
+
+
+class Tensor:
+    """A lazy array with numpy's operators and names, and irc's dtype rules (docs/language.md).
+
+    `Tensor(array)` is an input: a numpy array, or an array on the device that has DLPack. Its elements are read when a
+    value is computed, so it must not change before. Element types are named as in `.irc` (`bf16`) or as in numpy.
+    Errors are `irc.IrcError`s at the line that recorded the op.
+    """
+
+    __slots__ = ("_node",)
+    __array_ufunc__ = None
+    """numpy's operators leave the work to this class."""
+
+    def __init__(self, array: Any, dtype: Any = None):
+        node = array._node if isinstance(array, Tensor) else _leaf(array, dtype)
+        self._node: Node = node if dtype is None else elementwise.astype(node, element_named(dtype))
+
+    @staticmethod
+    def of(node: Node) -> Tensor:
+        """The tensor of a recorded node."""
+        made = Tensor.__new__(Tensor)
+        made._node = node
+        return made
+
+    @property
+    def node(self) -> Node:
+        """What was recorded."""
+        return self._node
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._node.shape
+
+    @property
+    def ndim(self) -> int:
+        return self._node.rank
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As numpy and ml_dtypes have it; `element` has irc's name."""
+        return DTYPES[self._node.element]
+
+    @property
+    def element(self) -> str:
+        """irc's name of the element type: `bf16`."""
+        return self._node.element
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it has its value."""
+        return self._node.op == LEAF
+
+    @property
+    def T(self) -> Tensor:
+        """All axes reversed, as numpy has it."""
+        return self.permute(*reversed(range(self.ndim)))
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes swapped."""
+        return Tensor.of(structure.swap_last(self._node))
+
+    # Values.
+
+    def value(self) -> Any:
+        """The array, computed now if it was not: numpy's, or of the library whose device arrays went in."""
+        return realise([self._node])[0]
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The value as a numpy array."""
+        return to_numpy(self.value())
+
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __bool__(self) -> bool:
+        return bool(self.numpy())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a tensor without axes has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[position] for position in range(len(self)))
+
+    def __repr__(self) -> str:
+        if not self.is_computed:
+            return f"<Tensor {self._node.type}, not computed>"
+        return f"Tensor({np.array2string(self.numpy(), separator=', ', prefix='Tensor(')}, {self._node.element})"
+
+    __hash__ = object.__hash__
+
+    # Operators.
+
+    def __add__(self, other: Like) -> Tensor:
+        return binary("add", self, other)
+
+    def __radd__(self, other: Like) -> Tensor:
+        return binary("add", other, self)
+
+    def __sub__(self, other: Like) -> Tensor:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: Like) -> Tensor:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: Like) -> Tensor:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: Like) -> Tensor:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: Like) -> Tensor:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: Like) -> Tensor:
+        return binary("div", other, self)
+
+    def __floordiv__(self, other: Like) -> Tensor:
+        return binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Like) -> Tensor:
+        return binary("floordiv", other, self)
+
+    def __mod__(self, other: Like) -> Tensor:
+        return binary("mod", self, other)
+
+    def __rmod__(self, other: Like) -> Tensor:
+        return binary("mod", other, self)
+
+    def __pow__(self, other: Like) -> Tensor:
+        return binary("pow", self, other)
+
+    def __rpow__(self, other: Like) -> Tensor:
+        return binary("pow", other, self)
+
+    def __and__(self, other: Like) -> Tensor:
+        return binary("bitwise_and", self, other)
+
+    def __rand__(self, other: Like) -> Tensor:
+        return binary("bitwise_and", other, self)
+
+    def __or__(self, other: Like) -> Tensor:
+        return binary("bitwise_or", self, other)
+
+    def __ror__(self, other: Like) -> Tensor:
+        return binary("bitwise_or", other, self)
+
+    def __xor__(self, other: Like) -> Tensor:
+        return binary("bitwise_xor", self, other)
+
+    def __rxor__(self, other: Like) -> Tensor:
+        return binary("bitwise_xor", other, self)
+
+    def __lshift__(self, other: Like) -> Tensor:
+        return binary("shift_left", self, other)
+
+    def __rshift__(self, other: Like) -> Tensor:
+        return binary("shift_right", self, other)
+
+    def __matmul__(self, other: Like) -> Tensor:
+        return Tensor.of(linear.matmul(self._node, node_of(other)))
+
+    def __rmatmul__(self, other: Like) -> Tensor:
+        return Tensor.of(linear.matmul(node_of(other), self._node))
+
+    def __eq__(self, other: object) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return binary("equal", self, other)
+
+    def __ne__(self, other: object) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return binary("not_equal", self, other)
+
+    def __lt__(self, other: Like) -> Tensor:
+        return binary("less", self, other)
+
+    def __le__(self, other: Like) -> Tensor:
+        return binary("less_equal", self, other)
+
+    def __gt__(self, other: Like) -> Tensor:
+        return binary("greater", self, other)
+
+    def __ge__(self, other: Like) -> Tensor:
+        return binary("greater_equal", self, other)
+
+    def __neg__(self) -> Tensor:
+        return Tensor.of(elementwise.unary("neg", self._node))
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __abs__(self) -> Tensor:
+        return Tensor.of(elementwise.unary("abs", self._node))
+
+    def __invert__(self) -> Tensor:
+        return Tensor.of(elementwise.unary("bitwise_not", self._node))
+
+    def __getitem__(self, key: Any) -> Tensor:
+        if isinstance(key, Tensor | np.ndarray | list):
+            return Tensor.of(structure.take(self._node, node_of(key), 0))
+        return Tensor.of(structure.index(self._node, key))
+
+    # Methods, as numpy has them.
+
+    def astype(self, dtype: Any) -> Tensor:
+        return Tensor.of(elementwise.astype(self._node, element_named(dtype)))
+
+    def reshape(self, *shape: Any) -> Tensor:
+        return Tensor.of(structure.reshape(self._node, _varargs(shape)))
+
+    def permute(self, *axes: Any) -> Tensor:
+        return Tensor.of(structure.permute(self._node, _varargs(axes)))
+
+    def transpose(self, *axes: Any) -> Tensor:
+        """With axes as `permute`; without, all axes reversed."""
+        return self.permute(*axes) if axes else self.T
+
+    def flatten(self) -> Tensor:
+        return self.reshape(-1 if self.size else 0)
+
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
+        return Tensor.of(structure.squeeze(self._node, axis))
+
+    def sum(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        return self._reduce("sum", axis, keepdims, dtype)
+
+    def prod(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        return self._reduce("prod", axis, keepdims, dtype)
+
+    def mean(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        return self._reduce("mean", axis, keepdims, dtype)
+
+    def var(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
+        element = None if dtype is None else element_named(dtype)
+        return Tensor.of(reduction.reduce("var", self._node, axis, keepdims, element, correction))
+
+    def max(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return self._reduce("max", axis, keepdims)
+
+    def min(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return self._reduce("min", axis, keepdims)
+
+    def any(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return self._reduce("any", axis, keepdims)
+
+    def all(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return self._reduce("all", axis, keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        return Tensor.of(reduction.arg_reduce("argmax", self._node, axis, keepdims))
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        return Tensor.of(reduction.arg_reduce("argmin", self._node, axis, keepdims))
+
+    def cumsum(self, axis: int) -> Tensor:
+        return Tensor.of(reduction.along("cumsum", self._node, axis))
+
+    def cumprod(self, axis: int) -> Tensor:
+        return Tensor.of(reduction.along("cumprod", self._node, axis))
+
+    def clip(self, lo: Like, hi: Like) -> Tensor:
+        return Tensor.of(elementwise.clip(self._node, operand_of(lo), operand_of(hi)))
+
+    def _reduce(self, op: str, axis: Axes, keepdims: bool, dtype: Any = None) -> Tensor:
+        element = None if dtype is None else element_named(dtype)
+        return Tensor.of(reduction.reduce(op, self._node, axis, keepdims, element))
+
+
+def binary(op: str, lhs: Any, rhs: Any) -> Tensor:
+    """An elementwise op of two operands, one of which is a Tensor or an array."""
+    return Tensor.of(elementwise.binary(op, operand_of(lhs), operand_of(rhs)))
+
+
+def operand_of(value: Any) -> Node | Number:
+    """A node, or a Python number, which has no element type of its own."""
+    if isinstance(value, bool | int | float):
+        return value
+    return node_of(value)
+
+
+def node_of(value: Any) -> Node:
+    """The node of a Tensor; an array becomes an input."""
+    return value.node if isinstance(value, Tensor) else _leaf(value, None)
+
+
+def to_numpy(value: Any) -> np.ndarray[Any, Any]:
+    """An array of any library on the host."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "cpu"):
+        return _torch_to_numpy(value.cpu())
+    if hasattr(value, "get"):
+        return value.get()
+    return np.asarray(value)
+
+
+def _torch_to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
+    """torch has no numpy form of bf16 and f8: their bytes are taken as they are."""
+    dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
+    torch = sys.modules["torch"]
+    raw = tensor.contiguous().view(torch.uint8) if tensor.ndim else tensor.reshape(1).view(torch.uint8)
+    return raw.numpy().view(dtype).reshape(tuple(tensor.shape))
+
+
+def _leaf(array: Any, dtype: Any) -> Node:
+    """An input. Lists and numbers become numpy arrays, of `dtype` if it is given (else f32 for floats, i64 for
+    integers)."""
+    if not isinstance(array, np.ndarray | np.generic) and hasattr(array, "__dlpack__"):
+        return _device_leaf(array)
+    if isinstance(array, np.ndarray | np.generic):
+        found = np.asarray(array)
+    else:
+        found = _from_python(array, dtype)
+    if found.dtype not in ELEMENT_NAMES:
+        raise fail(f"irc has no element type {found.dtype}", f"it has {', '.join(DTYPES)}")
+    return Node(LEAF, (), found.shape, ELEMENT_NAMES[found.dtype], value=found)
+
+
+def _from_python(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    try:
+        found = np.asarray(values)
+    except ValueError as error:
+        raise fail(f"cannot make an array of this: {error}") from error
+    if dtype is not None:
+        return found.astype(DTYPES[element_named(dtype)])
+    return found.astype(np.float32) if found.dtype == np.float64 else found
+
+
+def _device_leaf(array: Any) -> Node:
+    name = str(array.dtype).removeprefix("torch.")
+    try:
+        element = ELEMENT_NAMES[np.dtype(name)]
+    except (TypeError, KeyError) as error:
+        raise fail(f"irc has no element type {name}", f"it has {', '.join(DTYPES)}") from error
+    value = array if int(array.__dlpack_device__()[0]) != 1 else to_numpy(array)
+    return Node(LEAF, (), tuple(array.shape), element, value=value)
+
+
+def _varargs(values: tuple[Any, ...]) -> Sequence[int]:
+    """`f(1, 2)` and `f((1, 2))` alike."""
+    return values[0] if len(values) == 1 and not isinstance(values[0], int) else values

@@ -1,0 +1,36 @@
+"""irc: a compiler of tensor programs, through `nd`, `kernel`, `tile` and `cuda`, to GPU machine code.
+
+Names are imported on first use, so that `import irc` costs nothing that is not needed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from irc.compiler import compile
+    from irc.diagnostics import IrcError
+    from irc.executable import Executable
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "compile": "irc.compiler",
+    "Executable": "irc.executable",
+    "IrcError": "irc.diagnostics",
+}
+
+__all__ = ["Executable", "IrcError", "__version__", "compile"]
+
+
+def __getattr__(name: str) -> Any:
+    if (module := _LAZY.get(name)) is None:
+        raise AttributeError(f"module 'irc' has no attribute '{name}'")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,70 @@
+"""From an nd module to an artifact: every level's IR, the kernels' machine code, the host plan, the manifest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.artifact import Artifact, KernelBinary
+from irc.codegen import CompiledKernel, compile_kernel
+from irc.dialects.cuda import KernelOp
+from irc.ir_printer import print_ir
+from irc.lowering import levels
+from irc.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
+from irc.program import entry_of, signature
+from irc.runtime.plan import Plan
+from irc.runtime.plan_reader import read_plan
+
+
+def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Artifact:
+    """Compiles a module with one nd function; the module is lowered in place."""
+    arguments, results = signature(entry_of(module))
+    texts: dict[str, str] = {}
+    facts: dict[str, KernelFacts] = {}
+    for level, lowered in levels(module, arch=arch, strict_rounding=strict_rounding):
+        texts[level] = print_ir(lowered)
+        if level == "kernel":
+            facts = kernel_facts(lowered)
+    texts["cuda"] = texts.pop("all")
+    plan = read_plan(module)
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    compiled = compile_kernels(kernels, arch)
+    entries = [
+        kernel_entry(op, facts.get(op.sym_name.data), _resources(binary))
+        for op, binary in zip(kernels, compiled, strict=True)
+    ]
+    return Artifact(
+        arch=arch,
+        arguments=arguments,
+        results=results,
+        plan=plan.to_json(),
+        manifest=_manifest(arch, plan, entries),
+        kernels=tuple(_binary(op, facts, binary) for op, binary in zip(kernels, compiled, strict=True)),
+        levels=texts,
+    )
+
+
+def compile_kernels(kernels: Sequence[KernelOp], arch: str) -> list[CompiledKernel]:
+    """The kernels' source, PTX, machine code and resources, compiled side by side: NVRTC does not hold the
+    interpreter's lock."""
+    if len(kernels) < 2:
+        return [compile_kernel(kernel, arch) for kernel in kernels]
+    with ThreadPoolExecutor(min(len(kernels), os.cpu_count() or 1)) as pool:
+        return list(pool.map(lambda kernel: compile_kernel(kernel, arch), kernels))
+
+
+def _resources(binary: CompiledKernel) -> dict[str, int]:
+    return {"registers": binary.registers, "spills": binary.spills, "shared": binary.static_shared}
+
+
+def _binary(op: KernelOp, facts: dict[str, KernelFacts], binary: CompiledKernel) -> KernelBinary:
+    name = op.sym_name.data
+    return KernelBinary(name, binary.source, binary.ptx, binary.cubin, kernel_location(op, facts.get(name)))
+
+
+def _manifest(arch: str, plan: Plan, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"arch": arch, "arena": plan.arena, "streams": plan.streams, "kernels": entries}

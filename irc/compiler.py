@@ -1,0 +1,242 @@
+"""`irc.compile`: a program in, an `Executable` out.
+
+Compilations are cached twice. In memory, the same program, target and options give the same `Executable`. On the disk,
+the artifact of a module is kept under a key of its text without locations; the key of a source text is kept beside it,
+so that a known text needs neither parsing nor any import of the compiler.
+"""
+
+from __future__ import annotations
+
+import threading
+import zipfile
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irc import cache
+from irc.artifact import Artifact
+from irc.diagnostics import IrcError, register_source
+from irc.executable import Executable
+from irc.program import parse, source_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+DEFAULT_ARCH = "sm_90a"
+"""What is compiled for where there is no GPU to ask."""
+
+TARGETS = ("cpu", "cuda")
+
+MOST_IN_MEMORY = 256
+"""Executables that are kept; the one used least recently goes first."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What beside the program decides the result.
+
+    arch: of the kernels, `sm_90a`; empty on the cpu target. dims: replacements of the program's dims. func: the entry
+    function, None for the last. strict_rounding: round after every operation, as eager frameworks do.
+    """
+
+    arch: str = ""
+    dims: tuple[tuple[str, int], ...] = ()
+    func: str | None = None
+    strict_rounding: bool = False
+
+
+def compile(
+    program: str | Path | ModuleOp,
+    target: str | None = None,
+    *,
+    arch: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    func: str | None = None,
+    strict_rounding: bool = False,
+) -> Executable:
+    """Compiles a program for a target.
+
+    program: `.irc` text (a `str`), a file (a `Path`, `.irc` or `.mlir`), or a module with an nd function.
+    target: `cpu` (numpy) or `cuda`; by default `cuda` where a GPU is present, else `cpu`.
+    arch: the architecture of the kernels; by default the present GPU's.
+    dims, func: see `Options`.
+
+    Raises IrcError for a bad program, an unknown target or architecture, and where a GPU is asked for and there is
+    none.
+    """
+    target = _target(target)
+    options = Options(
+        arch=resolve_arch(arch) if target == "cuda" else "",
+        dims=tuple(sorted((dims or {}).items())),
+        func=func,
+        strict_rounding=strict_rounding,
+    )
+    subject = _subject(program)
+    key = (subject.key, target, options)
+    if (known := _executables.get(key)) is not None:
+        return known
+    executable = _on_cpu(subject, options) if target == "cpu" else _on_cuda(subject, options)
+    return _executables.keep(key, executable)
+
+
+def compile_artifact(
+    program: str | Path | ModuleOp,
+    *,
+    arch: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    func: str | None = None,
+    strict_rounding: bool = False,
+) -> Artifact:
+    """Compiles a program to kernels and a host plan without loading them: this needs no GPU.
+
+    `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
+    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding)
+    return _artifact(_subject(program), options)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program that is compiled: its text and file name, or a module; `key` tells it from others."""
+
+    key: tuple[str, ...]
+    text: str | None
+    name: str
+    given: ModuleOp | None
+
+    def module(self, options: Options) -> ModuleOp:
+        """The parsed and verified module, the entry function alone."""
+        from irc.program import isolate
+        from irc.verification import verify
+
+        if self.given is not None:
+            _refuse_dims(options)
+            verify(self.given)
+            return isolate(self.given, options.func)
+        assert self.text is not None
+        module = parse(self.text, self.name, dims=dict(options.dims))
+        if self.name.endswith(".mlir"):
+            verify(module)
+        return isolate(module, options.func)
+
+
+def _subject(program: str | Path | ModuleOp) -> Subject:
+    if isinstance(program, str | Path):
+        text, name = source_of(program)
+        register_source(name, text)
+        return Subject(("text", name, text), text, name, None)
+    return Subject(("module", _module_text(program)), None, "<module>", program)
+
+
+def _module_text(module: ModuleOp) -> str:
+    """The text that identifies a module: without locations."""
+    from irc.ir_printer import print_ir
+
+    return print_ir(module)
+
+
+def _refuse_dims(options: Options) -> None:
+    if options.dims:
+        raise IrcError("a module has no dims to replace", hint="dims belong to .irc text")
+
+
+def _target(target: str | None) -> str:
+    if target is None:
+        from irc.runtime.driver import is_present
+
+        return "cuda" if is_present() else "cpu"
+    if target not in TARGETS:
+        raise IrcError(f"unknown target {target}", hint=f"targets are {', '.join(TARGETS)}")
+    return target
+
+
+def resolve_arch(arch: str | None) -> str:
+    """The architecture to compile for, checked."""
+    if arch is None:
+        from irc.runtime.driver import is_present, present_arch
+
+        return present_arch() if is_present() else DEFAULT_ARCH
+    from irc.targets import target
+
+    return target(arch).name
+
+
+def _on_cpu(subject: Subject, options: Options) -> Executable:
+    from irc.program import entry_of, signature
+    from irc.runtime.cpu import CpuProgram
+    from irc.runtime.host import HostProgram
+
+    module = subject.module(options)
+    if options.strict_rounding:
+        from irc.lowering import lower
+
+        module = lower(module, "nd", strict_rounding=True)
+    entry = entry_of(module)
+    arguments, results = signature(entry)
+    program = HostProgram(arguments, CpuProgram(module))
+    return Executable(entry.sym_name.data, "cpu", arguments, results, program)
+
+
+def _on_cuda(subject: Subject, options: Options) -> Executable:
+    from irc.runtime.cuda import CudaProgram
+    from irc.runtime.driver import require_device
+
+    require_device()
+    artifact = _artifact(subject, options)
+    return Executable(
+        artifact.plan["name"], "cuda", artifact.arguments, artifact.results, CudaProgram(artifact), artifact
+    )
+
+
+def _artifact(subject: Subject, options: Options) -> Artifact:
+    """From the disk if it is there, else compiled and put there."""
+    text_key = cache.key_of("text", subject.key, options) if subject.text is not None else None
+    link = None if text_key is None else cache.read("texts", text_key)
+    if link is not None and (found := _stored(link.decode("ascii", "replace"))) is not None:
+        return found
+    module = subject.module(options)
+    module_key = cache.key_of("module", _module_text(module), options.arch, options.strict_rounding)
+    artifact = _stored(module_key)
+    if artifact is None:
+        from irc.building import build
+
+        artifact = build(module, options.arch, strict_rounding=options.strict_rounding)
+        cache.write("artifacts", module_key, artifact.to_bytes())
+    if text_key is not None:
+        cache.write("texts", text_key, module_key.encode())
+    return artifact
+
+
+def _stored(key: str) -> Artifact | None:
+    if (content := cache.read("artifacts", key)) is None:
+        return None
+    try:
+        return Artifact.from_bytes(content)
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+class _Executables:
+    """The executables of this process, by key; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Any, Executable] = OrderedDict()
+
+    def get(self, key: Any) -> Executable | None:
+        with self._lock:
+            if (found := self._entries.get(key)) is not None:
+                self._entries.move_to_end(key)
+            return found
+
+    def keep(self, key: Any, executable: Executable) -> Executable:
+        """Stores it, unless another thread was faster; returns the one that is stored."""
+        with self._lock:
+            kept = self._entries.setdefault(key, executable)
+            while len(self._entries) > MOST_IN_MEMORY:
+                self._entries.popitem(last=False)
+            return kept
+
+
+_executables = _Executables()

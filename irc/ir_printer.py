@@ -1,0 +1,61 @@
+"""Printing of IR: xDSL's syntax, with long attributes as aliases declared on top.
+
+An attribute or type whose class has a string `alias_prefix` (a `ClassVar`) is printed as `#prefix`, `#prefix1`, ... and
+declared before the module, so that layouts are read once and parsed once:
+
+    #fragment = #tile.fragment<((4,8,4),(2,2,32)):((256,1,16),(128,8,1024))>
+    builtin.module {
+      ... tensor<128x256xf32, #fragment> ...
+    }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from io import StringIO
+
+from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.printer import Printer
+
+
+@dataclass(eq=False, repr=False)
+class AliasPrinter(Printer):
+    """Prints ops with aliases; `declarations` has the text that must stand before what it printed."""
+
+    aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
+    declarations: list[str] = field(default_factory=list[str])
+    _counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        prefix: str | None = getattr(type(attribute), "alias_prefix", None)
+        if prefix is None:
+            super().print_attribute(attribute)
+            return
+        name = self.aliases.get(attribute)
+        if name is None:
+            name = self._declare(attribute, prefix)
+        self.print_string(name)
+
+    def _declare(self, attribute: Attribute, prefix: str) -> str:
+        """Names the attribute; what it contains is declared before it, as its text is made first."""
+        text = StringIO()
+        nested = AliasPrinter(stream=text, aliases=self.aliases, declarations=self.declarations, _counts=self._counts)
+        Printer.print_attribute(nested, attribute)
+        count = self._counts.get(prefix, 0)
+        self._counts[prefix] = count + 1
+        sigil = "!" if isinstance(attribute, TypeAttribute) else "#"
+        name = f"{sigil}{prefix}{count or ''}"
+        self.aliases[attribute] = name
+        self.declarations.append(f"{name} = {text.getvalue()}\n")
+        return name
+
+
+def print_ir(op: Operation, *, generic: bool = False, locations: bool = False) -> str:
+    """The text of an op and what it contains, aliases first, ending in a newline.
+
+    `generic` prints the generic form of every op; `locations` adds `loc(...)`.
+    """
+    body = StringIO()
+    printer = AliasPrinter(stream=body, print_generic_format=generic, print_debuginfo=locations)
+    printer.print_op(op)
+    return "".join(printer.declarations) + body.getvalue() + "\n"

@@ -1,0 +1,71 @@
+"""Running the pipelines of `irc/pipelines.py` on a module, level by level."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from irc.diagnostics import IrcError
+from irc.pipelines import PASSES, PIPELINES
+from irc.program import new_context
+from irc.universe import resolve
+from irc.verification import verify
+
+LEVELS: tuple[str, ...] = ("nd", "kernel", "tile", "cuda", "all")
+"""The pipelines in order, each of which extends the one before."""
+
+Observer = Callable[[ModulePass, ModuleOp], None]
+"""Called after a pass with the pass and what it made."""
+
+
+def passes_of(names: Sequence[str], **options: Any) -> list[ModulePass]:
+    """The passes with these names; every option goes to each pass that has it."""
+    return [_build(resolve(PASSES[name]), options) for name in names]
+
+
+def _build(cls: type[ModulePass], options: dict[str, Any]) -> ModulePass:
+    fields = {field.name for field in dataclasses.fields(cls)}
+    return cls(**{name: value for name, value in options.items() if name in fields})
+
+
+def run_passes(
+    module: ModuleOp, passes: Sequence[ModulePass], *, context: Context | None = None, after: Observer | None = None
+) -> None:
+    """Runs the passes on the module, in place. `IrcError`s of passes are passed on; the module is verified at the
+    end."""
+    context = new_context() if context is None else context
+    for each in passes:
+        each.apply(context, module)
+        if after is not None:
+            after(each, module)
+    if passes:
+        verify(module, after=passes[-1].name)
+
+
+def levels(
+    module: ModuleOp, *, upto: str = "all", context: Context | None = None, **options: Any
+) -> Iterator[tuple[str, ModuleOp]]:
+    """Lowers the module in place and yields it after each level. `options` (`arch`, `strict_rounding`) go to the passes
+    that have them."""
+    if upto not in LEVELS:
+        raise IrcError(f"unknown level {upto}", hint=f"levels are {', '.join(LEVELS)}")
+    context = new_context() if context is None else context
+    done = 0
+    for level in LEVELS[: LEVELS.index(upto) + 1]:
+        names = PIPELINES[level]
+        run_passes(module, passes_of(names[done:], **options), context=context)
+        done = len(names)
+        yield level, module
+
+
+def lower(module: ModuleOp, upto: str = "cuda", **options: Any) -> ModuleOp:
+    """A lowered copy of the module: `nd`, `kernel`, `tile`, `cuda`, or `all` with the host plan."""
+    copy = module.clone()
+    for _ in levels(copy, upto=upto, **options):
+        pass
+    return copy

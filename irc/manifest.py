@@ -1,0 +1,86 @@
+"""The manifest of a compilation: what `irc-compile` writes as `manifest.json` and `Executable.kernels` gives.
+
+    {"arch", "arena", "streams", "kernels": [{"name", "anchor", "ops", "config", "grid", "block", "shared_memory",
+    "registers", "spills", "flops", "bytes_read", "bytes_written", "location"}, ...]}
+
+`ops` names the nd ops of the kernel in order; `config` has the fields that were chosen; `grid`, `block` and `cluster`
+are extents along x, y, z; `shared_memory` (static and dynamic), `spills`, `arena`, `bytes_read` and `bytes_written` are
+bytes, `registers` 32-bit registers of a thread, `flops` operations of a launch (`irc.costs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.costs import Cost, cost_of
+from irc.dialects.cuda import KernelOp
+from irc.dialects.cuda.common import values_of
+from irc.dialects.kernel import ConfigAttr, FusedOp
+from irc.locations import describe
+from irc.rewriting import location_of
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """What the kernel level knows of a kernel, gone after tiling."""
+
+    anchor: str
+    ops: tuple[str, ...]
+    config: dict[str, Any]
+    cost: Cost
+    location: str
+
+
+def kernel_facts(module: ModuleOp) -> dict[str, KernelFacts]:
+    """The facts of every `kernel.fused` that has a name, by name."""
+    return {op.sym_name.data: _facts(op) for op in module.walk() if isinstance(op, FusedOp) and op.sym_name is not None}
+
+
+def _facts(op: FusedOp) -> KernelFacts:
+    return KernelFacts(
+        anchor=op.kind.value,
+        ops=tuple(inner.name for inner in op.block.ops if inner is not op.yielded),
+        config=_config(op.config),
+        cost=cost_of(op),
+        location=describe(location_of(op)),
+    )
+
+
+def _config(config: ConfigAttr | None) -> dict[str, Any]:
+    if config is None:
+        return {}
+    values = {field.name: getattr(config.data, field.name) for field in fields(config.data)}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def kernel_entry(kernel: KernelOp, facts: KernelFacts | None, resources: dict[str, int]) -> dict[str, Any]:
+    """The entry of one kernel. `resources`: registers, spills and static shared memory, as the assembler reports them.
+
+    A kernel that was written by hand at a lower level has no facts: its anchor is empty, its ops and config too."""
+    cost = Cost(0, 0, 0) if facts is None else facts.cost
+    cluster = values_of(kernel.cluster) or (1, 1, 1)
+    dynamic = 0 if kernel.shared is None else kernel.shared.value.data
+    return {
+        "name": kernel.sym_name.data,
+        "anchor": "" if facts is None else facts.anchor,
+        "ops": [] if facts is None else list(facts.ops),
+        "config": {} if facts is None else facts.config,
+        "grid": list(values_of(kernel.grid)),
+        "block": [kernel.block.value.data, 1, 1],
+        "cluster": list(cluster),
+        "shared_memory": dynamic + resources.get("shared", 0),
+        "registers": resources.get("registers", 0),
+        "spills": resources.get("spills", 0),
+        "flops": cost.flops,
+        "bytes_read": cost.bytes_read,
+        "bytes_written": cost.bytes_written,
+        "location": kernel_location(kernel, facts),
+    }
+
+
+def kernel_location(kernel: KernelOp, facts: KernelFacts | None) -> str:
+    """`file:line:column` of what the kernel computes, or `?`."""
+    return describe(location_of(kernel)) if facts is None else facts.location

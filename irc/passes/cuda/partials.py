@@ -1,0 +1,58 @@
+"""Scratch memory where warps meet: what each of them has to say about every element of some tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from irc.dialects import cuda
+from irc.passes.cuda.emitter import Index
+from irc.passes.cuda.memory import shared_base
+from irc.passes.cuda.values import Code, Registers, element_bytes
+
+
+@dataclass(frozen=True)
+class Partials:
+    """`count` values of every element of `tiles`, which have one fragment. `starts` are byte offsets in shared memory."""
+
+    code: Code
+    tiles: Sequence[Registers]
+    count: int
+    starts: tuple[int, ...]
+
+    @staticmethod
+    def of(code: Code, tiles: Sequence[Registers], count: int) -> Partials:
+        """In scratch memory, one tile after another, each aligned to its elements."""
+        starts: list[int] = []
+        total = 0
+        for tile in tiles:
+            size = element_bytes(tile.element)
+            starts.append(-(-total // size) * size)
+            total = starts[-1] + count * prod(tile.fragment.shape) * size
+        base = code.scratch(total)
+        return Partials(code, tiles, count, tuple(base + start for start in starts))
+
+    def address(self, which: int, element: Index, place: Index) -> SSAValue:
+        """The address of the value at `place` for an element, by its colexicographic number, of tile `which`."""
+        e, tile = self.code.e, self.tiles[which]
+        at = e.add(e.mul(place, prod(tile.fragment.shape)), element)
+        return e.i32(e.add(shared_base(self.code, self.starts[which]), e.mul(at, element_bytes(tile.element))))
+
+    def write(self, components: Sequence[Index], place: Index) -> None:
+        """Puts the thread's elements with these components at `place`."""
+        code = self.code
+        element = code.colexicographic(self.tiles[0].fragment, components)
+        for which, tile in enumerate(self.tiles):
+            register = code.e.index(code.register(tile, components))
+            code.e.insert(cuda.SharedStoreOp(tile.array, register, self.address(which, element, place)))
+
+    def read(self, element: Index, place: Index) -> list[SSAValue]:
+        """Arrays of one register, a tile each, with the values of an element at `place`."""
+        e = self.code.e
+        arrays: list[SSAValue] = [e.value(cuda.RegistersOp(1, tile.element)) for tile in self.tiles]
+        for which, array in enumerate(arrays):
+            e.insert(cuda.SharedLoadOp(self.address(which, element, place), array, e.index(0)))
+        return arrays

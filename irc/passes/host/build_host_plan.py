@@ -1,0 +1,259 @@
+"""`build-host-plan`: the host function becomes one static `cuda.plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    FunctionType,
+    LocationAttr,
+    ModuleOp,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from irc.diagnostics import IrcError
+from irc.dialects.cuda import KernelOp
+from irc.dialects.cuda.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
+from irc.dialects.cuda.kernel import ReturnOp as EndOp
+from irc.dialects.kernel import LaunchOp as KernelLaunchOp
+from irc.dialects.nd import ConstantOp as NdConstantOp
+from irc.passes.host.arena import Lifetime, place
+from irc.passes.host.schedule import MOST_STREAMS, Schedule, schedule
+from irc.rewriting import location_of
+
+
+@dataclass(frozen=True)
+class BuildHostPlanPass(ModulePass):
+    """Turn each host function of launches into a static plan: arena offsets, streams, events.
+
+    Intermediate arrays get ranges of one arena, and share bytes when their lifetimes do not meet. Kernels that do not
+    depend on each other run on different streams, at most `streams` of them; a wait stands only where nothing else
+    orders two steps. A function with an op that has no kernel is an error at that op.
+    """
+
+    name = "build-host-plan"
+
+    streams: int = MOST_STREAMS
+    """The most streams that a plan uses."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.streams < 1:
+            raise IrcError(f"build-host-plan: expected one stream or more, found streams={self.streams}")
+        for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+            plan = _Builder(op, function, self.streams).build()
+            block = function.parent_block()
+            assert block is not None
+            block.insert_op_before(plan, function)
+            function.detach()
+            function.erase()
+
+
+@dataclass
+class _Step:
+    """A launch, or a copy (without a kernel): the arrays it reads and writes, by their roots."""
+
+    reads: list[SSAValue]
+    writes: list[SSAValue]
+    location: LocationAttr
+    kernel: str | None = None
+    needs: list[int] = field(default_factory=list[int])
+
+
+class _Builder:
+    """One function's plan. A value's root is what holds its bytes: an argument, a constant or the result of a
+    launch."""
+
+    def __init__(self, module: ModuleOp, function: FuncOp, streams: int):
+        self._function = function
+        self._most_streams = streams
+        self._kernels = {op.sym_name.data for op in module.ops if isinstance(op, KernelOp)}
+        self._roots: dict[SSAValue, SSAValue] = {}
+        self._constants: list[tuple[SSAValue, DenseIntOrFPElementsAttr, LocationAttr]] = []
+        self._steps: list[_Step] = []
+        self._maker: dict[SSAValue, int] = {}
+        self._direct: dict[SSAValue, int] = {}
+        """The root of each result that a launch writes in place, and the number of the result."""
+        self._copies: list[tuple[int, SSAValue]] = []
+
+    def build(self) -> PlanOp:
+        terminator = self._function.body.block.last_op
+        if len(self._function.body.blocks) != 1 or not isinstance(terminator, ReturnOp):
+            raise IrcError("a host function has one block that ends in func.return", location_of(self._function))
+        self._place_results(terminator)
+        for op in self._function.body.block.ops:
+            self._visit(op)
+        self._add_copies(terminator)
+        made = schedule([step.needs for step in self._steps], self._most_streams)
+        return _Emitter(self._function, self._steps, made, self._constants, self._direct, self._copies).emit()
+
+    def _root(self, value: SSAValue) -> SSAValue:
+        """What holds the bytes of a value: reshapes of whole arrays are views."""
+        while isinstance(value.owner, Operation) and value.owner.name == "nd.reshape":
+            value = value.owner.operands[0]
+        return value
+
+    def _place_results(self, terminator: ReturnOp) -> None:
+        """A launch writes a result in place the first time that its array is returned; everything else is copied."""
+        for index, value in enumerate(terminator.operands):
+            root = self._root(value)
+            if isinstance(root.owner, KernelLaunchOp) and root not in self._direct:
+                self._direct[root] = index
+            else:
+                self._copies.append((index, root))
+
+    def _visit(self, op: Operation) -> None:
+        if isinstance(op, ReturnOp) or op.name == "nd.reshape":
+            return
+        if op.name == "nd.constant":
+            if op.results[0].uses:
+                self._constants.append((op.results[0], _content(op), location_of(op)))
+            return
+        if not isinstance(op, KernelLaunchOp):
+            raise _no_kernel(op)
+        self._visit_launch(op)
+
+    def _visit_launch(self, op: KernelLaunchOp) -> None:
+        name = _callee(op)
+        if name not in self._kernels:
+            raise IrcError(f"kernel.launch: no cuda.kernel is named {name}", location_of(op))
+        if not any(result.uses for result in op.outputs) or all(bytes_of(v.type) == 0 for v in op.outputs):
+            return
+        self._add(_Step([self._root(v) for v in op.inputs], list(op.outputs), location_of(op), name))
+
+    def _add(self, step: _Step) -> None:
+        step.needs = sorted({self._maker[root] for root in step.reads if root in self._maker})
+        for value in step.writes:
+            self._maker[value] = len(self._steps)
+        self._steps.append(step)
+
+    def _add_copies(self, terminator: ReturnOp) -> None:
+        for _, root in self._copies:
+            self._add(_Step([root], [], location_of(terminator)))
+
+
+class _Emitter:
+    """Writes the ops of the plan: buffers first, then the steps with their records and waits."""
+
+    def __init__(
+        self,
+        function: FuncOp,
+        steps: Sequence[_Step],
+        made: Schedule,
+        constants: Sequence[tuple[SSAValue, DenseIntOrFPElementsAttr, LocationAttr]],
+        direct: dict[SSAValue, int],
+        copies: Sequence[tuple[int, SSAValue]],
+    ):
+        self._steps = steps
+        self._made = made
+        self._constants = constants
+        self._direct = direct
+        self._copied_to = [index for index, _ in copies]
+        self._location = location_of(function)
+        type = FunctionType.from_lists(function.function_type.inputs.data, function.function_type.outputs.data)
+        self._plan = PlanOp(function.sym_name.data, type, streams=made.streams)
+        self._plan.location = self._location
+        self._buffers: dict[SSAValue, SSAValue] = {}
+        for value, buffer in zip(function.body.block.args, self._plan.inputs, strict=True):
+            buffer.name_hint = value.name_hint
+            self._buffers[value] = buffer
+
+    def emit(self) -> PlanOp:
+        for index, output in enumerate(self._plan.outputs):
+            output.name_hint = f"result{index}"
+        for root, index in self._direct.items():
+            self._buffers[root] = self._plan.outputs[index]
+        for value, content, location in self._constants:
+            self._buffers[value] = self._append(ConstantOp(content), location).results[0]
+        self._place_intermediates()
+        events = {step: event for event, step in enumerate(self._made.recorded)}
+        copies = iter(self._copied_to)
+        for index, step in enumerate(self._steps):
+            stream = self._made.stream[index]
+            for need in self._made.waits[index]:
+                self._append(WaitOp(events[need], stream=stream), step.location)
+            self._append(self._step(step, stream, copies), step.location)
+            if index in events:
+                self._append(RecordOp(events[index], stream=stream), step.location)
+        for need in self._made.final_waits:
+            self._append(WaitOp(events[need], stream=0), self._location)
+        self._append(EndOp(), self._location)
+        return self._plan
+
+    def _step(self, step: _Step, stream: int, copies: Iterator[int]) -> Operation:
+        if step.kernel is not None:
+            buffers = [self._buffers[value] for value in (*step.reads, *step.writes)]
+            return LaunchOp(step.kernel, buffers, stream=stream)
+        return CopyOp(self._buffers[step.reads[0]], self._plan.outputs[next(copies)], stream=stream)
+
+    def _place_intermediates(self) -> None:
+        """The arena, and the buffer in it of every array that is not a result."""
+        users: dict[SSAValue, list[int]] = {}
+        for index, step in enumerate(self._steps):
+            for root in step.reads:
+                users.setdefault(root, []).append(index)
+        values = [(v, i) for i, step in enumerate(self._steps) for v in step.writes if v not in self._buffers]
+        lifetimes = [Lifetime(bytes_of(v.type), made, tuple(users.get(v, ()))) for v, made in values]
+        placement = place(lifetimes, self._made.ordered)
+        empty = [v for step in self._steps for v in step.reads if v not in self._buffers and v not in dict(values)]
+        if not values and not empty:
+            return
+        arena = self._append(ArenaOp(placement.size), self._location).results[0]
+        arena.name_hint = "arena"
+        for (value, _), offset, lifetime in zip(values, placement.offsets, lifetimes, strict=True):
+            self._buffers[value] = self._range(arena, offset, lifetime.size, value)
+        # What a launch of no elements would have made: nobody reads a byte of it.
+        for value in empty:
+            self._buffers[value] = self._range(arena, 0, 0, value)
+
+    def _range(self, arena: SSAValue, offset: int, size: int, value: SSAValue) -> SSAValue:
+        owner = value.owner
+        location = location_of(owner) if isinstance(owner, Operation) else self._location
+        buffer = self._append(BufferOp(arena, offset, size), location).results[0]
+        buffer.name_hint = value.name_hint
+        return buffer
+
+    def _append(self, op: Operation, location: LocationAttr) -> Operation:
+        op.location = location
+        self._block.add_op(op)
+        return op
+
+    @property
+    def _block(self) -> Block:
+        return self._plan.body.block
+
+
+def _content(op: Operation) -> DenseIntOrFPElementsAttr:
+    """The elements of an nd.constant as xDSL packs them: a bool is a byte of ones."""
+    assert isinstance(op, NdConstantOp)
+    array = op.array()
+    if array.dtype == np.bool_:
+        array = array.astype(np.uint8) * np.uint8(255)
+    type: TensorType[Any] = op.value.type
+    return DenseIntOrFPElementsAttr(type, BytesAttr(np.ascontiguousarray(array).tobytes()))
+
+
+def _callee(op: KernelLaunchOp) -> str:
+    callee = op.callee
+    assert isinstance(callee, SymbolRefAttr)
+    return callee.root_reference.data
+
+
+def _no_kernel(op: Operation) -> IrcError:
+    """The diagnostic of an op that is still outside of every kernel."""
+    if op.name.startswith("nd."):
+        return IrcError(f"{op.name} runs on the cpu target only so far", location_of(op), "compile for target cpu")
+    return IrcError(
+        f"build-host-plan: expected launches, reshapes and a return in a host function, found {op.name}",
+        location_of(op),
+        "it runs after lower-to-cuda",
+    )

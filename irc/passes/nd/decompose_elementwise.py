@@ -1,0 +1,55 @@
+"""Decompositions of activations, clamps and tests into plain arithmetic.
+
+Each keeps the NaN and infinity behaviour that `irc/dialects/nd` states: `maximum` and `minimum` propagate NaN, a
+comparison with NaN is false. Narrow floats are computed in f32 (`widened`), with one deferred cast at the end
+(`narrowed`).
+"""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+
+from irc.dialects import nd
+from irc.passes.nd.terms import Decomposition, Term, narrowed, widened
+from irc.rewriting import Inserter
+
+
+def gelu(op: nd.GeluOp, at: Inserter) -> Term:
+    """x * Phi(x) by erf, or the tanh approximation of Hendrycks and Gimpel (arXiv:1606.08415)."""
+    x = widened(op.x, at)
+    if op.approximate.data == "tanh":
+        inner = (x + x * x * x * 0.044715) * sqrt(2 / pi)
+        gate = inner.tanh()
+    else:
+        gate = (x * sqrt(0.5)).erf()
+    return narrowed(x * 0.5 * (gate + 1.0), op)
+
+
+def silu(op: nd.SiluOp, at: Inserter) -> Term:
+    x = widened(op.x, at)
+    return narrowed(x * x.sigmoid(), op)
+
+
+def leaky_relu(op: nd.LeakyReluOp, at: Inserter) -> Term:
+    """x where x > 0, else slope * x: NaN takes the second arm and stays NaN."""
+    x = widened(op.x, at)
+    return narrowed((x > 0.0).where(x, x * op.slope.value.data), op)
+
+
+def clamp(op: nd.ClampOp, at: Inserter) -> Term:
+    """minimum(maximum(x, lo), hi): exact in any type, so nothing is widened."""
+    x, lo, hi = (Term(value, at) for value in op.operands)
+    return x.maximum(lo).minimum(hi)
+
+
+def logical_not(op: nd.LogicalNotOp, at: Inserter) -> Term:
+    return ~Term(op.x, at)
+
+
+ELEMENTWISE: dict[type[nd.NdOp], Decomposition] = {
+    nd.GeluOp: gelu,
+    nd.SiluOp: silu,
+    nd.LeakyReluOp: leaky_relu,
+    nd.ClampOp: clamp,
+    nd.LogicalNotOp: logical_not,
+}

@@ -1,0 +1,78 @@
+"""decompose-nd: replaces composed ops by the ones that kernels are made of.
+
+| op | becomes |
+|---|---|
+| `mean var` | `sum`, division; the variance in two passes |
+| `softmax log_softmax` | the maximum is subtracted first; `log_softmax` by the logarithm of the sum |
+| `layer_norm rms_norm` | sums, `rsqrt` |
+| `attention` | two products, a mask, a softmax in between |
+| `gelu silu leaky_relu` | arithmetic, `erf` or `tanh`, `sigmoid`, `where` |
+| `clamp logical_not` | `minimum` and `maximum`, `bitwise_not` |
+| `one_hot tril triu` | `iota`, comparisons |
+| `tile` | `broadcast`, `reshape` |
+| `random_normal random_uniform` | Philox in integer arithmetic |
+
+Everything else stays, also `relu sigmoid expm1 log1p reciprocal`, which are cheap to lower well, and `conv sort topk
+scatter_add`, which run on the cpu target alone.
+
+A composed op on f16, bf16 or f8 is computed in f32 throughout: the decomposition casts to f32, accumulates in f32, and
+ends in one `nd.cast` with the attribute `nd.deferred`. `widen-arithmetic` drops that cast where the result is used in
+further arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from irc.diagnostics import IrcError
+from irc.passes.nd.decompose_attention import ATTENTION
+from irc.passes.nd.decompose_elementwise import ELEMENTWISE
+from irc.passes.nd.decompose_norms import NORMS
+from irc.passes.nd.decompose_random import RANDOM
+from irc.passes.nd.decompose_shapes import SHAPES
+from irc.passes.nd.terms import Decomposition
+from irc.rewriting import Inserter, rewrite
+
+DECOMPOSITIONS: dict[type[Operation], Decomposition] = {**ATTENTION, **ELEMENTWISE, **NORMS, **SHAPES, **RANDOM}
+
+
+@dataclass(eq=False, repr=False)
+class DecomposePattern(RewritePattern):
+    """Replaces an op by what its entry of the table inserts."""
+
+    table: dict[type[Operation], Decomposition]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        decomposition = self.table.get(type(op))
+        if decomposition is None:
+            return
+        term = decomposition(op, Inserter.before(op, rewriter))
+        rewriter.replace(op, (), [term.value])
+
+
+@dataclass(frozen=True)
+class DecomposeNdPass(ModulePass):
+    """Replaces composed nd ops by the ones that kernels are made of."""
+
+    name = "decompose-nd"
+
+    keep: tuple[str, ...] = ()
+    """Ops to leave as they are, without `nd.`: `keep=softmax,gelu`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, [DecomposePattern(self._table())], what=self.name, recursive=False)
+
+    def _table(self) -> dict[type[Operation], Decomposition]:
+        names = {cls.name.removeprefix("nd.") for cls in DECOMPOSITIONS}
+        for name in self.keep:
+            if name not in names:
+                raise IrcError(
+                    f"{self.name} has no op {name} to keep", None, f"expected one of {', '.join(sorted(names))}"
+                )
+        return {cls: d for cls, d in DECOMPOSITIONS.items() if cls.name.removeprefix("nd.") not in self.keep}

@@ -1,0 +1,146 @@
+"""Building an epilogue over panels of columns: each op on a narrower tile, at an offset, in an unrolled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from irc.dialects import tile
+from irc.dialects.tile import element_type_of, shape_of
+from irc.dtypes import element_of
+
+
+@dataclass
+class Panels:
+    """The loop being built: `columns` cut into panels of `width`, `column` the offset of the panel."""
+
+    columns: int
+    width: int
+    column: SSAValue
+    mapping: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+
+    def narrow_type(self, type: Attribute) -> TensorType[Attribute]:
+        rows, extent = shape_of(type)
+        return TensorType(element_type_of(type), [rows, self.width if extent == self.columns else extent])
+
+    def narrow(self, op: Operation) -> list[Operation]:
+        """The op on one panel, after what it needs."""
+        if isinstance(op, tile.SliceOp):
+            return self._slice(op.source, op.at_values, op.result, op)
+        before: list[Operation] = []
+        for value in op.operands:
+            if isinstance(value.type, TensorType) and value not in self.mapping:
+                if shape_of(value.type)[1] == self.columns:
+                    before += self._slice(value, (0, 0), value, op)
+                else:
+                    self.mapping[value] = value
+        clone = op.clone(self.mapping)
+        for old, new in zip(op.results, clone.results, strict=True):
+            self.mapping[old] = Rewriter.replace_value_with_new_type(new, self.narrow_type(new.type))
+        at = self._column_operand(op)
+        if at is not None:
+            shifted = arith.AddiOp(clone.operands[at], self.column)
+            clone.operands[at] = shifted.result
+            before.append(shifted)
+        return _located([*before, clone], op)
+
+    def _slice(self, source: SSAValue, at: Sequence[int], of: SSAValue, op: Operation) -> list[Operation]:
+        zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
+        part = tile.SliceOp(source, at, self.narrow_type(of.type), [zero.result, self.column])
+        self.mapping[of] = part.result
+        return _located([zero, part], op)
+
+    def _column_operand(self, op: Operation) -> int | None:
+        """Which operand of the op is an offset along columns."""
+        if isinstance(op, tile.IotaOp):
+            return 0 if op.axis_value == 1 else None
+        if not isinstance(op, tile.LoadOp | tile.StoreOp):
+            return None
+        accessed = op.result if isinstance(op, tile.LoadOp) else op.tile
+        if shape_of(accessed.type)[1] != self.columns:
+            return None
+        first = 1 + (1 if isinstance(op, tile.StoreOp) or op.other is not None else 0)
+        return first + 1
+
+
+def _located(ops: list[Operation], like: Operation) -> list[Operation]:
+    for op in ops:
+        op.location = like.location
+    return ops
+
+
+def neutral_of(op: tile.ReduceOp) -> list[Attribute] | None:
+    """The values that the combiner leaves as they are, where it is one known operation on one operand."""
+    ops = list(op.body.block.ops)
+    if len(ops) != 2 or len(op.inputs) != 1:
+        return None
+    element = element_type_of(op.inputs[0].type)
+    least, greatest = (-(1 << 63), (1 << 63) - 1)
+    if isinstance(element, IntegerType):
+        least, greatest = element_of(element).limits()
+    match ops[0]:
+        case arith.AddfOp():
+            return [FloatAttr(0.0, element)]  # pyright: ignore[reportArgumentType]
+        case arith.MulfOp():
+            return [FloatAttr(1.0, element)]  # pyright: ignore[reportArgumentType]
+        case arith.MaximumfOp():
+            return [FloatAttr(float("-inf"), element)]  # pyright: ignore[reportArgumentType]
+        case arith.MinimumfOp():
+            return [FloatAttr(float("inf"), element)]  # pyright: ignore[reportArgumentType]
+        case arith.AddiOp() | arith.OrIOp():
+            return [IntegerAttr(0, element)]  # pyright: ignore[reportArgumentType]
+        case arith.MuliOp():
+            return [IntegerAttr(1, element)]  # pyright: ignore[reportArgumentType]
+        case arith.MaxSIOp():
+            return [IntegerAttr(int(least), element)]  # pyright: ignore[reportArgumentType]
+        case arith.MinSIOp():
+            return [IntegerAttr(int(greatest), element)]  # pyright: ignore[reportArgumentType]
+        case _:
+            return None
+
+
+def build(epilogue: Sequence[Operation], carried: Sequence[tile.ReduceOp], columns: int, width: int) -> None:
+    """Puts the loop before the epilogue's ops and erases them. `carried` are reductions over columns among them: a
+    panel's part is combined into a value that the loop carries."""
+    anchor = epilogue[0]
+    bounds = [arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, columns, width)]
+    starts: list[Operation] = []
+    initial: list[SSAValue] = []
+    for reduce in carried:
+        neutral = neutral_of(reduce)
+        assert neutral is not None
+        scalar = arith.ConstantOp(neutral[0])  # pyright: ignore[reportArgumentType]
+        splat = tile.SplatOp(scalar.result, reduce.outputs[0].type)
+        starts += [scalar, splat]
+        initial.append(splat.result)
+    body = Block(arg_types=[IndexType(), *(v.type for v in initial)])
+    body.args[0].name_hint = "column"
+    loop = scf.ForOp(*bounds, initial, Region(body))
+    loop.attributes["unroll"] = UnitAttr()
+    Rewriter.insert_op(_located([*bounds, *starts, loop], anchor), InsertPoint.before(anchor))
+
+    panels = Panels(columns, width, body.args[0])
+    yields: list[SSAValue] = []
+    for op in epilogue:
+        body.add_ops(panels.narrow(op))
+        if op in carried:
+            assert isinstance(op, tile.ReduceOp)
+            before = body.args[1 + len(yields)]
+            joined = _joined(op, before, panels.mapping[op.outputs[0]])
+            body.add_op(joined)
+            yields.append(joined.result)
+    body.add_ops(_located([scf.YieldOp(*yields)], anchor))
+    for reduce, result in zip(carried, loop.results, strict=True):
+        reduce.outputs[0].replace_all_uses_with(result)
+    for op in reversed(epilogue):
+        Rewriter.erase_op(op, safe_erase=False)
+
+
+def _joined(reduce: tile.ReduceOp, before: SSAValue, part: SSAValue) -> tile.MapOp:
+    """The combiner on what was carried and a panel's part."""
+    return tile.MapOp([before, part], part.type, reduce.body.clone(), location=reduce.location)

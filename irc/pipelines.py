@@ -1,0 +1,96 @@
+"""The passes of irc, in order, and the named pipelines, as data.
+
+Nothing is imported here, so that commands can name and explain passes without loading them. A named pipeline stands in
+a pass list like a pass (`irc-opt -p 'kernel,canonicalize'`); options given to it go to each of its passes that has them
+(`all{arch=sm_80}`).
+"""
+
+from __future__ import annotations
+
+PASSES: dict[str, str] = {
+    "canonicalize-nd": "irc.passes.nd.canonicalize_nd:CanonicalizeNdPass",
+    "decompose-nd": "irc.passes.nd.decompose_nd:DecomposeNdPass",
+    "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
+    "fuse-kernels": "irc.passes.kernel.fuse_kernels:FuseKernelsPass",
+    "choose-config": "irc.passes.kernel.choose_config:ChooseConfigPass",
+    "split-reductions": "irc.passes.kernel.split_reductions:SplitReductionsPass",
+    "tile-kernels": "irc.passes.tile.tile_kernels:TileKernelsPass",
+    "merge-dots": "irc.passes.tile.merge_dots:MergeDotsPass",
+    "place-operands": "irc.passes.tile.place_operands:PlaceOperandsPass",
+    "overlap-epilogue": "irc.passes.tile.overlap_epilogue:OverlapEpiloguePass",
+    "assign-layouts": "irc.passes.tile.assign_layouts:AssignLayoutsPass",
+    "pipeline": "irc.passes.tile.pipeline:PipelinePass",
+    "specialise-warps": "irc.passes.tile.specialise_warps:SpecialiseWarpsPass",
+    "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
+    "lower-schedule": "irc.passes.tile.lower_schedule:LowerSchedulePass",
+    "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
+    "build-host-plan": "irc.passes.host.build_host_plan:BuildHostPlanPass",
+}
+"""Pass name to `module:Class`, in the order in which they run."""
+
+TARGETS: dict[str, str] = {
+    "irc": "irc.emit:IrcTarget",
+    "cuda": "irc.emit:CudaTarget",
+}
+"""Target name (`irc-opt -t`) to `module:Class`."""
+
+DIALECTS: dict[str, str] = {
+    "nd": "irc.dialects.nd:Nd",
+    "kernel": "irc.dialects.kernel:Kernel",
+    "tile": "irc.dialects.tile:Tile",
+    "cuda": "irc.dialects.cuda:Cuda",
+}
+"""Dialect name to `module:attribute`."""
+
+ND: tuple[str, ...] = ("canonicalize-nd", "decompose-nd", "widen-arithmetic", "canonicalize-nd")
+"""To `nd` ops that the kernel level knows, with every rounding explicit."""
+
+KERNEL: tuple[str, ...] = (*ND, "fuse-kernels", "choose-config", "split-reductions")
+"""To fused regions with their configs."""
+
+TILE: tuple[str, ...] = (
+    *KERNEL,
+    "tile-kernels",
+    "merge-dots",
+    "place-operands",
+    "overlap-epilogue",
+    "assign-layouts",
+    "pipeline",
+    "specialise-warps",
+    "plan-shared",
+)
+"""To tile programs with layouts, rings and roles, their shared memory planned."""
+
+CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda")
+"""To the code of a thread."""
+
+ALL: tuple[str, ...] = (*CUDA, "build-host-plan")
+"""Everything: kernels and the host plan that launches them."""
+
+PIPELINES: dict[str, tuple[str, ...]] = {"nd": ND, "kernel": KERNEL, "tile": TILE, "cuda": CUDA, "all": ALL}
+
+PIPELINE_HELP: dict[str, str] = {
+    "nd": "nd ops that kernels are made of, every rounding explicit",
+    "kernel": "fused kernels with their configs",
+    "tile": "tile programs with layouts, pipelines and warp roles",
+    "cuda": "the code of a thread",
+    "all": "kernels and the host plan",
+}
+
+
+def pass_spec(pipeline: str, **options: str | int | bool) -> str:
+    """The pass list that stands for a named pipeline, as `irc-opt -p` takes it: `all` or `all{arch="sm_80"}`.
+
+    KeyError where there is no pipeline of that name."""
+    if pipeline not in PIPELINES:
+        raise KeyError(pipeline)
+    if not options:
+        return pipeline
+    values = (f"{name.replace('_', '-')}={_value(value)}" for name, value in options.items())
+    return f"{pipeline}{{{' '.join(values)}}}"
+
+
+def _value(value: str | int | bool) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value).lower()

@@ -1,0 +1,149 @@
+"""The array libraries whose device arrays a call takes and gives: torch by its own functions, the others by DLPack."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
+
+from irc.artifact import ArraySpec
+from irc.diagnostics import IrcError
+from irc.runtime.arrays import check_array
+from irc.runtime.dlpack import LEGACY_STREAM, Borrowed, DeviceArray, borrow
+
+Allocate = Callable[[int], tuple[int, Callable[[], None]]]
+"""From bytes to an address and what releases it."""
+
+
+class Library(Protocol):
+    """How arrays of one library come in and go out."""
+
+    def current_stream(self, device: int) -> int:
+        """The handle of the stream on which the library works."""
+        ...
+
+    def on_stream(self, stream: int, device: int) -> AbstractContextManager[Any]:
+        """While it is entered, the library's own work is on the stream."""
+        ...
+
+    def take(self, spec: ArraySpec, array: Any, stream: int) -> Borrowed:
+        """An argument, checked and row-major."""
+        ...
+
+    def make(self, spec: ArraySpec, device: int, allocate: Allocate) -> tuple[Any, int]:
+        """A new array for a result, and its address."""
+        ...
+
+
+def library_of(array: Any) -> Library:
+    """The library of a device array."""
+    root = type(array).__module__.partition(".")[0]
+    if root == "torch":
+        return Torch(sys.modules["torch"])
+    return ByDlpack(array)
+
+
+class ByDlpack:
+    """Any library that has DLPack; results go through its `from_dlpack`, and stay a `DeviceArray` where it has none."""
+
+    def __init__(self, example: Any):
+        self._from_dlpack = _importer(example)
+        self._cupy = sys.modules.get("cupy") if type(example).__module__.startswith("cupy") else None
+
+    def current_stream(self, device: int) -> int:
+        if self._cupy is not None:
+            return int(self._cupy.cuda.get_current_stream().ptr) or LEGACY_STREAM
+        return LEGACY_STREAM
+
+    def on_stream(self, stream: int, device: int) -> AbstractContextManager[Any]:
+        if self._cupy is None or stream == self.current_stream(device):
+            return nullcontext()
+        return self._cupy.cuda.ExternalStream(stream)
+
+    def take(self, spec: ArraySpec, array: Any, stream: int) -> Borrowed:
+        try:
+            found = borrow(array, stream)
+        except (BufferError, TypeError, ValueError, RuntimeError) as error:
+            raise IrcError(f"argument {spec.name}: cannot take a {type(array).__name__}: {error}") from error
+        check_array(spec, found.shape, found.element)
+        if not found.is_contiguous:
+            raise IrcError(
+                f"argument {spec.name}: expected a row-major array, found strides {found.strides}",
+                hint="copy it first, so that its last axis is contiguous",
+            )
+        return found
+
+    def make(self, spec: ArraySpec, device: int, allocate: Allocate) -> tuple[Any, int]:
+        address, release = allocate(spec.nbytes)
+        array = DeviceArray(address, spec.shape, spec.element, device, release)
+        return (array if self._from_dlpack is None else self._from_dlpack(array)), address
+
+
+def _importer(example: Any) -> Callable[[Any], Any] | None:
+    """The `from_dlpack` of an array's library: of its array API namespace, or of its root module."""
+    if hasattr(example, "__array_namespace__"):
+        return getattr(example.__array_namespace__(), "from_dlpack", None)
+    root = sys.modules.get(type(example).__module__.partition(".")[0])
+    return getattr(root, "from_dlpack", None)
+
+
+class Torch:
+    """torch: its own stream and allocator, which cost less than DLPack and free memory in the order of the stream."""
+
+    def __init__(self, torch: Any):
+        self._torch = torch
+
+    def current_stream(self, device: int) -> int:
+        return int(self._torch.cuda.current_stream(device).cuda_stream) or LEGACY_STREAM
+
+    def on_stream(self, stream: int, device: int) -> AbstractContextManager[Any]:
+        if stream == self.current_stream(device):
+            return nullcontext()
+        return self._torch.cuda.stream(self._torch.cuda.ExternalStream(stream, device=device))
+
+    def take(self, spec: ArraySpec, array: Any, stream: int) -> Borrowed:
+        tensor = array
+        name = torch_elements(self._torch).get(tensor.dtype) or str(tensor.dtype).removeprefix("torch.")
+        check_array(spec, tuple(tensor.shape), name)
+        if tensor.is_neg() or not tensor.is_contiguous():
+            tensor = tensor.detach().resolve_neg().contiguous()
+        return Borrowed(tensor.data_ptr(), spec.shape, tensor.stride(), name, tensor.device.index, tensor)
+
+    def make(self, spec: ArraySpec, device: int, allocate: Allocate) -> tuple[Any, int]:
+        dtype = getattr(self._torch, spec.dtype.name)
+        try:
+            tensor = self._torch.empty(spec.shape, dtype=dtype, device=device)
+        except self._torch.OutOfMemoryError as error:
+            raise IrcError(f"result {spec.name}: torch has not the memory for {spec.type}") from error
+        return tensor, tensor.data_ptr()
+
+
+_torch_elements: dict[Any, str] = {}
+
+
+def torch_elements(torch: Any) -> dict[Any, str]:
+    """The element name of each torch dtype that irc has. torch names its dtypes as numpy and ml_dtypes do."""
+    if not _torch_elements:
+        from irc.artifact import DTYPES
+
+        _torch_elements.update({getattr(torch, dtype.name): name for name, dtype in DTYPES.items()})
+    return _torch_elements
+
+
+def stream_handle(stream: Any) -> int:
+    """The handle of a stream: an int, or an object of cuda.core (`__cuda_stream__`), torch (`cuda_stream`) or cupy
+    (`ptr`)."""
+    if isinstance(stream, int):
+        return stream or LEGACY_STREAM
+    protocol: Any = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        pair: Any = protocol() if callable(protocol) else protocol
+        return int(pair[1]) or LEGACY_STREAM
+    for name in ("cuda_stream", "ptr"):
+        if (handle := getattr(stream, name, None)) is not None:
+            return int(handle) or LEGACY_STREAM
+    raise IrcError(
+        f"expected a CUDA stream, found {type(stream).__name__}",
+        hint="pass a handle, or an object with __cuda_stream__, cuda_stream or ptr",
+    )

@@ -1,0 +1,170 @@
+"""The host plan as plain data: what `cuda.plan` says, in a form that is stored and executed without xDSL.
+
+A plan is a list of steps in the order in which they are enqueued. Memory is named by `Buffer`s: a range of bytes of an
+argument, of a result, of the arena or of a constant.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+Space: TypeAlias = Literal["argument", "result", "arena", "constant"]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """`size` bytes from byte `offset` of the `index`-th argument, result or constant, or of the arena (index 0)."""
+
+    space: Space
+    index: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A CUtensorMap over a buffer. Lists are outermost first; strides are in elements, the innermost is 1; `swizzle` is
+    in
+    bytes: 0, 32, 64 or 128."""
+
+    buffer: Buffer
+    element: str
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number passed by value: `element` is an element name of irc."""
+
+    element: str
+    value: int | float
+
+
+Parameter: TypeAlias = Buffer | TensorMap | Scalar
+"""What a kernel's parameter gets: the address of a buffer, a tensor map of 128 bytes, or a number."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """`grid` and `cluster` are blocks along x, y, z, `block` threads along x, `shared` bytes of dynamic shared
+    memory."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: int
+    cluster: tuple[int, int, int]
+    shared: int
+    parameters: tuple[Parameter, ...]
+    stream: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    source: Buffer
+    destination: Buffer
+    stream: int
+
+
+@dataclass(frozen=True)
+class Memset:
+    buffer: Buffer
+    value: int
+    stream: int
+
+
+@dataclass(frozen=True)
+class Record:
+    event: int
+    stream: int
+
+
+@dataclass(frozen=True)
+class Wait:
+    event: int
+    stream: int
+
+
+Step: TypeAlias = Launch | Copy | Memset | Record | Wait
+
+
+@dataclass(frozen=True)
+class Plan:
+    """name: of the function. arena: bytes of scratch memory. streams: how many; stream 0 is the caller's. events: how
+    many.
+    constants: the bytes of each constant."""
+
+    name: str
+    arena: int
+    streams: int
+    events: int
+    constants: tuple[bytes, ...]
+    steps: tuple[Step, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As dictionaries, lists, strings and numbers."""
+        return {
+            "name": self.name,
+            "arena": self.arena,
+            "streams": self.streams,
+            "events": self.events,
+            "constants": [base64.b64encode(constant).decode() for constant in self.constants],
+            "steps": [_step_to_json(step) for step in self.steps],
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Plan:
+        """What `to_json` made. KeyError or TypeError where it is something else."""
+        return Plan(
+            data["name"],
+            data["arena"],
+            data["streams"],
+            data["events"],
+            tuple(base64.b64decode(constant) for constant in data["constants"]),
+            tuple(_step(step) for step in data["steps"]),
+        )
+
+
+_STEPS: dict[str, type[Copy] | type[Memset] | type[Record] | type[Wait]] = {
+    "copy": Copy,
+    "memset": Memset,
+    "record": Record,
+    "wait": Wait,
+}
+
+
+def _step_to_json(step: Step) -> dict[str, Any]:
+    data = {"op": type(step).__name__.lower(), **asdict(step)}
+    if isinstance(step, Launch):
+        data["parameters"] = [{"is": type(p).__name__, **asdict(p)} for p in step.parameters]
+    return data
+
+
+def _step(data: dict[str, Any]) -> Step:
+    fields = dict(data)
+    kind = fields.pop("op")
+    if kind == "launch":
+        fields["parameters"] = tuple(_parameter(p) for p in fields["parameters"])
+        fields["grid"], fields["cluster"] = tuple(fields["grid"]), tuple(fields["cluster"])
+        return Launch(**fields)
+    for name in ("source", "destination", "buffer"):
+        if name in fields:
+            fields[name] = Buffer(**fields[name])
+    return _STEPS[kind](**fields)
+
+
+def _parameter(data: dict[str, Any]) -> Parameter:
+    fields = dict(data)
+    kind = fields.pop("is")
+    if kind == "Buffer":
+        return Buffer(**fields)
+    if kind == "Scalar":
+        return Scalar(**fields)
+    fields["buffer"] = Buffer(**fields["buffer"])
+    for name in ("extents", "strides", "box"):
+        fields[name] = tuple(fields[name])
+    return TensorMap(**fields)

@@ -1,0 +1,152 @@
+"""From `cuda.plan` to `irc.runtime.plan.Plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from irc.diagnostics import IrcError
+from irc.dialects.cuda.common import values_of
+from irc.dialects.cuda.host import (
+    ArenaOp,
+    ConstantOp,
+    CopyOp,
+    LaunchOp,
+    MemsetOp,
+    PlanOp,
+    RecordOp,
+    StepOp,
+    WaitOp,
+)
+from irc.dialects.cuda.kernel import KernelOp
+from irc.dialects.cuda.plan_checks import extent_of
+from irc.dialects.cuda.types import BufferType, PtrType, TensorMapType
+from irc.dtypes import element_of
+from irc.rewriting import location_of
+from irc.runtime.plan import Buffer, Copy, Launch, Memset, Parameter, Plan, Record, Scalar, Step, TensorMap, Wait
+
+
+def read_plan(module: ModuleOp) -> Plan:
+    """The module's one `cuda.plan` as data. IrcError where there is none or there are several."""
+    plans = [op for op in module.ops if isinstance(op, PlanOp)]
+    if len(plans) != 1:
+        raise IrcError(f"expected one cuda.plan in the module, found {len(plans)}", module.location)
+    kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
+    return _Reader(plans[0], kernels).plan()
+
+
+class _Reader:
+    def __init__(self, op: PlanOp, kernels: Mapping[str, KernelOp]):
+        self._op = op
+        self._kernels = kernels
+        self._spaces: dict[SSAValue, Buffer] = {}
+        self._constants: list[bytes] = []
+        self._arena = 0
+        for index, value in enumerate(op.inputs):
+            self._spaces[value] = Buffer("argument", index, 0, _size(value))
+        for index, value in enumerate(op.outputs):
+            self._spaces[value] = Buffer("result", index, 0, _size(value))
+
+    def plan(self) -> Plan:
+        steps: list[Step] = []
+        for op in self._op.body.block.ops:
+            if isinstance(op, ArenaOp):
+                self._arena = _size(op.result)
+                self._spaces[op.result] = Buffer("arena", 0, 0, self._arena)
+            elif isinstance(op, ConstantOp):
+                self._spaces[op.result] = Buffer("constant", len(self._constants), 0, _size(op.result))
+                self._constants.append(_bytes_of(op))
+            elif isinstance(op, StepOp):
+                steps.append(self._step(op))
+        events = [step.event for step in steps if isinstance(step, Record)]
+        return Plan(
+            self._op.sym_name.data,
+            self._arena,
+            self._op.streams.value.data,
+            max(events, default=-1) + 1,
+            tuple(self._constants),
+            tuple(steps),
+        )
+
+    def _step(self, op: StepOp) -> Step:
+        stream = op.stream.value.data
+        match op:
+            case LaunchOp():
+                return self._launch(op, stream)
+            case CopyOp():
+                return Copy(self._buffer(op.source), self._buffer(op.destination), stream)
+            case MemsetOp():
+                return Memset(self._buffer(op.buffer), op.value.value.data, stream)
+            case RecordOp():
+                return Record(op.event.value.data, stream)
+            case WaitOp():
+                return Wait(op.event.value.data, stream)
+            case _:
+                raise IrcError(f"the runtime cannot execute {op.name}", location_of(op))
+
+    def _launch(self, op: LaunchOp, stream: int) -> Launch:
+        kernel = self._kernels.get(op.kernel_name)
+        if kernel is None:
+            raise IrcError(f"no cuda.kernel is named {op.kernel_name}", location_of(op))
+        parameters = [
+            self._parameter(argument.type, op.buffers[operand])
+            for argument, operand in zip(kernel.arguments, kernel.operand_of_argument, strict=True)
+        ]
+        grid, cluster = values_of(kernel.grid), values_of(kernel.cluster) or (1, 1, 1)
+        return Launch(
+            kernel=kernel.sym_name.data,
+            grid=(grid[0], grid[1], grid[2]),
+            block=kernel.block.value.data,
+            cluster=(cluster[0], cluster[1], cluster[2]),
+            shared=0 if kernel.shared is None else kernel.shared.value.data,
+            parameters=tuple(parameters),
+            stream=stream,
+        )
+
+    def _parameter(self, type: Attribute, value: SSAValue) -> Parameter:
+        if isinstance(type, PtrType):
+            return self._buffer(value)
+        if isinstance(type, TensorMapType):
+            return TensorMap(
+                self._buffer(value),
+                element_of(type.element).name,
+                values_of(type.extents),
+                values_of(type.strides),
+                values_of(type.box),
+                type.swizzle.data,
+            )
+        return Scalar(element_of(type).name, _number(value))
+
+    def _buffer(self, value: SSAValue) -> Buffer:
+        extent = extent_of(value)
+        root = self._spaces[extent.root]
+        return Buffer(root.space, root.index, extent.start, extent.end - extent.start)
+
+
+def _size(value: SSAValue) -> int:
+    assert isinstance(value.type, BufferType)
+    return value.type.size.data
+
+
+def _bytes_of(op: ConstantOp) -> bytes:
+    """The array's bytes; a bool is 1 on the device, where xDSL packs it as 0xFF."""
+    content = op.value.data.data
+    if op.value.type.element_type == i1:
+        content = bytes(byte & 1 for byte in content)
+    size = _size(op.result)
+    return content if len(content) == size else content * (size // len(content))
+
+
+def _number(value: SSAValue) -> int | float:
+    owner = value.owner
+    if not isinstance(owner, arith.ConstantOp):
+        where = location_of(owner) if isinstance(owner, Operation) else None
+        raise IrcError("a scalar of a launch has to be a constant", where)
+    attribute = owner.value
+    if isinstance(attribute, IntegerAttr):
+        return attribute.value.data
+    assert isinstance(attribute, FloatAttr)
+    return attribute.value.data

@@ -1,0 +1,64 @@
+"""Every program of `examples/` on a GPU against the float64 reference, as `irc-run --check` does it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import irc
+from irc.diagnostics import IrcError
+from irc.interpreters.nd import evaluate
+from irc.program import isolate, load
+from irc.runtime.driver import is_present
+from irc_tools.compare import compare
+from irc_tools.inputs import make_arguments
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.irc"))
+
+LITERAL_DIM = re.compile(r"(?<=[ ,])([A-Za-z_]\w*) *= *(\d+) *(?=,|#|$)")
+"""A dim that is a plain number; those that are computed follow."""
+
+
+def literal_dims(path: Path) -> dict[str, int]:
+    """The dims of a program that are plain numbers."""
+    lines = [line for line in path.read_text().splitlines() if line.startswith("dim ")]
+    return {name: int(value) for line in lines for name, value in LITERAL_DIM.findall(line)}
+
+
+def check(path: Path, dims: dict[str, int]) -> None:
+    """Compiles, runs and compares; the tolerances are those of `irc-run`."""
+    executable = irc.compile(path, "cuda", dims=dims)
+    arrays = make_arguments(executable.arguments, {}, 0)
+    found = executable(*arrays)
+    results = list(found) if isinstance(found, tuple) else [found]
+    references = evaluate(isolate(load(path, dims=dims)), arrays, precision="float64")
+    for spec, result, reference in zip(executable.results, results, references, strict=True):
+        comparison = compare(result, reference, spec.element)
+        assert comparison.passed, f"result {spec.name}: error {comparison.error} over {comparison.tolerance}"
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 10
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("most", [512, 64])
+def test_cut_to_powers_of_two(path: Path, most: int) -> None:
+    check(path, {name: min(value, most) for name, value in literal_dims(path).items()})
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("least", [1, 37, 129])
+def test_at_odd_sizes(path: Path, least: int) -> None:
+    """Each dim its own odd number: nothing is a multiple of a tile or aligned for wide accesses."""
+    dims = literal_dims(path)
+    odd = {name: min(value, least + 2 * index) for index, (name, value) in enumerate(dims.items())}
+    try:
+        load(path, dims=odd)
+    except IrcError as error:
+        pytest.skip(f"the program does not take these sizes: {error.message}")
+    check(path, odd)

@@ -1,0 +1,197 @@
+"""The cuda runtime on a GPU: DLPack with torch and cupy, streams, repeated and concurrent calls, errors."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import irc
+from irc.diagnostics import IrcError
+from irc.runtime.driver import is_present
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
+
+AXPY = """
+dim N = 1000
+func axpy(x: f32[N], y: f32[N]) -> f32[N] {
+    return 2 * x + y
+}
+"""
+
+CHAIN = """
+dim M = 96, N = 160
+func chain(x: bf16[M, N], w: bf16[N, N]) -> (bf16[M, N], f32[M], bf16[N, M]) {
+    a = relu(x @ w)
+    b = x @ transpose(w)
+    c = softmax(a + b)
+    return c, sum(cast(c, f32), axis=1), transpose(a - b)
+}
+"""
+
+
+def chain_reference(x: Any, w: Any) -> list[Any]:
+    a, b = np.maximum(x @ w, 0), x @ w.T
+    e = np.exp(a + b - (a + b).max(1, keepdims=True))
+    return [e / e.sum(1, keepdims=True), np.ones(len(x)), (a - b).T]
+
+
+def test_numpy_in_numpy_out() -> None:
+    exe = irc.compile(AXPY, "cuda")
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    for _ in range(3):
+        result = exe(x, y)
+        assert isinstance(result, np.ndarray)
+        np.testing.assert_array_equal(result, 2 * x + y)
+    assert exe.kernels[0]["registers"] > 0
+
+
+def test_several_results_and_kernels() -> None:
+    exe = irc.compile(CHAIN, "cuda")
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(s).astype(ml_dtypes.bfloat16) for s in ((96, 160), (160, 160)))
+    for found, wanted in zip(exe(x, w), chain_reference(x.astype(np.float64), w.astype(np.float64)), strict=True):
+        np.testing.assert_allclose(found.astype(np.float64), wanted, atol=3e-2 * np.abs(wanted).max())
+
+
+def test_torch_in_torch_out_on_its_current_stream() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile(AXPY, "cuda")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        x = y = torch.randn(1000, device="cuda")
+        for _ in range(10):
+            y = exe(x, x.sin())
+            x = y / 3
+        wanted = x * 3
+    stream.synchronize()
+    assert isinstance(y, torch.Tensor)
+    torch.testing.assert_close(y, wanted)
+
+
+def test_torch_of_every_element_type() -> None:
+    torch = pytest.importorskip("torch")
+    for name in ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"):
+        exe = irc.compile(f"func f(x: {name}[33]) -> {name}[33] {{\n return x + x\n}}", "cuda")
+        dtype = getattr(torch, exe.arguments[0].dtype.name)
+        x = torch.arange(33, device="cuda").to(dtype)
+        torch.testing.assert_close(exe(x), x + x)
+
+
+def test_a_given_stream_is_used() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile(AXPY, "cuda")
+    x = torch.ones(1000, device="cuda")
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    for form in (stream, stream.cuda_stream):
+        y = exe(x, x, stream=form)
+        stream.synchronize()
+        torch.testing.assert_close(y, x * 3)
+
+
+def test_views_that_are_not_contiguous_or_aligned_are_taken() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile("func f(x: f32[8, 16]) -> f32[8, 16] {\n return x * 2\n}", "cuda")
+    base = torch.randn(16, 8, device="cuda")
+    torch.testing.assert_close(exe(base.T), base.T * 2)
+    flat = torch.randn(129, device="cuda")
+    torch.testing.assert_close(exe(flat[1:].view(8, 16)), flat[1:].view(8, 16) * 2)
+
+
+def test_cupy_by_dlpack() -> None:
+    cupy = pytest.importorskip("cupy")
+    exe = irc.compile(AXPY, "cuda")
+    x = cupy.arange(1000, dtype=cupy.float32)
+    for _ in range(50):
+        y = exe(x, x)
+        assert isinstance(y, cupy.ndarray)
+        cupy.testing.assert_array_equal(y, 3 * x)
+
+
+def test_jax_by_dlpack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("jax has no GPU")
+    exe = irc.compile(AXPY, "cuda")
+    x = jax.numpy.arange(1000, dtype="float32")
+    x.block_until_ready()
+    y = exe(x, x)
+    assert isinstance(y, jax.Array)
+    np.testing.assert_array_equal(np.asarray(y), 3 * np.asarray(x))
+
+
+def test_wrong_device_arrays_are_one_clear_error() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile(AXPY, "cuda")
+    x = torch.ones(1000, device="cuda")
+    with pytest.raises(IrcError, match=r"argument y: expected f32\[1000\], found f16\[1000\]"):
+        exe(x, x.half())
+    with pytest.raises(IrcError, match=r"argument y: expected f32\[1000\], found f32\[999\]"):
+        exe(x, x[1:])
+    with pytest.raises(IrcError, match="argument y is on the host"):
+        exe(x, np.ones(1000, np.float32))
+
+
+def test_threads_share_an_executable() -> None:
+    exe = irc.compile(CHAIN, "cuda")
+    rng = np.random.default_rng(1)
+    inputs = [[rng.standard_normal(s).astype(ml_dtypes.bfloat16) for s in ((96, 160), (160, 160))] for _ in range(4)]
+    wanted = [[np.array(r) for r in exe(*arrays)] for arrays in inputs]
+    failures: list[Any] = []
+
+    def work(index: int) -> None:
+        try:
+            for _ in range(25):
+                for found, expected in zip(exe(*inputs[index]), wanted[index], strict=True):
+                    np.testing.assert_array_equal(found, expected)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_arrays_without_elements() -> None:
+    exe = irc.compile("func f(x: f32[0, 4]) -> (f32[0, 4], f32[4]) {\n return x + 1, sum(x, axis=0)\n}", "cuda")
+    empty, total = exe(np.zeros((0, 4), np.float32))
+    assert empty.shape == (0, 4)
+    np.testing.assert_array_equal(total, np.zeros(4, np.float32))
+
+
+def test_arguments_that_are_returned_are_copied() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile("func f(x: f32[8]) -> (f32[8], f32[8]) {\n return x, x\n}", "cuda")
+    x = torch.ones(8, device="cuda")
+    a, b = exe(x)
+    x.zero_()
+    assert a.data_ptr() != b.data_ptr()
+    torch.testing.assert_close(a, torch.ones_like(x))
+    torch.testing.assert_close(b, torch.ones_like(x))
+
+
+def test_arrays_beyond_the_devices_memory_are_one_clear_error() -> None:
+    exe = irc.compile("func f(x: f32[]) -> f32[400000, 400000] {\n return broadcast(x, [400000, 400000])\n}", "cuda")
+    with pytest.raises(IrcError, match="not enough device memory: .* GiB are needed"):
+        exe(np.ones((), np.float32))
+
+
+def test_frontend_tensors_on_the_gpu(tmp_path: Path) -> None:
+    import irc_frontend as ir
+
+    with ir.target("cuda"):
+        x = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
+        np.testing.assert_allclose(ir.softmax(ir.Tensor(x)).sum(1).numpy(), np.ones(64), rtol=1e-5)
+        torch = pytest.importorskip("torch")
+        doubled = (ir.Tensor(torch.tensor(x, device="cuda")) * 2).value()
+        assert isinstance(doubled, torch.Tensor)
+        np.testing.assert_array_equal(doubled.cpu().numpy(), x * 2)

@@ -1,0 +1,49 @@
+// RUN: irc-opt %s -p canonicalize-nd | filecheck %s
+
+// Transposes of operands and of the result go into the dimension numbers.
+// CHECK-LABEL: func.func @transposes
+// CHECK-NEXT:    %[[M:.*]] = nd.matmul %b, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+// CHECK-NEXT:    func.return %[[M]]
+func.func @transposes(%a: tensor<8x4xf32>, %b: tensor<16x8xf32>) -> tensor<16x4xf32> {
+  %at = nd.permute %a {permutation = [1, 0]} : tensor<8x4xf32> -> tensor<4x8xf32>
+  %bt = nd.permute %b {permutation = [1, 0]} : tensor<16x8xf32> -> tensor<8x16xf32>
+  %m = nd.matmul %at, %bt {lhs_contract = [1], rhs_contract = [0]} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %t = nd.permute %m {permutation = [1, 0]} : tensor<4x16xf32> -> tensor<16x4xf32>
+  func.return %t : tensor<16x4xf32>
+}
+
+// Heads: batches are named where they are.
+// CHECK-LABEL: func.func @heads
+// CHECK-NEXT:    nd.matmul %q, %k {lhs_batch = [0, 2], rhs_batch = [0, 2], lhs_contract = [3], rhs_contract = [3]}
+// CHECK-NEXT:    func.return
+func.func @heads(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>) -> tensor<2x4x8x8xf32> {
+  %a = nd.permute %q {permutation = [0, 2, 1, 3]} : tensor<2x8x4x16xf32> -> tensor<2x4x8x16xf32>
+  %b = nd.permute %k {permutation = [0, 2, 3, 1]} : tensor<2x8x4x16xf32> -> tensor<2x4x16x8xf32>
+  %m = nd.matmul %a, %b {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [2]} : (tensor<2x4x8x16xf32>, tensor<2x4x16x8xf32>) -> tensor<2x4x8x8xf32>
+  func.return %m : tensor<2x4x8x8xf32>
+}
+
+// A weight that only repeats along the batch: one product with more rows.
+// CHECK-LABEL: func.func @shared_weight
+// CHECK-NEXT:    nd.matmul %x, %w {lhs_contract = [2], rhs_contract = [0]} : (tensor<2x8x16xf32>, tensor<16x4xf32>) -> tensor<2x8x4xf32>
+// CHECK-NEXT:    func.return
+func.func @shared_weight(%x: tensor<2x8x16xf32>, %w: tensor<16x4xf32>) -> tensor<2x8x4xf32> {
+  %b = nd.broadcast %w {dims = [1, 2]} : tensor<16x4xf32> -> tensor<2x16x4xf32>
+  %m = nd.matmul %x, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<2x8x16xf32>, tensor<2x16x4xf32>) -> tensor<2x8x4xf32>
+  func.return %m : tensor<2x8x4xf32>
+}
+
+// Left alone: a permute that exchanges two free axes of one operand, and one of a product with another use.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NEXT:    nd.permute %x
+// CHECK-NEXT:    nd.matmul
+// CHECK-NEXT:    nd.matmul
+// CHECK-NEXT:    nd.permute
+// CHECK-NEXT:    func.return
+func.func @left_alone(%x: tensor<2x8x16xf32>, %w: tensor<16x4xf32>) -> (tensor<8x2x4xf32>, tensor<2x8x4xf32>, tensor<4x2x8xf32>) {
+  %p = nd.permute %x {permutation = [1, 0, 2]} : tensor<2x8x16xf32> -> tensor<8x2x16xf32>
+  %m = nd.matmul %p, %w {lhs_contract = [2], rhs_contract = [0]} : (tensor<8x2x16xf32>, tensor<16x4xf32>) -> tensor<8x2x4xf32>
+  %n = nd.matmul %x, %w {lhs_contract = [2], rhs_contract = [0]} : (tensor<2x8x16xf32>, tensor<16x4xf32>) -> tensor<2x8x4xf32>
+  %t = nd.permute %n {permutation = [2, 0, 1]} : tensor<2x8x4xf32> -> tensor<4x2x8xf32>
+  func.return %m, %n, %t : tensor<8x2x4xf32>, tensor<2x8x4xf32>, tensor<4x2x8xf32>
+}

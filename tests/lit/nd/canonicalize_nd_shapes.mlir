@@ -1,0 +1,118 @@
+// RUN: irc-opt %s -p canonicalize-nd | filecheck %s
+
+// CHECK-LABEL: func.func @permutes
+// CHECK-NEXT:    %[[A:.*]] = nd.reshape %x : tensor<1x4x8xf32> -> tensor<4x8x1xf32>
+// CHECK-NEXT:    func.return %x, %[[A]]
+func.func @permutes(%x: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<4x8x1xf32>) {
+  %a = nd.permute %x {permutation = [2, 1, 0]} : tensor<1x4x8xf32> -> tensor<8x4x1xf32>
+  %b = nd.permute %a {permutation = [2, 1, 0]} : tensor<8x4x1xf32> -> tensor<1x4x8xf32>
+  %c = nd.permute %x {permutation = [1, 2, 0]} : tensor<1x4x8xf32> -> tensor<4x8x1xf32>
+  func.return %b, %c : tensor<1x4x8xf32>, tensor<4x8x1xf32>
+}
+
+// keepdims and its broadcast are one broadcast; a broadcast that repeats nothing is a reshape.
+// CHECK-LABEL: func.func @broadcasts
+// CHECK-NEXT:    %[[A:.*]] = nd.broadcast %x {dims = [0]} : tensor<4xf32> -> tensor<4x8xf32>
+// CHECK-NEXT:    %[[B:.*]] = nd.reshape %x : tensor<4xf32> -> tensor<1x4xf32>
+// CHECK-NEXT:    func.return %[[A]], %[[B]]
+func.func @broadcasts(%x: tensor<4xf32>) -> (tensor<4x8xf32>, tensor<1x4xf32>) {
+  %a = nd.reshape %x : tensor<4xf32> -> tensor<4x1xf32>
+  %b = nd.broadcast %a {dims = [0, 1]} : tensor<4x1xf32> -> tensor<4x8xf32>
+  %c = nd.broadcast %x {dims = [1]} : tensor<4xf32> -> tensor<1x4xf32>
+  func.return %b, %c : tensor<4x8xf32>, tensor<1x4xf32>
+}
+
+// Work goes before a broadcast; with an operand that is not one it stays after it.
+// CHECK-LABEL: func.func @work
+// CHECK-NEXT:    %[[E:.*]] = nd.exp %x : tensor<4xf32>
+// CHECK-NEXT:    %[[C:.*]] = nd.constant 2.0 : tensor<4xf32>
+// CHECK-NEXT:    %[[M:.*]] = nd.mul %[[E]], %[[C]] : tensor<4xf32>
+// CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[M]] {dims = [0]} : tensor<4xf32> -> tensor<4x8xf32>
+// CHECK-NEXT:    nd.add %[[B]], %y : tensor<4x8xf32>
+func.func @work(%x: tensor<4xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %c = nd.constant 2.0 : tensor<4x8xf32>
+  %a = nd.broadcast %x {dims = [0]} : tensor<4xf32> -> tensor<4x8xf32>
+  %b = nd.exp %a : tensor<4x8xf32>
+  %d = nd.mul %c, %b : tensor<4x8xf32>
+  %e = nd.add %d, %y : tensor<4x8xf32>
+  func.return %e : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @slices
+// CHECK-NEXT:    %[[A:.*]] = nd.slice %x {starts = [3], stops = [8], steps = [4]} : tensor<16xf32> -> tensor<2xf32>
+// CHECK-NEXT:    %[[B:.*]] = nd.slice %x {starts = [1], stops = [5], steps = [1]}
+// CHECK-NEXT:    func.return %[[A]], %[[B]]
+func.func @slices(%x: tensor<16xf32>, %y: tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>) {
+  %a = nd.slice %x {starts = [1], stops = [16], steps = [2]} : tensor<16xf32> -> tensor<8xf32>
+  %b = nd.slice %a {starts = [1], stops = [4], steps = [2]} : tensor<8xf32> -> tensor<2xf32>
+  %c = nd.concat %y, %x {axis = 0} : (tensor<4xf32>, tensor<16xf32>) -> tensor<20xf32>
+  %d = nd.slice %c {starts = [5], stops = [9], steps = [1]} : tensor<20xf32> -> tensor<4xf32>
+  func.return %b, %d : tensor<2xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @nothing
+// CHECK-NEXT:    func.return %x, %x, %x, %x
+func.func @nothing(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %z = nd.constant 0.0 : tensor<f32>
+  %a = nd.slice %x {starts = [0, 0], stops = [4, 8], steps = [1, 1]} : tensor<4x8xf32>
+  %b = nd.pad %x, %z {low = [0, 0], high = [0, 0]} : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %c = nd.concat %x {axis = 0} : tensor<4x8xf32>
+  %d = nd.flip %x {axes = [0]} : tensor<4x8xf32>
+  %e = nd.flip %d {axes = [0]} : tensor<4x8xf32>
+  func.return %a, %b, %c, %e : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A permute of axes that matter, a reshape that merges repeated axes, a slice across two operands: left alone.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NEXT:    nd.permute
+// CHECK-NEXT:    nd.broadcast
+// CHECK-NEXT:    nd.reshape
+// CHECK-NEXT:    nd.concat
+// CHECK-NEXT:    nd.slice
+// CHECK-NEXT:    func.return
+func.func @left_alone(%x: tensor<4x8xf32>) -> (tensor<8x4xf32>, tensor<12x8xf32>, tensor<2x8xf32>) {
+  %a = nd.permute %x {permutation = [1, 0]} : tensor<4x8xf32> -> tensor<8x4xf32>
+  %b = nd.broadcast %x {dims = [1, 2]} : tensor<4x8xf32> -> tensor<3x4x8xf32>
+  %c = nd.reshape %b : tensor<3x4x8xf32> -> tensor<12x8xf32>
+  %d = nd.concat %x, %x {axis = 0} : tensor<4x8xf32> -> tensor<8x8xf32>
+  %e = nd.slice %d {starts = [3, 0], stops = [5, 8], steps = [1, 1]} : tensor<8x8xf32> -> tensor<2x8xf32>
+  func.return %a, %c, %e : tensor<8x4xf32>, tensor<12x8xf32>, tensor<2x8xf32>
+}
+
+// Axes of extent 1 are dropped between a reduction and the broadcast of what is computed from it.
+// CHECK-LABEL: func.func @keepdims
+// CHECK-NEXT:    %[[S:.*]] = nd.sum %x {axes = [1]} : tensor<4x8xf32> -> tensor<4xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.rsqrt %[[S]] : tensor<4xf32>
+// CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[R]] {dims = [0]} : tensor<4xf32> -> tensor<4x8xf32>
+// CHECK-NEXT:    nd.mul %x, %[[B]]
+func.func @keepdims(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = nd.sum %x {axes = [1]} : tensor<4x8xf32> -> tensor<4xf32>
+  %k = nd.reshape %s : tensor<4xf32> -> tensor<4x1xf32>
+  %r = nd.rsqrt %k : tensor<4x1xf32>
+  %b = nd.broadcast %r {dims = [0, 1]} : tensor<4x1xf32> -> tensor<4x8xf32>
+  %m = nd.mul %x, %b : tensor<4x8xf32>
+  func.return %m : tensor<4x8xf32>
+}
+
+// A rounding goes next to what computes the value; work on a reshape that splits an axis of an argument stays.
+// CHECK-LABEL: func.func @reshapes
+// CHECK-NEXT:    %[[V:.*]] = nd.reshape %x : tensor<16xf32> -> tensor<4x4xf32>
+// CHECK-NEXT:    %[[E:.*]] = nd.exp %[[V]] : tensor<4x4xf32>
+// CHECK-NEXT:    %[[C:.*]] = nd.cast %[[E]] : tensor<4x4xf32> -> tensor<4x4xbf16>
+// CHECK-NEXT:    nd.reshape %[[C]] : tensor<4x4xbf16> -> tensor<2x8xbf16>
+func.func @reshapes(%x: tensor<16xf32>) -> tensor<2x8xbf16> {
+  %v = nd.reshape %x : tensor<16xf32> -> tensor<4x4xf32>
+  %e = nd.exp %v : tensor<4x4xf32>
+  %r = nd.reshape %e : tensor<4x4xf32> -> tensor<2x8xf32>
+  %c = nd.cast %r : tensor<2x8xf32> -> tensor<2x8xbf16>
+  func.return %c : tensor<2x8xbf16>
+}
+
+// CHECK-LABEL: func.func @reduced
+// CHECK-NEXT:    nd.max %x {axes = [0]} : tensor<4xf32> -> tensor<f32>
+// CHECK-NEXT:    func.return
+func.func @reduced(%x: tensor<4xf32>) -> tensor<f32> {
+  %a = nd.reshape %x : tensor<4xf32> -> tensor<1x4x1xf32>
+  %b = nd.max %a {axes = [0, 1, 2]} : tensor<1x4x1xf32> -> tensor<f32>
+  func.return %b : tensor<f32>
+}

@@ -1,0 +1,97 @@
+// RUN: irc-opt %s -p decompose-nd | filecheck %s
+// RUN: irc-opt %s -p 'decompose-nd{keep=softmax,gelu}' | filecheck %s --check-prefix=KEEP
+
+// softmax subtracts the maximum; bf16 is computed in f32, with one deferred cast at the end.
+// CHECK-LABEL: func.func @softmax
+// CHECK:         %[[X:.*]] = nd.cast %x {nd.deferred} : tensor<4x8xbf16> -> tensor<4x8xf32>
+// CHECK-NEXT:    %[[M:.*]] = nd.max %[[X]] {axes = [1]}
+// CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[M]] {dims = [0]}
+// CHECK-NEXT:    %[[D:.*]] = nd.sub %[[X]], %[[B]]
+// CHECK-NEXT:    %[[E:.*]] = nd.exp %[[D]]
+// CHECK-NEXT:    %[[S:.*]] = nd.sum %[[E]] {axes = [1]} : tensor<4x8xf32> -> tensor<4xf32>
+// CHECK-NEXT:    %[[T:.*]] = nd.broadcast %[[S]] {dims = [0]}
+// CHECK-NEXT:    %[[Q:.*]] = nd.div %[[E]], %[[T]]
+// CHECK-NEXT:    nd.cast %[[Q]] {nd.deferred} : tensor<4x8xf32> -> tensor<4x8xbf16>
+// CHECK-NEXT:    func.return
+// KEEP-LABEL: func.func @softmax
+// KEEP-NEXT:    nd.softmax
+func.func @softmax(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
+  %r = nd.softmax %x {axis = 1} : tensor<4x8xbf16>
+  func.return %r : tensor<4x8xbf16>
+}
+
+// The variance in two passes: deviations first. The divisor is count - correction.
+// CHECK-LABEL: func.func @var
+// CHECK:         nd.sum %x {axes = [1]}
+// CHECK-NEXT:    nd.constant 8.0
+// CHECK-NEXT:    nd.div
+// CHECK-NEXT:    nd.broadcast
+// CHECK-NEXT:    %[[D:.*]] = nd.sub %x
+// CHECK-NEXT:    nd.mul %[[D]], %[[D]]
+// CHECK-NEXT:    nd.sum
+// CHECK-NEXT:    nd.constant 7.0
+// CHECK-NEXT:    nd.div
+// CHECK-NEXT:    func.return
+func.func @var(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %r = nd.var %x {axes = [1], correction = 1} : tensor<4x8xf32> -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// Indices are clamped; a u8 is widened, so that 300 classes can be counted.
+// CHECK-LABEL: func.func @one_hot
+// CHECK-NEXT:    %[[I:.*]] = nd.cast %i : tensor<4xui8> -> tensor<4xi32>
+// CHECK:         nd.maximum %[[I]]
+// CHECK:         nd.constant 299
+// CHECK-NEXT:    nd.minimum
+// CHECK-NEXT:    nd.broadcast
+// CHECK-NEXT:    nd.iota {axis = 1} : tensor<4x300xi32>
+// CHECK-NEXT:    nd.equal
+// CHECK-NEXT:    nd.cast {{.*}} -> tensor<4x300xf32>
+func.func @one_hot(%i: tensor<4xui8>) -> tensor<4x300xf32> {
+  %r = nd.one_hot %i : tensor<4xui8> -> tensor<4x300xf32>
+  func.return %r : tensor<4x300xf32>
+}
+
+// CHECK-LABEL: func.func @shapes
+// CHECK:         nd.less_equal
+// CHECK:         nd.where
+// CHECK:         nd.broadcast {{.*}} {dims = [1, 2]} : tensor<4x4xf32> -> tensor<3x4x4xf32>
+// CHECK-NEXT:    nd.reshape {{.*}} -> tensor<12x4xf32>
+func.func @shapes(%x: tensor<4x4xf32>) -> tensor<12x4xf32> {
+  %t = nd.tril %x {k = -1} : tensor<4x4xf32>
+  %r = nd.tile %t {reps = [3, 1]} : tensor<4x4xf32> -> tensor<12x4xf32>
+  func.return %r : tensor<12x4xf32>
+}
+
+// What composes nothing stays, and so does what runs on the cpu target alone.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NEXT:    nd.relu
+// CHECK-NEXT:    nd.sigmoid
+// CHECK-NEXT:    nd.expm1
+// CHECK-NEXT:    nd.log1p
+// CHECK-NEXT:    nd.reciprocal
+// CHECK-NEXT:    nd.sort
+// CHECK-NEXT:    func.return
+func.func @left_alone(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %a = nd.relu %x : tensor<4x8xf32>
+  %b = nd.sigmoid %a : tensor<4x8xf32>
+  %c = nd.expm1 %b : tensor<4x8xf32>
+  %d = nd.log1p %c : tensor<4x8xf32>
+  %e = nd.reciprocal %d : tensor<4x8xf32>
+  %f = nd.sort %e {axis = 1} : tensor<4x8xf32>
+  func.return %f : tensor<4x8xf32>
+}
+
+// Attention is two products with a masked softmax between them.
+// CHECK-LABEL: func.func @attention
+// CHECK-NEXT:    [[S:%[0-9]+]] = nd.matmul %q, %k {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : tensor<2x4x8xbf16> -> tensor<2x4x4xf32>
+// CHECK:         nd.less_equal
+// CHECK:         nd.where
+// CHECK:         nd.max
+// CHECK:         [[W:%[0-9]+]] = nd.cast {{.*}} -> tensor<2x4x4xbf16>
+// CHECK-NEXT:    nd.matmul [[W]], %v {{.*}} -> tensor<2x4x8xf32>
+// CHECK-NEXT:    nd.cast {{.*}} -> tensor<2x4x8xbf16>
+func.func @attention(%q: tensor<2x4x8xbf16>, %k: tensor<2x4x8xbf16>, %v: tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16> {
+  %r = nd.attention %q, %k, %v {causal = true, scale = 1.0} : tensor<2x4x8xbf16>
+  func.return %r : tensor<2x4x8xbf16>
+}

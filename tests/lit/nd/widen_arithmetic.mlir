@@ -1,0 +1,89 @@
+// RUN: irc-opt %s -p widen-arithmetic | filecheck %s
+// RUN: irc-opt %s -p 'widen-arithmetic{strict-rounding=true}' | filecheck %s --check-prefix=STRICT
+
+// Arithmetic is f32 and rounds once, at the result. The literal keeps its bf16 value.
+// CHECK-LABEL: func.func @chain
+// CHECK-NEXT:    %[[X:.*]] = nd.cast %x : tensor<4xbf16> -> tensor<4xf32>
+// CHECK-NEXT:    %[[C:.*]] = nd.constant 0.100097656 : tensor<4xf32>
+// CHECK-NEXT:    %[[Y:.*]] = nd.mul %[[X]], %[[C]] {nd.declared = bf16} : tensor<4xf32>
+// CHECK-NEXT:    %[[Z:.*]] = nd.exp %[[Y]] {nd.declared = bf16} : tensor<4xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.cast %[[Z]] : tensor<4xf32> -> tensor<4xbf16>
+// CHECK-NEXT:    func.return %[[R]]
+// STRICT-LABEL: func.func @chain
+// STRICT:         %[[Y:.*]] = nd.mul {{.*}} : tensor<4xf32>
+// STRICT-NEXT:    %[[N:.*]] = nd.cast %[[Y]] : tensor<4xf32> -> tensor<4xbf16>
+// STRICT-NEXT:    %[[W:.*]] = nd.cast %[[N]] : tensor<4xbf16> -> tensor<4xf32>
+// STRICT-NEXT:    %[[Z:.*]] = nd.exp %[[W]] : tensor<4xf32>
+// STRICT-NEXT:    nd.cast %[[Z]] : tensor<4xf32> -> tensor<4xbf16>
+func.func @chain(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %c = nd.constant 0.1 : tensor<4xbf16>
+  %y = nd.mul %x, %c : tensor<4xbf16>
+  %z = nd.exp %y : tensor<4xbf16>
+  func.return %z : tensor<4xbf16>
+}
+
+// Operands of a product are rounded, its result is the accumulator; a cast to f32 by the user is that.
+// CHECK-LABEL: func.func @product
+// CHECK:         %[[Y:.*]] = nd.exp {{.*}} {nd.declared = bf16} : tensor<4x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.cast %[[Y]] : tensor<4x4xf32> -> tensor<4x4xbf16>
+// CHECK-NEXT:    %[[M:.*]] = nd.matmul %[[R]], %w {lhs_contract = [1], rhs_contract = [0]} : tensor<4x4xbf16> -> tensor<4x4xf32>
+// CHECK-NEXT:    func.return %[[M]]
+func.func @product(%x: tensor<4x4xbf16>, %w: tensor<4x4xbf16>) -> tensor<4x4xf32> {
+  %y = nd.exp %x : tensor<4x4xbf16>
+  %m = nd.matmul %y, %w {lhs_contract = [1], rhs_contract = [0]} : tensor<4x4xbf16>
+  %f = nd.cast %m : tensor<4x4xbf16> -> tensor<4x4xf32>
+  func.return %f : tensor<4x4xf32>
+}
+
+// A cast to bf16 by the user rounds in the middle of a chain; one by a decomposition does not.
+// CHECK-LABEL: func.func @casts
+// CHECK-NEXT:    %[[A:.*]] = nd.exp %x {nd.declared = bf16}
+// CHECK-NEXT:    %[[B:.*]] = nd.neg %[[A]] {nd.declared = bf16}
+// CHECK-NEXT:    %[[C:.*]] = nd.exp %x
+// CHECK-NEXT:    %[[D:.*]] = nd.cast %[[C]] : tensor<4xf32> -> tensor<4xbf16>
+// CHECK-NEXT:    nd.cast %[[D]] : tensor<4xbf16> -> tensor<4xf32>
+func.func @casts(%x: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xbf16>) {
+  %a = nd.exp %x : tensor<4xf32>
+  %b = nd.cast %a {nd.deferred} : tensor<4xf32> -> tensor<4xbf16>
+  %c = nd.neg %b : tensor<4xbf16>
+  %d = nd.exp %x : tensor<4xf32>
+  %e = nd.cast %d : tensor<4xf32> -> tensor<4xbf16>
+  %f = nd.neg %e : tensor<4xbf16>
+  func.return %c, %f : tensor<4xbf16>, tensor<4xbf16>
+}
+
+// What moves an argument stays bf16; what moves a widened value is f32.
+// CHECK-LABEL: func.func @moves
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %x {permutation = [1, 0]} : tensor<4x8xbf16> -> tensor<8x4xbf16>
+// CHECK:         %[[Y:.*]] = nd.exp
+// CHECK-NEXT:    nd.permute %[[Y]] {permutation = [1, 0], nd.declared = bf16} : tensor<4x8xf32> -> tensor<8x4xf32>
+func.func @moves(%x: tensor<4x8xbf16>) -> (tensor<8x4xbf16>, tensor<8x4xbf16>) {
+  %p = nd.permute %x {permutation = [1, 0]} : tensor<4x8xbf16> -> tensor<8x4xbf16>
+  %y = nd.exp %x : tensor<4x8xbf16>
+  %q = nd.permute %y {permutation = [1, 0]} : tensor<4x8xbf16> -> tensor<8x4xbf16>
+  func.return %p, %q : tensor<8x4xbf16>, tensor<8x4xbf16>
+}
+
+// Sums get their operand in the accumulator's type, integers too.
+// CHECK-LABEL: func.func @sums
+// CHECK:         nd.sum {{.*}} {axes = [0], nd.declared = bf16} : tensor<4xf32> -> tensor<f32>
+// CHECK:         nd.cast %i : tensor<4xi8> -> tensor<4xi32>
+// CHECK-NEXT:    nd.sum {{.*}} {axes = [0]} : tensor<4xi32> -> tensor<i32>
+func.func @sums(%x: tensor<4xbf16>, %i: tensor<4xi8>) -> (tensor<bf16>, tensor<i32>) {
+  %a = nd.sum %x {axes = [0]} : tensor<4xbf16> -> tensor<bf16>
+  %b = nd.sum %i {axes = [0]} : tensor<4xi8> -> tensor<i32>
+  func.return %a, %b : tensor<bf16>, tensor<i32>
+}
+
+// f32, f64 and integers are left alone.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NEXT:    nd.exp %x : tensor<4xf32>
+// CHECK-NEXT:    nd.exp %y : tensor<4xf64>
+// CHECK-NEXT:    nd.add %i, %i : tensor<4xi8>
+// CHECK-NEXT:    func.return
+func.func @left_alone(%x: tensor<4xf32>, %y: tensor<4xf64>, %i: tensor<4xi8>) -> (tensor<4xf32>, tensor<4xf64>, tensor<4xi8>) {
+  %a = nd.exp %x : tensor<4xf32>
+  %b = nd.exp %y : tensor<4xf64>
+  %c = nd.add %i, %i : tensor<4xi8>
+  func.return %a, %b, %c : tensor<4xf32>, tensor<4xf64>, tensor<4xi8>
+}

@@ -1,0 +1,229 @@
+// What the verifiers and parsers of tile reject, and how they say it.
+// RUN: irc-opt %s --split-input-file --verify-diagnostics
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    // expected-error @below {{as many offsets as the tile has dimensions: 2, found 1}}
+    %a = tile.load %x[%i] : !tile.view<64x64xf32> -> tensor<32x32xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    // expected-error @below {{a map with as many results as the view has dimensions: 2, found 1}}
+    %a = tile.load %x[%i, %j] {map = affine_map<(d0, d1) -> (d1)>} : !tile.view<64x64xf32> -> tensor<32x32xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    // expected-error @below {{a map with as many symbols as operands: 0, found 1}}
+    %a = tile.load %x[%i, %j] {map = affine_map<(d0, d1)[s0] -> (s0, d1)>} : !tile.view<64x64xf32> -> tensor<32x32xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    // expected-error @below {{elements of type f32, found bf16}}
+    %a = tile.load %x[%i, %j] : !tile.view<64x64xf32> -> tensor<32x32xbf16>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    // expected-error @below {{checked dimensions below 2, found 2}}
+    %a = tile.load %x[%i, %j] {checked = array<i64: 2>} : !tile.view<64x64xf32> -> tensor<32x32xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{operands that broadcast to [4, 6], found [4, 8]}}
+    %b = tile.map %a : tensor<4x8xf32> -> tensor<4x6xf32> {
+    ^bb0(%s: f32):
+      tile.yield %s : f32
+    }
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{body arguments ['f32'], found ['f64']}}
+    %b = tile.map %a : tensor<4x8xf32> -> tensor<4x8xf64> {
+    ^bb0(%s: f64):
+      tile.yield %s : f64
+    }
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{the body to yield ['f64'], found ['f32']}}
+    %b = tile.map %a : tensor<4x8xf32> -> tensor<4x8xf64> {
+    ^bb0(%s: f32):
+      tile.yield %s : f32
+    }
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{results of shape [4, 1], found [4, 8]}}
+    %b = tile.reduce %a {axes = array<i64: 1>} : tensor<4x8xf32> -> tensor<4x8xf32> {
+    ^bb0(%s: f32, %t: f32):
+      tile.yield %s : f32
+    }
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{expected axes below 2, found [2]}}
+    %b = tile.reduce %a {axes = array<i64: 2>} : tensor<4x8xf32> -> tensor<4x8xf32> {
+    ^bb0(%s: f32, %t: f32):
+      tile.yield %s : f32
+    }
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{expected a box inside [4, 8], found [4, 4] at [0, 6]}}
+    %b = tile.slice %a {at = array<i64: 0, 6>} : tensor<4x8xf32> -> tensor<4x4xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{a result of shape [8, 8], found [4, 16]}}
+    %b = tile.concat %a, %a {axis = 0 : i64} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x16xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{expected a permutation of 2 dimensions, found [0, 0]}}
+    %b = tile.permute %a {dims = array<i64: 0, 0>} : tensor<4x8xf32> -> tensor<4x4xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{a tile with elements: 32, found 16}}
+    %b = tile.reshape %a : tensor<4x8xf32> -> tensor<16xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{operands of the same K: 8, found 4}}
+    %b = tile.dot %a, %a, %a : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %c = arith.constant 0.0 : f32
+    %a = tile.splat %c : f32 -> tensor<4x8xf32>
+    // expected-error @below {{expected a tile of index}}
+    %b = tile.iota %i {axis = 0 : i64} : tensor<4x1xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{expected at most 1 results, found 2}}
+tile.program @p(%x: !tile.view<64xf32>) {results = 2 : i64} {
+}
+
+// -----
+
+// expected-error @below {{expected views as arguments of a program, found f32}}
+tile.program @p(%x: f32) {results = 0 : i64} {
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  // expected-error @below {{as many steps as extents: 2, found 1}}
+  tile.for_tiles (%i, %j) extents [4, 4] steps [2] {
+  }
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  // expected-error @below {{expected schedule "grid" or "persistent", found "random"}}
+  tile.for_tiles (%i) extents [4] steps [2] schedule "random" {
+  }
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  // expected-error @below {{as many warp counts as roles: 1, found 2}}
+  tile.roles warps [1, 4] {
+  }
+}
+
+// -----
+
+// expected-error @below {{expected a layout of shape [64, 64], found one of [64, 32]}}
+tile.program @p(%x: !tile.buffer<64x64xf32, #tile.shared<(64,32):(32,1)>>) {results = 0 : i64} {
+}
+
+// -----
+
+// expected-error @below {{expected as many strides as thread modes, found 2 extents and 1 strides}}
+tile.program @p(%x: tensor<4xf32, #tile.fragment<((4,8),(2)):((1),(4))>>) {results = 0 : i64} {
+}

@@ -1,0 +1,111 @@
+// The types, attributes and ops of tile, printed as they are written; also from the generic form.
+// RUN: irc-opt %s | irc-opt | filecheck %s
+// RUN: irc-opt %s --print-op-generic | irc-opt | filecheck %s
+
+// Layouts are printed as aliases; strides and alignment only when they are not the default.
+// CHECK-DAG:  #frag = #tile.fragment<((4,8,4,2),(2,2,16)):((256,1,16,64),(128,8,1024))>
+// CHECK-DAG:  #shared = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>
+// CHECK-DAG:  #shared1 = #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>
+// CHECK:      tile.program @elementwise(%x: !tile.view<64x128xf32>, %b: !tile.view<128xbf16, strides [2], align 4>, %y: !tile.view<64x128xbf16>) {results = 1 : i64} {
+// CHECK-NEXT:   tile.for_tiles (%i, %j) extents [64, 128] steps [32, 128] {
+// CHECK-NEXT:     %other = arith.constant
+// CHECK-NEXT:     %a = tile.load %x[%i, %j] : !tile.view<64x128xf32> -> tensor<32x128xf32>
+// CHECK-NEXT:     %c = tile.load %b[%i, %j] other %other : bf16 {map = affine_map<(d0, d1) -> (d1)>, checked = array<i64: 0>} : !tile.view<128xbf16, strides [2], align 4> -> tensor<1x128xbf16>
+// CHECK-NEXT:     %r = tile.map %a, %c : tensor<32x128xf32>, tensor<1x128xbf16> -> tensor<32x128xbf16> {
+// CHECK-NEXT:     ^bb0(%s: f32, %t: bf16):
+// CHECK:            tile.yield %w : bf16
+// CHECK:          tile.store %r, %y[%i, %j] {checked = array<i64: 0>} : tensor<32x128xbf16>, !tile.view<64x128xbf16>
+tile.program @elementwise(%x: !tile.view<64x128xf32, strides [128, 1], align 16>, %b: !tile.view<128xbf16, strides [2], align 4>, %y: !tile.view<64x128xbf16>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 128] steps [32, 128] {
+    %other = arith.constant 0.0 : bf16
+    %a = tile.load %x[%i, %j] : !tile.view<64x128xf32> -> tensor<32x128xf32>
+    %c = tile.load %b[%i, %j] other %other : bf16 {map = affine_map<(d0, d1) -> (d1)>, checked = array<i64: 0>} : !tile.view<128xbf16, strides [2], align 4> -> tensor<1x128xbf16>
+    %r = tile.map %a, %c : tensor<32x128xf32>, tensor<1x128xbf16> -> tensor<32x128xbf16> {
+    ^bb0(%s: f32, %t: bf16):
+      %u = arith.extf %t : bf16 to f32
+      %v = arith.addf %s, %u : f32
+      %w = arith.truncf %v : f32 to bf16
+      tile.yield %w : bf16
+    }
+    tile.store %r, %y[%i, %j] {checked = array<i64: 0>} : tensor<32x128xbf16>, !tile.view<64x128xbf16>
+  }
+}
+
+// CHECK-LABEL: tile.program @indexed
+// CHECK:         tile.load %x[%i, %j] symbols(%rows, %i : tensor<32x1xindex>, index) {map = affine_map<(d0, d1)[s0, s1] -> ((s0 + s1), d1)>, checked = array<i64: 0>}
+// CHECK:         %m, %n = tile.reduce %a, %p {axes = array<i64: 1>, neutral = [0.000000e+00 : f32, 0 : i64]} : tensor<32x64xf32>, tensor<32x64xi64> -> tensor<32x1xf32>, tensor<32x1xi64> {
+// CHECK:         tile.scan %a {axis = 1 : i64} : tensor<32x64xf32> -> tensor<32x64xf32> {
+// CHECK:         tile.slice %a {at = array<i64: 0, 32>} : tensor<32x64xf32> -> tensor<32x32xf32>
+// CHECK:         tile.slice %a[%zero, %j] {at = array<i64: 0, 0>} : tensor<32x64xf32> -> tensor<32x16xf32>
+// CHECK:         tile.concat %h, %h {axis = 0 : i64} : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<64x32xf32>
+// CHECK:         tile.permute %a {dims = array<i64: 1, 0>} : tensor<32x64xf32> -> tensor<64x32xf32>
+// CHECK:         tile.reshape %a : tensor<32x64xf32> -> tensor<2048xf32>
+tile.program @indexed(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 64] schedule "persistent" group 8 {
+    %zero = arith.constant 0 : index
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<32x1xindex>
+    %a = tile.load %x[%i, %j] symbols(%rows, %i : tensor<32x1xindex>, index) {map = affine_map<(d0, d1)[s0, s1] -> (s0 + s1, d1)>, checked = array<i64: 0>} : !tile.view<64x64xf32> -> tensor<32x64xf32>
+    %number = arith.constant 0 : i64
+    %p = tile.splat %number : i64 -> tensor<32x64xi64>
+    %m, %n = tile.reduce %a, %p {axes = array<i64: 1>, neutral = [0.0 : f32, 0 : i64]} : tensor<32x64xf32>, tensor<32x64xi64> -> tensor<32x1xf32>, tensor<32x1xi64> {
+    ^bb0(%s: f32, %t: i64, %u: f32, %v: i64):
+      %q = arith.addf %s, %u : f32
+      tile.yield %q, %v : f32, i64
+    }
+    %c = tile.scan %a {axis = 1 : i64} : tensor<32x64xf32> -> tensor<32x64xf32> {
+    ^bb0(%s: f32, %u: f32):
+      %q = arith.addf %s, %u : f32
+      tile.yield %q : f32
+    }
+    %h = tile.slice %a {at = array<i64: 0, 32>} : tensor<32x64xf32> -> tensor<32x32xf32>
+    %k = tile.slice %a[%zero, %j] {at = array<i64: 0, 0>} : tensor<32x64xf32> -> tensor<32x16xf32>
+    %l = tile.concat %h, %h {axis = 0 : i64} : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<64x32xf32>
+    %o = tile.permute %a {dims = array<i64: 1, 0>} : tensor<32x64xf32> -> tensor<64x32xf32>
+    %r = tile.reshape %a : tensor<32x64xf32> -> tensor<2048xf32>
+  }
+}
+
+// CHECK-LABEL: tile.program @product
+// CHECK:         tile.alloc {offset = 128 : i64} : !tile.buffer<128x64xbf16, #shared>
+// CHECK:         tile.ring {stages = 4 : i64, cluster = array<i64: 2, 1>} : !tile.ring<!tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>>
+// CHECK:         tile.roles warps [1, 8] registers [40, 232] {
+// CHECK:           %a, %b = tile.acquire %ring : !tile.ring<!tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>>
+// CHECK:           tile.copy %x[%m, %k] -> %a {via = "tma"} : !tile.view<256x128xbf16> -> !tile.buffer<128x64xbf16, #shared>
+// CHECK:           tile.subview %b {at = array<i64: 0, 128>} : !tile.buffer<64x256xbf16, #shared1> -> !tile.buffer<64x128xbf16>
+// CHECK:           tile.copy %w[%k, %n] -> %q {via = "tma", multicast = 1 : i64}
+// CHECK:           tile.commit %ring
+// CHECK:         } {
+// CHECK:           tile.wait %ring
+// CHECK:           tile.dot %{{.*}}, %{{.*}}, %{{.*}} {instruction = "wgmma", in_flight = 1 : i64} : !tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>, tensor<128x256xf32> -> tensor<128x256xf32>
+// CHECK:           tile.release %ring {lag = 1 : i64}
+// CHECK:           tile.dot_wait
+// CHECK:           tile.convert %{{.*}} {through = #shared2} : tensor<128x128xf32> -> tensor<128x128xf32, #frag>
+// CHECK:           tile.read %buffer : !tile.buffer<128x64xbf16, #shared> -> tensor<128x64xbf16>
+// CHECK:           tile.write %{{.*}}, %buffer : tensor<128x64xbf16>, !tile.buffer<128x64xbf16, #shared>
+tile.program @product(%x: !tile.view<256x128xbf16>, %w: !tile.view<128x256xbf16>, %y: !tile.view<256x256xf32>) {results = 1 : i64} {
+  %buffer = tile.alloc {offset = 128 : i64} : !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>
+  %ring = tile.ring {stages = 4 : i64, cluster = array<i64: 2, 1>} : !tile.ring<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
+  tile.roles warps [1, 8] registers [40, 232] {
+    tile.for_tiles (%m, %n) extents [256, 256] steps [128, 256] {
+      %k = arith.constant 0 : index
+      %a, %b = tile.acquire %ring : !tile.ring<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
+      tile.copy %x[%m, %k] -> %a {via = "tma"} : !tile.view<256x128xbf16> -> !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>
+      %q = tile.subview %b {at = array<i64: 0, 128>} : !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>> -> !tile.buffer<64x128xbf16>
+      tile.copy %w[%k, %n] -> %q {via = "tma", multicast = 1 : i64} : !tile.view<128x256xbf16> -> !tile.buffer<64x128xbf16>
+      tile.commit %ring : !tile.ring<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
+    }
+  } {
+    tile.for_tiles (%m, %n) extents [256, 256] steps [128, 256] {
+      %zero = arith.constant 0.0 : f32
+      %z = tile.splat %zero : f32 -> tensor<128x256xf32>
+      %a, %b = tile.wait %ring : !tile.ring<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
+      %d = tile.dot %a, %b, %z {instruction = "wgmma", in_flight = 1 : i64} : !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>, tensor<128x256xf32> -> tensor<128x256xf32>
+      tile.release %ring {lag = 1 : i64} : !tile.ring<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
+      %e = tile.dot_wait %d : tensor<128x256xf32> -> tensor<128x256xf32>
+      %h = tile.slice %e {at = array<i64: 0, 0>} : tensor<128x256xf32> -> tensor<128x128xf32>
+      %f = tile.convert %h {through = #tile.shared<(128,128):(128,1)>} : tensor<128x128xf32> -> tensor<128x128xf32, #tile.fragment<((4,8,4,2),(2,2,16)):((256,1,16,64),(128,8,1024))>>
+      %r = tile.read %buffer : !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>> -> tensor<128x64xbf16>
+      tile.write %r, %buffer : tensor<128x64xbf16>, !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>
+    }
+  }
+}

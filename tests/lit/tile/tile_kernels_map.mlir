@@ -1,0 +1,84 @@
+// tile-kernels on maps and permutations: one load for each operand, one map for a chain, one store.
+// RUN: irc-opt %s -p tile-kernels | filecheck %s
+
+// Contiguous elementwise work is one dimension, whatever the rank; a view is a reinterpretation of the array.
+// CHECK-LABEL: func.func @chain
+// CHECK:         kernel.launch @chain_0(%x, %y) : (tensor<4x8x512xbf16>, tensor<4x8x512xbf16>) -> tensor<4x8x512xbf16>
+// CHECK:       tile.program @chain_0(%a: !tile.view<16384xbf16>, %b: !tile.view<16384xbf16>, %r: !tile.view<16384xbf16>) {results = 1 : i64, config = #kernel.config<tile = [1024]>} {
+// CHECK-NEXT:    tile.for_tiles ([[I:%[0-9]+]]) extents [16384] steps [1024] {
+// CHECK-NEXT:      [[A:%[0-9]+]] = tile.load %a{{\[}}[[I]]] : !tile.view<16384xbf16> -> tensor<1024xbf16>
+// CHECK-NEXT:      [[B:%[0-9]+]] = tile.load %b
+// CHECK-NEXT:      [[R:%[0-9]+]] = tile.map [[A]], [[B]]
+// CHECK-NEXT:      ^bb0
+// CHECK-NEXT:        arith.extf
+// CHECK-NEXT:        arith.extf
+// CHECK-NEXT:        arith.addf
+// CHECK-NEXT:        math.exp
+// CHECK-NEXT:        arith.truncf
+// CHECK-NEXT:        tile.yield
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tile.store [[R]], %r{{\[}}[[I]]]
+// CHECK-NOT:     tile.load
+func.func @chain(%x: tensor<4x8x512xbf16>, %y: tensor<4x8x512xbf16>) -> tensor<4x8x512xbf16> {
+  %r = kernel.fused @chain_0 map config<tile = [1024]> (%a = %x : tensor<4x8x512xbf16>, %b = %y : tensor<4x8x512xbf16>) -> tensor<4x8x512xbf16> {
+    %c = nd.cast %a : tensor<4x8x512xbf16> -> tensor<4x8x512xf32>
+    %d = nd.cast %b : tensor<4x8x512xbf16> -> tensor<4x8x512xf32>
+    %s = nd.add %c, %d : tensor<4x8x512xf32>
+    %e = nd.exp %s : tensor<4x8x512xf32>
+    %f = nd.cast %e : tensor<4x8x512xf32> -> tensor<4x8x512xbf16>
+    kernel.yield %f : tensor<4x8x512xbf16>
+  }
+  func.return %r : tensor<4x8x512xbf16>
+}
+
+// A bias keeps its dimension apart; the others merge. Extents that tiles do not divide are checked.
+// CHECK-LABEL: tile.program @bias_0(%a: !tile.view<60x300xf32>, %b: !tile.view<300xf32>
+// CHECK:         tile.for_tiles ([[I:%[0-9]+]], [[J:%[0-9]+]]) extents [60, 300] steps [{{[0-9]+}}, [[N:[0-9]+]]]
+// CHECK:           tile.load %a{{\[}}[[I]], [[J]]] {checked = array<i64: 0, 1>}
+// CHECK:           tile.load %b{{\[}}[[I]], [[J]]] {map = affine_map<(d0, d1) -> (d1)>, checked = array<i64: 0>} : !tile.view<300xf32> -> tensor<1x[[N]]xf32>
+func.func @bias(%x: tensor<4x15x300xf32>, %y: tensor<300xf32>) -> tensor<4x15x300xf32> {
+  %r = kernel.fused @bias_0 map (%a = %x : tensor<4x15x300xf32>, %b = %y : tensor<300xf32>) -> tensor<4x15x300xf32> {
+    %c = nd.broadcast %b {dims = [2]} : tensor<300xf32> -> tensor<4x15x300xf32>
+    %s = nd.add %a, %c : tensor<4x15x300xf32>
+    kernel.yield %s : tensor<4x15x300xf32>
+  }
+  func.return %r : tensor<4x15x300xf32>
+}
+
+// A permutation is tiled in both contiguous dimensions; the batch enters the accesses as a symbol. The result's view has the strides.
+// CHECK-LABEL: tile.program @permute_0(%a: !tile.view<8x256x128xbf16>, %r: !tile.view<8x256x128xbf16, strides [32768, 1, 256]>)
+// CHECK-NEXT:    tile.for_tiles ([[B:%[0-9]+]], [[I:%[0-9]+]], [[J:%[0-9]+]]) extents [8, 256, 128] steps [1, 64, 64] {
+// CHECK-NEXT:      [[T:%[0-9]+]] = tile.load %a{{\[}}[[I]], [[J]]] symbols([[B]] : index) {map = affine_map<(d0, d1)[s0] -> (s0, d0, d1)>}
+// CHECK-NEXT:      tile.store [[T]], %r{{\[}}[[I]], [[J]]] symbols([[B]] : index)
+func.func @permute(%x: tensor<8x256x128xbf16>) -> tensor<8x128x256xbf16> {
+  %r = kernel.fused @permute_0 permute (%a = %x : tensor<8x256x128xbf16>) -> tensor<8x128x256xbf16> {
+    %p = nd.permute %a {permutation = [0, 2, 1]} : tensor<8x256x128xbf16> -> tensor<8x128x256xbf16>
+    kernel.yield %p : tensor<8x128x256xbf16>
+  }
+  func.return %r : tensor<8x128x256xbf16>
+}
+
+// A gather: the clamped indices are a symbol of the load.
+// CHECK-LABEL: tile.program @take_0
+// CHECK:         [[I:%[0-9]+]] = tile.load %i
+// CHECK-NEXT:    [[K:%[0-9]+]] = tile.map [[I]] : tensor<[[N:[0-9]+]]x1xi32> -> tensor<[[N]]x1xindex>
+// CHECK:           arith.maxsi
+// CHECK:           arith.minsi
+// CHECK:         tile.load %a[%{{[0-9]+}}, %{{[0-9]+}}] symbols([[K]] : tensor<[[N]]x1xindex>) {map = affine_map<(d0, d1)[s0] -> (s0, d1)>
+func.func @take(%x: tensor<50x64xf32>, %j: tensor<32xi32>) -> tensor<32x64xf32> {
+  %r = kernel.fused @take_0 map (%a = %x : tensor<50x64xf32>, %i = %j : tensor<32xi32>) -> tensor<32x64xf32> {
+    %t = nd.take %a, %i {axis = 0} : (tensor<50x64xf32>, tensor<32xi32>) -> tensor<32x64xf32>
+    kernel.yield %t : tensor<32x64xf32>
+  }
+  func.return %r : tensor<32x64xf32>
+}
+
+// Left alone: functions without kernels, and views of whole arrays between kernels.
+// CHECK-LABEL: func.func @untouched
+// CHECK-NEXT:    nd.reshape %x
+// CHECK-NEXT:    func.return
+// CHECK-NOT:   tile.program
+func.func @untouched(%x: tensor<4x6xf32>) -> tensor<24xf32> {
+  %r = nd.reshape %x : tensor<4x6xf32> -> tensor<24xf32>
+  func.return %r : tensor<24xf32>
+}

@@ -1,0 +1,91 @@
+// tile-kernels on reductions.
+// RUN: irc-opt %s -p tile-kernels | filecheck %s
+
+// Persistent: a row is one tile, loaded once for both phases; masked lanes hold the neutral element. The exponential, which both the
+// sum and the result use, is computed once.
+// CHECK-LABEL: tile.program @softmax_0
+// CHECK-NEXT:    tile.for_tiles ([[I:%[0-9]+]]) extents [64] steps [2] {
+// CHECK:           [[X:%[0-9]+]] = tile.load %a{{\[}}[[I]], %{{[0-9]+}}] {checked = array<i64: 1>} : !tile.view<64x1000xf32> -> tensor<2x1024xf32>
+// CHECK-NEXT:      [[P:%[0-9]+]] = tile.iota
+// CHECK-NEXT:      [[M:%[0-9]+]] = tile.map [[X]], [[P]]
+// CHECK:             arith.constant 0xff800000 : f32
+// CHECK:             arith.cmpi slt
+// CHECK:             arith.select
+// CHECK:           [[MAX:%[0-9]+]] = tile.reduce [[M]] {axes = array<i64: 1>} : tensor<2x1024xf32> -> tensor<2x1xf32> {
+// CHECK:           [[E:%[0-9]+]] = tile.map [[X]], [[MAX]]
+// CHECK:             math.exp
+// CHECK:           [[F:%[0-9]+]] = tile.map [[E]], [[P]]
+// CHECK:           [[SUM:%[0-9]+]] = tile.reduce [[F]]
+// CHECK:           [[R:%[0-9]+]] = tile.map [[E]], [[SUM]]
+// CHECK:           tile.store [[R]], %r{{\[}}[[I]], %{{[0-9]+}}] {checked = array<i64: 1>}
+// CHECK-NOT:     tile.load
+func.func @softmax(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
+  %r = kernel.fused @softmax_0 reduce config<tile = [2, 1024], reduction = "persistent"> (%a = %x : tensor<64x1000xf32>) -> tensor<64x1000xf32> {
+    %m = nd.max %a {axes = [1]} : tensor<64x1000xf32> -> tensor<64xf32>
+    %mb = nd.broadcast %m {dims = [0]} : tensor<64xf32> -> tensor<64x1000xf32>
+    %s = nd.sub %a, %mb : tensor<64x1000xf32>
+    %e = nd.exp %s : tensor<64x1000xf32>
+    %t = nd.sum %e {axes = [1]} : tensor<64x1000xf32> -> tensor<64xf32>
+    %tb = nd.broadcast %t {dims = [0]} : tensor<64xf32> -> tensor<64x1000xf32>
+    %d = nd.div %e, %tb : tensor<64x1000xf32>
+    kernel.yield %d : tensor<64x1000xf32>
+  }
+  func.return %r : tensor<64x1000xf32>
+}
+
+// Looped: a loop for each phase, with an accumulator for each element of the chunk. Row values are computed once, between the loops.
+// CHECK-LABEL: tile.program @norm_0
+// CHECK:         [[ACC:%[0-9]+]] = scf.for %{{[0-9]+}} = %{{[0-9]+}} to %{{[0-9]+}} step %{{[0-9]+}} iter_args(%{{[0-9]+}} = %{{[0-9]+}}) -> (tensor<1x1024xf32>) {
+// CHECK:           tile.load %a
+// CHECK-NOT:       tile.reduce
+// CHECK:           scf.yield
+// CHECK:         [[SUM:%[0-9]+]] = tile.reduce [[ACC]]
+// CHECK:         [[SCALE:%[0-9]+]] = tile.map [[SUM]] : tensor<1x1xf32> -> tensor<1x1xf32> {
+// CHECK:           math.rsqrt
+// CHECK:         scf.for
+// CHECK:           tile.load %a
+// CHECK:           tile.map %{{[0-9]+}}, [[SCALE]] : tensor<1x1024xf32>, tensor<1x1xf32>
+// CHECK-NOT:       math.rsqrt
+// CHECK:           tile.store
+func.func @norm(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
+  %r = kernel.fused @norm_0 reduce config<tile = [1, 1024], reduction = "looped"> (%a = %x : tensor<8x65536xf32>) -> tensor<8x65536xf32> {
+    %q = nd.mul %a, %a : tensor<8x65536xf32>
+    %t = nd.sum %q {axes = [1]} : tensor<8x65536xf32> -> tensor<8xf32>
+    %u = nd.rsqrt %t : tensor<8xf32>
+    %ub = nd.broadcast %u {dims = [0]} : tensor<8xf32> -> tensor<8x65536xf32>
+    %d = nd.mul %a, %ub : tensor<8x65536xf32>
+    kernel.yield %d : tensor<8x65536xf32>
+  }
+  func.return %r : tensor<8x65536xf32>
+}
+
+// A reduction over rows: columns are contiguous, and several are in a tile. Reductions of one array share its load.
+// CHECK-LABEL: tile.program @columns_0
+// CHECK:         [[X:%[0-9]+]] = tile.load %a[%{{[0-9]+}}, %{{[0-9]+}}] {map = affine_map<(d0, d1) -> (d1, d0)>} : !tile.view<64x4096xf32> -> tensor<64x64xf32>
+// CHECK:         tile.reduce [[X]] {axes = array<i64: 1>}
+// CHECK:         tile.reduce [[X]], %{{[0-9]+}} {axes = array<i64: 1>} : tensor<64x64xf32>, tensor<64x64xi64> -> tensor<64x1xf32>, tensor<64x1xi64>
+// CHECK-NOT:     tile.for_tiles
+func.func @columns(%x: tensor<64x4096xf32>) -> (tensor<4096xf32>, tensor<4096xi64>) {
+  %r, %s = kernel.fused @columns_0 reduce config<tile = [64, 64]> (%a = %x : tensor<64x4096xf32>) -> (tensor<4096xf32>, tensor<4096xi64>) {
+    %t = nd.sum %a {axes = [0]} : tensor<64x4096xf32> -> tensor<4096xf32>
+    %u = nd.argmax %a {axis = 0} : tensor<64x4096xf32> -> tensor<4096xi64>
+    kernel.yield %t, %u : tensor<4096xf32>, tensor<4096xi64>
+  }
+  func.return %r, %s : tensor<4096xf32>, tensor<4096xi64>
+}
+
+// A scan of long rows: the loop carries what went before.
+// CHECK-LABEL: tile.program @scan_0
+// CHECK:         scf.for %{{[0-9]+}} = %{{[0-9]+}} to %{{[0-9]+}} step %{{[0-9]+}} iter_args([[CARRY:%[0-9]+]] = %{{[0-9]+}}) -> (tensor<4x1xf32>) {
+// CHECK:           [[S:%[0-9]+]] = tile.scan %{{[0-9]+}} {axis = 1 : i64}
+// CHECK:           tile.map [[CARRY]], [[S]]
+// CHECK:           tile.store
+// CHECK:           tile.reduce
+// CHECK:           scf.yield
+func.func @scan(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
+  %r = kernel.fused @scan_0 reduce config<tile = [4, 1024], reduction = "looped"> (%a = %x : tensor<8x65536xf32>) -> tensor<8x65536xf32> {
+    %q = nd.cumsum %a {axis = 1} : tensor<8x65536xf32>
+    kernel.yield %q : tensor<8x65536xf32>
+  }
+  func.return %r : tensor<8x65536xf32>
+}

@@ -1,0 +1,240 @@
+"""`build-host-plan`: schedules without races or redundant waits, arenas without overlaps, plans that execute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.diagnostics import IrcError
+from irc.dialects.cuda.host import CopyOp, LaunchOp, PlanOp, RecordOp, StepOp, WaitOp
+from irc.ir_parser import parse_ir
+from irc.ir_printer import print_ir
+from irc.passes.host.arena import ARENA_ALIGNMENT, Lifetime, disjoint, place
+from irc.passes.host.build_host_plan import BuildHostPlanPass
+from irc.passes.host.schedule import Schedule, schedule
+from irc.program import new_context
+from irc.runtime.plan import Buffer, Copy, Launch, Plan, Record, Wait
+from irc.runtime.plan_reader import read_plan
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> list[list[int]]:
+    """For each step the earlier steps that it needs."""
+    count = draw(st.integers(0, 14))
+    return [draw(st.lists(st.integers(0, step - 1), max_size=3, unique=True)) if step else [] for step in range(count)]
+
+
+def run_order(made: Schedule, dropped: tuple[int, int] | None = None) -> list[set[int]]:
+    """For each step what is complete before it, from streams and waits alone; one wait may be left out."""
+    tail: dict[int, int] = {}
+    before: list[set[int]] = []
+    for step, stream in enumerate(made.stream):
+        done: set[int] = set()
+        sources = [tail[stream]] if stream in tail else []
+        sources += [need for need in made.waits[step] if (step, need) != dropped]
+        for source in sources:
+            done |= before[source] | {source}
+        before.append(done)
+        tail[stream] = step
+    return before
+
+
+@given(graphs(), st.integers(1, 4))
+@settings(max_examples=300, deadline=None)
+def test_every_dependency_is_ordered_and_no_wait_is_redundant(graph: list[list[int]], streams: int) -> None:
+    made = schedule(graph, streams)
+    assert max(made.stream, default=0) < streams
+    before = run_order(made)
+    for step, needs in enumerate(graph):
+        assert set(needs) <= before[step]
+        assert {i for i in range(step) if made.ordered(i, step)} == before[step]
+        for need in made.waits[step]:
+            assert not set(graph[step]) <= run_order(made, dropped=(step, need))[step]
+
+
+@given(graphs(), st.integers(1, 4))
+@settings(max_examples=200, deadline=None)
+def test_stream_0_ends_after_everything_by_the_fewest_waits(graph: list[list[int]], streams: int) -> None:
+    made = schedule(graph, streams)
+    before = run_order(made)
+    tails = {stream: step for step, stream in enumerate(made.stream)}
+
+    def joined(waits: list[int]) -> set[int]:
+        done: set[int] = set()
+        for source in [*([tails[0]] if 0 in tails else []), *waits]:
+            done |= before[source] | {source}
+        return done
+
+    everything = set(range(len(graph)))
+    assert joined(made.final_waits) == everything
+    for wait in made.final_waits:
+        assert joined([w for w in made.final_waits if w != wait]) != everything
+
+
+@given(graphs(), st.integers(1, 4), st.data())
+@settings(max_examples=300, deadline=None)
+def test_live_buffers_do_not_overlap(graph: list[list[int]], streams: int, data: st.DataObject) -> None:
+    made = schedule(graph, streams)
+    users = {step: tuple(s for s, needs in enumerate(graph) if step in needs) for step in range(len(graph))}
+    buffers = [Lifetime(data.draw(st.integers(0, 3000)), step, users[step]) for step in range(len(graph))]
+    placed = place(buffers, made.ordered)
+    before = run_order(made)
+    for i, a in enumerate(buffers):
+        assert placed.offsets[i] % ARENA_ALIGNMENT == 0
+        assert placed.offsets[i] + a.size <= placed.size
+        for j in range(i):
+            b = buffers[j]
+            apart = placed.offsets[i] + a.size <= placed.offsets[j] or placed.offsets[j] + b.size <= placed.offsets[i]
+            a_first = {a.made, *a.users} <= before[b.made]
+            b_first = {b.made, *b.users} <= before[a.made]
+            assert apart or a_first or b_first
+            assert disjoint(a, b, made.ordered) == (a_first or b_first)
+
+
+def test_a_chain_stays_on_stream_0_and_reuses_its_arena() -> None:
+    made = schedule([[], [0], [1], [2]])
+    assert made.stream == [0, 0, 0, 0]
+    assert made.waits == [[], [], [], []]
+    placed = place([Lifetime(1000, 0, (1,)), Lifetime(1000, 1, (2,)), Lifetime(1000, 2, (3,))], made.ordered)
+    assert placed.size == 2 * 1024
+    assert placed.offsets[0] == placed.offsets[2] != placed.offsets[1]
+
+
+def test_independent_steps_run_side_by_side_and_join_once() -> None:
+    made = schedule([[], [], [0, 1]])
+    assert made.stream == [0, 1, 1]
+    assert made.waits == [[], [], [0]]
+    assert made.final_waits == [2]
+
+
+KERNELS = """
+cuda.kernel @add(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] {
+  cuda.return
+}
+cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [2, 1, 1] block 64 shared 65536 writes [0, 1] {
+  cuda.return
+}
+"""
+
+
+def plan_of(function: str, streams: int = 8) -> tuple[ModuleOp, PlanOp]:
+    context = new_context()
+    module = parse_ir(context, KERNELS + function, "test.mlir")
+    BuildHostPlanPass(streams=streams).apply(context, module)
+    module.verify()
+    (plan,) = [op for op in module.ops if isinstance(op, PlanOp)]
+    return module, plan
+
+
+def steps_of(plan: PlanOp) -> list[StepOp]:
+    return [op for op in plan.body.block.ops if isinstance(op, StepOp)]
+
+
+DIAMOND = """
+func.func @f(%x: tensor<8xf32>) -> tensor<2x4xf32> {
+  %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %b = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %c = kernel.launch @add(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %d = nd.reshape %c : tensor<8xf32> -> tensor<2x4xf32>
+  func.return %d : tensor<2x4xf32>
+}
+"""
+
+
+def test_a_diamond_uses_two_streams_and_writes_the_result_in_place() -> None:
+    module, op = plan_of(DIAMOND)
+    plan = read_plan(module)
+    assert (plan.name, plan.streams, plan.arena, plan.events) == ("f", 2, 512, 2)
+    launches = [step for step in plan.steps if isinstance(step, Launch)]
+    assert [step.kernel for step in launches] == ["neg", "neg", "add"]
+    assert launches[0].stream != launches[1].stream
+    assert launches[2].parameters[2] == Buffer("result", 0, 0, 32)
+    assert launches[0].parameters[0] == Buffer("argument", 0, 0, 32)
+    assert (launches[0].grid, launches[0].block, launches[0].shared) == ((2, 1, 1), 64, 65536)
+    assert len([step for step in plan.steps if isinstance(step, Wait)]) == 2
+    assert len([step for step in plan.steps if isinstance(step, Record)]) == 2
+    assert str(steps_of(op)[0].location).find("test.mlir") >= 0
+
+
+def test_one_stream_needs_no_events() -> None:
+    _, plan = plan_of(DIAMOND, streams=1)
+    assert not [op for op in steps_of(plan) if isinstance(op, RecordOp | WaitOp)]
+
+
+def test_arguments_and_repeated_results_are_copied() -> None:
+    module, op = plan_of("""
+func.func @f(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %x, %a, %a : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+""")
+    assert len([step for step in steps_of(op) if isinstance(step, LaunchOp)]) == 1
+    assert len([step for step in steps_of(op) if isinstance(step, CopyOp)]) == 2
+    copies = {step.destination.index: step.source for step in read_plan(module).steps if isinstance(step, Copy)}
+    assert copies == {0: Buffer("argument", 0, 0, 32), 2: Buffer("result", 1, 0, 32)}
+
+
+def test_launches_without_elements_are_left_out() -> None:
+    module, op = plan_of("""
+func.func @f(%x: tensor<0xf32>, %y: tensor<8xf32>) -> (tensor<0xf32>, tensor<8xf32>) {
+  %a = kernel.launch @neg(%x) : (tensor<0xf32>) -> tensor<0xf32>
+  %b = kernel.launch @neg(%a) : (tensor<0xf32>) -> tensor<0xf32>
+  %c = kernel.launch @add(%a, %y) : (tensor<0xf32>, tensor<8xf32>) -> tensor<8xf32>
+  func.return %b, %c : tensor<0xf32>, tensor<8xf32>
+}
+""")
+    assert [op.kernel_name for op in steps_of(op) if isinstance(op, LaunchOp)] == ["add"]
+    (launch,) = read_plan(module).steps
+    assert isinstance(launch, Launch)
+    assert isinstance(launch.parameters[0], Buffer)
+    assert launch.parameters[0].size == 0
+
+
+def test_constants_between_kernels_become_constant_buffers() -> None:
+    module, _ = plan_of("""
+func.func @f() -> tensor<3xf32> {
+  %x = nd.constant [1.0, 2.0, 4.0] : tensor<3xf32>
+  %a = kernel.launch @neg(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %a : tensor<3xf32>
+}
+""")
+    plan = read_plan(module)
+    assert np.frombuffer(plan.constants[0], np.float32).tolist() == [1.0, 2.0, 4.0]
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_an_op_without_a_kernel_is_an_error_at_its_place() -> None:
+    with pytest.raises(IrcError, match="nd.sort runs on the cpu target only so far") as caught:
+        plan_of("""
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %a = nd.sort %x {axis = 0} : tensor<8xf32>
+  func.return %a : tensor<8xf32>
+}
+""")
+    assert "test.mlir" in str(caught.value)
+
+
+@given(graphs().filter(bool), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_generated_programs_give_valid_plans(graph: list[list[int]], streams: int) -> None:
+    """The plan's own verifier finds every race and every read of an overwritten buffer."""
+    lines: list[str] = []
+    for step, needs in enumerate(graph):
+        a = f"%v{needs[0]}" if needs else "%x"
+        b = f"%v{needs[-1]}" if needs else "%x"
+        lines.append(f"%v{step} = kernel.launch @add({a}, {b}) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>")
+    last = len(graph) - 1
+    body = "\n".join(lines)
+    module, plan = plan_of(
+        f"func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {{\n{body}\nfunc.return %v{last} : tensor<8xf32>\n}}",
+        streams,
+    )
+    used = {step for step in range(len(graph)) if any(step in graph[s][:1] + graph[s][-1:] for s in range(len(graph)))}
+    assert len([op for op in steps_of(plan) if isinstance(op, LaunchOp)]) == len(used | {last})
+    reparsed: Any = parse_ir(new_context(), print_ir(module), "again.mlir")
+    assert read_plan(reparsed) == read_plan(module)

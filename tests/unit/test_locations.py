@@ -1,0 +1,100 @@
+"""Locations survive: after every pass each op of a program says where in the text it comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import CallSiteLoc, ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from irc.diagnostics import IrcError, render
+from irc.locations import innermost, text_locations
+from irc.lowering import passes_of, run_passes
+from irc.pipelines import PIPELINES
+from irc.program import load, parse
+from irc_tools.opt import main
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.irc"))
+
+CALLS = """\
+dim M = 64
+func inner(x: f32[M]) -> f32[M] {
+    return exp(x) + 1
+}
+func outer(x: f32[M]) -> f32[M] {
+    y = inner(x * 2)
+    return y
+}
+"""
+
+
+def _lost(module: ModuleOp, file: str) -> list[Operation]:
+    """The ops that do not say where in the file they come from."""
+    return [op for op in module.walk() if op is not module and not _is_from(op, file)]
+
+
+def _is_from(op: Operation, file: str) -> bool:
+    place = innermost(op.location)
+    return place is not None and place.filename.data == file
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_op_has_a_place_after_every_pass(path: Path) -> None:
+    module = load(path)
+    assert _lost(module, str(path)) == []
+
+    def check(each: ModulePass, lowered: ModuleOp) -> None:
+        lost = _lost(lowered, str(path))
+        assert lost == [], f"{each.name} loses the place of {len(lost)} ops, the first of which is {lost[0].name}"
+
+    run_passes(module, passes_of(PIPELINES["all"], arch="sm_90a"), after=check)
+
+
+def test_inlined_calls_keep_both_places() -> None:
+    module = parse(CALLS, "calls.irc")
+    found = {op.name: op.location for op in module.walk() if op.name.startswith("nd.exp")}
+    assert isinstance(found["nd.exp"], CallSiteLoc)
+    assert [place.line.data for place in text_locations(found["nd.exp"])] == [3, 6]
+
+
+def test_the_code_of_a_thread_knows_its_lines() -> None:
+    module = parse(CALLS, "calls.irc")
+    run_passes(module, passes_of(PIPELINES["cuda"], arch="sm_90a"))
+    lines = {place.line.data for op in module.walk() for place in text_locations(op.location)}
+    assert {3, 6} <= lines
+
+
+@pytest.mark.parametrize("name", ["tile-kernels", "plan-shared", "lower-to-cuda"])
+def test_a_diagnostic_of_a_late_pass_quotes_the_text(name: str, tmp_path: Path) -> None:
+    """What a late pass would report of any op has the line of the program."""
+    path = tmp_path / "program.irc"
+    path.write_text(CALLS)
+    module = load(path)
+    passes = PIPELINES["cuda"]
+    run_passes(module, passes_of(passes[: passes.index(name)], arch="sm_90a"))
+    inner = [op for op in module.walk() if op.name.startswith(("nd.", "tile.", "arith.", "math."))]
+    assert inner
+    for op in inner:
+        text = render(IrcError("message", op.location))
+        assert text.startswith(f"{path}:")
+        assert text.split("\n")[1] in CALLS.split("\n")
+
+
+def test_an_illegal_config_names_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A config that needs more shared memory than the chip has, by an override of the kernel's config in the IR."""
+    program = tmp_path / "product.irc"
+    program.write_text("func f(x: bf16[512, 512], w: bf16[512, 512]) -> bf16[512, 512] {\n    return x @ w\n}\n")
+    out = tmp_path / "kernel.mlir"
+    assert main([str(program), "-p", "nd,fuse-kernels,choose-config", "--print-debuginfo", "-o", str(out)]) == 0
+    text = out.read_text()
+    assert "stages = " in text
+    before, _, after = text.partition("stages = ")
+    out.write_text(f"{before}stages = 99{after[after.index(',') :]}")
+    capsys.readouterr()
+    assert main([str(out), "-p", "choose-config,tile-kernels,place-operands,assign-layouts,pipeline,plan-shared"]) == 1
+    err = capsys.readouterr().err
+    assert f"{program}:2:" in err
+    assert "    return x @ w\n" in err
+    assert "shared memory" in err

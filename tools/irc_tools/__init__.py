@@ -1,0 +1,1 @@
+"""The commands of irc: irc-opt, irc-compile, irc-run, and the generator of the reference pages."""

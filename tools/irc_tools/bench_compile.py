@@ -1,0 +1,150 @@
+"""irc-bench-compile: how long the compiler takes, beside what it should.
+
+Commands are timed as a user runs them (in a fresh process, the median of several runs); passes in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from irc.files import write_text
+from irc_tools.errors import guarded
+from irc_tools.tables import print_table
+
+SMALL = """\
+dim M = 64, N = 32
+func small(x: f32[M, N], b: f32[N]) -> f32[M] {
+    y = relu(x + b)
+    return sum(y * y, axis=1)
+}
+"""
+
+GATING = """\
+dim M = 4096, K = 4096, N = 4096
+func gating(x: bf16[M, K], w1: bf16[K, N], w2: bf16[K, N], b1: bf16[N], b2: bf16[N]) -> bf16[M, N] {
+    h = x @ w1 + b1
+    g = x @ w2 + b2
+    return sigmoid(h) * g
+}
+"""
+
+OPS = 2000
+"""nd ops of the long program."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measurement and what it should be at most, in seconds."""
+
+    name: str
+    seconds: float
+    goal: float
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded("irc-bench-compile", lambda: _run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="irc-bench-compile", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="runs of each command (default: 5)")
+    parser.add_argument("--json", metavar="FILE", help="write the rows to FILE too")
+    args = parser.parse_args(arguments)
+    rows = measure(max(1, args.repeat))
+    columns = ["", "seconds", "goal", ""]
+    cells = [[r.name, f"{r.seconds:.3f}", f"{r.goal:g}", "" if r.seconds <= r.goal else "over"] for r in rows]
+    print_table(f"compile times, {os.cpu_count()} CPUs", columns, cells)
+    if args.json is not None:
+        write_text(Path(args.json), json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    return 0
+
+
+def measure(repeat: int) -> list[Row]:
+    """All rows."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_text(folder / "small.irc", SMALL)
+        write_text(folder / "gating.irc", GATING)
+        gating, out = str(folder / "gating.irc"), str(folder / "out")
+        cold = [_command(["compile", gating, "-o", out], folder / f"cache{i}") for i in range(repeat)]
+        warm = [_command(["compile", gating, "-o", out], folder / "cache0") for _ in range(repeat)]
+        return [
+            Row("irc-opt --help", _median(repeat, lambda: _command(["opt", "--help"], folder)), 0.35),
+            Row(
+                "irc-opt small.irc", _median(repeat, lambda: _command(["opt", str(folder / "small.irc")], folder)), 0.5
+            ),
+            Row("lowering gating, all passes", _lowering(GATING, repeat), 1.0),
+            Row("irc-compile gating.irc, cold", median(cold), 3.0),
+            Row("irc-compile gating.irc, cached", median(warm), 0.7),
+            Row(f"{OPS} nd ops, all passes", _lowering(long_program(OPS), 1), 30.0),
+        ]
+
+
+def long_program(ops: int) -> str:
+    """A program of about that many nd ops: elementwise chains, with a reduction, a broadcast and a permute at times,
+    and a matrix product at the end."""
+    lines = ["func long(x: f32[128, 128], y: f32[128, 128], w: f32[128, 128]) -> (f32[128, 128], f32[128]) {"]
+    value, count = "x", 0
+    while count < ops - 2:
+        new = f"v{count}"
+        expression, cost = _step(count, value)
+        lines.append(f"    {new} = {expression}")
+        value, count = new, count + cost
+    lines += [f"    p = {value} @ w", f"    return p, sum({value}, axis=0)", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def _step(number: int, value: str) -> tuple[str, int]:
+    """An expression on the value, and how many ops it is."""
+    if number % 97 == 0:
+        return f"{value} - mean({value}, axis=1, keepdims=true)", 4
+    if number % 61 == 0:
+        return f"transpose({value})", 1
+    unary = ("tanh", "sigmoid", "relu", "sin")
+    if number % 3 == 0:
+        return f"{unary[number // 3 % len(unary)]}({value})", 1
+    return (f"{value} * y", 1) if number % 3 == 1 else (f"{value} + x", 1)
+
+
+def _median(repeat: int, run: Callable[[], float]) -> float:
+    return median(run() for _ in range(repeat))
+
+
+def _command(arguments: list[str], cache: Path) -> float:
+    """Seconds of a command in a fresh process, with its own compilation cache."""
+    tool, *rest = arguments
+    command = [str(Path(sys.executable).with_name(f"irc-{tool}")), *rest]
+    environment = {**os.environ, "IRC_CACHE_DIR": str(cache)}
+    begin = time.perf_counter()
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begin
+
+
+def _lowering(text: str, repeat: int) -> float:
+    """Seconds of all passes on a program in this process, the parse not counted; the least of several."""
+    from irc.lowering import lower
+    from irc.program import parse
+
+    module = parse(text, "bench.irc")
+    times: list[float] = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        lower(module, "all", arch="sm_90a")
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""irc-compile: a program to every level's IR, CUDA C++ and machine code, in a folder. Needs no GPU."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irc.files import make_directory, write_bytes, write_text
+from irc_tools.arguments import ArgumentParser, add_program
+from irc_tools.definitions import parse_definitions
+from irc_tools.errors import guarded
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from irc.artifact import Artifact
+
+IR_LEVELS = ("nd", "kernel", "tile", "cuda")
+EMITTED = ("irc", *IR_LEVELS, "source", "ptx", "sass")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit status: 0, or 1 after a diagnostic on standard error."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded("irc-compile", lambda: _run(arguments), debug="--debug" in arguments)
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """The command line of irc-compile."""
+    parser = ArgumentParser(
+        prog="irc-compile",
+        description="Compiles a tensor program to GPU machine code. Without --emit it writes the IR of every level, "
+        "each kernel's .cu and .cubin, and manifest.json into a folder, and prints a table of the kernels. "
+        "It needs no GPU.",
+        allow_abbrev=False,
+    )
+    add_program(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="the folder (default: FILE's name and .out); a file with --emit"
+    )
+    parser.add_argument("--emit", choices=EMITTED, help="print one level instead (-o FILE writes it)")
+    return parser
+
+
+def _run(arguments: list[str]) -> int:
+    args = argument_parser().parse_args(arguments)
+    options: dict[str, Any] = {
+        "arch": args.arch,
+        "dims": parse_definitions(args.define),
+        "func": args.func,
+        "strict_rounding": args.strict_rounding,
+    }
+    path = Path(args.file)
+    if args.emit is not None:
+        _emit(args.emit, path, options, args.output)
+        return 0
+    from irc.compiler import compile_artifact
+
+    artifact = compile_artifact(path, **options)
+    folder = Path(args.output) if args.output is not None else Path(f"{path.stem}.out")
+    write_artifact(artifact, folder)
+    _print(artifact, folder)
+    return 0
+
+
+def _emit(level: str, path: Path, options: dict[str, Any], output: str | None) -> None:
+    text = _text(level, path, options)
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    write_text(Path(output), text)
+
+
+def _text(level: str, path: Path, options: dict[str, Any]) -> str:
+    if level == "irc":
+        from irc.language import print_module
+
+        return print_module(_module(path, options))
+    if level in IR_LEVELS:
+        return _lowered(level, path, options)
+    from irc.compiler import compile_artifact
+
+    artifact = compile_artifact(path, **options)
+    if level == "source":
+        return "\n".join(kernel.source for kernel in artifact.kernels)
+    if level == "ptx":
+        return "\n".join(kernel.ptx for kernel in artifact.kernels)
+    from irc.codegen.sass import disassemble
+
+    return "\n".join(disassemble(kernel.cubin) for kernel in artifact.kernels)
+
+
+def _module(path: Path, options: dict[str, Any]) -> ModuleOp:
+    """The parsed function that is compiled, alone in its module."""
+    from irc.program import isolate, load
+
+    return isolate(load(path, dims=options["dims"]), options["func"])
+
+
+def _lowered(level: str, path: Path, options: dict[str, Any]) -> str:
+    """The IR of a level; nothing below it runs."""
+    from irc.compiler import resolve_arch
+    from irc.ir_printer import print_ir
+    from irc.lowering import lower
+
+    upto = "all" if level == "cuda" else level
+    arch = resolve_arch(options["arch"])
+    return print_ir(lower(_module(path, options), upto, arch=arch, strict_rounding=options["strict_rounding"]))
+
+
+def write_artifact(artifact: Artifact, folder: Path) -> None:
+    """Writes everything that was compiled; each file is whole or not there. Kernels of an earlier compilation into the
+    same folder that are no more are removed."""
+    make_directory(folder)
+    earlier = _kernels_in(folder)
+    for level, text in artifact.levels.items():
+        write_text(folder / f"{level}.mlir", text)
+    for kernel in artifact.kernels:
+        write_text(folder / f"{kernel.name}.cu", kernel.source)
+        write_bytes(folder / f"{kernel.name}.cubin", kernel.cubin)
+    write_text(folder / "manifest.json", json.dumps(artifact.manifest, indent=2) + "\n")
+    for name in earlier - {kernel.name for kernel in artifact.kernels}:
+        for suffix in ("cu", "cubin"):
+            (folder / f"{name}.{suffix}").unlink(missing_ok=True)
+
+
+def _kernels_in(folder: Path) -> set[str]:
+    """The kernels that the folder's manifest names; none where there is no manifest that can be read."""
+    try:
+        kernels = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["kernels"]
+        return {name for kernel in kernels if Path(name := kernel["name"]).name == name}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _print(artifact: Artifact, folder: Path) -> None:
+    from irc_tools.tables import kernel_columns, kernel_row, print_table
+
+    count = len(artifact.kernels)
+    title = f"{count} kernel{'' if count == 1 else 's'} for {artifact.arch}, in {folder}"
+    print_table(
+        title, kernel_columns(), [kernel_row(kernel) for kernel in artifact.manifest["kernels"]], numbers_from=3
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

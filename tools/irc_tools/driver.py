@@ -1,0 +1,217 @@
+"""The driver of irc-opt: xDSL's, with `.irc` input, diagnostics, and reports that stay out of the output."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.targets.mlir import MLIRTarget
+from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from irc.diagnostics import IrcError, register_source, render
+from irc.files import read_text, write_text
+from irc.ir_parser import parse_error, parse_ir
+from irc.ir_printer import print_ir
+from irc.verification import verify
+from irc_tools.errors import internal_error
+from irc_tools.expected import Expectations
+from irc_tools.pipeline_spec import parse_passes, parse_target
+from irc_tools.reports import Reports
+
+SEPARATORS = {"mlir": "// -----", "irc": "# -----"}
+"""Lines between the pieces of a file under `--split-input-file`."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the input: its text, and the number of lines of the file before it."""
+
+    text: str
+    line_offset: int
+
+
+class OptMain(xDSLOptMain):
+    """irc-opt. `args` comes from `irc_tools.opt.argument_parser`."""
+
+    def __init__(self, args: argparse.Namespace):
+        self.args = args
+        self.available_frontends = {}
+        self.available_passes = {}
+        self.available_targets = {}
+        self.ctx = Context(allow_unregistered=args.allow_unregistered_dialect)
+        self._register()
+        self.target = parse_target(args.target, self.available_targets)
+        names = args.passes if args.pipeline is None else f"{args.pipeline},{args.passes}".rstrip(",")
+        self.passes = parse_passes(names, self.available_passes)
+        self.reports = Reports(args)
+
+    def _register(self) -> None:
+        """Dialects, passes and targets of xDSL and every plug-in; irc's own too where irc is no installed plug-in."""
+        from xdsl.universe import Universe
+
+        universes = [Universe.get_multiverse()]
+        if "nd" not in universes[0].all_dialects:
+            from irc.universe import IRC_UNIVERSE
+
+            universes.append(IRC_UNIVERSE)
+        for universe in universes:
+            for name, dialect in universe.all_dialects.items():
+                self.ctx.register_dialect(name, dialect)
+            self.available_passes.update(universe.all_passes)
+            self.available_targets.update(universe.all_targets)
+
+    def execute(self) -> int:
+        """Reads, runs the passes, prints; returns the exit status."""
+        name, frontend, text = self._read()
+        register_source(name, text)
+        expectations = None
+        if self.args.verify_diagnostics or self.args.parsing_diagnostics:
+            expectations = Expectations(text)
+        outputs: list[str] = []
+        failed = False
+        for piece in self._pieces(text, frontend):
+            error = self.process(piece, name, frontend, outputs)
+            if expectations is not None:
+                expectations.saw(error, piece.line_offset, piece.text)
+            elif error is not None:
+                print(render(error), file=sys.stderr)
+                failed = True
+        self.reports.finish()
+        if expectations is not None:
+            print(expectations.shown(), end="")
+            failed = expectations.report(sys.stderr, name)
+        if failed:
+            return 1
+        self._write(f"{SEPARATORS['mlir']}\n".join(outputs))
+        if self.args.shrink:
+            print("Failure, can't shrink")
+            return 1
+        return 0
+
+    def _read(self) -> tuple[str, str, str]:
+        """The name, the frontend and the text of the input."""
+        path = self.args.input_file
+        if path is None or path == "-":
+            frontend = self.args.frontend or "mlir"
+            try:
+                return "<stdin>", frontend, sys.stdin.buffer.read().decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise IrcError(f"cannot read standard input: not UTF-8 text (byte {error.start})") from error
+        frontend = self.args.frontend or Path(path).suffix.removeprefix(".")
+        if frontend not in SEPARATORS:
+            raise IrcError(
+                f"cannot tell what {path} is by its extension", None, "give --frontend irc or --frontend mlir"
+            )
+        return path, frontend, read_text(Path(path))
+
+    def _pieces(self, text: str, frontend: str) -> list[Piece]:
+        if not self.args.split_input_file:
+            return [Piece(text, 0)]
+        pieces: list[Piece] = []
+        offset = 0
+        for part in text.split(SEPARATORS[frontend]):
+            pieces.append(Piece(part, offset))
+            offset += part.count("\n")
+        return pieces
+
+    def process(self, piece: Piece, name: str, frontend: str, outputs: list[str]) -> IrcError | None:
+        """Takes one piece through everything; its output goes to `outputs`, its diagnostic is returned."""
+        try:
+            module = self.reports.timed("parse", lambda: self._parse(piece, name, frontend))
+            self._apply(module)
+            outputs.append(self.reports.timed("print", lambda: self.output_resulting_program(module)))
+        except IrcError as error:
+            return error
+        except RecursionError:
+            return IrcError("the input is nested too deeply")
+        except ShrinkException:
+            if not self.args.shrink:
+                raise
+            print("Success, can shrink")
+            raise SystemExit(0) from None
+        return None
+
+    def _parse(self, piece: Piece, name: str, frontend: str) -> ModuleOp:
+        if frontend == "mlir":
+            return parse_ir(
+                self.ctx,
+                piece.text,
+                name,
+                implicit_module=not self.args.no_implicit_module,
+                line_offset=piece.line_offset,
+                register=False,
+            )
+        from irc.language import parse
+        from irc_tools.definitions import parse_definitions
+
+        return parse("\n" * piece.line_offset + piece.text, name, dims=parse_definitions(self.args.define))
+
+    def _apply(self, module: ModuleOp) -> None:
+        """Runs the passes, verifying before the first and after each."""
+        self._verify(module, "")
+        self.reports.start(module)
+        for index, entry in enumerate(self.passes):
+            self.reports.before(index, entry, module)
+            self.reports.timed(entry.name, lambda entry=entry: self._apply_pass(entry, module))
+            self.reports.after(index, entry, module)
+            self._verify(module, entry.name)
+
+    def _verify(self, module: ModuleOp, after: str) -> None:
+        if not self.args.disable_verify:
+            self.reports.timed("verify", lambda: verify(module, after=after))
+
+    def _apply_pass(self, entry: ModulePass, module: ModuleOp) -> None:
+        try:
+            entry.apply(self.ctx, module)
+        except (IrcError, ShrinkException, RecursionError, MemoryError):
+            raise
+        except ParseError as error:
+            raise parse_error(error) from error
+        except DiagnosticException as error:
+            raise IrcError(f"pass '{entry.name}': {_first_line(error)}") from error
+        except Exception as error:
+            if self.args.debug:
+                raise
+            raise internal_error(error, f"pass '{entry.name}'") from error
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        """The text of the target."""
+        target = self.target
+        if not isinstance(target, MLIRTarget):
+            output = StringIO()
+            target.emit(self.ctx, prog, output)
+            return output.getvalue()
+        if self.args.print_no_properties or self.args.syntax_highlight:
+            return self._emit_mlir(target, prog)
+        return print_ir(prog, generic=self.args.print_op_generic, locations=self.args.print_debuginfo)
+
+    def _emit_mlir(self, target: MLIRTarget, prog: ModuleOp) -> str:
+        """xDSL's own printing (without aliases), for the options that only it has."""
+        output = StringIO()
+        dataclasses.replace(
+            target,
+            print_generic_format=self.args.print_op_generic,
+            print_properties_as_attributes=self.args.print_no_properties,
+            print_debuginfo=self.args.print_debuginfo,
+            syntax_highlight=self.args.syntax_highlight,
+        ).emit(self.ctx, prog, output)
+        return output.getvalue()
+
+    def _write(self, text: str) -> None:
+        if self.args.output_file is None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            return
+        write_text(Path(self.args.output_file), text)
+
+
+def _first_line(error: Exception) -> str:
+    return next((line for line in str(error).split("\n") if line.strip()), type(error).__name__)

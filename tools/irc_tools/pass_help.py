@@ -1,0 +1,138 @@
+"""What passes do and which options they take, read from their source files without importing them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from irc.pipelines import PASSES
+
+COMMON_OPTIONS = {
+    "arch": "The architecture to compile for: sm_80, sm_89, sm_90a or sm_100a.",
+    "strict-rounding": "Round after every operation, as eager frameworks do.",
+}
+"""What options mean that several passes have; a docstring after the field goes before it."""
+
+
+@dataclass(frozen=True)
+class OptionHelp:
+    """An option of a pass: its name as in a pass list (`max-rank`), type and default as written, and what it does."""
+
+    name: str
+    type: str
+    default: str | None
+    text: str
+
+    def signature(self) -> str:
+        """`name: type = default`."""
+        return f"{self.name}: {self.type}" + ("" if self.default is None else f" = {self.default}")
+
+
+@dataclass(frozen=True)
+class PassHelp:
+    """A pass, the docstring of its class (or of its module where that has none), and its options in order."""
+
+    name: str
+    text: str
+    options: tuple[OptionHelp, ...]
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph."""
+        return " ".join(self.text.split("\n\n")[0].split())
+
+
+@cache
+def pass_help(name: str) -> PassHelp:
+    """The help of one of irc's passes (KeyError where there is no pass of that name)."""
+    module_name, _, class_name = PASSES[name].partition(":")
+    path = _source(module_name)
+    if path is None:
+        return PassHelp(name, "(not in this installation)", ())
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    for node in module.body:
+        if isinstance(node, ast.ClassDef) and node.name == class_name:
+            text = ast.get_docstring(node) or ast.get_docstring(module) or ""
+            return PassHelp(name, text, tuple(_options(node, _constants(module))))
+    return PassHelp(name, ast.get_docstring(module) or "", ())
+
+
+def _source(module_name: str) -> Path | None:
+    package, _, rest = module_name.partition(".")
+    root = find_spec(package)
+    if root is None or not root.submodule_search_locations:
+        return None
+    path = Path(root.submodule_search_locations[0], *rest.split(".")).with_suffix(".py")
+    return path if path.is_file() else None
+
+
+def _constants(module: ast.Module) -> dict[str, ast.expr]:
+    """The module's constants by name; those that it imports are looked up where they are defined."""
+    found = _assigned(module)
+    for statement in module.body:
+        if isinstance(statement, ast.ImportFrom) and (path := _source(statement.module or "")) is not None:
+            wanted = [alias for alias in statement.names if alias.name.isupper()]
+            there = _assigned(ast.parse(path.read_text(encoding="utf-8"))) if wanted else {}
+            found |= {alias.asname or alias.name: there[alias.name] for alias in wanted if alias.name in there}
+    return found
+
+
+def _assigned(module: ast.Module) -> dict[str, ast.expr]:
+    found: dict[str, ast.expr] = {}
+    for statement in module.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            found[statement.targets[0].id] = statement.value
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
+            found[statement.target.id] = statement.value
+    return found
+
+
+def _options(node: ast.ClassDef, constants: dict[str, ast.expr]) -> list[OptionHelp]:
+    """The dataclass fields of a pass; the string after a field is its text."""
+    found: list[OptionHelp] = []
+    for statement, following in zip(node.body, [*node.body[1:], None], strict=True):
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            continue
+        annotation = ast.unparse(statement.annotation)
+        if annotation.startswith("ClassVar"):
+            continue
+        default = None if statement.value is None else _default(statement.value, constants)
+        name = statement.target.id.replace("_", "-")
+        found.append(OptionHelp(name, annotation, default, _text(following) or COMMON_OPTIONS.get(name, "")))
+    return found
+
+
+def _default(value: ast.expr, constants: dict[str, ast.expr]) -> str:
+    if isinstance(value, ast.Name):
+        value = constants.get(value.id, value)
+    if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+        return str(value.value).lower()
+    return ast.unparse(value).replace("'", '"')
+
+
+def _text(statement: ast.stmt | None) -> str:
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant):
+        return ""
+    value = statement.value.value
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def explain_passes() -> str:
+    """All passes of irc in the order in which they run, with their options, for `--help`."""
+    return "\n".join(_explain(pass_help(name)) for name in PASSES)
+
+
+def _explain(entry: PassHelp) -> str:
+    lines = [f"  {entry.name}", *_wrapped(entry.summary, 6)]
+    for option in entry.options:
+        lines += [f"      {{{option.signature()}}}", *_wrapped(option.text, 10)]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * indent)

@@ -1,0 +1,170 @@
+"""irc-run: runs a program on drawn or given arrays, checks the results, shows kernels, sizes and times."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irc.diagnostics import IrcError
+from irc_tools.arguments import ArgumentParser, add_program
+from irc_tools.definitions import parse_definitions
+from irc_tools.errors import guarded
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit status: 0, or 1 after a diagnostic or a failed check."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded("irc-run", lambda: _run(arguments), debug="--debug" in arguments)
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """The command line of irc-run."""
+    parser = ArgumentParser(
+        prog="irc-run",
+        description="Compiles and runs a tensor program. Arguments that are not given are drawn: floats standard "
+        "normal, integers uniform in 0..9, bools even. numpy files hold bf16 and f8 as f32.",
+        allow_abbrev=False,
+    )
+    add_program(parser)
+    parser.add_argument(
+        "--target", choices=("cpu", "cuda"), help="where to run (default: cuda where a GPU is present, else cpu)"
+    )
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="an argument from a file")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawn arguments (default: 0)")
+    parser.add_argument("--output", metavar="DIR", help="write the results to DIR/0.npy, DIR/1.npy, ...")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with an evaluation in float64; exit 1 where it differs"
+    )
+    return parser
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The results of a run and its times in seconds: of compiling, of one call, of each kernel where a GPU ran it."""
+
+    results: list[Any]
+    compiling: float
+    calling: float
+    kernels: dict[str, float] | None
+
+
+def _run(arguments: list[str]) -> int:
+    from irc.compiler import compile as compile_program
+    from irc.compiler import resolve_arch
+    from irc_tools.inputs import make_arguments, parse_inputs
+
+    args = argument_parser().parse_args(arguments)
+    dims, files = parse_definitions(args.define), parse_inputs(args.input)
+    if args.seed < 0:
+        raise IrcError(f"--seed {args.seed}: expected a number that is not negative")
+    if args.arch is not None:
+        resolve_arch(args.arch)
+    begin = time.perf_counter()
+    executable = compile_program(
+        Path(args.file),
+        args.target,
+        arch=args.arch,
+        dims=dims,
+        func=args.func,
+        strict_rounding=args.strict_rounding,
+    )
+    compiling = time.perf_counter() - begin
+    arrays = make_arguments(executable.arguments, files, args.seed)
+    measured = _measure(executable, arrays, compiling)
+    _print_run(executable, measured)
+    if args.output is not None:
+        _write(measured.results, Path(args.output))
+    return _check(args, dims, executable, arrays, measured.results) if args.check else 0
+
+
+def _measure(executable: Any, arrays: list[Any], compiling: float) -> Measured:
+    """Runs the program: once on the cpu; on a GPU again after the first call, which loads the kernels."""
+    import numpy as np
+
+    if executable.target == "cuda":
+        executable(*arrays)
+    begin = time.perf_counter()
+    with np.errstate(all="ignore"):
+        found = executable(*arrays)
+    calling = time.perf_counter() - begin
+    results = list(found) if isinstance(found, tuple) else [found]
+    return Measured(results, compiling, calling, _kernel_times(executable, arrays))
+
+
+def _kernel_times(executable: Any, arrays: list[Any]) -> dict[str, float] | None:
+    """Seconds of each kernel, where the target measures them."""
+    if executable.target != "cuda":
+        return None
+    from irc.runtime.profile import kernel_times
+
+    return kernel_times(executable, arrays)
+
+
+def _print_run(executable: Any, measured: Measured) -> None:
+    from irc_tools.tables import array_text, duration, kernel_columns, kernel_row, print_table, size
+
+    if executable.kernels:
+        rows = [kernel_row(kernel, measured.kernels) for kernel in executable.kernels]
+        print_table("kernels", kernel_columns(measured.kernels), rows, numbers_from=3)
+    rows = [["argument", array_text(spec), size(spec.nbytes)] for spec in executable.arguments]
+    rows += [["result", array_text(spec), size(spec.nbytes)] for spec in executable.results]
+    times = f"compiled in {duration(measured.compiling)}, ran in {duration(measured.calling)}"
+    title = f"{executable.name} on {executable.target}: {times}"
+    print_table(title, ["", "array", "size"], rows, numbers_from=2)
+
+
+def _write(results: list[Any], folder: Path) -> None:
+    import numpy as np
+
+    from irc.files import make_directory, written_aside
+    from irc_tools.inputs import storable
+
+    make_directory(folder)
+    for index, result in enumerate(results):
+        with written_aside(folder / f"{index}.npy") as file:
+            np.save(file, storable(result), allow_pickle=False)
+
+
+def _check(
+    args: argparse.Namespace, dims: dict[str, int], executable: Any, arrays: list[Any], results: list[Any]
+) -> int:
+    """Compares with the reference evaluation; returns the exit status."""
+    from irc_tools.compare import Comparison, compare
+    from irc_tools.tables import print_table
+
+    references = _reference(args, dims, arrays)
+    comparisons: list[Comparison] = []
+    rows: list[list[str]] = []
+    for spec, result, reference in zip(executable.results, results, references, strict=True):
+        comparison = compare(result, reference, spec.element)
+        comparisons.append(comparison)
+        verdict = "ok" if comparison.passed else comparison.reason
+        rows.append(
+            [spec.name, spec.type, f"{comparison.error:.2e}", f"{comparison.tolerance:g}", verdict, comparison.note]
+        )
+    print_table("check against float64", ["result", "type", "error", "allowed", "", ""], rows, numbers_from=9)
+    failed = [
+        spec.name for spec, comparison in zip(executable.results, comparisons, strict=True) if not comparison.passed
+    ]
+    if not failed:
+        return 0
+    print(f"error: check failed for result{'s' if len(failed) > 1 else ''} {', '.join(failed)}", file=sys.stderr)
+    return 1
+
+
+def _reference(args: argparse.Namespace, dims: dict[str, int], arrays: list[Any]) -> list[Any]:
+    """The results in float64, rounded where the program rounds."""
+    from irc.interpreters.nd import evaluate
+    from irc.program import isolate, load
+
+    module = isolate(load(Path(args.file), dims=dims), args.func)
+    return list(evaluate(module, arrays, precision="float64"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
