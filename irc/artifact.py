@@ -17,7 +17,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-FORMAT = 1
+FORMAT = 2
 """Of the zip file; a file of another format is not read."""
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -88,7 +88,8 @@ class Artifact:
     """A compiled program.
 
     `plan` is the host plan as `irc.runtime.plan` writes it; `manifest` is what `irc-compile` writes (`irc.manifest`);
-    `levels` has the IR after the pipeline of each level.
+    `levels` has the IR after the pipeline of each level. `places` are the places of the ops of the nd module that it
+    was compiled from, in the order of a walk: equal modules share an artifact, and differ in their places alone.
     """
 
     arch: str
@@ -98,6 +99,7 @@ class Artifact:
     manifest: dict[str, Any]
     kernels: tuple[KernelBinary, ...]
     levels: dict[str, str] = field(default_factory=dict[str, str])
+    places: tuple[str, ...] = ()
     cached: bool = False
     """Whether it was read from the disk instead of compiled."""
 
@@ -112,6 +114,7 @@ class Artifact:
             "manifest": self.manifest,
             "kernels": [{"name": kernel.name, "location": kernel.location} for kernel in self.kernels],
             "levels": list(self.levels),
+            "places": self.places,
         }
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
@@ -138,9 +141,29 @@ class Artifact:
                 plan=head["plan"],
                 manifest=head["manifest"],
                 kernels=tuple(_kernel(file, kernel) for kernel in head["kernels"]),
+                places=tuple(head["places"]),
                 levels={level: file.read(f"ir/{level}.mlir").decode() for level in head["levels"]},
                 cached=True,
             )
+
+    @property
+    def locations(self) -> dict[str, str]:
+        """Where each kernel comes from, by its name."""
+        return {kernel.name: kernel.location for kernel in self.kernels}
+
+    def at_places(self, places: tuple[str, ...]) -> Artifact:
+        """The artifact of an equal module whose ops are at these places."""
+        if places == self.places:
+            return self
+        # The first op at a place stands for it: where one file names a place twice, another may have two.
+        moved = dict(reversed(list(zip(self.places, places, strict=True))))
+        return self.at_locations({name: moved.get(place, place) for name, place in self.locations.items()})
+
+    def at_locations(self, locations: Mapping[str, str]) -> Artifact:
+        """The same artifact with other locations of its kernels."""
+        kernels = tuple(replace(kernel, location=locations[kernel.name]) for kernel in self.kernels)
+        entries = [{**entry, "location": locations[entry["name"]]} for entry in self.manifest["kernels"]]
+        return replace(self, kernels=kernels, manifest={**self.manifest, "kernels": entries})
 
     def with_manifest(self, manifest: dict[str, Any]) -> Artifact:
         """The same artifact with another manifest."""

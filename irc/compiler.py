@@ -1,17 +1,19 @@
 """`irc.compile`: a program in, an `Executable` out.
 
 Compilations are cached twice. In memory, the same program, target and options give the same `Executable`. On the disk,
-the artifact of a module is kept under a key of its text without locations; the key of a source text is kept beside it,
-so that a known text needs neither parsing nor any import of the compiler.
+the artifact of a module is kept under a key of its text without locations; that key is kept beside it for each source
+text, with the locations of the kernels in that text, so that a known text needs neither parsing nor any import of the
+compiler.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,20 +194,41 @@ def _on_cuda(subject: Subject, options: Options) -> Executable:
 def _artifact(subject: Subject, options: Options) -> Artifact:
     """From the disk if it is there, else compiled and put there."""
     text_key = cache.key_of("text", subject.key, options) if subject.text is not None else None
-    link = None if text_key is None else cache.read("texts", text_key)
-    if link is not None and (found := _stored(link.decode("ascii", "replace"))) is not None:
+    if text_key is not None and (found := _linked(text_key)) is not None:
         return found
     module = subject.module(options)
+    places = _places(module)
     module_key = cache.key_of("module", _module_text(module), options.arch, options.strict_rounding)
     artifact = _stored(module_key)
     if artifact is None:
         from irc.building import build
 
-        artifact = build(module, options.arch, strict_rounding=options.strict_rounding)
+        artifact = replace(build(module, options.arch, strict_rounding=options.strict_rounding), places=places)
         cache.write("artifacts", module_key, artifact.to_bytes())
+    artifact = artifact.at_places(places)
     if text_key is not None:
-        cache.write("texts", text_key, module_key.encode())
+        link = {"artifact": module_key, "locations": artifact.locations}
+        cache.write("texts", text_key, json.dumps(link).encode())
     return artifact
+
+
+def _places(module: ModuleOp) -> tuple[str, ...]:
+    """The place of each op, in the order of a walk."""
+    from irc.locations import describe
+
+    return tuple(describe(op.location) for op in module.walk())
+
+
+def _linked(text_key: str) -> Artifact | None:
+    """The artifact of a known text, with the text's own locations."""
+    if (content := cache.read("texts", text_key)) is None:
+        return None
+    try:
+        link = json.loads(content)
+        found = _stored(link["artifact"])
+        return None if found is None else found.at_locations(link["locations"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _stored(key: str) -> Artifact | None:

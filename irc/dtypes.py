@@ -1,7 +1,7 @@
 """The element types of irc, and their names at every level.
 
-One row a type: its name in `.irc` text, the builtin IR type, the numpy dtype (bf16 and f8 by ml_dtypes), and the type that
-CUDA C++ code uses. Everything that maps between these names goes through this table.
+One row a type: its name in `.irc` text, the builtin IR type, the numpy dtype (bf16 and f8 by ml_dtypes), and the type
+that CUDA C++ code uses. Everything that maps between these names goes through this table.
 """
 
 from __future__ import annotations

@@ -83,6 +83,7 @@ def compiler_options(source: str, arch: str) -> tuple[str, ...]:
         "--std=c++17",
         "-default-device",
         "-DNDEBUG",
+        "--no-cache",  # irc has its own; what NVRTC takes from its cache comes without a resource report
         "-diag-suppress=177,549",
         "--ptxas-options=-v",
     )

@@ -18,6 +18,7 @@ from irc.interpreters.nd_base import (
     meaning,
     wide,
 )
+from irc.interpreters.power import power
 
 
 def _erf(x: Array) -> Array:
@@ -85,14 +86,6 @@ def _leaky_relu(op: nd.LeakyReluOp, args: Sequence[Array], precision: Precision)
     return np.where(x > 0, x, x * x.dtype.type(op.slope.value.data))
 
 
-def _power(a: Array, b: Array) -> Array:
-    if is_floating(a) or not bool((b < 0).any()):
-        return np.power(a, b)
-    odd = (b & 1).astype(a.dtype)
-    fraction = np.where(a == 1, a.dtype.type(1), np.where(a == -1, 1 - 2 * odd, a.dtype.type(0)))
-    return np.where(b < 0, fraction, np.power(a, np.maximum(b, 0)))
-
-
 BINARY: dict[type[nd.NdOp], Callable[[Array, Array], Array]] = {
     nd.AddOp: np.add,
     nd.SubOp: np.subtract,
@@ -100,7 +93,7 @@ BINARY: dict[type[nd.NdOp], Callable[[Array, Array], Array]] = {
     nd.DivOp: np.divide,
     nd.FloorDivOp: np.floor_divide,
     nd.ModOp: np.mod,
-    nd.PowOp: _power,
+    nd.PowOp: power,
     nd.MinimumOp: np.minimum,
     nd.MaximumOp: np.maximum,
     nd.Atan2Op: np.arctan2,

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 
 from irc.diagnostics import IrcError
 from irc.dtypes import element_of
+from irc.interpreters.power import power
 from irc.rounding import cast_array
 
 Array = np.ndarray[Any, Any]
@@ -120,6 +121,12 @@ def _compare_floats(op: Any, a: Array, b: Array) -> Array:
     return result | nan if code >> 3 & 1 else result
 
 
+def _fused_multiply_add(a: Array, b: Array, c: Array) -> Array:
+    """a b + c with one rounding: the product is exact in the wider type (all but its last bits, of f64)."""
+    wider = np.float64 if a.dtype == np.float32 else np.longdouble
+    return (a.astype(wider) * b + c).astype(a.dtype)
+
+
 def _wide(function: Rule) -> Rule:
     """On floats: narrow ones are computed in f32 and rounded once."""
 
@@ -217,12 +224,12 @@ _RULES: dict[type[Operation], Rule] = {
     math.TanOp: _wide(np.tan),
     math.TanhOp: _wide(np.tanh),
     math.Atan2Op: _wide(np.arctan2),
-    math.PowFOp: _wide(np.power),
+    math.PowFOp: _wide(power),
     math.ErfOp: _wide(_erf),
     math.FloorOp: _wide(np.floor),
     math.CeilOp: _wide(np.ceil),
     math.TruncOp: _wide(np.trunc),
     math.RoundEvenOp: _wide(np.rint),
-    math.FmaOp: _wide(lambda a, b, c: a * b + c),
+    math.FmaOp: _wide(_fused_multiply_add),
     math.CopySignOp: _wide(np.copysign),
 }

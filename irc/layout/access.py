@@ -48,6 +48,8 @@ class Access:
     align: int
     offsets: tuple[int, ...]
     symbols: tuple[int, ...]
+    gathers: tuple[frozenset[int], ...] = ()
+    """For each symbol, the tile dimensions along which it changes: those of a tile of indices. Empty: none gathers."""
 
     def vector(self, dim: int, extent: int) -> int:
         """The most elements along tile dimension `dim` (of a tile with `extent` of them) that one access can take; at
@@ -60,6 +62,8 @@ class Access:
     def is_contiguous(self, dim: int) -> bool:
         """Whether neighbours along tile dimension `dim` are neighbours in memory, wherever they start."""
         total = 0
+        if any(dim in gathered for gathered in self.gathers):
+            return False
         for expr, stride in zip(self.map.results, self.strides, strict=True):
             slope = slope_of(expr, dim)
             if slope is None:
@@ -84,6 +88,8 @@ class Access:
             case AffineConstantExpr():
                 return _Walk(0, expr.value)
             case AffineSymExpr():
+                if self.gathers and dim in self.gathers[expr.position]:
+                    return None
                 return _Walk(0, self.symbols[expr.position])
             case AffineDimExpr():
                 if expr.position != dim:

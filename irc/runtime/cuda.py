@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, nullcontext
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irc.artifact import ArraySpec, Artifact
 from irc.diagnostics import IrcError
 from irc.runtime.arrays import check_count, host_array
-from irc.runtime.dlpack import LEGACY_STREAM, Borrowed, is_on_device
-from irc.runtime.driver import Device, DriverError, device, out_of_memory
+from irc.runtime.dlpack import LEGACY_STREAM
+from irc.runtime.driver import DriverError, device, out_of_memory
 from irc.runtime.executor import Executor
-from irc.runtime.libraries import library_of, stream_handle
+from irc.runtime.libraries import Library, Taken, library_of, stream_handle
 from irc.runtime.plan import Plan
+
+if TYPE_CHECKING:
+    from irc.runtime.device import Device, Memory, Stream
 
 ALIGNMENT = 16
 """Bytes. Kernels are compiled for arrays that start at a multiple of it; others are copied first."""
@@ -27,128 +29,141 @@ class CudaProgram:
 
     def __init__(self, artifact: Artifact):
         self._artifact = artifact
+        self._arguments = artifact.arguments
+        self._results = artifact.results
         self._plan = Plan.from_json(artifact.plan)
         self._lock = threading.Lock()
         self._executors: dict[int, Executor] = {}
+        self._made_bytes = sum(spec.nbytes for spec in artifact.results) + self._plan.arena
+        """What a call allocates at least."""
+        self._taken_bytes = sum(spec.nbytes for spec in artifact.arguments)
 
     def run(self, arrays: Sequence[Any], stream: Any | None) -> list[Any]:
         """One call. Arrays are all on the host, or all on one device; IrcError otherwise, and where they do not fit."""
-        arguments = self._artifact.arguments
-        check_count(arguments, arrays)
-        on_device = [is_on_device(array) for array in arrays]
-        if any(on_device) and not all(on_device):
-            first = arguments[on_device.index(False)].name
-            raise IrcError(f"argument {first} is on the host and others are on the device: pass all of one kind")
+        check_count(self._arguments, arrays)
         handle = None if stream is None else stream_handle(stream)
+        libraries = [library for array in arrays if (library := library_of(array)) and library.is_on_device(array)]
         try:
-            if arrays and all(on_device):
-                return self._run_on_device(arrays, handle)
-            return self._run_from_host(arrays, handle)
+            if not libraries:
+                return self._run_from_host(arrays, handle)
+            if len(libraries) < len(arrays):
+                raise self._mixed(arrays)
+            return self._run_on_device(arrays, libraries, handle)
         except DriverError as error:
             raise IrcError(f"the CUDA driver failed: {error}") from error
 
+    def _mixed(self, arrays: Sequence[Any]) -> IrcError:
+        """The diagnostic of arrays on both sides: it names the first on the host."""
+        owners = [library_of(array) for array in arrays]
+        on_host = (
+            n for n, (lib, a) in enumerate(zip(owners, arrays, strict=True)) if not (lib and lib.is_on_device(a))
+        )
+        name = self._arguments[next(on_host)].name
+        return IrcError(f"argument {name} is on the host and others are on the device: pass all of one kind")
+
     def _executor(self, on: Device) -> Executor:
+        if (known := self._executors.get(on.ordinal)) is not None:
+            return known
         with self._lock:
             if on.ordinal not in self._executors:
                 self._executors[on.ordinal] = Executor(self._artifact, self._plan, on)
             return self._executors[on.ordinal]
 
-    def _run_from_host(self, arrays: Sequence[Any], stream: int | None) -> list[Any]:
-        specs, results = self._artifact.arguments, self._artifact.results
-        checked = [host_array(spec, array) for spec, array in zip(specs, arrays, strict=True)]
+    def _run_from_host(self, arrays: Sequence[Any], handle: int | None) -> list[Any]:
+        checked = [host_array(spec, array) for spec, array in zip(self._arguments, arrays, strict=True)]
         on = device()
         on.use()
-        self._check_memory(on, sum(spec.nbytes for spec in (*specs, *results)))
+        self._check_memory(on, self._taken_bytes + self._made_bytes)
+        if handle is not None:
+            return self._through_copies(checked, on, on.stream(handle))
+        stream = on.take_stream()
+        try:
+            return self._through_copies(checked, on, stream)
+        finally:
+            on.give_stream(stream)
+
+    def _through_copies(self, arrays: Sequence[np.ndarray[Any, Any]], on: Device, stream: Stream) -> list[Any]:
+        """Copies to the device, runs, copies back and waits for it."""
         executor = self._executor(on)
-        outputs = [np.empty(spec.shape, spec.dtype) for spec in results]
-        with _stream(on, stream) as handle, _memory(on, handle) as allocate:
-            inputs = [allocate(spec.nbytes) for spec in specs]
-            for address, array in zip(inputs, checked, strict=True):
-                on.copy_in(address, int(array.ctypes.data), array.nbytes, handle)
-            made = [allocate(spec.nbytes) for spec in results]
-            executor.enqueue(inputs, made, handle)
+        outputs = [np.empty(spec.shape, spec.dtype) for spec in self._results]
+        memory: list[Memory] = []
+        try:
+            for array in arrays:
+                memory.append(on.allocate(array.nbytes, stream))
+                on.copy(memory[-1].address, int(array.ctypes.data), array.nbytes, stream)
+            inputs = [part.address for part in memory]
+            memory.extend(on.allocate(output.nbytes, stream) for output in outputs)
+            made = [part.address for part in memory[len(inputs) :]]
+            executor.enqueue(inputs, made, stream)
             try:
-                for address, array in zip(made, outputs, strict=True):
-                    on.copy_out(int(array.ctypes.data), address, array.nbytes, handle)
-                on.synchronise(handle)
+                for address, output in zip(made, outputs, strict=True):
+                    on.copy(int(output.ctypes.data), address, output.nbytes, stream)
+                on.synchronise(stream)
             except DriverError as error:
                 raise executor.failure(error) from error
+        finally:
+            for part in memory:
+                part.free(stream)
         return outputs
 
-    def _run_on_device(self, arrays: Sequence[Any], stream: int | None) -> list[Any]:
-        specs, results = self._artifact.arguments, self._artifact.results
-        library = library_of(arrays[0])
-        ordinal = int(arrays[0].__dlpack_device__()[1])
+    def _run_on_device(self, arrays: Sequence[Any], libraries: Sequence[Library], handle: int | None) -> list[Any]:
+        ordinal = libraries[0].device_of(arrays[0])
         on = device(ordinal)
         on.use()
-        handle = library.current_stream(ordinal) if stream is None else stream
-        with nullcontext() if stream is None else library.on_stream(handle, ordinal), _memory(on, handle) as allocate:
-            taken = [library_of(a).take(spec, a, handle) for spec, a in zip(specs, arrays, strict=True)]
-            _check_devices(specs, taken, ordinal)
-            self._check_memory(on, sum(spec.nbytes for spec in results))
-            inputs = [_aligned(on, spec, array, allocate, handle) for spec, array in zip(specs, taken, strict=True)]
-            made = [library.make(spec, ordinal, lambda size: _lasting(on, size, handle)) for spec in results]
-            self._executor(on).enqueue(inputs, [address for _, address in made], handle)
+        self._check_memory(on, self._made_bytes)
+        if handle is None:
+            return self._in_place(arrays, libraries, on, libraries[0].current_stream(ordinal))
+        with libraries[0].on_stream(handle, ordinal):
+            return self._in_place(arrays, libraries, on, handle)
+
+    def _in_place(self, arrays: Sequence[Any], libraries: Sequence[Library], on: Device, handle: int) -> list[Any]:
+        """Enqueues the run on the caller's arrays and stream, and does not wait."""
+        stream = on.stream(handle)
+        temporary: list[Memory] = []
+        # What is taken stays referenced until the run is enqueued: a library may free it on its own stream then.
+        taken = [
+            library.take(spec, array, handle)
+            for library, spec, array in zip(libraries, self._arguments, arrays, strict=True)
+        ]
+        try:
+            inputs = [
+                array.address
+                if array.address % ALIGNMENT == 0 and array.device == on.ordinal
+                else self._moved(spec, array, on, stream, temporary)
+                for spec, array in zip(self._arguments, taken, strict=True)
+            ]
+            made = [libraries[0].make(spec, on.ordinal, _lasting(on, stream)) for spec in self._results]
+            self._executor(on).enqueue(inputs, [address for _, address in made], stream)
+        finally:
+            for part in temporary:
+                part.free(stream)
         return [array for array, _ in made]
 
-    def _check_memory(self, on: Device, arrays: int) -> None:
+    def _moved(self, spec: ArraySpec, array: Taken, on: Device, stream: Stream, temporary: list[Memory]) -> int:
+        """The address of a copy that is aligned as kernels expect. IrcError where the array is on another device."""
+        if array.device != on.ordinal:
+            raise IrcError(f"argument {spec.name} is on device {array.device}, the first one on device {on.ordinal}")
+        temporary.append(on.allocate(spec.nbytes, stream))
+        on.copy(temporary[-1].address, array.address, spec.nbytes, stream)
+        return temporary[-1].address
+
+    def _check_memory(self, on: Device, needed: int) -> None:
         """IrcError where a call cannot fit at all, before anything is copied."""
-        needed = arrays + self._plan.arena
         if needed > on.total_memory:
             raise out_of_memory(needed, on.free_memory(), on.total_memory)
 
 
-@contextmanager
-def _stream(on: Device, given: int | None) -> Generator[int]:
-    """The given stream, or one of the device's own."""
-    if given is not None:
-        yield given
-        return
-    stream = on.take_stream()
-    try:
-        yield stream
-    finally:
-        on.give_stream(stream)
+def _lasting(on: Device, stream: Stream) -> Callable[[int], tuple[int, Callable[[], None]]]:
+    """Allocates memory of results, with what frees it: in any thread, and perhaps after the stream is gone, hence on
+    the default one."""
 
+    def allocate(size: int) -> tuple[int, Callable[[], None]]:
+        memory = on.allocate(size, stream)
 
-@contextmanager
-def _memory(on: Device, stream: int) -> Generator[Callable[[int], int]]:
-    """A function that allocates bytes, which are freed on the stream when the block ends."""
-    addresses: list[int] = []
+        def release() -> None:
+            on.use()
+            memory.free(on.stream(LEGACY_STREAM))
 
-    def allocate(size: int) -> int:
-        addresses.append(on.allocate(size, stream))
-        return addresses[-1]
+        return memory.address, release
 
-    try:
-        yield allocate
-    finally:
-        for address in addresses:
-            on.free(address, stream)
-
-
-def _lasting(on: Device, size: int, stream: int) -> tuple[int, Callable[[], None]]:
-    """Memory for a result, and what frees it: in any thread, and perhaps after the stream is gone, hence on the default
-    one."""
-    address = on.allocate(size, stream)
-
-    def release() -> None:
-        on.use()
-        on.free(address, LEGACY_STREAM)
-
-    return address, release
-
-
-def _aligned(on: Device, spec: ArraySpec, array: Borrowed, allocate: Callable[[int], int], stream: int) -> int:
-    """The array's address, or that of a copy where it is not aligned as kernels expect."""
-    if array.address % ALIGNMENT == 0:
-        return array.address
-    copy = allocate(spec.nbytes)
-    on.copy(copy, array.address, spec.nbytes, stream)
-    return copy
-
-
-def _check_devices(specs: Sequence[ArraySpec], arrays: Sequence[Borrowed], ordinal: int) -> None:
-    for spec, array in zip(specs, arrays, strict=True):
-        if array.device != ordinal:
-            raise IrcError(f"argument {spec.name} is on device {array.device}, the first one on device {ordinal}")
+    return allocate

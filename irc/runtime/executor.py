@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from irc.artifact import Artifact
 from irc.diagnostics import IrcError, Span
-from irc.runtime.driver import Device, DriverError, LaunchConfig
-from irc.runtime.launches import Arguments, Bases, address_of
-from irc.runtime.plan import Copy, Launch, Memset, Plan, Record, Wait
+from irc.runtime.driver import DriverError
+from irc.runtime.launches import Addresses, Arguments, Slots
+from irc.runtime.plan import Copy, Launch, Memset, Plan, Record, Step, Wait
+
+if TYPE_CHECKING:
+    from irc.runtime.device import Device, Memory, Stream
 
 
 class Executor:
@@ -24,6 +27,7 @@ class Executor:
     def __init__(self, artifact: Artifact, plan: Plan, device: Device):
         self._device = device
         self._plan = plan
+        self._slots = Slots(len(artifact.arguments), len(artifact.results))
         self._locations = {kernel.name: kernel.location for kernel in artifact.kernels}
         self._names = [step.kernel for step in plan.steps if isinstance(step, Launch)]
         shared = {step.kernel: step.shared for step in plan.steps if isinstance(step, Launch)}
@@ -33,10 +37,10 @@ class Executor:
             if kernel.name in shared
         }
         self._constants = [self._constant(content) for content in plan.constants]
-        self._lock = threading.Lock()
-        self._frames: list[_Frame] = []
+        self._constant_addresses = tuple(memory.address for memory in self._constants)
+        self._frames: list[Frame] = []
 
-    def _load(self, name: str, cubin: bytes, shared: int):
+    def _load(self, name: str, cubin: bytes, shared: int) -> Any:
         if shared > self._device.largest_shared:
             raise IrcError(
                 f"kernel {name} needs {shared} bytes of shared memory, the device has {self._device.largest_shared}",
@@ -47,23 +51,30 @@ class Executor:
         except DriverError as error:
             raise IrcError(f"cannot load kernel {name}: {error}", self._span(name)) from error
 
-    def _constant(self, content: bytes) -> int:
+    def _constant(self, content: bytes) -> Memory:
         stream = self._device.take_stream()
-        address = self._device.allocate(len(content), stream)
-        self._device.copy_in(address, _address_of_bytes(content), len(content), stream)
+        memory = self._device.allocate(len(content), stream)
+        self._device.copy(memory.address, _address_of_bytes(content), len(content), stream)
         self._device.synchronise(stream)
         self._device.give_stream(stream)
-        return address
+        return memory
 
-    def enqueue(self, arguments: list[int], results: list[int], stream: int) -> None:
-        """Enqueues one run. All of it is ordered before what comes later on the stream."""
+    def enqueue(self, arguments: Sequence[int], results: Sequence[int], stream: Stream) -> None:
+        """Enqueues one run on the addresses. All of it is ordered before what comes later on the stream."""
         arena = self._device.allocate(self._plan.arena, stream)
-        bases: Bases = {"argument": arguments, "result": results, "arena": [arena], "constant": self._constants}
+        addresses = (*arguments, *results, arena.address, *self._constant_addresses)
         try:
-            with self._frame() as frame, self._side_streams(stream) as streams:
-                self._steps(frame, bases, streams)
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self._plan, self._slots, self._device)
+        try:
+            if self._plan.streams == 1:
+                self._steps(frame, addresses, [stream])
+            else:
+                self._on_streams(frame, addresses, stream)
         finally:
-            self._device.free(arena, stream)
+            self._frames.append(frame)
+            arena.free(stream)
 
     def failure(self, error: DriverError) -> IrcError:
         """The diagnostic of an error that showed after the launches: which kernel made it is known if there is one."""
@@ -71,29 +82,50 @@ class Executor:
             return IrcError(f"kernel {self._names[0]} failed: {error}", self._span(self._names[0]))
         return IrcError(f"one of the kernels {', '.join(self._names)} failed: {error}", None, "IRC_SYNC=1 shows which")
 
-    def _steps(self, frame: _Frame, bases: Bases, streams: list[int]) -> None:
+    def _on_streams(self, frame: Frame, addresses: Addresses, main: Stream) -> None:
+        """The steps on the plan's streams; the others start after what is on the main one. The plan itself joins them.
+
+        After a failure they are drained, so that no work is left that uses memory about to be freed."""
+        device, start = self._device, frame.start
+        assert start is not None
+        side = [device.take_stream() for _ in range(self._plan.streams - 1)]
+        try:
+            device.record(start, main)
+            for stream in side:
+                device.wait(start, stream)
+            self._steps(frame, addresses, [main, *side])
+        except BaseException:
+            for stream in side:
+                try:
+                    device.synchronise(stream)
+                except DriverError:
+                    break
+            raise
+        finally:
+            for stream in side:
+                device.give_stream(stream)
+
+    def _steps(self, frame: Frame, addresses: Addresses, streams: Sequence[Stream]) -> None:
         device = self._device
         sync = os.environ.get("IRC_SYNC") == "1"
-        with _events(device, self._plan.events) as events:
-            for index, step in enumerate(self._plan.steps):
-                stream = streams[step.stream]
-                match step:
-                    case Launch():
-                        self._launch(step, frame, index, bases, stream, sync)
-                    case Copy(source, destination):
-                        device.copy(address_of(destination, bases), address_of(source, bases), source.size, stream)
-                    case Memset(buffer, value):
-                        device.fill(address_of(buffer, bases), value, buffer.size, stream)
-                    case Record(event):
-                        device.record(events[event], stream)
-                    case Wait(event):
-                        device.wait(events[event], stream)
+        for step in frame.steps:
+            stream = streams[step.stream]
+            match step:
+                case ReadyLaunch():
+                    self._launch(step, addresses, stream, sync)
+                case Copy(source, destination):
+                    target, origin = self._slots.place(destination), self._slots.place(source)
+                    device.copy(target(addresses), origin(addresses), source.size, stream)
+                case Memset(buffer, value):
+                    device.fill(self._slots.place(buffer)(addresses), value, buffer.size, stream)
+                case Record(event):
+                    device.record(frame.events[event], stream)
+                case Wait(event):
+                    device.wait(frame.events[event], stream)
 
-    def _launch(self, step: Launch, frame: _Frame, index: int, bases: Bases, stream: int, sync: bool) -> None:
+    def _launch(self, step: ReadyLaunch, addresses: Addresses, stream: Stream, sync: bool) -> None:
         try:
-            arguments = frame.arguments[index]
-            arguments.fill(bases)
-            frame.configs[index].launch(self._kernels[step.kernel], arguments.pointers, stream)
+            self._device.launch(stream, step.config, self._kernels[step.kernel], step.arguments.values(addresses))
             if sync:
                 self._device.synchronise(stream)
         except DriverError as error:
@@ -108,63 +140,34 @@ class Executor:
         file, line, column = parts
         return Span(file, int(line), int(column))
 
-    @contextmanager
-    def _frame(self) -> Generator[_Frame]:
-        with self._lock:
-            frame = self._frames.pop() if self._frames else None
-        frame = frame or _Frame(self._plan)
-        yield frame
-        with self._lock:
-            self._frames.append(frame)
 
-    @contextmanager
-    def _side_streams(self, main: int) -> Generator[list[int]]:
-        """The streams of the plan; the others start after what is on the main one. The plan itself joins them.
+@dataclass(frozen=True, slots=True)
+class ReadyLaunch:
+    """A launch with its arguments laid out and its configuration in the driver's form."""
 
-        After a failure they are drained, so that no work is left that uses memory about to be freed."""
-        if self._plan.streams == 1:
-            yield [main]
-            return
-        device = self._device
-        side = [device.take_stream() for _ in range(self._plan.streams - 1)]
-        with _events(device, 1) as (start,):
-            device.record(start, main)
-            for stream in side:
-                device.wait(start, stream)
-        try:
-            yield [main, *side]
-        except BaseException:
-            for stream in side:
-                try:
-                    device.synchronise(stream)
-                except DriverError:
-                    break
-            raise
-        finally:
-            for stream in side:
-                device.give_stream(stream)
+    kernel: str
+    stream: int
+    arguments: Arguments
+    config: Any
 
 
-class _Frame:
-    """The arguments and the configuration of each launch, by the number of the step."""
+class Frame:
+    """What one call at a time uses of a plan: its steps, its events, and the one after which side streams start.
 
-    def __init__(self, plan: Plan):
-        launches = {index: step for index, step in enumerate(plan.steps) if isinstance(step, Launch)}
-        self.arguments = {index: Arguments(step) for index, step in launches.items()}
-        self.configs = {
-            index: LaunchConfig(step.grid, step.block, step.cluster, step.shared) for index, step in launches.items()
-        }
+    Events serve for the time of enqueuing alone: a wait keeps what it waits for, so they can be recorded again at once.
+    """
+
+    def __init__(self, plan: Plan, slots: Slots, device: Device):
+        self.steps = [_ready(step, slots, device) for step in plan.steps]
+        self.events = [device.event() for _ in range(plan.events)]
+        self.start = device.event() if plan.streams > 1 else None
 
 
-@contextmanager
-def _events(device: Device, count: int) -> Generator[list[int]]:
-    """Events for the time of enqueuing: a wait keeps what it waits for, so they can be recorded again at once."""
-    events = [device.take_event() for _ in range(count)]
-    try:
-        yield events
-    finally:
-        for event in events:
-            device.give_event(event)
+def _ready(step: Step, slots: Slots, device: Device) -> ReadyLaunch | Copy | Memset | Record | Wait:
+    if not isinstance(step, Launch):
+        return step
+    arguments = Arguments(step, slots, device.tensor_map)
+    return ReadyLaunch(step.kernel, step.stream, arguments, device.launch_config(step))
 
 
 def _address_of_bytes(content: bytes) -> int:

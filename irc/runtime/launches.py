@@ -1,91 +1,107 @@
-"""A frame: the argument storage of every launch of a plan, laid out once and filled in for each call.
+"""A frame: the arguments of every launch of a plan, laid out once and filled in where a call's addresses differ.
 
-The driver copies arguments when a launch is enqueued, so a frame is free again as soon as a call has enqueued its
-steps; calls in several threads use a frame each.
+cuda.core copies arguments when a launch is enqueued, so a frame is free again as soon as a call has enqueued its steps;
+calls in several threads use a frame each.
 """
 
 from __future__ import annotations
 
-import ctypes
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from irc.artifact import DTYPES
-from irc.runtime.plan import Buffer, Launch, Parameter, Scalar, Space, TensorMap
-from irc.runtime.tensor_map import ALIGNMENT, BYTES, encode
+from irc.runtime.plan import Buffer, Launch, Parameter, Scalar, TensorMap
 
-Bases = Mapping[Space, Sequence[int]]
-"""The device address of each argument, result and constant, and of the arena."""
+Addresses: TypeAlias = tuple[int, ...]
+"""The device address of everything in a call, by `Slots`."""
 
-_FORMATS = {"f64": "d", "f32": "f", "f16": "e", "i64": "q", "i32": "i", "i16": "h", "i8": "b", "u8": "B", "bool": "?"}
+Encode: TypeAlias = Callable[[TensorMap, int], Any]
+"""Makes the tensor map of the array at an address."""
+
+MOST_ENCODED = 16
+"""Tensor maps that are kept for one parameter: an allocator gives the same few addresses again and again."""
+
+_BITS = {1: np.uint8, 2: np.uint16}
+"""The type by which scalars travel that numpy itself does not have (bf16, f8), by their bytes."""
 
 
-def address_of(buffer: Buffer, bases: Bases) -> int:
-    """Where a buffer is in this call."""
-    return bases[buffer.space][buffer.index] + buffer.offset
+@dataclass(frozen=True)
+class Slots:
+    """Where each buffer's address stands: arguments first, then results, then the arena, then constants."""
+
+    arguments: int
+    results: int
+
+    def of(self, buffer: Buffer) -> int:
+        first = {"argument": 0, "result": self.arguments, "arena": self.arguments + self.results}
+        return first.get(buffer.space, self.arguments + self.results + 1) + buffer.index
+
+    def place(self, buffer: Buffer) -> Place:
+        return Place(self.of(buffer), buffer.offset)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A buffer of the plan: a slot, and bytes from its address."""
+
+    slot: int
+    offset: int
+
+    def __call__(self, addresses: Addresses) -> int:
+        """Where it is in a call."""
+        return addresses[self.slot] + self.offset
 
 
 class Arguments:
-    """The parameters of one launch: their storage, and the array of pointers that the driver takes at `pointers`."""
+    """The arguments of one launch."""
 
-    def __init__(self, launch: Launch):
-        offsets, size = _layout(launch.parameters)
-        self._storage = ctypes.create_string_buffer(size + ALIGNMENT)
-        start = -ctypes.addressof(self._storage) % ALIGNMENT + ctypes.addressof(self._storage)
-        places = [start + offset for offset in offsets]
-        self._array = (ctypes.c_void_p * max(len(places), 1))(*places)
-        self.pointers = ctypes.addressof(self._array)
-        self._addresses: list[tuple[Buffer, ctypes.c_uint64]] = []
-        self._maps: list[_PlacedMap] = []
-        for parameter, place in zip(launch.parameters, places, strict=True):
-            self._place(parameter, place)
+    def __init__(self, launch: Launch, slots: Slots, encode: Encode):
+        self._addresses: Addresses = ()
+        self._values: list[Any] = [_scalar(p) if isinstance(p, Scalar) else None for p in launch.parameters]
+        placed = [_placed(p, slots, encode) for p in launch.parameters]
+        self._placed = [(index, at) for index, at in enumerate(placed) if at is not None]
 
-    def _place(self, parameter: Parameter, place: int) -> None:
-        if isinstance(parameter, Buffer):
-            self._addresses.append((parameter, ctypes.c_uint64.from_address(place)))
-        elif isinstance(parameter, TensorMap):
-            self._maps.append(_PlacedMap(parameter, place))
-        else:
-            content = _scalar_bytes(parameter)
-            ctypes.memmove(place, content, len(content))
-
-    def fill(self, bases: Bases) -> None:
-        """Writes the addresses of this call."""
-        for buffer, slot in self._addresses:
-            slot.value = address_of(buffer, bases)
-        for placed in self._maps:
-            placed.fill(bases)
+    def values(self, addresses: Addresses) -> Sequence[Any]:
+        """What the launch takes in this call."""
+        if addresses != self._addresses:
+            for index, at in self._placed:
+                self._values[index] = at(addresses)
+            self._addresses = addresses
+        return self._values
 
 
-class _PlacedMap:
-    """A tensor map in its storage; it is encoded again only when its array has moved."""
+class PlacedMap:
+    """A tensor map in a plan; it is encoded again only where its array has moved."""
 
-    def __init__(self, map: TensorMap, place: int):
+    def __init__(self, map: TensorMap, place: Place, encode: Encode):
         self._map = map
         self._place = place
-        self._encoded_for = 0
+        self._encode = encode
+        self._encoded: dict[int, Any] = {}
 
-    def fill(self, bases: Bases) -> None:
-        address = address_of(self._map.buffer, bases)
-        if address == self._encoded_for:
-            return
-        encode(self._map, address, self._place)
-        self._encoded_for = address
-
-
-def _layout(parameters: Sequence[Parameter]) -> tuple[list[int], int]:
-    """The offset of each parameter in the storage, and its size: tensor maps need 64-byte alignment, the rest 8."""
-    offsets: list[int] = []
-    end = 0
-    for parameter in parameters:
-        size, align = (BYTES, ALIGNMENT) if isinstance(parameter, TensorMap) else (8, 8)
-        offset = -(-end // align) * align
-        offsets.append(offset)
-        end = offset + size
-    return offsets, end
+    def __call__(self, addresses: Addresses) -> Any:
+        """The map in a call."""
+        address = self._place(addresses)
+        if (known := self._encoded.get(address)) is not None:
+            return known
+        if len(self._encoded) == MOST_ENCODED:
+            self._encoded.clear()
+        return self._encoded.setdefault(address, self._encode(self._map, address))
 
 
-def _scalar_bytes(scalar: Scalar) -> bytes:
-    if (code := _FORMATS.get(scalar.element)) is not None:
-        return struct.pack(f"<{code}", scalar.value)
-    return DTYPES[scalar.element].type(scalar.value).tobytes()
+def _placed(parameter: Parameter, slots: Slots, encode: Encode) -> Place | PlacedMap | None:
+    """How a parameter follows from a call's addresses; None for a number."""
+    if isinstance(parameter, Buffer):
+        return slots.place(parameter)
+    if isinstance(parameter, TensorMap):
+        return PlacedMap(parameter, slots.place(parameter.buffer), encode)
+    return None
+
+
+def _scalar(scalar: Scalar) -> Any:
+    """A numpy scalar with the number's bits: cuda.core tells a parameter's size by its type."""
+    number = np.array([scalar.value], DTYPES[scalar.element])
+    return (number if number.dtype.isbuiltin == 1 else number.view(_BITS[number.itemsize]))[0]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irc.artifact import Artifact
 from irc.diagnostics import IrcError
 from irc.executable import Executable
 from irc.runtime.arrays import check_count, host_array
-from irc.runtime.driver import Device, DriverError, device
-from irc.runtime.executor import Executor
-from irc.runtime.launches import Bases
-from irc.runtime.plan import Launch, Plan
+from irc.runtime.driver import DriverError, device
+from irc.runtime.executor import Executor, Frame, ReadyLaunch
+from irc.runtime.launches import Addresses
+from irc.runtime.plan import Plan
+
+if TYPE_CHECKING:
+    from irc.runtime.device import Device, Event, Memory, Stream
 
 REPETITIONS = 11
 """Runs of the whole plan that are timed, after one that is not."""
@@ -44,30 +46,31 @@ def kernel_times(executable: Executable, arrays: Sequence[Any], repetitions: int
 def _profile(artifact: Artifact, arrays: Sequence[Any], on: Device, repetitions: int) -> dict[str, float]:
     executor = TimedExecutor(artifact, Plan.from_json(artifact.plan), on)
     stream = on.take_stream()
-    addresses: list[int] = []
+    memory: list[Memory] = []
     try:
         for array in arrays:
-            addresses.append(on.allocate(array.nbytes, stream))
-            on.copy_in(addresses[-1], int(array.ctypes.data), array.nbytes, stream)
-        results = [on.allocate(spec.nbytes, stream) for spec in artifact.results]
-        inputs, addresses = addresses, addresses + results
+            memory.append(on.allocate(array.nbytes, stream))
+            on.copy(memory[-1].address, int(array.ctypes.data), array.nbytes, stream)
+        inputs = [part.address for part in memory]
+        memory.extend(on.allocate(spec.nbytes, stream) for spec in artifact.results)
+        results = [part.address for part in memory[len(inputs) :]]
         runs = [executor.timed(inputs, results, stream) for _ in range(repetitions + 1)]
     finally:
-        for address in addresses:
-            on.free(address, stream)
+        for part in memory:
+            part.free(stream)
         on.synchronise(stream)
         on.give_stream(stream)
     return {name: median(run[name] for run in runs[1:]) for name in runs[0]}
 
 
 class TimedExecutor(Executor):
-    """Runs a plan on one stream, with a timing event before and after every launch."""
+    """Runs a plan on one stream, with a timed event before and after every launch."""
 
     def __init__(self, artifact: Artifact, plan: Plan, on: Device):
         super().__init__(artifact, plan, on)
-        self._timers: list[tuple[str, int, int]] = []
+        self._timers: list[tuple[str, Event, Event]] = []
 
-    def timed(self, arguments: list[int], results: list[int], stream: int) -> dict[str, float]:
+    def timed(self, arguments: Sequence[int], results: Sequence[int], stream: Stream) -> dict[str, float]:
         """One run; seconds by the kernel's name."""
         seconds: dict[str, float] = {}
         try:
@@ -76,19 +79,15 @@ class TimedExecutor(Executor):
             for name, begin, end in self._timers:
                 seconds[name] = seconds.get(name, 0.0) + self._device.seconds_between(begin, end)
         finally:
-            for _, begin, end in self._timers:
-                self._device.destroy_event(begin)
-                self._device.destroy_event(end)
             self._timers.clear()
         return seconds
 
-    def _launch(self, step: Launch, frame: Any, index: int, bases: Bases, stream: int, sync: bool) -> None:
-        begin, end = self._device.timing_event(), self._device.timing_event()
+    def _launch(self, step: ReadyLaunch, addresses: Addresses, stream: Stream, sync: bool) -> None:
+        begin, end = self._device.event(timed=True), self._device.event(timed=True)
         self._timers.append((step.kernel, begin, end))
         self._device.record(begin, stream)
-        super()._launch(step, frame, index, bases, stream, sync)
+        super()._launch(step, addresses, stream, sync)
         self._device.record(end, stream)
 
-    @contextmanager
-    def _side_streams(self, main: int) -> Generator[list[int]]:
-        yield [main] * self._plan.streams
+    def _on_streams(self, frame: Frame, addresses: Addresses, main: Stream) -> None:
+        self._steps(frame, addresses, [main] * self._plan.streams)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import ml_dtypes
@@ -13,6 +14,7 @@ import pytest
 import irc
 from irc import cache
 from irc.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
+from irc.compiler import compile_artifact
 from irc.diagnostics import IrcError
 from irc.dtypes import ELEMENTS
 from irc.ir_parser import parse_ir
@@ -158,6 +160,37 @@ def test_artifacts_survive_storage() -> None:
     assert (stored.arguments, stored.results) == (an_artifact().arguments, an_artifact().results)
     assert stored.levels == an_artifact().levels
     assert stored.manifest == an_artifact().manifest
+
+
+def test_equal_programs_share_an_artifact_and_keep_their_own_locations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path / "cache"))
+    text = "func f(x: f32[4, 8]) -> f32[4] {\n  return sum(x + 1, axis=1)\n}"
+    first, second = tmp_path / "first.irc", tmp_path / "second.irc"
+    first.write_text(text)
+    second.write_text("\n\n" + text)
+    built = compile_artifact(first, arch="sm_90a")
+    assert not built.cached
+    (location,) = built.locations.values()
+    assert location.startswith(f"{first}:2:")
+    shared = compile_artifact(second, arch="sm_90a")
+    assert shared.cached
+    moved = location.replace(f"{first}:2:", f"{second}:4:")
+    for _ in range(2):
+        found = compile_artifact(second, arch="sm_90a")
+        assert list(found.locations.values()) == [moved]
+        assert [kernel["location"] for kernel in found.manifest["kernels"]] == [moved]
+    assert compile_artifact(first, arch="sm_90a").locations == built.locations
+    assert len(list((tmp_path / "cache" / "artifacts").iterdir())) == 1
+
+
+def test_places_are_moved_by_the_first_op_that_has_them() -> None:
+    artifact = replace(an_artifact(), places=("f.irc:1:1", "f.irc:1:2", "f.irc:1:2"))
+    moved = artifact.at_places(("g.irc:4:1", "g.irc:4:2", "g.irc:5:2"))
+    assert moved.locations == {"f_0": "g.irc:4:2"}
+    assert moved.manifest["kernels"] == [{"name": "f_0", "location": "g.irc:4:2"}]
+    assert artifact.at_places(artifact.places) is artifact
 
 
 def test_the_disk_cache_reads_what_it_wrote_and_forgives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

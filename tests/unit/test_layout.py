@@ -152,6 +152,15 @@ def test_a_row_major_array_is_read_in_16_byte_vectors_along_rows_only() -> None:
     assert not access.is_contiguous(0)
 
 
+def test_a_gather_has_no_vectors_along_what_it_gathers() -> None:
+    d1, s0 = AffineExpr.dimension(1), AffineExpr.symbol(0)
+    rows = AffineMap(2, 1, (s0, d1))
+    by_row = Access(rows, (64, 64), (64, 1), frozenset(), 4, 16, (4, 4), (1,), (frozenset([0]),))
+    by_element = Access(rows, (64, 64), (64, 1), frozenset(), 4, 16, (4, 4), (1,), (frozenset([0, 1]),))
+    assert (by_row.vector(1, 32), by_element.vector(1, 32)) == (4, 1)
+    assert not by_element.is_contiguous(1)
+
+
 def test_least() -> None:
     d0 = AffineExpr.dimension(0)
     assert least(d0 * 3 + -2, [1], []) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp
@@ -10,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError, render
+from irc.dialects.kernel import ConfigAttr, FusedOp
 from irc.locations import innermost, text_locations
 from irc.lowering import passes_of, run_passes
 from irc.pipelines import PIPELINES
@@ -98,3 +100,36 @@ def test_an_illegal_config_names_the_line(tmp_path: Path, capsys: pytest.Capture
     assert f"{program}:2:" in err
     assert "    return x @ w\n" in err
     assert "shared memory" in err
+
+
+PRODUCT = "func f(x: bf16[512, 512], w: bf16[512, 512]) -> bf16[512, 512] {\n    return x @ w\n}\n"
+TRANSPOSE = "func f(x: f32[512, 512]) -> f32[512, 512] {\n    return transpose(x)\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "config", "message"),
+    [
+        ("plan-shared", PRODUCT, {"stages": 30}, "of shared memory for its buffers, sm_90a has"),
+        ("lower-to-cuda", TRANSPOSE, {"tile": (256, 256)}, "of shared memory, sm_90a has"),
+    ],
+    ids=["plan-shared", "lower-to-cuda"],
+)
+def test_a_limit_that_a_late_pass_finds_quotes_the_line(
+    name: str, program: str, config: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    """A config that choose-config would have refused gets as far as the pass that counts the bytes."""
+    path = tmp_path / "program.irc"
+    path.write_text(program)
+    module = load(path)
+    passes = PIPELINES["cuda"]
+    chosen = passes.index("choose-config") + 1
+    run_passes(module, passes_of(passes[:chosen], arch="sm_90a"))
+    for op in module.walk():
+        if isinstance(op, FusedOp) and isinstance(op.config, ConfigAttr):
+            op.config = op.config.replace(**config)
+    run_passes(module, passes_of(passes[chosen : passes.index(name)], arch="sm_90a"))
+    with pytest.raises(IrcError, match=message) as caught:
+        run_passes(module, passes_of([name], arch="sm_90a"))
+    text = render(caught.value)
+    assert text.startswith(f"{path}:2:")
+    assert program.split("\n")[1] in text.split("\n")

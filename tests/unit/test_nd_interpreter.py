@@ -19,6 +19,7 @@ from irc.diagnostics import IrcError
 from irc.dialects import nd
 from irc.dtypes import element_named, element_of_dtype
 from irc.interpreters.nd import evaluate
+from irc.language import parse
 from irc.runtime.cpu import CpuProgram
 
 # Elementwise
@@ -117,6 +118,16 @@ def test_integer_arithmetic(dtype: Any, data: st.DataObject) -> None:
     }
     for op, value in expected.items():
         assert int(run(op, x, y)[0]) == wrapped(value, dtype), op.name
+
+
+def test_the_power_of_one_half_is_that_of_c() -> None:
+    """numpy's own shortcut, a square root, differs at -inf and -0.0."""
+    text = "func f(x: f64[4]) -> f64[4] {\n    return x ** 0.5\n}\n"
+    (found,) = evaluate(parse(text), [np.array([-INF, -0.0, 4.0, -1.0])])
+    assert found[0] == INF
+    assert not np.signbit(found[1])
+    assert found[2] == 2
+    assert np.isnan(found[3])
 
 
 def test_integer_powers() -> None:

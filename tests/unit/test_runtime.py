@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import struct
-from itertools import pairwise
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
-from irc.artifact import Artifact, KernelBinary
+from irc.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
 from irc.diagnostics import IrcError, Span
-from irc.runtime import executor as executing
-from irc.runtime import launches
 from irc.runtime.dlpack import CUDA, DeviceArray, is_on_device, read_capsule, row_major
 from irc.runtime.driver import DriverError
 from irc.runtime.executor import Executor
-from irc.runtime.launches import Arguments
-from irc.runtime.libraries import stream_handle
+from irc.runtime.launches import Arguments, Slots
+from irc.runtime.libraries import library_of, stream_handle
 from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Scalar, TensorMap, Wait
-from irc.runtime.tensor_map import data_type, driver_lists
+from irc.runtime.tensor_map import data_type, swizzle_code
 
 ARGUMENT = Buffer("argument", 0, 0, 64)
 RESULT = Buffer("result", 0, 0, 64)
+CONSTANT = Buffer("constant", 0, 0, 4)
 SCRATCH = Buffer("arena", 0, 256, 64)
 MAP = TensorMap(ARGUMENT, "bf16", (128, 64), (64, 1), (64, 32), 64)
 
@@ -34,45 +30,59 @@ def a_launch(*parameters: Any, stream: int = 0, kernel: str = "k", shared: int =
     return Launch(kernel, (2, 1, 1), 128, (1, 1, 1), shared, parameters, stream)
 
 
-def pointers_of(arguments: Arguments, count: int) -> list[int]:
-    return list((ctypes.c_uint64 * count).from_address(arguments.pointers))
+def test_arguments_have_the_addresses_of_the_call_and_the_sizes_of_the_parameters() -> None:
+    numbers = [("i32", -5), ("f64", 2.5), ("bf16", 1.5), ("bool", 1), ("f16", 0.5), ("f8e4m3", 2.0), ("u8", 255)]
+    launch = a_launch(SCRATCH, MAP, RESULT, CONSTANT, *(Scalar(element, value) for element, value in numbers))
+    arguments = Arguments(launch, Slots(2, 1), lambda map, address: (map, address))
+    scratch, map, result, constant, *scalars = arguments.values((4096, 8192, 1 << 33, 1 << 40, 64, 128))
+    assert (scratch, map, result, constant) == ((1 << 40) + 256, (MAP, 4096), 1 << 33, 64)
+    for (element, value), scalar in zip(numbers, scalars, strict=True):
+        assert scalar.tobytes() == np.array(value, DTYPES[element]).tobytes()
+        assert type(scalar).__module__ == "numpy"
 
 
-def test_arguments_are_packed_with_their_alignment(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoded: list[tuple[int, int]] = []
-    monkeypatch.setattr(launches, "encode", lambda map, address, storage: encoded.append((address, storage)))
-    scalars = [Scalar("i32", -5), Scalar("f64", 2.5), Scalar("bf16", 1.5), Scalar("bool", 1), Scalar("f16", 0.5)]
-    arguments = Arguments(a_launch(SCRATCH, MAP, RESULT, *scalars, MAP))
-    places = pointers_of(arguments, 9)
-    bases: launches.Bases = {"argument": [4096], "result": [8192], "arena": [1 << 40], "constant": []}
-    arguments.fill(bases)
-    assert ctypes.c_uint64.from_address(places[0]).value == (1 << 40) + 256
-    assert ctypes.c_uint64.from_address(places[2]).value == 8192
-    assert ctypes.string_at(places[3], 4) == struct.pack("<i", -5)
-    assert ctypes.string_at(places[4], 8) == struct.pack("<d", 2.5)
-    assert ctypes.string_at(places[5], 2) == ml_dtypes.bfloat16(1.5).tobytes()
-    assert ctypes.string_at(places[6], 1) == b"\1"
-    assert ctypes.string_at(places[7], 2) == np.float16(0.5).tobytes()
-    assert [place % 64 for place in (places[1], places[8])] == [0, 0]
-    assert all(place % 8 == 0 for place in places)
-    assert encoded == [(4096, places[1]), (4096, places[8])]
-    spans = sorted((place, 128 if index in (1, 8) else 8) for index, place in enumerate(places))
-    assert all(a + size <= b for (a, size), (b, _) in pairwise(spans))
-
-
-def test_tensor_maps_are_encoded_again_only_when_their_array_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tensor_maps_are_encoded_once_for_each_address() -> None:
     encoded: list[int] = []
-    monkeypatch.setattr(launches, "encode", lambda map, address, storage: encoded.append(address))
-    arguments = Arguments(a_launch(MAP))
-    for address in (4096, 4096, 8192, 4096):
-        arguments.fill({"argument": [address], "result": [], "arena": [0], "constant": []})
-    assert encoded == [4096, 8192, 4096]
+
+    def encode(map: TensorMap, address: int) -> Any:
+        encoded.append(address)
+        return address + 1
+
+    arguments = Arguments(a_launch(MAP), Slots(1, 0), encode)
+    found = [arguments.values((address, 0))[0] for address in (4096, 4096, 8192, 4096)]
+    assert found == [4097, 4097, 8193, 4097]
+    assert encoded == [4096, 8192]
+    for number in range(100):
+        arguments.values((number << 20, 0))
+    assert arguments.values((99 << 20, 0)) == [(99 << 20) + 1]
 
 
-def test_tensor_maps_are_in_the_drivers_order_and_units() -> None:
-    extents, strides, box = driver_lists(TensorMap(ARGUMENT, "f32", (2, 128, 64), (8192, 64, 1), (1, 16, 32), 128))
-    assert (extents, strides, box) == ([64, 128, 2], [256, 32768], [32, 16, 1])
+def test_tensor_maps_have_the_drivers_element_types() -> None:
     assert [data_type(name) for name in ("bf16", "f16", "f32", "f8e4m3", "i8", "u8", "i16")] == [9, 6, 7, 0, 0, 0, 1]
+    assert [swizzle_code(size) for size in (0, 32, 64, 128)] == [0, 1, 2, 3]
+
+
+def test_grids_are_counted_in_clusters_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    from irc.runtime.device import Device, core
+
+    monkeypatch.setattr(core, "LaunchConfig", dict[str, Any])
+    plain = Device.launch_config(Launch("k", (6, 5, 1), 128, (1, 1, 1), 512, (), 0))
+    assert plain == {"grid": (6, 5, 1), "block": 128, "cluster": None, "shmem_size": 512}
+    clustered = Device.launch_config(Launch("k", (6, 5, 1), 128, (2, 1, 1), 0, (), 0))
+    assert (clustered["grid"], clustered["cluster"]) == ((3, 5, 1), (2, 1, 1))
+
+
+def test_the_library_of_a_type_is_asked_once_and_none_is_for_host_arrays() -> None:
+    array = DeviceArray(4096, (2,), "f32", 3, lambda: None)
+    library = library_of(array)
+    assert library is not None
+    assert library is library_of(DeviceArray(0, (0,), "i8", 0, lambda: None))
+    assert (library.is_on_device(array), library.device_of(array)) == (True, 3)
+    assert [library_of(value) for value in (np.zeros(3), np.float32(1), [1.0], 2)] == [None] * 4
+    taken = library.take(ArraySpec("x", (2,), "f32"), array, 1)
+    assert (taken.address, taken.device) == (4096, 3)
+    with pytest.raises(IrcError, match=r"argument x: expected i32\[2\], found f32\[2\]"):
+        library.take(ArraySpec("x", (2,), "i32"), array, 1)
 
 
 def test_dlpack_capsules_are_read() -> None:
@@ -168,60 +178,51 @@ class NotingDevice:
     def give_stream(self, stream: int) -> None:
         self.spare.append(stream)
 
-    def take_event(self) -> int:
+    def event(self) -> int:
         self.events += 1
         return self.events
 
-    def give_event(self, event: int) -> None:
-        self.spare.append(event)
-
-    def allocate(self, size: int, stream: int) -> int:
+    def allocate(self, size: int, stream: int) -> NotedMemory:
         self.memory += 4096
         self.calls.append(("allocate", size, stream))
-        return self.memory
-
-    def free(self, address: int, stream: int) -> None:
-        self.calls.append(("free", address, stream))
+        return NotedMemory(self.memory, self.calls)
 
     def load(self, cubin: bytes, kernel: str, shared: int) -> Any:
-        if kernel == self.failing:
-            raise DriverError("cuLibraryLoadData", "CUDA_ERROR_INVALID_IMAGE", "no kernel image")
+        if cubin == b"broken":
+            raise DriverError("CUDA_ERROR_INVALID_IMAGE: no kernel image")
         return kernel
+
+    def tensor_map(self, map: TensorMap, address: int) -> Any:
+        return map, address
+
+    def launch_config(self, step: Launch) -> Any:
+        return step.grid, step.block, step.cluster, step.shared
+
+    def launch(self, stream: int, config: Any, kernel: Any, arguments: Any) -> None:
+        if kernel == self.failing:
+            raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
+        self.calls.append(("launch", kernel, config, list(arguments), stream))
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments: self.calls.append((name, *arguments))
 
 
-class NotingConfig:
-    failing = ""
+class NotedMemory:
+    def __init__(self, address: int, calls: list[tuple[Any, ...]]) -> None:
+        self.address = address
+        self._calls = calls
 
-    def __init__(self, *shape: Any):
-        self.shape = shape
-
-    def launch(self, kernel: Any, parameters: int, stream: int) -> None:
-        if kernel == self.failing:
-            raise DriverError("cuLaunchKernelEx", "CUDA_ERROR_INVALID_VALUE", "invalid argument")
-        NOTED.append(
-            (
-                "launch",
-                kernel,
-                self.shape,
-                ctypes.c_uint64.from_address(ctypes.c_uint64.from_address(parameters).value).value,
-                stream,
-            )
-        )
+    def free(self, stream: int) -> None:
+        self._calls.append(("free", self.address, stream))
 
 
-NOTED: list[tuple[Any, ...]] = []
+SPEC = ArraySpec("x", (16,), "f32")
 
 
-def an_executor(monkeypatch: pytest.MonkeyPatch, plan: Plan, device: NotingDevice, failing: str = "") -> Executor:
-    NOTED.clear()
-    device.calls = NOTED
-    monkeypatch.setattr(executing, "LaunchConfig", NotingConfig)
-    monkeypatch.setattr(NotingConfig, "failing", failing)
-    kernels = tuple(KernelBinary(name, "", "", b"", f"f.irc:{line}:3") for line, name in enumerate(["a", "b"], 7))
-    return Executor(Artifact("sm_90a", (), (), plan.to_json(), {}, kernels), plan, device)  # pyright: ignore[reportArgumentType]
+def an_executor(plan: Plan, device: NotingDevice, cubin: bytes = b"") -> Executor:
+    kernels = tuple(KernelBinary(name, "", "", cubin, f"f.irc:{line}:3") for line, name in enumerate(["a", "b"], 7))
+    artifact = Artifact("sm_90a", (SPEC,), (SPEC,), plan.to_json(), {}, kernels)
+    return Executor(artifact, plan, device)  # pyright: ignore[reportArgumentType]
 
 
 PLAN = Plan(
@@ -241,44 +242,65 @@ PLAN = Plan(
 )
 
 
-def test_a_plan_is_enqueued_in_order_on_its_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_is_enqueued_in_order_on_its_streams() -> None:
     device = NotingDevice()
-    executor = an_executor(monkeypatch, PLAN, device)
-    executor.enqueue([10], [20], 5)
-    arena = (1 << 20) + 4096
+    executor = an_executor(PLAN, device)
     shape = ((2, 1, 1), 128, (1, 1, 1), 0)
-    assert [
-        ("allocate", 512, 5),
-        ("record", 200, 5),
-        ("wait", 200, 100),
-        ("launch", "a", shape, arena + 256, 100),
-        ("record", 201, 100),
-        ("fill", arena + 256, 7, 64, 5),
-        ("wait", 201, 5),
-        ("launch", "b", shape, 20, 5),
-        ("copy", 20, 10, 64, 5),
-        ("free", arena, 5),
-    ] == NOTED
-    assert sorted(device.spare) == [100, 200, 201]
+    for run in range(2):
+        device.calls.clear()
+        executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
+        arena, side = (1 << 20) + 4096 * (run + 1), 100 + run
+        assert device.calls == [
+            ("allocate", 512, 5),
+            ("record", 201, 5),
+            ("wait", 201, side),
+            ("launch", "a", shape, [arena + 256], side),
+            ("record", 200, side),
+            ("fill", arena + 256, 7, 64, 5),
+            ("wait", 200, 5),
+            ("launch", "b", shape, [20], 5),
+            ("copy", 20, 10, 64, 5),
+            ("free", arena, 5),
+        ]
+    assert device.spare == [100, 101]
 
 
-def test_a_failing_launch_names_the_kernel_and_its_place_and_frees_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constants_are_copied_once_and_passed() -> None:
     device = NotingDevice()
-    executor = an_executor(monkeypatch, PLAN, device, failing="b")
-    with pytest.raises(IrcError, match="kernel b failed: cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE") as caught:
-        executor.enqueue([10], [20], 5)
+    plan = Plan("f", 0, 1, 0, (b"1234", b"56"), (a_launch(CONSTANT, Buffer("constant", 1, 0, 2), kernel="a"),))
+    executor = an_executor(plan, device)
+    copies = [call for call in device.calls if call[0] == "copy"]
+    assert [(call[1], call[3]) for call in copies] == [((1 << 20) + 4096, 4), ((1 << 20) + 8192, 2)]
+    executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
+    assert device.calls[-2][3] == [(1 << 20) + 4096, (1 << 20) + 8192]
+
+
+def test_a_failing_launch_names_the_kernel_and_its_place_and_frees_everything() -> None:
+    device = NotingDevice(failing="b")
+    executor = an_executor(PLAN, device)
+    with pytest.raises(IrcError, match="kernel b failed: CUDA_ERROR_INVALID_VALUE") as caught:
+        executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
     assert caught.value.location == Span("f.irc", 8, 3)
-    assert NOTED[-2:] == [("synchronise", 100), ("free", (1 << 20) + 4096, 5)]
-    assert sorted(device.spare) == [100, 200, 201]
+    assert device.calls[-2:] == [("synchronise", 100), ("free", (1 << 20) + 4096, 5)]
+    assert device.spare == [100]
 
 
-def test_a_kernel_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_launch_is_waited_for_where_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = NotingDevice()
+    executor = an_executor(PLAN, device)
+    monkeypatch.setenv("IRC_SYNC", "1")
+    executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
+    names = [call[0] for call in device.calls]
+    assert [names[n + 1] for n, name in enumerate(names) if name == "launch"] == ["synchronise"] * 2
+
+
+def test_a_kernel_that_cannot_be_loaded_is_named() -> None:
     with pytest.raises(IrcError, match="cannot load kernel a: .*no kernel image") as caught:
-        an_executor(monkeypatch, PLAN, NotingDevice(failing="a"))
+        an_executor(PLAN, NotingDevice(), cubin=b"broken")
     assert caught.value.location == Span("f.irc", 7, 3)
     large = Plan("f", 0, 1, 0, (), (a_launch(RESULT, kernel="a", shared=2000),))
     with pytest.raises(IrcError, match="kernel a needs 2000 bytes of shared memory, the device has 1000"):
-        an_executor(monkeypatch, large, NotingDevice())
+        an_executor(large, NotingDevice())
 
 
 def test_plans_survive_json() -> None:

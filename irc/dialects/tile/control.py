@@ -128,9 +128,10 @@ class ForTilesOp(IRDLOperation):
     """The body runs once for every tile of a domain of `extents`, in steps of `steps`.
 
     The block arguments are the offsets of the tile: multiples of the steps. The last dimension is the fastest in the
-    order of tiles; with `group` g, g tiles of dimension 0 are taken together for each tile of dimension 1, so that the
-    L2 cache is shared. `schedule` "grid" gives each block one tile, "persistent" lets as many blocks as the device
-    runs at once take tiles in turn. Several in one program share the grid: each has a range of consecutive blocks.
+    order of tiles; with `group` g, g rows of tiles are taken together, column by column, so that they share the L2
+    cache (rows and columns are the last two dimensions). `schedule` "grid" gives each block one tile, "persistent"
+    lets as many blocks as the device runs at once take tiles in turn. Several in one program share the grid: each has
+    a range of consecutive blocks.
     """
 
     name = "tile.for_tiles"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Region, SSAValue
 
 from irc.diagnostics import IrcError
-from irc.dialects import cuda, tile
+from irc.dialects import tile
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.values import Code, Iota, Registers, Splat, tile_element
 from irc.passes.tile.attributes import fragment_layout

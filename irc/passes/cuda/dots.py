@@ -12,7 +12,7 @@ from irc.dialects.cuda.tensor_core import MMA_OPERANDS
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import WARP_GROUP, mma_operand, warp_grid
 from irc.passes.cuda.emitter import Index
-from irc.passes.cuda.memory import shared_address, shared_vector
+from irc.passes.cuda.memory import element_offset, shared_address, shared_vector
 from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, tile_element
 from irc.passes.tile.operand_layouts import mma_atom
 
@@ -68,13 +68,13 @@ def _fma(code: Code, lhs: Buffer, rhs: Buffer, acc: Registers, element: Attribut
             code.set(acc, at, after)
 
 
-def _operand(code: Code, buffer: Buffer, fragment: Fragment, along: int, k: Index) -> Registers:
-    """The thread's row or column pieces of an operand at one k."""
+def _operand(code: Code, buffer: Buffer, fragment: Fragment, k_dim: int, k: Index) -> Registers:
+    """The thread's part of an operand from `k` on, from shared memory to registers: as deep as the fragment is."""
     result = code.array(fragment, buffer.element)
     vector = shared_vector(buffer.layout, fragment, element_bytes(buffer.element))
     with code.each(fragment, vector) as at:
         place = code.coordinates(fragment, at)
-        place[along] = k
+        place[k_dim] = code.e.add(place[k_dim], k)
         address = shared_address(code, buffer, place)
         register = code.e.index(code.register(result, at))
         code.e.insert(cuda.SharedLoadOp(address, result.array, register, count=vector))
@@ -102,8 +102,8 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
     repeats_m, repeats_n = m // (atom.m * warps[0]), n // (atom.n * warps[1])
     size_a, size_b, size_c = MMA_OPERANDS[atom.name]
     with e.loop(0, k, atom.k, unroll=True, hint="k") as step:
-        a = _fragment(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
-        b = _fragment(code, rhs, mma_operand(atom, "b", n, warps), 0, step)
+        a = _operand(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
+        b = _operand(code, rhs, mma_operand(atom, "b", n, warps), 0, step)
         with e.loop(0, repeats_m, unroll=True, hint="m") as i, e.loop(0, repeats_n, unroll=True, hint="n") as j:
             at = e.add(acc.base, e.mul(e.add(j, e.mul(i, repeats_n)), size_c))
             e.insert(
@@ -117,19 +117,6 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
                     instruction=atom.name,
                 )
             )
-
-
-def _fragment(code: Code, buffer: Buffer, fragment: Fragment, along: int, start: Index) -> Registers:
-    """One k-step of an operand from shared memory to the registers that mma reads."""
-    result = code.array(fragment, buffer.element)
-    vector = shared_vector(buffer.layout, fragment, element_bytes(buffer.element))
-    with code.each(fragment, vector) as at:
-        place = code.coordinates(fragment, at)
-        place[along] = code.e.add(place[along], start)
-        address = shared_address(code, buffer, place)
-        register = code.e.index(code.register(result, at))
-        code.e.insert(cuda.SharedLoadOp(address, result.array, register, count=vector))
-    return result
 
 
 # wgmma
@@ -187,11 +174,7 @@ def _descriptor(
     modes = buffer.layout.modes
     at: list[Index] = [0, 0]
     at[free_dim] = start
-    offset: Index = 0
-    for position, pairs in zip(at, modes, strict=True):
-        for part, (_, stride) in zip(e.split(position, [n for n, _ in pairs]), pairs, strict=True):
-            offset = e.add(offset, e.mul(part, stride * size))
-    address = e.i32(e.add(buffer.address, offset))
+    address = e.i32(e.add(buffer.address, e.mul(element_offset(code, buffer, at), size)))
     if modes[k_dim][0][1] == 1:
         pitch = modes[free_dim][0][1] * size
         descriptor = cuda.DescriptorOp(address, leading=16, stride=8 * pitch, swizzle=pitch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
@@ -15,10 +15,12 @@ from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
+from irc.layout.instructions import LANES, WARP_GROUP
 from irc.passes.cuda import compute, dots, memory, reduce, rings, scan
 from irc.passes.cuda.emitter import Emitter, Index
-from irc.passes.cuda.values import Code, Crew, Registers, buffer_of, tile_element
-from irc.targets import target
+from irc.passes.cuda.values import Code, Crew, Registers, Tile, buffer_of, tile_element
+from irc.passes.tile.plan_shared import check_shared
+from irc.passes.tile.rings import ALIGNMENT
 
 INT32_ELEMENTS = 2**31
 """Above this many elements of a view, offsets need 64 bits."""
@@ -56,8 +58,16 @@ def lower_program(program: tile.ProgramOp, arch: str) -> cuda.KernelOp:
     thread = e.value(cuda.ThreadIdOp(), "thread")
     shared = _attribute(program, "shared", 0)
     roles = next((op for op in program.body.block.ops if isinstance(op, tile.RolesOp)), None)
-    threads = 32 * sum(roles.warp_counts) if roles is not None else _attribute(program, "threads", 256)
-    code = Code(e, Crew(thread, threads), body, dict(zip(views, body.args, strict=True)), scratch_base=shared)
+    threads = LANES * sum(roles.warp_counts) if roles is not None else _attribute(program, "threads", 256)
+    has_ring = any(isinstance(op, tile.RingOp) for op in program.body.block.ops)
+    code = Code(
+        e,
+        Crew(thread, threads),
+        body,
+        dict(zip(views, body.args, strict=True)),
+        shared_align=ALIGNMENT if has_ring else 16,
+        scratch_base=shared,
+    )
     lower_block(code, program.body.block)
     with e.inside(body):
         e.insert(cuda.ReturnOp())
@@ -65,40 +75,43 @@ def lower_program(program: tile.ProgramOp, arch: str) -> cuda.KernelOp:
 
 
 def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cuda.KernelOp:
-    body, views = code.kernel, list(program.body.block.args)
-    described = [views.index(v) for v in views] + [views.index(view) for view, _ in code.tensor_maps]  # pyright: ignore[reportArgumentType]
-    first_result = len(views) - program.result_count
-    arguments = list(body.args)
-    for argument in reversed(arguments):
-        if not argument.uses.get_length():
-            described.pop(argument.index)
-            body.erase_arg(argument)
-    writes = [
-        int(index >= first_result and isinstance(argument.type, cuda.PtrType))
-        for index, argument in zip(described, body.args, strict=True)
-    ]
-    shared = code.scratch_base + code.scratch_size
-    limit = target(arch).shared_memory
-    if shared > limit:
-        raise IrcError(
-            f"{program.sym_name.data} needs {shared} bytes of shared memory, {arch} has {limit} a block",
-            program.location,
-            "fewer stages or smaller tiles in its #kernel.config",
-        )
+    operands, writes = _arguments(program, code)
+    code.close_scratch()
+    shared = code.scratch_base
+    check_shared(program, shared, arch)
+    views = program.body.block.args
     largest = max((prod(v.type.get_shape()) for v in views if isinstance(v.type, tile.ViewType)), default=0)
     kernel = cuda.KernelOp(
         program.sym_name.data,
-        Region(body),
+        Region(code.kernel),
         grid=[_attribute(program, "grid", 1), 1, 1],
         block=threads,
         shared=shared,
         index=64 if largest >= INT32_ELEMENTS else 32,
-        min_blocks=1 if any(True for _ in code.tensor_maps) else None,
-        operands=described,
+        min_blocks=1 if code.tensor_maps else None,
+        operands=operands,
         writes=writes,
     )
     kernel.location = program.location
     return kernel
+
+
+def _arguments(program: tile.ProgramOp, code: Code) -> tuple[list[int], list[int]]:
+    """The number of the launch's operand behind each argument of the kernel, and whether the kernel writes it. An
+    argument that nothing uses is dropped."""
+    body = code.kernel
+    views: list[SSAValue] = list(program.body.block.args)
+    operands = [*range(len(views)), *(views.index(view) for view, _ in code.tensor_maps)]
+    for argument in reversed(body.args):
+        if not argument.uses.get_length():
+            operands.pop(argument.index)
+            body.erase_arg(argument)
+    first_result = len(views) - program.result_count
+    writes = [
+        int(operand >= first_result and isinstance(argument.type, cuda.PtrType))
+        for operand, argument in zip(operands, body.args, strict=True)
+    ]
+    return operands, writes
 
 
 def _attribute(program: tile.ProgramOp, name: str, default: int) -> int:
@@ -159,9 +172,7 @@ def _touches_shared(region: Region) -> bool:
 
 def _for(code: Code, op: scf.ForOp) -> None:
     """Loop-carried values live in registers that the body updates."""
-    carried: list[Any] = []
-    for initial in op.iter_args:
-        carried.append(_carried(code, initial))
+    carried = [_carried(code, initial) for initial in op.iter_args]
     block = op.body.block
     unroll = "unroll" in op.attributes
     shares = _touches_shared(op.body)
@@ -197,18 +208,20 @@ def _carried(code: Code, initial: SSAValue) -> Registers | SSAValue:
     return register
 
 
-def _current(code: Code, place: Registers | SSAValue) -> Any:
+def _current(code: Code, place: Registers | SSAValue) -> Registers | SSAValue:
     if isinstance(place, Registers):
         return place
     return code.e.value(cuda.GetOp(place, code.e.index(0)))
 
 
-def _update(code: Code, op: scf.YieldOp, carried: list[Any]) -> None:
+def _update(code: Code, op: scf.YieldOp, carried: Sequence[Registers | SSAValue]) -> None:
+    """Puts the yielded values in place. A tile that lies in the registers of another place is copied out first."""
     arrays = {place.array for place in carried if isinstance(place, Registers)}
-    pending: list[tuple[Any, Any]] = []
+    tiles: list[tuple[Tile, Registers]] = []
+    scalars: list[tuple[SSAValue, SSAValue]] = []
     for value, place in zip(op.operands, carried, strict=True):
         if not isinstance(place, Registers):
-            pending.append((code.ssa(value), place))
+            scalars.append((code.ssa(value), place))
             continue
         source = code.tile(value)
         if isinstance(source, Registers) and source.array is place.array:
@@ -217,12 +230,11 @@ def _update(code: Code, op: scf.YieldOp, carried: list[Any]) -> None:
             copied = code.array(source.fragment, tile_element(value.type))
             code.copy(source, copied)
             source = copied
-        pending.append((source, place))
-    for source, place in pending:
-        if isinstance(place, Registers):
-            code.copy(source, place)
-        else:
-            code.e.insert(cuda.SetOp(place, code.e.index(0), source))
+        tiles.append((source, place))
+    for source, place in tiles:
+        code.copy(source, place)
+    for scalar, place in scalars:
+        code.e.insert(cuda.SetOp(place, code.e.index(0), scalar))
 
 
 def _if(code: Code, op: scf.IfOp) -> None:
@@ -250,36 +262,42 @@ def _if(code: Code, op: scf.IfOp) -> None:
 
 def _roles(code: Code, op: tile.RolesOp) -> None:
     """Each role in a branch of its own, for its warps; the first one produces for the rings, the others consume."""
-    e, whole = code.e, code.crew
-    ring_ops = [r for r in op.parent_block().ops if isinstance(r, tile.RingOp)]  # pyright: ignore[reportOptionalMemberAccess]
-    producers, consumers = 32 * op.warp_counts[0], 32 * sum(op.warp_counts[1:])
+    e = code.e
+    block = op.parent_block()
+    assert block is not None
+    ring_ops = [r for r in block.ops if isinstance(r, tile.RingOp)]
+    producers, consumers = LANES * op.warp_counts[0], LANES * sum(op.warp_counts[1:])
     for ring in ring_ops:
         rings.initialise(code, ring, consumers, producers)
     code.sync()
-    group = e.value(cuda.WarpUniformOp(e.index(e.div(whole.thread, rings.WARP_GROUP))))
-    starts = [32 * sum(op.warp_counts[:role]) for role in range(len(op.roles))]
+    group = e.value(cuda.WarpUniformOp(e.index(e.div(code.crew.thread, WARP_GROUP))))
 
-    def build(role: int) -> None:
-        if op.registers is not None:
-            e.insert(cuda.SetRegistersOp(op.register_counts[role], grow=role > 0))
-        own = e.sub(whole.thread, starts[role])
-        alone = role == 0 and not any(rings.is_written(r.ring) for r in ring_ops)
-        code.crew = Crew(own, 1) if alone else Crew(own, 32 * op.warp_counts[role], role + 1)
-        with e.when(e.compare("eq", own, 0) if alone else None):
-            for ring in ring_ops:
-                rings.enter(code, ring, producer=role == 0)
-            code.dirty = code.stale = False
-            lower_block(code, op.roles[role].block)
-
-    def chain(role: int) -> None:
+    def chain(role: int, start: int) -> None:
         """One if/else over all roles: setmaxnreg needs each in a branch of its own."""
         if role == len(op.roles) - 1:
-            build(role)
+            _role(code, op, ring_ops, role, start)
             return
-        mine = e.compare("slt", group, starts[role + 1] // rings.WARP_GROUP)
-        e.branch(mine, lambda: build(role), lambda: chain(role + 1))
+        end = start + LANES * op.warp_counts[role]
+        mine = e.compare("slt", group, end // WARP_GROUP)
+        e.branch(mine, lambda: _role(code, op, ring_ops, role, start), lambda: chain(role + 1, end))
 
-    chain(0)
+    chain(0, 0)
+
+
+def _role(code: Code, op: tile.RolesOp, ring_ops: Sequence[tile.RingOp], role: int, start: int) -> None:
+    """The code of one role, whose first thread is `start`. A producer that only issues TMA is one thread."""
+    e, whole = code.e, code.crew
+    if op.registers is not None:
+        e.insert(cuda.SetRegistersOp(op.register_counts[role], grow=role > 0))
+    own = e.sub(whole.thread, start)
+    alone = role == 0 and not any(rings.is_written(r.ring) for r in ring_ops)
+    code.crew = Crew(own, 1) if alone else Crew(own, LANES * op.warp_counts[role], role + 1)
+    with e.when(e.compare("eq", own, 0) if alone else None):
+        for ring in ring_ops:
+            rings.enter(code, ring, producer=role == 0)
+        code.dirty = code.stale = False
+        lower_block(code, op.roles[role].block)
+    code.close_scratch()
     code.crew = whole
 
 

@@ -197,5 +197,5 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
 
 def shared_base(code: Code, offset: int) -> SSAValue:
     """The i32 address of a byte of dynamic shared memory, as an index."""
-    address = code.e.value(cuda.SharedOp(offset, align=1024 if code.tensor_maps else 16))
+    address = code.e.value(cuda.SharedOp(offset, align=code.shared_align))
     return code.as_index(address)

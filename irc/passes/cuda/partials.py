@@ -16,7 +16,7 @@ from irc.passes.cuda.values import Code, Registers, element_bytes
 
 @dataclass(frozen=True)
 class Partials:
-    """`count` values of every element of `tiles`, which have one fragment. `starts` are byte offsets in shared memory."""
+    """`count` values of each element of `tiles`, which share a fragment; `starts` are byte offsets in shared memory."""
 
     code: Code
     tiles: Sequence[Registers]

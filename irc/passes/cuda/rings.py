@@ -78,11 +78,17 @@ def is_written(ring: SSAValue) -> bool:
     return False
 
 
+def is_copied(ring: SSAValue) -> bool:
+    """Whether TMA fills part of a stage of the ring."""
+    acquires = [use.operation for use in ring.uses if isinstance(use.operation, tile.AcquireOp)]
+    return any(_copied_bytes(buffer) for acquire in acquires for buffer in acquire.buffers)
+
+
 def initialise(code: Code, op: tile.RingOp, consumers: int, producers: int) -> None:
     """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty
     one takes an arrival a consumer warp group."""
     e, plan = code.e, ring_plan(op)
-    arrivals = 1 + (producers if is_written(op.ring) else 0)
+    arrivals = (1 if is_copied(op.ring) else 0) + (producers if is_written(op.ring) else 0)
     with e.when(e.compare("eq", code.crew.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
         base = shared_base(code, offset_of(op))
         for which, count in ((plan.full, arrivals), (plan.empty, consumers // WARP_GROUP)):

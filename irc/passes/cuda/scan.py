@@ -1,4 +1,7 @@
-"""Inclusive scans: each thread over its own run, then lanes, then warps (Blelloch, "Prefix Sums and Their Applications")."""
+"""Inclusive scans: each thread over its own run, then lanes, then warps.
+
+Source: Blelloch, "Prefix Sums and Their Applications".
+"""
 
 from __future__ import annotations
 

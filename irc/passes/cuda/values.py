@@ -110,6 +110,8 @@ class Code:
     values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
     rings: dict[SSAValue, Ring] = field(default_factory=dict[SSAValue, "Ring"])
     """Rings as the role that is being lowered sees them."""
+    shared_align: int = 16
+    """Bytes to which the start of shared memory is aligned."""
     scratch_base: int = 0
     scratch_size: int = 0
     dirty: bool = False
@@ -274,6 +276,11 @@ class Code:
         """The byte offset of scratch memory that the next exchange may use, whatever an earlier one left there."""
         self.scratch_size = max(self.scratch_size, size)
         return self.scratch_base
+
+    def close_scratch(self) -> None:
+        """Code that runs beside what follows keeps the scratch memory it has had."""
+        self.scratch_base += -(-self.scratch_size // 128) * 128
+        self.scratch_size = 0
 
 
 def matching(own: Fragment, other: Fragment, components: Sequence[Index]) -> list[Index]:

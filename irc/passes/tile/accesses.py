@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
 
-from irc.dialects.tile import AccessOp
+from irc.dialects.tile import AccessOp, shape_of
 from irc.dtypes import element_of
 from irc.layout.access import Access
 from irc.passes.tile.multiples import multiple_of
@@ -21,4 +22,12 @@ def access_of(op: AccessOp) -> Access:
         view.alignment,
         tuple(multiple_of(o) for o in op.offsets),
         tuple(multiple_of(s) if isinstance(s.type, IndexType) else 1 for s in op.symbols),
+        tuple(_gathered(s) for s in op.symbols),
     )
+
+
+def _gathered(symbol: SSAValue) -> frozenset[int]:
+    """The tile dimensions along which a symbol changes."""
+    if isinstance(symbol.type, IndexType):
+        return frozenset()
+    return frozenset(d for d, extent in enumerate(shape_of(symbol.type)) if extent > 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType, i64
@@ -19,15 +19,12 @@ from irc.dialects.tile import shape_of
 from irc.dtypes import element_of
 from irc.layout.access import Access
 from irc.layout.fragment import REPLICATED, Fragment, Mode, blocked
-from irc.layout.instructions import fma_accumulator, mma_accumulator, wgmma_accumulator
+from irc.layout.instructions import LANES, WARP_GROUP, fma_accumulator, mma_accumulator, wgmma_accumulator
 from irc.passes.tile.accesses import access_of
-from irc.passes.tile.attributes import to_attr
+from irc.passes.tile.attributes import with_fragment
+from irc.passes.tile.configs import PRODUCER_WARPS, compute_warps, config_of
 from irc.passes.tile.operand_layouts import assign_buffers, mma_atom, warp_split
 from irc.passes.tile.spaces import Space, collect
-
-DEFAULT_WARPS = 8
-PRODUCER_WARPS = 4
-"""Warps of the role that fills the ring of a wgmma kernel: a warp group, so that it can give registers away."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +47,20 @@ class AssignLayoutsPass(ModulePass):
 
 
 def assign(program: tile.ProgramOp) -> None:
-    config: Any = program.config
-    warps: int = (config.warps if config is not None else None) or DEFAULT_WARPS
-    threads = 32 * warps
+    instruction = config_of(program).instruction
+    threads = LANES * compute_warps(program)
     program.attributes["threads"] = IntegerAttr(threads, i64)
     _separate_splats(program)
     spaces = collect(program)
     distinct = list(dict.fromkeys(spaces.values()))
     for space in distinct:
         if space.dots:
-            space.fragment = _accumulator(space, config, threads)
+            space.fragment = _accumulator(space, instruction or "fma", threads)
     _propagate(program, spaces)
     for space in distinct:
         if space.fragment is None:
-            count = 32 * PRODUCER_WARPS if _feeds_ring(space, config) else threads
-            space.fragment = _vote(space, count)
+            fills = instruction == "wgmma" and _is_written(space)
+            space.fragment = _vote(space, LANES * PRODUCER_WARPS if fills else threads)
             _propagate(program, spaces)
     for space in distinct:
         _convert_accesses(space)
@@ -86,15 +82,14 @@ def _separate_splats(program: tile.ProgramOp) -> None:
             use.operation.operands[use.index] = clone.results[0]
 
 
-def _accumulator(space: Space, config: Any, threads: int) -> Fragment:
+def _accumulator(space: Space, instruction: str, threads: int) -> Fragment:
     """The fragment of a dot's accumulator by its instruction, which the config names."""
-    instruction: str = (config.instruction if config is not None else None) or "fma"
     dot = space.dots[0]
     m, n = shape_of(dot.result.type)
     for each in space.dots:
         each.instruction = StringAttr(instruction)
     if instruction == "wgmma":
-        groups = threads // 128
+        groups = threads // WARP_GROUP
         if m % (64 * groups) or n % 8 or n > 256:
             raise IrcError(
                 f"wgmma on {groups} warp groups takes tiles of a multiple of {64 * groups} rows and 8 to 256 columns, "
@@ -105,7 +100,7 @@ def _accumulator(space: Space, config: Any, threads: int) -> Fragment:
     part = _part_columns(space, n)
     if instruction == "mma":
         atom = mma_atom(dot)
-        return mma_accumulator(atom, (m, n), warp_split(atom, (m, part), threads // 32))
+        return mma_accumulator(atom, (m, n), warp_split(atom, (m, part), threads // LANES))
     fragment = fma_accumulator((m, part), threads)
     if part == n:
         return fragment
@@ -145,10 +140,8 @@ def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:
                 pass
 
 
-def _feeds_ring(space: Space, config: Any) -> bool:
-    """Whether the producer of a wgmma kernel computes in this space: it is written to an operand's buffer."""
-    if config is None or config.instruction != "wgmma":
-        return False
+def _is_written(space: Space) -> bool:
+    """Whether the space is written to an operand's buffer: the producer of a wgmma kernel computes in it."""
     return any(isinstance(use.operation, tile.WriteOp) for value in space.values for use in value.uses)
 
 
@@ -229,8 +222,7 @@ def _convert_accesses(space: Space) -> None:
 
 
 def _insert_convert(op: Operation, value: SSAValue, space: Space, fragment: Fragment) -> None:
-    assert isinstance(value.type, TensorType)
-    outside = TensorType(value.type.element_type, value.type.get_shape(), to_attr(fragment))  # pyright: ignore[reportUnknownMemberType]
+    outside = with_fragment(value.type, fragment)
     if isinstance(op, tile.StoreOp):
         convert = tile.ConvertOp(value, outside)
         convert.location = op.location
@@ -258,6 +250,4 @@ def _insert_convert(op: Operation, value: SSAValue, space: Space, fragment: Frag
 
 
 def _set_fragment(value: SSAValue, fragment: Fragment) -> None:
-    assert isinstance(value.type, TensorType)
-    type = TensorType(value.type.element_type, value.type.get_shape(), to_attr(fragment))  # pyright: ignore[reportUnknownMemberType]
-    Rewriter.replace_value_with_new_type(value, type)
+    Rewriter.replace_value_with_new_type(value, with_fragment(value.type, fragment))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from irc.diagnostics import IrcError
-from irc.dialects.tile import FragmentAttr, SharedAttr, fragment_of, shape_of
+from irc.dialects.tile import FragmentAttr, SharedAttr, element_type_of, fragment_of, shape_of
 from irc.layout.fragment import Fragment
 from irc.layout.shared import IDENTITY, SharedLayout, Swizzle
 
@@ -17,12 +16,8 @@ def fragment_layout(type: Attribute) -> Fragment:
     encoding = fragment_of(type)
     if encoding is None:
         raise IrcError(f"{type} has no layout", hint="run assign-layouts first")
-    return from_attr(encoding, shape_of(type))
-
-
-def from_attr(encoding: FragmentAttr, shape: Sequence[int]) -> Fragment:
     return Fragment.from_strides(
-        shape,
+        shape_of(type),
         zip(encoding.thread_shape, encoding.thread_stride, strict=True),
         zip(encoding.value_shape, encoding.value_stride, strict=True),
     )
@@ -33,6 +28,11 @@ def to_attr(fragment: Fragment) -> FragmentAttr:
     return FragmentAttr.of(
         [n for n, _ in threads], [s for _, s in threads], [n for n, _ in values], [s for _, s in values]
     )
+
+
+def with_fragment(type: Attribute, fragment: Fragment) -> TensorType[Attribute]:
+    """The tile type with this fragment."""
+    return TensorType(element_type_of(type), shape_of(type), to_attr(fragment))
 
 
 def shared_from_attr(attr: SharedAttr) -> SharedLayout:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 
 from xdsl.ir import Attribute
@@ -67,6 +68,7 @@ class Operand:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     accesses: list[Coords] = field(default_factory=list[Coords])
+    is_stored: bool = False
     groups: tuple[tuple[int, int], ...] = ()
     """Half-open ranges of dimensions that are one dimension of the view."""
 
@@ -90,23 +92,29 @@ class Operand:
             merged = [*groups[:i], (groups[i][0], groups[i + 1][1]), *groups[i + 2 :]]
             trial = self._divisions(bindings, merged)
             trivial = 1 in (self._extent(groups[i]), self._extent(groups[i + 1]))
-            if trial < best or (trivial and trial <= best):
+            if (trial < best and self._keeps_bounds(bindings, merged[i])) or (trivial and trial <= best):
                 groups, best = merged, trial
                 i = max(i - 1, 0)
                 continue
             i += 1
         return best, tuple(groups)
 
+    def _keeps_bounds(self, bindings: Bindings, group: tuple[int, int]) -> bool:
+        """Whether a coordinate beyond the domain, of a tile that reaches over its end, still is outside the view.
+
+        x mod 5 * 3 + x floordiv 5 does not keep it: for an x of extent 15, x = 15 gives 3. Reading there does no harm.
+        """
+        return not self.is_stored or not any(
+            divisions(lin) for coords in self.accesses for lin in self.grouped(bindings, [group], coords)
+        )
+
     def _extent(self, group: tuple[int, int]) -> int:
         return prod(self.shape[group[0] : group[1]])
 
     def _can_merge(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
-        """Whether the strides let both be one dimension; one of extent 1 merges with
-        anything that is contiguous inside."""
-        for i in range(a[0], b[1] - 1):
-            if self.shape[i] != 1 and self.strides[i] != self.strides[i + 1] * self.shape[i + 1]:
-                return False
-        return True
+        """Whether the strides let both be one dimension; those of extent 1 do not matter."""
+        axes = [i for i in range(a[0], b[1]) if self.shape[i] != 1]
+        return all(self.strides[i] == self.strides[j] * self.shape[j] for i, j in pairwise(axes))
 
     def _divisions(self, bindings: Bindings, groups: Sequence[tuple[int, int]]) -> int:
         return sum(divisions(lin) for coords in self.accesses for lin in self.grouped(bindings, groups, coords))
@@ -121,7 +129,12 @@ class Operand:
 
     @property
     def view_strides(self) -> tuple[int, ...]:
-        return tuple(self.strides[b - 1] for _, b in self.groups)
+        return tuple(self._stride(g) for g in self.groups)
+
+    def _stride(self, group: tuple[int, int]) -> int:
+        """Of the innermost dimension that has more than one element."""
+        innermost = [i for i in range(*group) if self.shape[i] != 1][-1:] or [group[1] - 1]
+        return self.strides[innermost[0]]
 
     def view_type_of_whole(self) -> ViewType:
         """The view before dimensions are merged."""

@@ -20,7 +20,8 @@ from irc.passes.tile.trace import Trace
 
 @dataclass
 class Result:
-    """A result: result number `index` is `value`, traced to `node`, stored at `at` of a view of `shape` and `strides`."""
+    """A result: result number `index` is `value`, traced to `node`, stored at `at` of a
+    view of `shape` and `strides`."""
 
     index: int
     value: SSAValue

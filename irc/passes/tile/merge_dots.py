@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.passes.tile.loops import with_carried
 
 WIDEST = 256
 """Columns that one wgmma computes (PTX ISA, 9.7.15.5); a wider product would need its operand twice again."""
@@ -70,64 +71,64 @@ def _position(loop: scf.ForOp, dot: tile.DotOp) -> int | None:
 
 def _one_start(loop: scf.ForOp, dots: Sequence[tile.DotOp]) -> bool:
     """Whether all of them start from splats of one scalar."""
-    starts: set[str] = set()
-    for dot in dots:
-        at = _position(loop, dot)
-        assert at is not None
-        owner = loop.iter_args[at].owner
-        if not isinstance(owner, tile.SplatOp):
-            return False
-        scalar = owner.value.owner
-        starts.add(str(scalar) if not isinstance(scalar, Block) else f"argument {id(owner.value)}")
-    return len({s.split("=", 1)[-1] for s in starts}) == 1
+    starts = {_start(loop, dot) for dot in dots}
+    return len(starts) == 1 and None not in starts
+
+
+def _start(loop: scf.ForOp, dot: tile.DotOp) -> Attribute | SSAValue | None:
+    """The number or scalar whose splat the dot's accumulator starts from; None where it starts from another tile."""
+    at = _position(loop, dot)
+    owner = loop.iter_args[at].owner if at is not None else None
+    if not isinstance(owner, tile.SplatOp):
+        return None
+    scalar = owner.value.owner
+    return scalar.value if isinstance(scalar, arith.ConstantOp) else owner.value
 
 
 def _merge(loop: scf.ForOp, dots: Sequence[tile.DotOp]) -> None:
     positions = [p for d in dots if (p := _position(loop, d)) is not None]
-    rows = shape_of(dots[0].result.type)[0]
-    widths = [shape_of(d.result.type)[1] for d in dots]
-    element = element_type_of(dots[0].result.type)
-    wide = TensorType(element, [rows, sum(widths)])
     first = loop.iter_args[positions[0]].owner
     assert isinstance(first, tile.SplatOp)
+    pieces = [(d.result.type, d.location) for d in dots]
+    wide = _widened([type for type, _ in pieces])
     start = tile.SplatOp(first.value, wide, location=dots[0].location)
     Rewriter.insert_op(start, InsertPoint.before(loop))
+    _merge_body(loop, dots, positions, wide)
+    kept = [v for at, v in enumerate(loop.iter_args) if at not in positions]
+    merged = with_carried(loop, [*kept, start.result])
+    parts: dict[int, SSAValue] = {}
+    column = 0
+    for at, (type, location) in zip(positions, pieces, strict=True):
+        part = tile.SliceOp(merged.results[-1], [0, column], type, location=location)
+        Rewriter.insert_op(part, InsertPoint.before(loop))
+        parts[at] = part.result
+        column += shape_of(type)[1]
+    others = iter(merged.results)
+    for at, result in enumerate(loop.results):
+        result.replace_all_uses_with(parts[at] if at in parts else next(others))
+    Rewriter.erase_op(loop)
 
+
+def _widened(types: Sequence[Attribute]) -> TensorType[Attribute]:
+    """The type of tiles side by side."""
+    return TensorType(element_type_of(types[0]), [shape_of(types[0])[0], sum(shape_of(t)[1] for t in types)])
+
+
+def _merge_body(loop: scf.ForOp, dots: Sequence[tile.DotOp], positions: Sequence[int], wide: Attribute) -> None:
+    """The dots become one on the concatenated right operands, which accumulates into a last carried value."""
     block = loop.body.block
     carried = block.insert_arg(wide, len(block.args))
-    depth = shape_of(dots[0].rhs.type)[0]
-    columns = TensorType(element_type_of(dots[0].rhs.type), [depth, sum(widths)])
+    columns = _widened([d.rhs.type for d in dots])
     concat = tile.ConcatOp([d.rhs for d in dots], 1, columns, location=dots[0].location)
     dot = tile.DotOp(dots[0].lhs, concat.result, carried, location=dots[-1].location)
     dot.precision = dots[0].precision
     Rewriter.insert_op([concat, dot], InsertPoint.before(dots[-1]))
-
     last = block.last_op
     assert last is not None
-    kept = [v for at, v in enumerate(last.operands) if at not in positions]
-    yields = scf.YieldOp(*kept, dot.result)
+    yields = scf.YieldOp(*(v for at, v in enumerate(last.operands) if at not in positions), dot.result)
     yields.location = last.location
     Rewriter.replace_op(last, yields)
     for each in dots:
         Rewriter.erase_op(each)
     for at in sorted(positions, reverse=True):
         block.erase_arg(block.args[at + 1])
-
-    body = loop.detach_region(loop.body)
-    starts = [v for at, v in enumerate(loop.iter_args) if at not in positions]
-    merged = scf.ForOp(loop.lb, loop.ub, loop.step, [*starts, start.result], Region())
-    merged.detach_region(merged.body)
-    merged.add_region(body)
-    merged.location = loop.location
-    Rewriter.insert_op(merged, InsertPoint.before(loop))
-    column = 0
-    replacements: dict[int, SSAValue] = {}
-    for at, width, each in zip(positions, widths, dots, strict=True):
-        part = tile.SliceOp(merged.results[-1], [0, column], TensorType(element, [rows, width]), location=each.location)
-        Rewriter.insert_op(part, InsertPoint.before(loop))
-        replacements[at] = part.result
-        column += width
-    others = iter(merged.results[:-1])
-    for at, result in enumerate(loop.results):
-        result.replace_all_uses_with(replacements[at] if at in replacements else next(others))
-    Rewriter.erase_op(loop)

@@ -6,7 +6,7 @@ from math import gcd
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from irc.dialects.tile import ForTilesOp
 
@@ -23,9 +23,9 @@ def multiple_of(value: SSAValue) -> int:
     number = constant_of(value)
     if number is not None:
         return abs(number)
+    if isinstance(value, BlockArgument):
+        return _multiple_of_argument(value)
     owner = value.owner
-    if isinstance(owner, Block):
-        return _multiple_of_argument(owner, value)
     match owner:
         case arith.MuliOp():
             return multiple_of(owner.lhs) * multiple_of(owner.rhs)
@@ -41,11 +41,10 @@ def multiple_of(value: SSAValue) -> int:
             return 1
 
 
-def _multiple_of_argument(block: Block, value: SSAValue) -> int:
-    parent = block.parent_op()
-    at = list(block.args).index(value)  # pyright: ignore[reportArgumentType]
+def _multiple_of_argument(value: BlockArgument) -> int:
+    parent = value.block.parent_op()
     if isinstance(parent, ForTilesOp):
-        return parent.step_values[at]
-    if isinstance(parent, scf.ForOp) and at == 0:
+        return parent.step_values[value.index]
+    if isinstance(parent, scf.ForOp) and value.index == 0:
         return gcd(multiple_of(parent.lb), multiple_of(parent.step))
     return 1

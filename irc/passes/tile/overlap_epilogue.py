@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.dtypes import element_of
-from irc.passes.tile.assign_layouts import DEFAULT_WARPS
+from irc.layout.instructions import LANES
+from irc.passes.tile.configs import compute_warps, config_of
 from irc.passes.tile.panels import build, neutral_of
 
 ACCUMULATOR = 64
@@ -54,8 +55,7 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     scalars = [op for op in following if op.name.startswith("arith.")]
     epilogue = [op for op in following if not op.name.startswith("arith.")]
     rows, columns = _extents(products[-1])
-    config: Any = program.config
-    threads = 32 * ((config.warps if config is not None else None) or DEFAULT_WARPS)
+    threads = LANES * compute_warps(program)
     if rows * columns // threads < ACCUMULATOR:
         return
     carried = [op for op in epilogue if isinstance(op, tile.ReduceOp) and 1 in op.axis_values]
@@ -64,7 +64,7 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     follows = all(_follows(op, columns) for op in panelled) and not any(_is_wide(op) for op in after)
     if not follows or any(neutral_of(op) is None for op in carried):
         return
-    width: int = (config.panel if config is not None else None) or _width(panelled, rows, columns, threads)
+    width = config_of(program).panel or _width(panelled, rows, columns, threads)
     if width >= columns or columns % width:
         return
     for op in scalars:
@@ -86,7 +86,7 @@ def _extents(product: scf.ForOp) -> tuple[int, int]:
 
 def _dependents(ops: list[Operation], sources: list[tile.ReduceOp]) -> set[Operation]:
     """What reads the results of some ops, directly or not."""
-    values = {v for op in sources for v in op.outputs}
+    values: set[SSAValue] = {v for op in sources for v in op.outputs}
     found: set[Operation] = set()
     for op in ops:
         if any(v in values for v in op.operands):

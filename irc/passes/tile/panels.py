@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType, UnitAttr
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -74,32 +75,44 @@ def _located(ops: list[Operation], like: Operation) -> list[Operation]:
     return ops
 
 
-def neutral_of(op: tile.ReduceOp) -> list[Attribute] | None:
-    """The values that the combiner leaves as they are, where it is one known operation on one operand."""
+def neutral_of(op: tile.ReduceOp) -> FloatAttr | IntegerAttr | None:
+    """The value that leaves the combiner's other operand as it is, where it is one known operation on one tile."""
     ops = list(op.body.block.ops)
     if len(ops) != 2 or len(op.inputs) != 1:
         return None
     element = element_type_of(op.inputs[0].type)
-    least, greatest = (-(1 << 63), (1 << 63) - 1)
     if isinstance(element, IntegerType):
-        least, greatest = element_of(element).limits()
-    match ops[0]:
+        return _neutral_integer(ops[0], element)
+    if isinstance(element, AnyFloat):
+        return _neutral_float(ops[0], element)
+    return None
+
+
+def _neutral_float(combiner: Operation, element: AnyFloat) -> FloatAttr | None:
+    match combiner:
         case arith.AddfOp():
-            return [FloatAttr(0.0, element)]  # pyright: ignore[reportArgumentType]
+            return FloatAttr(0.0, element)
         case arith.MulfOp():
-            return [FloatAttr(1.0, element)]  # pyright: ignore[reportArgumentType]
+            return FloatAttr(1.0, element)
         case arith.MaximumfOp():
-            return [FloatAttr(float("-inf"), element)]  # pyright: ignore[reportArgumentType]
+            return FloatAttr(-inf, element)
         case arith.MinimumfOp():
-            return [FloatAttr(float("inf"), element)]  # pyright: ignore[reportArgumentType]
+            return FloatAttr(inf, element)
+        case _:
+            return None
+
+
+def _neutral_integer(combiner: Operation, element: IntegerType) -> IntegerAttr | None:
+    least, greatest = element_of(element).limits()
+    match combiner:
         case arith.AddiOp() | arith.OrIOp():
-            return [IntegerAttr(0, element)]  # pyright: ignore[reportArgumentType]
+            return IntegerAttr(0, element)
         case arith.MuliOp():
-            return [IntegerAttr(1, element)]  # pyright: ignore[reportArgumentType]
+            return IntegerAttr(1, element)
         case arith.MaxSIOp():
-            return [IntegerAttr(int(least), element)]  # pyright: ignore[reportArgumentType]
+            return IntegerAttr(int(least), element)
         case arith.MinSIOp():
-            return [IntegerAttr(int(greatest), element)]  # pyright: ignore[reportArgumentType]
+            return IntegerAttr(int(greatest), element)
         case _:
             return None
 
@@ -109,18 +122,11 @@ def build(epilogue: Sequence[Operation], carried: Sequence[tile.ReduceOp], colum
     panel's part is combined into a value that the loop carries."""
     anchor = epilogue[0]
     bounds = [arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, columns, width)]
-    starts: list[Operation] = []
-    initial: list[SSAValue] = []
-    for reduce in carried:
-        neutral = neutral_of(reduce)
-        assert neutral is not None
-        scalar = arith.ConstantOp(neutral[0])  # pyright: ignore[reportArgumentType]
-        splat = tile.SplatOp(scalar.result, reduce.outputs[0].type)
-        starts += [scalar, splat]
-        initial.append(splat.result)
+    starts = [op for reduce in carried for op in _start(reduce)]
+    initial = [op.result for op in starts if isinstance(op, tile.SplatOp)]
     body = Block(arg_types=[IndexType(), *(v.type for v in initial)])
     body.args[0].name_hint = "column"
-    loop = scf.ForOp(*bounds, initial, Region(body))
+    loop = scf.ForOp(bounds[0], bounds[1], bounds[2], initial, Region(body))
     loop.attributes["unroll"] = UnitAttr()
     Rewriter.insert_op(_located([*bounds, *starts, loop], anchor), InsertPoint.before(anchor))
 
@@ -139,6 +145,14 @@ def build(epilogue: Sequence[Operation], carried: Sequence[tile.ReduceOp], colum
         reduce.outputs[0].replace_all_uses_with(result)
     for op in reversed(epilogue):
         Rewriter.erase_op(op, safe_erase=False)
+
+
+def _start(reduce: tile.ReduceOp) -> tuple[arith.ConstantOp, tile.SplatOp]:
+    """What a carried reduction begins as."""
+    neutral = neutral_of(reduce)
+    assert neutral is not None
+    scalar = arith.ConstantOp(neutral)
+    return scalar, tile.SplatOp(scalar.result, reduce.outputs[0].type)
 
 
 def _joined(reduce: tile.ReduceOp, before: SSAValue, part: SSAValue) -> tile.MapOp:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
+from irc.passes.tile.configs import config_of
 from irc.passes.tile.rings import alloc_bytes
 from irc.rewriting import give_location
 from irc.targets import target
@@ -62,9 +63,9 @@ def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, arch: str) -> None:
 
 
 def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], arch: str) -> int:
-    config: Any = program.config
-    if config is not None and config.stages is not None:
-        return config.stages
+    stages = config_of(program).stages
+    if stages is not None:
+        return stages
     room = target(arch).shared_memory - EPILOGUE_BYTES
     return max(1, min(MOST_STAGES, room // sum(alloc_bytes(a) for a in allocs)))
 
@@ -90,6 +91,7 @@ def _fill_stages(ring: tile.RingOp, block: Block, buffers: list[SSAValue]) -> No
 
 def _drain_stages(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], buffers: list[SSAValue]) -> None:
     location = dots[0].location
+    _put_last(loop.body.block, dots)
     wait = tile.WaitOp(ring.ring)
     wait.location = location
     Rewriter.insert_op(wait, InsertPoint.before(dots[0]))
@@ -101,7 +103,24 @@ def _drain_stages(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], bu
         release.location = location
         Rewriter.insert_op(release, InsertPoint.after(dots[-1]))
         return
-    (dot,) = dots
+    _keep_in_flight(ring, loop, dots[0])
+
+
+def _put_last(block: Block, dots: list[tile.DotOp]) -> None:
+    """Moves dots that only other dots and the next iteration use behind all that fills the stage, so that it can be
+    waited for before the first of them."""
+    last = block.last_op
+    users = {use.operation for dot in dots for use in dot.result.uses}
+    if last is None or not users <= {last, *dots}:
+        return
+    for dot in dots:
+        dot.detach()
+        block.insert_op_before(dot, last)
+
+
+def _keep_in_flight(ring: tile.RingOp, loop: scf.ForOp, dot: tile.DotOp) -> None:
+    """Releases the stage of the dot before; the last dot and its stage are waited for and released after the loop."""
+    location = dot.location
     dot.in_flight = IntegerAttr(1, i64)
     later = arith.CmpiOp(loop.body.block.args[0], loop.lb, "ugt")
     lagging = tile.ReleaseOp(ring.ring, lag=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.passes.tile.configs import config_of
 from irc.passes.tile.dead import erase_dead
 from irc.passes.tile.tma import box_access
 from irc.targets import target
@@ -32,16 +33,18 @@ class PlaceOperandsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                config: Any = program.config
-                tma = target(self.arch).has_tma and config is not None and config.instruction == "wgmma"
-                placed: dict[SSAValue, SSAValue] = {}
-                for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
-                    for at in (0, 1):
-                        value = dot.operands[at]
-                        if value not in placed:
-                            placed[value] = _place(dot, value, tma)
-                        dot.operands[at] = placed[value]
+                _place_all(program, target(self.arch).has_tma and config_of(program).instruction == "wgmma")
                 erase_dead(program)
+
+
+def _place_all(program: tile.ProgramOp, tma: bool) -> None:
+    placed: dict[SSAValue, SSAValue] = {}
+    for dot in [op for op in program.walk() if isinstance(op, tile.DotOp)]:
+        for at in (0, 1):
+            value = dot.operands[at]
+            if value not in placed:
+                placed[value] = _place(dot, value, tma)
+            dot.operands[at] = placed[value]
 
 
 def _place(dot: tile.DotOp, value: SSAValue, tma: bool) -> SSAValue:

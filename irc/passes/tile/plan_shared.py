@@ -39,11 +39,16 @@ def plan(program: tile.ProgramOp, arch: str) -> None:
     for alloc in (op for op in program.walk() if isinstance(op, tile.AllocOp)):
         alloc.offset = IntegerAttr(at, i64)
         at += alloc_bytes(alloc)
+    check_shared(program, at, arch, " for its buffers")
+    program.attributes["shared"] = IntegerAttr(at, i64)
+
+
+def check_shared(program: tile.ProgramOp, size: int, arch: str, purpose: str = "") -> None:
+    """Raises where a block of the architecture has fewer than `size` bytes of shared memory."""
     limit = target(arch).shared_memory
-    if at > limit:
+    if size > limit:
         raise IrcError(
-            f"{program.sym_name.data} needs {at} bytes of shared memory for its buffers, {arch} has {limit} a block",
+            f"{program.sym_name.data} needs {size} bytes of shared memory{purpose}, {arch} has {limit} a block",
             program.location,
             "fewer stages or smaller tiles in its #kernel.config",
         )
-    program.attributes["shared"] = IntegerAttr(at, i64)

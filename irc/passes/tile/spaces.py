@@ -21,8 +21,8 @@ from irc.layout.fragment import Fragment
 
 @dataclass(eq=False)
 class Space:
-    """Joined tiles. `shape` is the largest extent of each dimension; `scans` are axes that have to stay within a
-    thread."""
+    """Joined tiles. `shape` is the largest extent of each dimension; `scans` are axes along which a thread has to
+    hold runs of neighbours."""
 
     values: list[SSAValue]
     accesses: list[tuple[tile.AccessOp, SSAValue]] = field(default_factory=list[tuple[tile.AccessOp, SSAValue]])

@@ -15,8 +15,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from irc.dialects import tile
-from irc.passes.tile.assign_layouts import PRODUCER_WARPS
+from irc.layout.instructions import LANES
+from irc.passes.tile.configs import PRODUCER_WARPS
 from irc.passes.tile.dead import erase_dead
+from irc.passes.tile.loops import with_carried
 
 REGISTERS = 65536
 """32-bit registers of an SM (CUDA C++ Programming Guide, compute capability 9.0)."""
@@ -50,14 +52,14 @@ def _specialise(program: tile.ProgramOp) -> None:
         return
     threads = program.attributes["threads"]
     assert isinstance(threads, IntegerAttr)
-    warps = threads.value.data // 32
+    warps = threads.value.data // LANES
     body = [op for op in block.ops if not isinstance(op, tile.RingOp)]
     roles = [_clone(body), _clone(body)]
     for op in reversed(body):
         Rewriter.erase_op(op, safe_erase=False)
     writes = any(isinstance(op, tile.WriteOp) for op in roles[0].walk())
     mine = WRITER_REGISTERS if writes else TMA_REGISTERS
-    theirs = min(240, (REGISTERS // 32 - PRODUCER_WARPS * mine) // warps // 8 * 8)
+    theirs = min(240, (REGISTERS // LANES - PRODUCER_WARPS * mine) // warps // 8 * 8)
     op = tile.RolesOp(roles, [PRODUCER_WARPS, warps], [mine, theirs])
     op.location = program.location
     Rewriter.insert_op(op, InsertPoint.at_end(block))
@@ -117,12 +119,7 @@ def _without_results(loop: scf.ForOp) -> None:
             Rewriter.erase_op(op, safe_erase=False)
     for argument in reversed(block.args[1:]):
         block.erase_arg(argument, safe_erase=False)
-    bare = scf.ForOp(loop.lb, loop.ub, loop.step, [], Region())
-    body = loop.detach_region(loop.body)
-    bare.detach_region(bare.body)
-    bare.add_region(body)
-    bare.location = loop.location
-    Rewriter.insert_op(bare, InsertPoint.before(loop))
+    with_carried(loop, [])
     following = loop.next_op
     rest: list[Operation] = []
     while following is not None:

@@ -95,6 +95,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
             operand = operands[len(fused.inputs) + result.index]
             operand.shape, operand.strides = result.shape, result.strides
             operand.accesses.append(result.at)
+            operand.is_stored = True
     op = tile.ProgramOp(name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
     op.location = location
     program = Program(op, trace, domains)
@@ -114,7 +115,8 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
 
 
 def _traced_again(program: Program, plans: list[Plan]) -> list[Plan]:
-    """Plans in which what reductions read and what results read are the same nodes, as their columns are now the same."""
+    """Plans in which what reductions read and what results read are the same nodes, as
+    their columns are now the same."""
     program.trace.forget()
     again: list[Plan] = []
     for plan in plans:

@@ -107,7 +107,10 @@ class ReduceStage(Stage):
             if dim.extent == 1:
                 continue
             lin = self.program.resolve(lin_of(dim))
-            found = [i for i, a in enumerate(self.axes) if a.dim is not None and lin in _whole_tiles(a)]
+            # Axes of extent 1 all look alike, so each is taken once.
+            found = [
+                i for i, a in enumerate(self.axes) if i not in axes and a.dim is not None and lin in _whole_tiles(a)
+            ]
             if not found:
                 return None
             axes.append(found[0])
@@ -125,7 +128,9 @@ class ReduceStage(Stage):
             start = Constant(value.source, node.location, neutral(name_of(node.op), value.source))
             axes = self.axes_of(node) or []
             dims = [d for d in (self.axes[i].dim for i in axes) if d is not None]
-            tests = tuple(Test(lin_of(d), None, d.extent) for d in dims if d.extent % self.axes[self.axis_of[d]].extent)
+            tails = [d for d in dims if d.extent % self.axes[self.axis_of[d]].extent]
+            # Not `lin_of`, to which an extent of 1 is no axis: such a dimension has a tail too.
+            tests = tuple(Test(Lin(((d, 1),), 0), None, d.extent) for d in tails)
             if tests:
                 value = Choose(value.source, node.location, tests, value, start)
             if is_arg(node):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import IndexType
+
 from irc.dialects.tile import AccessOp
 from irc.dtypes import element_of
 from irc.layout.access import slope_of
@@ -33,7 +35,7 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
         return None
     if any(s * size % 16 or s * size >= 1 << 40 for s in strides[:-1]):
         return None
-    if any(not hasattr(s.type, "name") or s.type.name != "index" for s in op.symbols):
+    if any(not isinstance(s.type, IndexType) for s in op.symbols):
         return None
     dims: list[int | None] = []
     for expr in op.access_map.results:

@@ -139,7 +139,8 @@ class Trace:
         shape, name = shape_of(source.type), name_of(op)
         type = element_type_of(op.results[0].type)
         if name in SCANS:
-            return Reduced(type, location_of(op), op, coords, (), self._as(self.at(source, coords), type))
+            value = self._as(self.at(source, coords), type)
+            return value if shape[number(op, "axis")] == 1 else Reduced(type, location_of(op), op, coords, (), value)
         axes = (number(op, "axis"),) if name in ("argmax", "argmin") else numbers(op, "axes")
         where = location_of(op)
         if any(shape[a] == 0 for a in axes):

@@ -101,6 +101,7 @@ def scans() -> Iterator[Program]:
     yield program("cumprod", "x: f32[9, 200]", ("f32[9, 200]", "cumprod(x, 1)"), ("f32[9, 200]", "cumprod(x, 0)"), draws={"x": "near one"})
     yield program("cumsum-long", "x: f32[2, 5003]", ("f32[2, 5003]", "cumsum(x, 1)"), draws={"x": "positive"}, large=True)
     yield program("cumsum-very-long", "x: f32[50021]", ("f32[50021]", "cumsum(x, 0)"), draws={"x": "positive"}, large=True)
+    yield program("cumsum-one", "x: f32[9, 1]", ("f32[9, 1]", "cumsum(exp(x), 1)"), ("f32[9, 1]", "cumprod(x, 1) - x"))
     yield program("cumsum-fused", "x: f32[9, 200]", ("f32[9, 200]", "exp(-cumsum(relu(x), 1) / 100)"))
 
 

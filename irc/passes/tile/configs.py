@@ -1,0 +1,21 @@
+"""The config of a tile program, for the passes that read it."""
+
+from __future__ import annotations
+
+from irc.dialects import tile
+from irc.dialects.kernel import ConfigAttr, ConfigFields
+
+DEFAULT_WARPS = 8
+"""Warps that compute, where the config does not say."""
+PRODUCER_WARPS = 4
+"""Warps of the role that fills the ring of a wgmma kernel: a warp group, so that it can give registers away."""
+
+
+def config_of(program: tile.ProgramOp) -> ConfigFields:
+    """What was chosen for the program; nothing where it has no config."""
+    return program.config.data if isinstance(program.config, ConfigAttr) else ConfigFields()
+
+
+def compute_warps(program: tile.ProgramOp) -> int:
+    """The warps that compute; producers come on top."""
+    return config_of(program).warps or DEFAULT_WARPS

@@ -1,0 +1,55 @@
+"""How many kernels the examples become, and what is in their machine code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from irc.artifact import Artifact
+from irc.codegen.sass import opcodes, uses
+from irc.compiler import compile_artifact
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def compiled(name: str, **dims: int) -> Artifact:
+    return compile_artifact(EXAMPLES / f"{name}.irc", arch="sm_90a", dims=dims)
+
+
+def anchors(artifact: Artifact) -> list[Any]:
+    return [kernel["anchor"] for kernel in artifact.manifest["kernels"]]
+
+
+def test_gating_is_one_warp_group_product_without_spills() -> None:
+    artifact = compiled("gating")
+    assert anchors(artifact) == ["matmul"]
+    (kernel,) = artifact.manifest["kernels"]
+    assert kernel["spills"] == 0
+    assert kernel["config"]["instruction"] == "wgmma"
+    (cubin,) = (k.cubin for k in artifact.kernels)
+    counts = opcodes(cubin)
+    assert uses(counts, "HGMMA")
+    assert uses(counts, "UTMALDG")
+    assert not uses(counts, "LDL")
+    assert not uses(counts, "STL")
+
+
+def test_the_gated_unit_step_is_one_product_and_one_finish() -> None:
+    artifact = compiled("gated_unit_step")
+    assert anchors(artifact) == ["matmul", "reduce"]
+    assert [kernel["spills"] for kernel in artifact.manifest["kernels"]] == [0, 0]
+    assert uses(opcodes(artifact.kernels[0].cubin), "HGMMA")
+
+
+@pytest.mark.parametrize("name", ["softmax", "rms_norm", "layer_norm", "gelu_chain", "permute_2d"])
+def test_one_kernel(name: str) -> None:
+    assert len(anchors(compiled(name))) == 1
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_100a"])
+def test_other_architectures_multiply_with_mma(arch: str) -> None:
+    artifact = compile_artifact(EXAMPLES / "gating.irc", arch=arch, dims={"M": 256, "N": 256, "K": 256})
+    assert anchors(artifact) == ["matmul"]
+    assert uses(opcodes(artifact.kernels[0].cubin), "HMMA")
