@@ -3,6 +3,7 @@ second, so nothing calls it that does not show SASS."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 import re
@@ -12,6 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from irc import cache
 from irc.diagnostics import IrcError
 
 LONGEST_SECONDS = 60
@@ -21,7 +23,16 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.
 
 
 def disassemble(cubin: bytes) -> str:
-    """The SASS of all kernels of a cubin; IrcError without a disassembler or for bytes that it refuses."""
+    """The SASS of all kernels of a cubin, kept on disk; IrcError without a disassembler or for bytes that it refuses."""
+    key = hashlib.sha256(cubin).hexdigest()
+    if (content := cache.read("sass", key)) is not None:
+        return content.decode()
+    sass = _disassemble(cubin)
+    cache.write("sass", key, sass.encode())
+    return sass
+
+
+def _disassemble(cubin: bytes) -> str:
     tool = _tool("nvdisasm")
     with tempfile.TemporaryDirectory(prefix="irc-") as folder:
         path = Path(folder) / "kernel.cubin"
@@ -45,6 +56,14 @@ def opcodes(cubin: bytes) -> Counter[str]:
 def opcodes_of(sass: str) -> Counter[str]:
     """The same of SASS text."""
     return Counter(_INSTRUCTION.findall(sass))
+
+
+def families(counts: Counter[str]) -> dict[str, int]:
+    """The counts by opcode without modifiers, most frequent first: `{"HGMMA": 16, ...}`."""
+    found: Counter[str] = Counter()
+    for name, count in counts.items():
+        found[name.partition(".")[0]] += count
+    return dict(found.most_common())
 
 
 def uses(counts: Counter[str], opcode: str) -> bool:

@@ -205,3 +205,11 @@ def test_bad_input_to_a_compilation_is_one_diagnostic(
     (tmp_path / "file").touch()
     assert "cannot write" in _diagnostic(irc_compile.main([program, "-o", str(tmp_path / "file")]), capsys)
     assert not Path(out).exists()
+
+
+def test_irc_compile_writes_machine_code_as_text(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "softmax.irc"
+    assert irc_compile.main([str(example), "-o", str(tmp_path / "out")]) == 0
+    (kernel,) = json.loads((tmp_path / "out" / "manifest.json").read_text())["kernels"]
+    assert kernel["opcodes"]["MUFU"] > 0
+    assert "MUFU.EX2" in (tmp_path / "out" / f"{kernel['name']}.sass").read_text()

@@ -19,6 +19,7 @@ from irc.files import write_text
 from irc_tools.arguments import ArgumentParser
 from irc_tools.errors import guarded
 from irc_tools.inputs import draw_array
+from irc_tools.machine import describe
 from irc_tools.tables import amount, duration, print_table
 
 
@@ -84,7 +85,7 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="print the names of the programs and exit")
     parser.add_argument("--repeat", type=int, default=21, metavar="N", help="timed runs of each (default: 21)")
-    parser.add_argument("--json", metavar="FILE", help="write the measurements to FILE too")
+    parser.add_argument("--json", metavar="FILE", help="write the machine and the measurements to FILE too")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
     return parser
 
@@ -107,7 +108,8 @@ def _run(arguments: list[str]) -> int:
             failed = True
     _print(found)
     if args.json is not None:
-        write_text(Path(args.json), json.dumps([asdict(row) for row in found], indent=2) + "\n")
+        record = {"machine": describe(), "rows": [asdict(row) for row in found]}
+        write_text(Path(args.json), json.dumps(record, indent=2) + "\n")
     return 1 if failed else 0
 
 

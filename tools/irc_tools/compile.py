@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irc.diagnostics import IrcError
 from irc.files import make_directory, write_bytes, write_text
 from irc_tools.arguments import ArgumentParser, add_program
 from irc_tools.definitions import parse_definitions
@@ -17,10 +18,12 @@ from irc_tools.errors import guarded
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from irc.artifact import Artifact
+    from irc.artifact import Artifact, KernelBinary
 
 IR_LEVELS = ("nd", "kernel", "tile", "cuda")
 EMITTED = ("irc", *IR_LEVELS, "source", "ptx", "sass")
+SUFFIXES = ("cu", "cubin", "sass")
+"""Of the files that each kernel has."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +37,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="irc-compile",
         description="Compiles a tensor program to GPU machine code. Without --emit it writes the IR of every level, "
-        "each kernel's .cu and .cubin, and manifest.json into a folder, and prints a table of the kernels. "
+        "each kernel's .cu, .cubin and .sass, and manifest.json into a folder, and prints a table of the kernels. "
         "It needs no GPU.",
         allow_abbrev=False,
     )
@@ -120,13 +123,29 @@ def write_artifact(artifact: Artifact, folder: Path) -> None:
     earlier = _kernels_in(folder)
     for level, text in artifact.levels.items():
         write_text(folder / f"{level}.mlir", text)
+    opcodes: dict[str, dict[str, int] | None] = {}
     for kernel in artifact.kernels:
         write_text(folder / f"{kernel.name}.cu", kernel.source)
         write_bytes(folder / f"{kernel.name}.cubin", kernel.cubin)
-    write_text(folder / "manifest.json", json.dumps(artifact.manifest, indent=2) + "\n")
+        opcodes[kernel.name] = _write_sass(kernel, folder)
+    kernels = [entry | {"opcodes": opcodes[entry["name"]]} for entry in artifact.manifest["kernels"]]
+    manifest = artifact.manifest | {"kernels": kernels}
+    write_text(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
     for name in earlier - {kernel.name for kernel in artifact.kernels}:
-        for suffix in ("cu", "cubin"):
+        for suffix in SUFFIXES:
             (folder / f"{name}.{suffix}").unlink(missing_ok=True)
+
+
+def _write_sass(kernel: KernelBinary, folder: Path) -> dict[str, int] | None:
+    """Writes the kernel's machine code as text; how often each opcode is in it, None where there is no disassembler."""
+    from irc.codegen.sass import disassemble, families, opcodes_of
+
+    try:
+        sass = disassemble(kernel.cubin)
+    except IrcError:
+        return None
+    write_text(folder / f"{kernel.name}.sass", sass)
+    return families(opcodes_of(sass))
 
 
 def _kernels_in(folder: Path) -> set[str]:
