@@ -9,10 +9,19 @@
 once.
 """
 
-from irc_frontend import elementwise_functions, functions
+from irc_frontend import elementwise_functions, functions, linear_functions, making_functions
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.functions import *  # noqa: F403
+from irc_frontend.linear_functions import *  # noqa: F403
+from irc_frontend.making_functions import *  # noqa: F403
 from irc_frontend.realise import target
 from irc_frontend.tensor import Tensor
 
-__all__ = ["Tensor", "target", *elementwise_functions.__all__, *functions.__all__]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    "Tensor",
+    "target",
+    *elementwise_functions.__all__,
+    *functions.__all__,
+    *linear_functions.__all__,
+    *making_functions.__all__,
+]

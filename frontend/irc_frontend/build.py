@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from irc.dialects.nd import ConstantOp, Nd, tensor
+from irc.dialects.nd import ConstantOp, Nd, TopkOp, tensor
 from irc.dialects.nd.base import Tensor as TensorAttr
 from irc.dialects.nd.base import plain
 from irc.dtypes import element_named
@@ -20,6 +20,9 @@ from irc_frontend.graph import LEAF, Node
 
 FUNCTION = "graph"
 """The name of the function."""
+
+SEVERAL = frozenset(["topk"])
+"""Ops with several results."""
 
 
 @cache
@@ -36,12 +39,17 @@ def build_module(order: Sequence[Node], roots: Sequence[Node]) -> ModuleOp:
     for number, (leaf, argument) in enumerate(zip(leaves, block.args, strict=True)):
         argument.name_hint = f"x{number}"
         values[leaf] = argument
+    shared: dict[Hashable, Operation] = {}
     for node in order:
         if node.op == LEAF:
             continue
-        op = _build(node, [values[operand] for operand in node.operands])
-        block.add_op(op)
-        values[node] = op.results[0]
+        key = (node.op, node.operands, node.attributes)
+        op = shared.get(key) if node.op in SEVERAL else None
+        if op is None:
+            op = _build(node, [values[operand] for operand in node.operands])
+            block.add_op(op)
+            shared[key] = op
+        values[node] = op.results[node.result]
     block.add_op(ReturnOp(*(values[root] for root in roots)))
     function = FuncOp(
         FUNCTION,
@@ -57,11 +65,19 @@ def _build(node: Node, operands: Sequence[SSAValue]) -> Operation:
     location = _location(node)
     if node.op == "constant":
         return ConstantOp.splat(_number(dict(node.attributes)["value"]), _type(node), location=location)
+    if node.op == "topk":
+        attributes = dict(node.attributes)
+        return TopkOp(operands[0], _integer(attributes["k"]), _integer(attributes["axis"]), location=location)
     cls = cast("type[IRDLOperation]", _op_classes()[node.op])
     properties = {name: plain(value) for name, value in node.attributes}
     op = cls.create(operands=operands, result_types=[_type(node)], properties=properties)
     op.location = location
     return op
+
+
+def _integer(value: Hashable) -> int:
+    assert isinstance(value, int)
+    return value
 
 
 def _number(value: Hashable) -> int | float:

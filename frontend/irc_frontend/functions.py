@@ -1,13 +1,14 @@
-"""numpy's functions on Tensors that move, reduce, multiply or make arrays; `elementwise_functions` has the others."""
+"""numpy's functions on Tensors that move and reduce arrays; `elementwise_functions`, `linear_functions` and
+`making_functions` have the others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from irc_frontend import elementwise, linear, reduction, structure
+from irc_frontend import elementwise, indexed, reduction, structure
 from irc_frontend.elementwise import Number
-from irc_frontend.graph import Node, element_named, fail
+from irc_frontend.graph import element_named, fail
 from irc_frontend.realise import realise
 from irc_frontend.shapes import Axes, shape_of
 from irc_frontend.tensor import Like, Tensor, node_of
@@ -15,7 +16,6 @@ from irc_frontend.tensor import Like, Tensor, node_of
 __all__ = [
     "all",
     "any",
-    "arange",
     "argmax",
     "argmin",
     "broadcast_to",
@@ -24,45 +24,44 @@ __all__ = [
     "cumsum",
     "expand_dims",
     "flip",
-    "full",
     "layer_norm",
     "log_softmax",
-    "matmul",
     "max",
     "mean",
     "min",
-    "ones",
+    "moveaxis",
+    "one_hot",
     "pad",
     "permute",
     "prod",
+    "ravel",
     "realize",
+    "repeat",
     "reshape",
     "rms_norm",
+    "scatter_add",
     "softmax",
     "sort",
     "split",
     "squeeze",
     "stack",
+    "std",
     "sum",
+    "swapaxes",
     "take",
+    "take_along_axis",
+    "tile",
+    "topk",
     "transpose",
     "tril",
     "triu",
     "var",
-    "zeros",
 ]
 
 
 def realize(*tensors: Tensor) -> tuple[Any, ...]:
     """The values of several tensors, computed by one program."""
     return tuple(realise([tensor.node for tensor in tensors]))
-
-
-def matmul(a: Like, b: Like, dtype: Any = None, precision: str = "default") -> Tensor:
-    """`dtype` is the element type of the result; `precision` (`f32`, `tf32`, `bf16`) how f32 operands are
-    multiplied."""
-    element = None if dtype is None else element_named(dtype)
-    return Tensor.of(linear.matmul(node_of(a), node_of(b), element, precision))
 
 
 def reshape(x: Like, shape: Sequence[int]) -> Tensor:
@@ -114,8 +113,9 @@ def flip(x: Like, axis: int | Sequence[int] | None = None) -> Tensor:
     return Tensor.of(structure.flip(node_of(x), axis))
 
 
-def pad(x: Like, widths: Sequence[Sequence[int]], value: Number = 0) -> Tensor:
-    """`widths[i]` is how many elements of `value` go before and after on axis i."""
+def pad(x: Like, widths: structure.Widths, value: Number = 0) -> Tensor:
+    """`widths[i]` is how many elements of `value` go before and after on axis i; one pair or one number stands for
+    all."""
     return Tensor.of(structure.pad(node_of(x), widths, value))
 
 
@@ -127,9 +127,51 @@ def triu(x: Like, k: int = 0) -> Tensor:
     return Tensor.of(structure.triangle("triu", node_of(x), k))
 
 
-def take(x: Like, indices: Like, axis: int = 0) -> Tensor:
-    """The slices at the indices, which are clamped into range."""
-    return Tensor.of(structure.take(node_of(x), node_of(indices), axis))
+def tile(x: Like, reps: int | Sequence[int]) -> Tensor:
+    return Tensor.of(structure.tile(node_of(x), reps))
+
+
+def repeat(x: Like, count: int, axis: int | None = None) -> Tensor:
+    """Each element `count` times, along an axis or of the flattened array."""
+    return Tensor.of(structure.repeat(node_of(x), count, axis))
+
+
+def swapaxes(x: Like, a: int, b: int) -> Tensor:
+    return Tensor.of(structure.swap(node_of(x), a, b))
+
+
+def moveaxis(x: Like, source: int, destination: int) -> Tensor:
+    return Tensor.of(structure.move(node_of(x), source, destination))
+
+
+def ravel(x: Like) -> Tensor:
+    return Tensor.of(node_of(x)).flatten()
+
+
+def take(x: Like, indices: Like, axis: int | None = None) -> Tensor:
+    """The slices at the indices, which are clamped into range; without an axis, of the flattened array."""
+    return Tensor.of(indexed.take(node_of(x), node_of(indices), axis))
+
+
+def take_along_axis(x: Like, indices: Like, axis: int) -> Tensor:
+    """numpy's; the indices are clamped into range."""
+    return Tensor.of(indexed.take_along(node_of(x), node_of(indices), axis))
+
+
+def scatter_add(x: Like, indices: Like, updates: Like, axis: int = 0) -> Tensor:
+    """x with the updates, which have the shape of `take(x, indices, axis)`, added at the (clamped) indices."""
+    return Tensor.of(indexed.scatter_add(node_of(x), node_of(indices), node_of(updates), axis))
+
+
+def one_hot(indices: Like, count: int, dtype: Any = "f32") -> Tensor:
+    """A new last axis of `count` elements: 1 at the (clamped) index, 0 elsewhere."""
+    return Tensor.of(indexed.one_hot(node_of(indices), count, element_named(dtype)))
+
+
+def topk(x: Like, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
+    """The k greatest along the axis in descending order (NaN first), and their i64 indices."""
+    values, indices = indexed.top(node_of(x), k, axis)
+    return Tensor.of(values), Tensor.of(indices)
 
 
 def sum(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -146,6 +188,10 @@ def mean(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False) 
 
 def var(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
     return Tensor.of(node_of(x)).var(axis, dtype, keepdims, correction)
+
+
+def std(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
+    return Tensor.of(node_of(x)).std(axis, dtype, keepdims, correction)
 
 
 def max(x: Like, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -172,12 +218,13 @@ def argmin(x: Like, axis: int | None = None, keepdims: bool = False) -> Tensor:
     return Tensor.of(node_of(x)).argmin(axis, keepdims)
 
 
-def cumsum(x: Like, axis: int) -> Tensor:
-    return Tensor.of(reduction.along("cumsum", node_of(x), axis))
+def cumsum(x: Like, axis: int | None = None) -> Tensor:
+    """Without an axis, of the flattened array. The sums have x's element type."""
+    return Tensor.of(node_of(x)).cumsum(axis)
 
 
-def cumprod(x: Like, axis: int) -> Tensor:
-    return Tensor.of(reduction.along("cumprod", node_of(x), axis))
+def cumprod(x: Like, axis: int | None = None) -> Tensor:
+    return Tensor.of(node_of(x)).cumprod(axis)
 
 
 def sort(x: Like, axis: int = -1) -> Tensor:
@@ -198,30 +245,3 @@ def layer_norm(x: Like, axis: int = -1, eps: float = 1e-5) -> Tensor:
 
 def rms_norm(x: Like, axis: int = -1, eps: float = 1e-6) -> Tensor:
     return Tensor.of(reduction.normalise("rms_norm", node_of(x), axis, eps))
-
-
-def zeros(shape: int | Sequence[int], dtype: Any = "f32") -> Tensor:
-    return full(shape, 0, dtype)
-
-
-def ones(shape: int | Sequence[int], dtype: Any = "f32") -> Tensor:
-    return full(shape, 1, dtype)
-
-
-def full(shape: int | Sequence[int], value: Number, dtype: Any = "f32") -> Tensor:
-    element = element_named(dtype)
-    number = bool(value) if element == "bool" else value
-    return Tensor.of(elementwise.constant(number, shape_of(shape), element))
-
-
-def arange(start: int, stop: int | None = None, step: int = 1, dtype: Any = "i64") -> Tensor:
-    """The integers from `start` (0 where only one is given) below `stop`, as elements of `dtype`."""
-    first, last = (0, start) if stop is None else (start, stop)
-    element = element_named(dtype)
-    try:
-        count = len(range(first, last, step))
-    except (TypeError, ValueError) as error:
-        raise fail(f"arange takes integers, and a step that is not 0: {error}") from error
-    numbers = Tensor.of(Node("iota", (), (count,), element, (("axis", 0),)))
-    scaled = numbers if step == 1 else numbers * step
-    return scaled if first == 0 else scaled + first

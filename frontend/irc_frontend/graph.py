@@ -16,12 +16,13 @@ Attributes = tuple[tuple[str, Hashable], ...]
 
 
 class Node:
-    """One result of one nd op: `op` is the op's name without `nd.`, `attributes` its properties as plain values.
+    """One result of one nd op: `op` is the op's name without `nd.`, `attributes` its properties as plain values,
+    `result` the result's number. Nodes that differ in that number alone become one op.
 
     When its value has been computed the node becomes a leaf: it lets go of its operands and keeps the value.
     """
 
-    __slots__ = ("attributes", "element", "op", "operands", "place", "shape", "value")
+    __slots__ = ("attributes", "element", "op", "operands", "place", "result", "shape", "value")
 
     def __init__(
         self,
@@ -31,6 +32,7 @@ class Node:
         element: str,
         attributes: Attributes = (),
         value: Any = None,
+        result: int = 0,
     ):
         self.op = op
         self.operands = tuple(operands)
@@ -38,6 +40,7 @@ class Node:
         self.element = element
         self.attributes = attributes
         self.value = value
+        self.result = result
         self.place: Place | None = here()
 
     @property
@@ -63,7 +66,7 @@ class Node:
 
     def keep(self, value: Any) -> None:
         """Makes it a leaf with this value."""
-        self.op, self.operands, self.attributes, self.value = LEAF, (), (), value
+        self.op, self.operands, self.attributes, self.value, self.result = LEAF, (), (), value, 0
 
 
 def fail(message: str, hint: str | None = None) -> IrcError:
@@ -94,7 +97,14 @@ def structure(order: Sequence[Node], roots: Sequence[Node]) -> Hashable:
     """A key that two graphs share if they differ in the values of their leaves alone."""
     numbers = {node: number for number, node in enumerate(order)}
     nodes = tuple(
-        (node.op, tuple(numbers[operand] for operand in node.operands), node.attributes, node.shape, node.element)
+        (
+            node.op,
+            tuple(numbers[operand] for operand in node.operands),
+            node.attributes,
+            node.shape,
+            node.element,
+            node.result,
+        )
         for node in order
     )
     return nodes, tuple(numbers[root] for root in roots)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from irc_frontend.elementwise import broadcast_to
+import math
+
+from irc_frontend.elementwise import Operand, binary, broadcast_to
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import broadcast_shapes
 
@@ -22,7 +24,28 @@ def matmul(a: Node, b: Node, element: str | None = None, precision: str = "defau
         batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a = a if a.rank < 2 else broadcast_to(a, (*batch, *a.shape[-2:]))
         b = b if b.rank < 2 else broadcast_to(b, (*batch, *b.shape[-2:]))
-    return _product(a, b, element or _RESULTS.get(a.element, a.element), precision)
+    return _product(a, b, element, precision)
+
+
+def dot(a: Node, b: Operand) -> Node:
+    """numpy.dot: as `matmul` up to two axes; beyond, no axes are batches. A number or an array without axes scales."""
+    if not isinstance(b, Node) or not a.rank or not b.rank:
+        return binary("mul", a, b)
+    _check(a, b)
+    return contract(a, b, (), (), (a.rank - 1,), (max(b.rank - 2, 0),))
+
+
+def attention(q: Node, k: Node, v: Node, causal: bool, scale: float | None) -> Node:
+    """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default."""
+    types = " and ".join(x.type for x in (q, k, v))
+    if min(x.rank for x in (q, k, v)) < 2 or not q.is_float or not q.element == k.element == v.element:
+        raise fail(f"attention takes floats of one element type with two axes or more, found {types}")
+    batch = q.shape[:-2]
+    if k.shape != (*batch, k.shape[-2], q.shape[-1]) or v.shape[:-1] != k.shape[:-1]:
+        raise fail(f"attention: the extents do not fit, found {types}")
+    factor = 1 / math.sqrt(max(1, q.shape[-1])) if scale is None else float(scale)
+    attributes = (("causal", causal), ("scale", factor))
+    return Node("attention", (q, k, v), (*q.shape[:-1], v.shape[-1]), q.element, attributes)
 
 
 def _check(a: Node, b: Node) -> None:
@@ -36,18 +59,36 @@ def _check(a: Node, b: Node) -> None:
         raise fail(f"cannot multiply {a.type} by {b.type}: the contracted extents differ")
 
 
-def _product(a: Node, b: Node, element: str, precision: str) -> Node:
-    """The op. A 1-d operand has no batch axes; then the other one's are free axes, which come out at the same place."""
-    batches = a.rank - 2 if a.rank > 1 and b.rank > 1 else 0
-    at_a, at_b = a.rank - 1, b.rank - 2 if b.rank > 1 else 0
-    batch = tuple(range(batches))
-    free_a = [extent for axis, extent in enumerate(a.shape) if axis != at_a and axis >= batches]
-    free_b = [extent for axis, extent in enumerate(b.shape) if axis != at_b and axis >= batches]
+def _product(a: Node, b: Node, element: str | None, precision: str) -> Node:
+    """A 1-d operand has no batch axes; then the other one's are free axes, which come out at the same place."""
+    batch = tuple(range(a.rank - 2)) if a.rank > 1 and b.rank > 1 else ()
+    return contract(a, b, batch, batch, (a.rank - 1,), (max(b.rank - 2, 0),), element, precision)
+
+
+def contract(
+    a: Node,
+    b: Node,
+    batch_a: tuple[int, ...],
+    batch_b: tuple[int, ...],
+    contract_a: tuple[int, ...],
+    contract_b: tuple[int, ...],
+    element: str | None = None,
+    precision: str = "default",
+) -> Node:
+    """The op: the result has the batch axes in their order, then a's free axes, then b's."""
+    free_a = [extent for axis, extent in enumerate(a.shape) if axis not in batch_a + contract_a]
+    free_b = [extent for axis, extent in enumerate(b.shape) if axis not in batch_b + contract_b]
     attributes = (
-        ("lhs_batch", batch),
-        ("rhs_batch", batch),
-        ("lhs_contract", (at_a,)),
-        ("rhs_contract", (at_b,)),
+        ("lhs_batch", batch_a),
+        ("rhs_batch", batch_b),
+        ("lhs_contract", contract_a),
+        ("rhs_contract", contract_b),
         ("precision", precision),
     )
-    return Node("matmul", (a, b), [*a.shape[:batches], *free_a, *free_b], element, attributes)
+    shape = [*(a.shape[axis] for axis in batch_a), *free_a, *free_b]
+    return Node("matmul", (a, b), shape, element or product_element(a.element), attributes)
+
+
+def product_element(element: str) -> str:
+    """The element type of a product of arrays of that type, where nothing else is said."""
+    return _RESULTS.get(element, element)

@@ -77,6 +77,11 @@ def along(op: str, x: Node, axis: int) -> Node:
     return Node(op, (x,), x.shape, x.element, (("axis", axis_of(axis, x.rank)),))
 
 
+def scan(op: str, x: Node, axis: int | None) -> Node:
+    """`cumsum cumprod`, along one axis, or of the flattened array. The element type is that of x."""
+    return along(op, reshape(x, [prod(x.shape)]) if axis is None else x, axis or 0)
+
+
 def normalise(op: str, x: Node, axis: int, eps: float | None = None) -> Node:
     """`softmax log_softmax layer_norm rms_norm`."""
     if not x.is_float:

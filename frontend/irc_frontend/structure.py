@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from math import prod
+from typing import Any, TypeAlias, cast
 
-from irc_frontend.elementwise import Number, constant
+from irc_frontend.elementwise import Number, broadcast_to, constant
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import axes_of, axis_of, reshaped
+
+Widths: TypeAlias = "int | Sequence[int] | Sequence[Sequence[int]]"
+"""How much padding: for each axis a pair, or one pair or one number for all."""
 
 
 def reshape(x: Node, shape: Sequence[int]) -> Node:
@@ -26,11 +30,26 @@ def permute(x: Node, order: Sequence[int]) -> Node:
     return Node("permute", (x,), [x.shape[axis] for axis in axes], x.element, (("permutation", tuple(axes)),))
 
 
+def swap(x: Node, a: int, b: int) -> Node:
+    """Two axes swapped."""
+    order = list(range(x.rank))
+    first, second = axis_of(a, x.rank), axis_of(b, x.rank)
+    order[first], order[second] = second, first
+    return permute(x, order)
+
+
+def move(x: Node, source: int, destination: int) -> Node:
+    """One axis moved to another place, the others in their order."""
+    order = list(range(x.rank))
+    order.insert(axis_of(destination, x.rank), order.pop(axis_of(source, x.rank)))
+    return permute(x, order)
+
+
 def swap_last(x: Node) -> Node:
     """The last two axes swapped."""
     if x.rank < 2:
         raise fail(f"transpose needs two axes or more, found {x.type}")
-    return permute(x, [*range(x.rank - 2), x.rank - 1, x.rank - 2])
+    return swap(x, -1, -2)
 
 
 def concat(parts: Sequence[Node], axis: int) -> Node:
@@ -72,9 +91,9 @@ def flip(x: Node, axes: int | Sequence[int] | None) -> Node:
     return Node("flip", (x,), x.shape, x.element, (("axes", named),)) if named else x
 
 
-def pad(x: Node, widths: Sequence[Sequence[int]], value: Number) -> Node:
-    """`widths[i]` is how many elements go before and after on axis i."""
-    pairs = [tuple(width) for width in widths]
+def pad(x: Node, widths: Widths, value: Number) -> Node:
+    """`widths[i]` is how many elements go before and after on axis i; one pair or one number stands for all."""
+    pairs = _pairs(widths, x.rank)
     if len(pairs) != x.rank or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
         raise fail(f"pad: expected {x.rank} pairs of widths of 0 or more, found {pairs}")
     shape = [low + extent + high for (low, high), extent in zip(pairs, x.shape, strict=True)]
@@ -82,20 +101,42 @@ def pad(x: Node, widths: Sequence[Sequence[int]], value: Number) -> Node:
     return Node("pad", (x, constant(value, (), x.element)), shape, x.element, attributes)
 
 
+def _pairs(widths: Widths, rank: int) -> list[tuple[int, ...]]:
+    if isinstance(widths, int):
+        return [(widths, widths)] * rank
+    if all(isinstance(width, int) for width in widths):
+        return [tuple(cast("Sequence[int]", widths))] * rank
+    return [tuple(width) for width in cast("Sequence[Sequence[int]]", widths)]
+
+
+def tile(x: Node, reps: int | Sequence[int]) -> Node:
+    """numpy's: the array repeated along axes; the shorter of shape and `reps` gets ones in front."""
+    counts = [reps] if isinstance(reps, int) else list(reps)
+    if any(count < 0 for count in counts):
+        raise fail(f"tile: counts are 0 or more, found {counts}")
+    rank = max(x.rank, len(counts))
+    wide = reshape(x, [1] * (rank - x.rank) + list(x.shape))
+    counts = [1] * (rank - len(counts)) + counts
+    shape = [extent * count for extent, count in zip(wide.shape, counts, strict=True)]
+    return Node("tile", (wide,), shape, x.element, (("reps", tuple(counts)),))
+
+
+def repeat(x: Node, count: int, axis: int | None) -> Node:
+    """numpy's: each element `count` times, along an axis or of the flattened array."""
+    if count < 0:
+        raise fail(f"repeat: the count is 0 or more, found {count}")
+    flat = reshape(x, [prod(x.shape)]) if axis is None else x
+    at = 0 if axis is None else axis_of(axis, x.rank)
+    before, extent, after = flat.shape[:at], flat.shape[at], flat.shape[at + 1 :]
+    apart = broadcast_to(reshape(flat, [*before, extent, 1, *after]), (*before, extent, count, *after))
+    return reshape(apart, [*before, extent * count, *after])
+
+
 def triangle(op: str, x: Node, k: int) -> Node:
     """`tril` or `triu`."""
     if x.rank < 2:
         raise fail(f"{op} needs two axes or more, found {x.type}")
     return Node(op, (x,), x.shape, x.element, (("k", k),))
-
-
-def take(x: Node, indices: Node, axis: int) -> Node:
-    """The slices of x at the indices (clamped into range)."""
-    if not indices.is_integer:
-        raise fail(f"indices are integers, found {indices.type}")
-    at = axis_of(axis, x.rank)
-    shape = (*x.shape[:at], *indices.shape, *x.shape[at + 1 :])
-    return Node("take", (x, indices), shape, x.element, (("axis", at),))
 
 
 def index(x: Node, key: Any) -> Node:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from irc.artifact import DTYPES, ELEMENT_NAMES
-from irc_frontend import elementwise, linear, reduction, structure
+from irc.artifact import DTYPES
+from irc_frontend import elementwise, indexed, linear, reduction, structure
 from irc_frontend.elementwise import Number
-from irc_frontend.graph import LEAF, Node, element_named, fail
+from irc_frontend.graph import LEAF, Node, element_named
+from irc_frontend.leaves import leaf, to_numpy
 from irc_frontend.realise import realise
 from irc_frontend.shapes import Axes
 
@@ -32,7 +32,7 @@ class Tensor:
     """numpy's operators leave the work to this class."""
 
     def __init__(self, array: Any, dtype: Any = None):
-        node = array._node if isinstance(array, Tensor) else _leaf(array, dtype)
+        node = array._node if isinstance(array, Tensor) else leaf(array, dtype)
         self._node: Node = node if dtype is None else elementwise.astype(node, element_named(dtype))
 
     @staticmethod
@@ -105,6 +105,13 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.value().__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The value's own capsule; numpy has none of bf16 and f8."""
+        return self.value().__dlpack__(**options)
 
     def __bool__(self) -> bool:
         return bool(self.numpy())
@@ -236,7 +243,7 @@ class Tensor:
 
     def __getitem__(self, key: Any) -> Tensor:
         if isinstance(key, Tensor | np.ndarray | list):
-            return Tensor.of(structure.take(self._node, node_of(key), 0))
+            return Tensor.of(indexed.take(self._node, node_of(key), 0))
         return Tensor.of(structure.index(self._node, key))
 
     # Methods, as numpy has them.
@@ -257,6 +264,9 @@ class Tensor:
     def flatten(self) -> Tensor:
         return self.reshape(-1 if self.size else 0)
 
+    def swapaxes(self, a: int, b: int) -> Tensor:
+        return Tensor.of(structure.swap(self._node, a, b))
+
     def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
         return Tensor.of(structure.squeeze(self._node, axis))
 
@@ -272,6 +282,9 @@ class Tensor:
     def var(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
         element = None if dtype is None else element_named(dtype)
         return Tensor.of(reduction.reduce("var", self._node, axis, keepdims, element, correction))
+
+    def std(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
+        return Tensor.of(elementwise.unary("sqrt", self.var(axis, dtype, keepdims, correction)._node))
 
     def max(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
         return self._reduce("max", axis, keepdims)
@@ -291,11 +304,14 @@ class Tensor:
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
         return Tensor.of(reduction.arg_reduce("argmin", self._node, axis, keepdims))
 
-    def cumsum(self, axis: int) -> Tensor:
-        return Tensor.of(reduction.along("cumsum", self._node, axis))
+    def cumsum(self, axis: int | None = None) -> Tensor:
+        return Tensor.of(reduction.scan("cumsum", self._node, axis))
 
-    def cumprod(self, axis: int) -> Tensor:
-        return Tensor.of(reduction.along("cumprod", self._node, axis))
+    def cumprod(self, axis: int | None = None) -> Tensor:
+        return Tensor.of(reduction.scan("cumprod", self._node, axis))
+
+    def dot(self, other: Like) -> Tensor:
+        return Tensor.of(linear.dot(self._node, operand_of(other)))
 
     def clip(self, lo: Like, hi: Like) -> Tensor:
         return Tensor.of(elementwise.clip(self._node, operand_of(lo), operand_of(hi)))
@@ -319,60 +335,7 @@ def operand_of(value: Any) -> Node | Number:
 
 def node_of(value: Any) -> Node:
     """The node of a Tensor; an array becomes an input."""
-    return value.node if isinstance(value, Tensor) else _leaf(value, None)
-
-
-def to_numpy(value: Any) -> np.ndarray[Any, Any]:
-    """An array of any library on the host."""
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "cpu"):
-        return _torch_to_numpy(value.cpu())
-    if hasattr(value, "get"):
-        return value.get()
-    return np.asarray(value)
-
-
-def _torch_to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
-    """torch has no numpy form of bf16 and f8: their bytes are taken as they are."""
-    dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
-    torch = sys.modules["torch"]
-    raw = tensor.contiguous().view(torch.uint8) if tensor.ndim else tensor.reshape(1).view(torch.uint8)
-    return raw.numpy().view(dtype).reshape(tuple(tensor.shape))
-
-
-def _leaf(array: Any, dtype: Any) -> Node:
-    """An input. Lists and numbers become numpy arrays, of `dtype` if it is given (else f32 for floats, i64 for
-    integers)."""
-    if not isinstance(array, np.ndarray | np.generic) and hasattr(array, "__dlpack__"):
-        return _device_leaf(array)
-    if isinstance(array, np.ndarray | np.generic):
-        found = np.asarray(array)
-    else:
-        found = _from_python(array, dtype)
-    if found.dtype not in ELEMENT_NAMES:
-        raise fail(f"irc has no element type {found.dtype}", f"it has {', '.join(DTYPES)}")
-    return Node(LEAF, (), found.shape, ELEMENT_NAMES[found.dtype], value=found)
-
-
-def _from_python(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
-    try:
-        found = np.asarray(values)
-    except ValueError as error:
-        raise fail(f"cannot make an array of this: {error}") from error
-    if dtype is not None:
-        return found.astype(DTYPES[element_named(dtype)])
-    return found.astype(np.float32) if found.dtype == np.float64 else found
-
-
-def _device_leaf(array: Any) -> Node:
-    name = str(array.dtype).removeprefix("torch.")
-    try:
-        element = ELEMENT_NAMES[np.dtype(name)]
-    except (TypeError, KeyError) as error:
-        raise fail(f"irc has no element type {name}", f"it has {', '.join(DTYPES)}") from error
-    value = array if int(array.__dlpack_device__()[0]) != 1 else to_numpy(array)
-    return Node(LEAF, (), tuple(array.shape), element, value=value)
+    return value.node if isinstance(value, Tensor) else leaf(value, None)
 
 
 def _varargs(values: tuple[Any, ...]) -> Sequence[int]:

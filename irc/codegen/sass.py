@@ -23,7 +23,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.
 
 
 def disassemble(cubin: bytes) -> str:
-    """The SASS of all kernels of a cubin, kept on disk; IrcError without a disassembler or for bytes that it refuses."""
+    """The SASS of all kernels of a cubin, kept on disk; IrcError without a disassembler or for bytes it refuses."""
     key = hashlib.sha256(cubin).hexdigest()
     if (content := cache.read("sass", key)) is not None:
         return content.decode()

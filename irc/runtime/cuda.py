@@ -118,21 +118,21 @@ class CudaProgram:
 
     def _in_place(self, arrays: Sequence[Any], libraries: Sequence[Library], on: Device, handle: int) -> list[Any]:
         """Enqueues the run on the caller's arrays and stream, and does not wait."""
-        stream = on.stream(handle)
-        temporary: list[Memory] = []
+        stream, ordinal = on.stream(handle), on.ordinal
+        inputs: list[int] = []
         # What is taken stays referenced until the run is enqueued: a library may free it on its own stream then.
-        taken = [
-            library.take(spec, array, handle)
-            for library, spec, array in zip(libraries, self._arguments, arrays, strict=True)
-        ]
+        kept: list[Taken] = []
+        temporary: list[Memory] = []
         try:
-            inputs = [
-                array.address
-                if array.address % ALIGNMENT == 0 and array.device == on.ordinal
-                else self._moved(spec, array, on, stream, temporary)
-                for spec, array in zip(self._arguments, taken, strict=True)
-            ]
-            made = [libraries[0].make(spec, on.ordinal, _lasting(on, stream)) for spec in self._results]
+            for library, spec, array in zip(libraries, self._arguments, arrays, strict=True):
+                taken = library.take(spec, array, handle)
+                kept.append(taken)
+                if taken.device != ordinal or taken.address % ALIGNMENT:
+                    inputs.append(self._moved(spec, taken, on, stream, temporary))
+                else:
+                    inputs.append(taken.address)
+            make, allocate = libraries[0].make, _lasting(on, stream)
+            made = [make(spec, ordinal, allocate) for spec in self._results]
             self._executor(on).enqueue(inputs, [address for _, address in made], stream)
         finally:
             for part in temporary:

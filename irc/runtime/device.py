@@ -75,6 +75,9 @@ class Memory:
             self._buffer.close(stream)
 
 
+NO_MEMORY = Memory(None)
+
+
 def _checked(function: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> R:
     """Calls cuda.core. DriverError where it fails."""
     try:
@@ -142,7 +145,7 @@ class Device:
     def allocate(self, size: int, stream: Stream) -> Memory:
         """`size` bytes, usable on the stream from here on. IrcError where the device has not as much."""
         if size == 0:
-            return Memory(None)
+            return NO_MEMORY
         try:
             return Memory(_checked(self._pool.allocate, size, stream=stream))
         except DriverError as error:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Executor:
     """A plan with its kernels loaded on one device. Threads may share it.
 
-    With `IRC_SYNC=1` in the environment every launch is waited for, so that a fault is reported at the kernel that made
-    it.
+    With `IRC_SYNC=1` in the environment when it is made, every launch is waited for, so that a fault is reported at the
+    kernel that made it.
     """
 
     def __init__(self, artifact: Artifact, plan: Plan, device: Device):
@@ -39,6 +39,7 @@ class Executor:
         self._constants = [self._constant(content) for content in plan.constants]
         self._constant_addresses = tuple(memory.address for memory in self._constants)
         self._frames: list[Frame] = []
+        self._sync = os.environ.get("IRC_SYNC") == "1"
 
     def _load(self, name: str, cubin: bytes, shared: int) -> Any:
         if shared > self._device.largest_shared:
@@ -107,12 +108,11 @@ class Executor:
 
     def _steps(self, frame: Frame, addresses: Addresses, streams: Sequence[Stream]) -> None:
         device = self._device
-        sync = os.environ.get("IRC_SYNC") == "1"
         for step in frame.steps:
             stream = streams[step.stream]
             match step:
                 case ReadyLaunch():
-                    self._launch(step, addresses, stream, sync)
+                    self._launch(step, addresses, stream)
                 case Copy(source, destination):
                     target, origin = self._slots.place(destination), self._slots.place(source)
                     device.copy(target(addresses), origin(addresses), source.size, stream)
@@ -123,10 +123,10 @@ class Executor:
                 case Wait(event):
                     device.wait(frame.events[event], stream)
 
-    def _launch(self, step: ReadyLaunch, addresses: Addresses, stream: Stream, sync: bool) -> None:
+    def _launch(self, step: ReadyLaunch, addresses: Addresses, stream: Stream) -> None:
         try:
             self._device.launch(stream, step.config, self._kernels[step.kernel], step.arguments.values(addresses))
-            if sync:
+            if self._sync:
                 self._device.synchronise(stream)
         except DriverError as error:
             raise IrcError(f"kernel {step.kernel} failed: {error}", self._span(step.kernel)) from error

@@ -82,11 +82,11 @@ class TimedExecutor(Executor):
             self._timers.clear()
         return seconds
 
-    def _launch(self, step: ReadyLaunch, addresses: Addresses, stream: Stream, sync: bool) -> None:
+    def _launch(self, step: ReadyLaunch, addresses: Addresses, stream: Stream) -> None:
         begin, end = self._device.event(timed=True), self._device.event(timed=True)
         self._timers.append((step.kernel, begin, end))
         self._device.record(begin, stream)
-        super()._launch(step, addresses, stream, sync)
+        super()._launch(step, addresses, stream)
         self._device.record(end, stream)
 
     def _on_streams(self, frame: Frame, addresses: Addresses, main: Stream) -> None:

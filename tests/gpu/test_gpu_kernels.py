@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,14 @@ def test_program(program: Program) -> None:
     assert not [w for w in wrong if w[1]], [w for w in wrong if w[1]]
 
 
-DETERMINISTIC = ("length-long-rows-f32", "length-tall-f32", "matmul-bf16-64x64x8192", "epilogue-everything-odd", "cumsum-very-long", "batch-norm")
+DETERMINISTIC = (
+    "length-long-rows-f32",
+    "length-tall-f32",
+    "matmul-bf16-64x64x8192",
+    "epilogue-everything-odd",
+    "cumsum-very-long",
+    "batch-norm",
+)
 """Programs in which the order of a sum could depend on timing."""
 
 
@@ -58,11 +64,11 @@ def test_five_runs_give_the_same_bits(name: str) -> None:
 
 
 def test_arrays_beyond_two_to_the_31_elements() -> None:
-    """A map over 2^31 + 2^22 bytes and a reduction of its last rows: offsets need more than 32 bits."""
+    """A map over 2^31 + 2^22 bytes and reductions of its rows: offsets need more than 32 bits."""
     torch = pytest.importorskip("torch")
     rows, columns = 2**9 + 1, 2**22
     free, _ = torch.cuda.mem_get_info()
-    if free < 6 * rows * columns:
+    if free < 10 * rows * columns:
         pytest.skip(f"the GPU has {free / 2**30:.0f} GiB free")
     text = f"""
 dim R = {rows}, C = {columns}
@@ -71,12 +77,10 @@ func f(x: i8[R, C]) -> (i8[R, C], i32[3], i32[R]) {{
 }}
 """
     executable = irc.compile(text, "cuda")
-    x = (torch.arange(rows * columns, device="cuda", dtype=torch.int64) if free > 60 * 2**30 else torch.arange(rows * columns, device="cuda", dtype=torch.int32)).remainder(101).to(torch.int8)
-    x = x.view(rows, columns)
+    torch.manual_seed(0)
+    x = torch.randint(-50, 50, (rows, columns), dtype=torch.int8, device="cuda")
     y, last, sums = executable(x)
     wanted = x.sum(1, dtype=torch.int32)
-    check = partial(torch.testing.assert_close, rtol=0, atol=0)
-    check(y[-1], x[-1] + 1)
-    assert bool((y == x + 1).all())
-    check(last, wanted[-3:])
-    check(sums, wanted)
+    assert torch.equal(y, x + 1)
+    assert torch.equal(last, wanted[-3:])
+    assert torch.equal(sums, wanted)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import irc
+from irc import philox
 from irc.diagnostics import IrcError
-from irc.runtime.driver import is_present
+from irc.runtime.driver import device, is_present
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
 
@@ -92,6 +93,41 @@ def test_a_given_stream_is_used() -> None:
         y = exe(x, x, stream=form)
         stream.synchronize()
         torch.testing.assert_close(y, x * 3)
+
+
+def test_many_streams_of_callers() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile(AXPY, "cuda")
+    x = torch.ones(1000, device="cuda")
+    torch.cuda.synchronize()
+    streams = [device().take_stream() for _ in range(100)]
+    results = [exe(x, x, stream=stream) for stream in streams]
+    torch.cuda.synchronize()
+    assert all(bool((result == 3).all()) for result in results)
+
+
+def test_tensor_maps_follow_their_arrays() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile("func f(x: bf16[256, 128], w: bf16[128, 256]) -> bf16[256, 256] {\n return x @ w\n}", "cuda")
+    arrays = [[torch.randn(s, device="cuda").bfloat16() for s in ((256, 128), (128, 256))] for _ in range(20)]
+    for x, w in [*arrays, *arrays[:3]]:
+        torch.testing.assert_close(exe(x, w).float(), x.float() @ w.float(), rtol=2e-2, atol=2e-2)
+
+
+def test_every_launch_is_waited_for_where_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRC_SYNC", "1")
+    exe = irc.compile("func f(x: f32[7]) -> f32[7] {\n return x * 5\n}", "cuda")
+    np.testing.assert_array_equal(exe(np.ones(7, np.float32)), np.full(7, 5, np.float32))
+
+
+def test_kernels_are_timed() -> None:
+    from irc.runtime.profile import kernel_times
+
+    exe = irc.compile(CHAIN, "cuda")
+    arrays = [np.ones(spec.shape, spec.dtype) for spec in exe.arguments]
+    times = kernel_times(exe, arrays)
+    assert set(times) == {kernel["name"] for kernel in exe.kernels}
+    assert all(1e-7 < seconds < 1e-2 for seconds in times.values())
 
 
 def test_views_that_are_not_contiguous_or_aligned_are_taken() -> None:
@@ -191,6 +227,11 @@ def test_frontend_tensors_on_the_gpu(tmp_path: Path) -> None:
     with ir.target("cuda"):
         x = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
         np.testing.assert_allclose(ir.softmax(ir.Tensor(x)).sum(1).numpy(), np.ones(64), rtol=1e-5)
+        gathered = ir.take_along_axis(ir.Tensor(x), np.argsort(x, axis=1), 1)
+        np.testing.assert_array_equal(gathered.numpy(), np.sort(x, axis=1))
+        np.testing.assert_allclose(ir.einsum("ij,ij->i", x, x).numpy(), (x * x).sum(1), rtol=1e-5)
+        drawn = ir.random_normal((50, 20), seed=3)
+        np.testing.assert_allclose(drawn.numpy().ravel(), philox.normal(3, 1000, double=False), rtol=1e-4, atol=1e-5)
         torch = pytest.importorskip("torch")
         doubled = (ir.Tensor(torch.tensor(x, device="cuda")) * 2).value()
         assert isinstance(doubled, torch.Tensor)

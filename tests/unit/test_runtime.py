@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from noting_device import NotingDevice
 
 from irc.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
 from irc.diagnostics import IrcError, Span
@@ -70,6 +71,74 @@ def test_grids_are_counted_in_clusters_where_there_are_any(monkeypatch: pytest.M
     assert plain == {"grid": (6, 5, 1), "block": 128, "cluster": None, "shmem_size": 512}
     clustered = Device.launch_config(Launch("k", (6, 5, 1), 128, (2, 1, 1), 0, (), 0))
     assert (clustered["grid"], clustered["cluster"]) == ((3, 5, 1), (2, 1, 1))
+
+
+class FakePool:
+    """Memory that is there after it was asked for `failures` times."""
+
+    handle = "pool"
+
+    def __init__(self, failures: int, error: Exception) -> None:
+        self.failures, self.error = failures, error
+
+    def allocate(self, size: int, *, stream: Any) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise self.error
+        return FakeBuffer()
+
+
+class FakeBuffer:
+    handle = 4096
+
+    def __init__(self) -> None:
+        self.freed_on: list[Any] = []
+
+    def close(self, stream: Any) -> None:
+        self.freed_on.append(stream)
+
+
+class FakeStream:
+    def sync(self) -> None: ...
+
+
+def a_device(monkeypatch: pytest.MonkeyPatch, pool: FakePool) -> tuple[Any, list[tuple[Any, ...]]]:
+    """A device of that pool and 2 GiB, of which 1 is free, with the calls that it makes of cuda.bindings."""
+    from irc.runtime import device as wrapper
+
+    calls: list[tuple[Any, ...]] = []
+
+    def call(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return 1 << 30, 1 << 31
+
+    monkeypatch.setattr(wrapper, "_call", call)
+    made = wrapper.Device.__new__(wrapper.Device)
+    made.__dict__["_pool"] = pool
+    return made, calls
+
+
+def out_of_memory() -> Exception:
+    from cuda.core._utils.cuda_utils import CUDAError  # pyright: ignore
+
+    return CUDAError("CUDA_ERROR_OUT_OF_MEMORY: there is no more")
+
+
+def test_memory_is_asked_for_again_after_the_pool_gave_back_what_it_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    device, calls = a_device(monkeypatch, FakePool(1, out_of_memory()))
+    memory = device.allocate(100, FakeStream())
+    assert memory.address == 4096
+    assert calls == [("cuMemPoolTrimTo", "pool", 0)]
+    assert device.allocate(0, FakeStream()).address == 0
+
+
+def test_memory_that_is_not_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    device, _ = a_device(monkeypatch, FakePool(2, out_of_memory()))
+    with pytest.raises(IrcError, match=r"not enough device memory: 3\.00 GiB are needed, 1\.00 GiB of 2\.00 GiB are"):
+        device.allocate(3 << 30, FakeStream())
+    broken, _ = a_device(monkeypatch, FakePool(1, RuntimeError("the pool is closed")))
+    with pytest.raises(DriverError, match="the pool is closed"):
+        broken.allocate(1, FakeStream())
 
 
 def test_the_library_of_a_type_is_asked_once_and_none_is_for_host_arrays() -> None:
@@ -160,62 +229,6 @@ def test_streams_are_taken_in_every_form() -> None:
         stream_handle("main")
 
 
-class NotingDevice:
-    """Notes what is asked of it. Streams are 100, 101, ..., events 200, ..., memory 1 << 20, ..."""
-
-    largest_shared = 1000
-
-    def __init__(self, failing: str | None = None) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-        self.streams, self.events, self.memory = 99, 199, 1 << 20
-        self.spare: list[int] = []
-        self.failing = failing
-
-    def take_stream(self) -> int:
-        self.streams += 1
-        return self.streams
-
-    def give_stream(self, stream: int) -> None:
-        self.spare.append(stream)
-
-    def event(self) -> int:
-        self.events += 1
-        return self.events
-
-    def allocate(self, size: int, stream: int) -> NotedMemory:
-        self.memory += 4096
-        self.calls.append(("allocate", size, stream))
-        return NotedMemory(self.memory, self.calls)
-
-    def load(self, cubin: bytes, kernel: str, shared: int) -> Any:
-        if cubin == b"broken":
-            raise DriverError("CUDA_ERROR_INVALID_IMAGE: no kernel image")
-        return kernel
-
-    def tensor_map(self, map: TensorMap, address: int) -> Any:
-        return map, address
-
-    def launch_config(self, step: Launch) -> Any:
-        return step.grid, step.block, step.cluster, step.shared
-
-    def launch(self, stream: int, config: Any, kernel: Any, arguments: Any) -> None:
-        if kernel == self.failing:
-            raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
-        self.calls.append(("launch", kernel, config, list(arguments), stream))
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments: self.calls.append((name, *arguments))
-
-
-class NotedMemory:
-    def __init__(self, address: int, calls: list[tuple[Any, ...]]) -> None:
-        self.address = address
-        self._calls = calls
-
-    def free(self, stream: int) -> None:
-        self._calls.append(("free", self.address, stream))
-
-
 SPEC = ArraySpec("x", (16,), "f32")
 
 
@@ -287,8 +300,9 @@ def test_a_failing_launch_names_the_kernel_and_its_place_and_frees_everything() 
 
 def test_every_launch_is_waited_for_where_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     device = NotingDevice()
-    executor = an_executor(PLAN, device)
     monkeypatch.setenv("IRC_SYNC", "1")
+    executor = an_executor(PLAN, device)
+    device.calls.clear()
     executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
     names = [call[0] for call in device.calls]
     assert [names[n + 1] for n, name in enumerate(names) if name == "launch"] == ["synchronise"] * 2

@@ -19,6 +19,7 @@ from statistics import median
 
 from irc.files import write_text
 from irc_tools.errors import guarded
+from irc_tools.machine import describe
 from irc_tools.tables import print_table
 
 SMALL = """\
@@ -67,7 +68,8 @@ def _run(arguments: list[str]) -> int:
     cells = [[r.name, f"{r.seconds:.3f}", f"{r.goal:g}", "" if r.seconds <= r.goal else "over"] for r in rows]
     print_table(f"compile times, {os.cpu_count()} CPUs", columns, cells)
     if args.json is not None:
-        write_text(Path(args.json), json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+        record = {"machine": describe(), "rows": [asdict(row) for row in rows]}
+        write_text(Path(args.json), json.dumps(record, indent=2) + "\n")
     return 0
 
 

@@ -27,6 +27,7 @@ from irc.passes.tile.index_maps import (
     lin_of,
     linearise,
     new_dim,
+    offset,
     pieces,
     substitute,
 )
@@ -71,6 +72,8 @@ class Operand:
     is_stored: bool = False
     groups: tuple[tuple[int, int], ...] = ()
     """Half-open ranges of dimensions that are one dimension of the view."""
+    parts: tuple[tuple[int, ...], ...] = ()
+    """The extents that each group is split into again, outermost first; one dimension of the view for each."""
 
     @staticmethod
     def contiguous(element_type: Attribute, shape: Sequence[int]) -> Operand:
@@ -92,21 +95,26 @@ class Operand:
             merged = [*groups[:i], (groups[i][0], groups[i + 1][1]), *groups[i + 2 :]]
             trial = self._divisions(bindings, merged)
             trivial = 1 in (self._extent(groups[i]), self._extent(groups[i + 1]))
-            if (trial < best and self._keeps_bounds(bindings, merged[i])) or (trivial and trial <= best):
+            if (trial < best and self._keeps_bounds(bindings, groups[i], groups[i + 1])) or (trivial and trial <= best):
                 groups, best = merged, trial
                 i = max(i - 1, 0)
                 continue
             i += 1
         return best, tuple(groups)
 
-    def _keeps_bounds(self, bindings: Bindings, group: tuple[int, int]) -> bool:
+    def _keeps_bounds(self, bindings: Bindings, a: tuple[int, int], b: tuple[int, int]) -> bool:
         """Whether a coordinate beyond the domain, of a tile that reaches over its end, still is outside the view.
 
-        x mod 5 * 3 + x floordiv 5 does not keep it: for an x of extent 15, x = 15 gives 3. Reading there does no harm.
+        The quotient x floordiv 5 of an x of extent 15 is; merged to x mod 5 * 3 + x floordiv 5 it is not, as x = 15
+        gives 3. Reading there does no harm.
         """
-        return not self.is_stored or not any(
-            divisions(lin) for coords in self.accesses for lin in self.grouped(bindings, [group], coords)
-        )
+        if not self.is_stored:
+            return True
+        for coords in self.accesses:
+            *parts, merged = self.grouped(bindings, [a, b, (a[0], b[1])], coords)
+            if not _is_monotone(merged) and any(part.terms and _is_monotone(part) for part in parts):
+                return False
+        return True
 
     def _extent(self, group: tuple[int, int]) -> int:
         return prod(self.shape[group[0] : group[1]])
@@ -120,16 +128,21 @@ class Operand:
         return sum(divisions(lin) for coords in self.accesses for lin in self.grouped(bindings, groups, coords))
 
     def settle(self, bindings: Bindings) -> None:
-        """Decides the grouping."""
+        """Decides the grouping, and what of it is split."""
         self.groups = self.cost(bindings)[1]
+        self.parts = tuple((self._extent(g),) for g in self.groups)
+        if self.is_stored and len(self.accesses) == 1:
+            lins = self.grouped(bindings, self.groups, self.accesses[0])
+            self.parts = tuple(_radices(lin, *part) for lin, part in zip(lins, self.parts, strict=True))
 
     @property
     def view_extents(self) -> tuple[int, ...]:
-        return tuple(self._extent(g) for g in self.groups)
+        return tuple(n for part in self.parts for n in part)
 
     @property
     def view_strides(self) -> tuple[int, ...]:
-        return tuple(self._stride(g) for g in self.groups)
+        strides = zip(self.parts, map(self._stride, self.groups), strict=True)
+        return tuple(n * stride for part, stride in strides for n in row_major_strides(part))
 
     def _stride(self, group: tuple[int, int]) -> int:
         """Of the innermost dimension that has more than one element."""
@@ -144,7 +157,27 @@ class Operand:
         return ViewType.of(self.view_extents, self.element_type, self.view_strides)
 
     def view_coords(self, bindings: Bindings, coords: Coords) -> Coords:
-        return self.grouped(bindings, self.groups, coords)
+        lins = self.grouped(bindings, self.groups, coords)
+        return tuple(at for lin, part in zip(lins, self.parts, strict=True) for at in delinearise(lin, part))
+
+
+def _radices(lin: Lin, extent: int) -> tuple[int, ...]:
+    """The extents of the parts of a stored coordinate: 2 and 66 of x * 66 + y.
+
+    Each part has a dimension of the view, so that a y beyond 66, of a tile that reaches over its end, is outside.
+    """
+    factors = sorted((factor for _, factor in pieces(lin)), reverse=True)
+    if len(factors) < 2 or offset(lin) or factors[-1] != 1:
+        return (extent,)
+    bases = [extent, *factors]
+    if any(b == a or a % b for a, b in pairwise(bases)):
+        return (extent,)
+    return tuple(a // b for a, b in pairwise(bases))
+
+
+def _is_monotone(lin: Lin) -> bool:
+    """Whether the expression grows with all that it depends on; a remainder does not."""
+    return all(f > 0 and (not isinstance(a, Div) or _is_monotone(a.value)) for a, f in lin.terms)
 
 
 Space = list[Dim]

@@ -6,26 +6,29 @@ import multiprocessing
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 
+from irc.cache import cache_folder
 from irc.compiler import compile_artifact
-from irc.diagnostics import IrcError
+
+MOST_WORKERS = 16
 
 
 def compile_ahead(texts: Sequence[str], arch: str) -> None:
-    """Fills the on-disk cache from several processes. A program that fails to compile is left for its test."""
-    workers = min(os.cpu_count() or 1, 16)
-    if workers < 2 or len(texts) < 2 * workers:
+    """Fills the on-disk cache from several processes. A program that does not compile is left for its own test, as all
+    are where there is no cache or there can be no processes."""
+    workers = min(os.cpu_count() or 1, MOST_WORKERS)
+    if cache_folder() is None or workers < 2 or len(texts) < 2 * workers:
         return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with (
+        suppress(OSError, BrokenProcessPool),
+        ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
+    ):
         for _ in pool.map(_compile, texts, [arch] * len(texts), chunksize=4):
             pass
 
 
-def _compile(text: str, arch: str) -> str:
-    try:
+def _compile(text: str, arch: str) -> None:
+    with suppress(Exception):
         compile_artifact(text, arch=arch)
-    except IrcError as error:
-        return error.message
-    except Exception as error:
-        return repr(error)
-    return ""

@@ -93,7 +93,15 @@ def float_functions() -> Iterator[Program]:
 
 
 def f8_functions() -> Iterator[Program]:
-    calls = {"relu": "relu({x})", "neg": "-{x}", "abs": "abs({x})", "exp": "exp({x})", "add": "{x} + {y}", "mul": "{x} * {y}", "maximum": "maximum({x}, {y})"}
+    calls = {
+        "relu": "relu({x})",
+        "neg": "-{x}",
+        "abs": "abs({x})",
+        "exp": "exp({x})",
+        "add": "{x} + {y}",
+        "mul": "{x} * {y}",
+        "maximum": "maximum({x}, {y})",
+    }
     for name, call in calls.items():
         yield over_types(f"f8-{name}", call, F8, "special")
 
@@ -123,7 +131,12 @@ def bools() -> Iterator[Program]:
     yield program("bool", f"a: bool[{N}], b: bool[{N}], c: bool[{N}]", *((f"bool[{N}]", c) for c in calls))
     elements = ELEMENTS
     results = [(f"{t}[{N}]", f"where(c, x_{t}, y_{t})") for t in elements]
-    yield program("where", f"c: bool[{N}], {typed(('x', 'y'), elements)}", *results, draws={**drawn(("x", "y"), elements, "special"), **drawn(("x", "y"), ("f8e5m2",), "wide")})
+    yield program(
+        "where",
+        f"c: bool[{N}], {typed(('x', 'y'), elements)}",
+        *results,
+        draws={**drawn(("x", "y"), elements, "special"), **drawn(("x", "y"), ("f8e5m2",), "wide")},
+    )
     yield program("where-literal", f"x: f32[{N}]", (f"f32[{N}]", "where(x > 0, x, 0) + where(x < 1, 2, x)"))
 
 
@@ -139,7 +152,15 @@ def casts() -> Iterator[Program]:
             yield program(f"cast-{source}-{draw}", f"x: {source}[{N}]", *results, draws={"x": draw}, pointwise=True)
 
 
-BITCASTS = (("f64", "i64"), ("f32", "i32"), ("f16", "i16"), ("bf16", "i16"), ("f8e4m3", "u8"), ("f8e5m2", "i8"), ("i8", "u8"))
+BITCASTS = (
+    ("f64", "i64"),
+    ("f32", "i32"),
+    ("f16", "i16"),
+    ("bf16", "i16"),
+    ("f8e4m3", "u8"),
+    ("f8e5m2", "i8"),
+    ("i8", "u8"),
+)
 
 
 def bitcasts() -> Iterator[Program]:
@@ -170,11 +191,30 @@ def sizes() -> Iterator[Program]:
             yield program(f"map-{t}-{n}", f"x: {t}[{n}], y: {t}[{n}]", (f"{t}[{n}]", "x * 2 + y"), large=n > 5000)
     yield program("map-rank-0", "x: f32[], y: f32[]", ("f32[]", "x * y + 1"), ("f32[]", "exp(x)"))
     yield program("map-rank-6", "x: f32[2, 3, 1, 5, 2, 7]", ("f32[2, 3, 1, 5, 2, 7]", "relu(x) + 1"))
-    yield program("map-chain", "x: bf16[33, 70], y: bf16[33, 70]", ("bf16[33, 70]", "tanh(x * y + sigmoid(x)) * exp(-abs(y))"))
-    yield program("map-several", "x: f32[100], y: f32[100]", ("f32[100]", "x + y"), ("bf16[100]", "cast(x * y, bf16)"), ("bool[100]", "x < y"), ("i32[100]", "cast(x * 10, i32)"))
+    yield program(
+        "map-chain", "x: bf16[33, 70], y: bf16[33, 70]", ("bf16[33, 70]", "tanh(x * y + sigmoid(x)) * exp(-abs(y))")
+    )
+    yield program(
+        "map-several",
+        "x: f32[100], y: f32[100]",
+        ("f32[100]", "x + y"),
+        ("bf16[100]", "cast(x * y, bf16)"),
+        ("bool[100]", "x < y"),
+        ("i32[100]", "cast(x * 10, i32)"),
+    )
     yield program("map-shapes", "x: f32[100], y: f32[7, 9]", ("f32[100]", "exp(x)"), ("f32[7, 9]", "y * 2"))
 
 
 def programs() -> Iterator[Program]:
-    for family in (float_functions, f8_functions, integer_functions, comparisons, bools, casts, bitcasts, broadcasts, sizes):
+    for family in (
+        float_functions,
+        f8_functions,
+        integer_functions,
+        comparisons,
+        bools,
+        casts,
+        bitcasts,
+        broadcasts,
+        sizes,
+    ):
         yield from family()

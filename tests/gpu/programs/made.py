@@ -10,18 +10,46 @@ from gpu.programs.program import ELEMENTS, FLOATS, INTEGERS, Program, program
 def arrays() -> Iterator[Program]:
     yield program("zeros", "x: f32[3]", *((f"{t}[5, 7]", f"zeros([5, 7], {t})") for t in ELEMENTS), ("f32[3]", "x"))
     yield program("ones", "x: f32[3]", *((f"{t}[5, 7]", f"ones([5, 7], {t})") for t in ELEMENTS))
-    yield program("full", "x: f32[3]", *((f"{t}[33]", f"full([33], 3, {t})") for t in (*FLOATS, *INTEGERS)), ("f32[2]", "full([2], -inf, f32)"), ("f32[2]", "full([2], nan, f32)"))
+    yield program(
+        "full",
+        "x: f32[3]",
+        *((f"{t}[33]", f"full([33], 3, {t})") for t in (*FLOATS, *INTEGERS)),
+        ("f32[2]", "full([2], -inf, f32)"),
+        ("f32[2]", "full([2], nan, f32)"),
+    )
     for axis in (0, 1):
-        yield program(f"iota-{axis}", "x: f32[3]", *((f"{t}[5, 70]", f"iota([5, 70], {t}, axis={axis})") for t in (*FLOATS, *INTEGERS)))
-    yield program("iota-fused", "x: f32[33, 65]", ("f32[33, 65]", "where(iota([33, 65], i32, axis=0) >= iota([33, 65], i32, axis=1), x, 0) * iota([65], f32)"))
-    yield program("array", "x: f32[2, 3]", ("f32[2, 3]", "x * array([[1, 2, 3], [4, 5, 6]], f32)"), ("i32[3]", "array([7, 8, 9], i32)"))
+        yield program(
+            f"iota-{axis}",
+            "x: f32[3]",
+            *((f"{t}[5, 70]", f"iota([5, 70], {t}, axis={axis})") for t in (*FLOATS, *INTEGERS)),
+        )
+    yield program(
+        "iota-fused",
+        "x: f32[33, 65]",
+        ("f32[33, 65]", "where(iota([33, 65], i32, axis=0) >= iota([33, 65], i32, axis=1), x, 0) * iota([65], f32)"),
+    )
+    yield program(
+        "array",
+        "x: f32[2, 3]",
+        ("f32[2, 3]", "x * array([[1, 2, 3], [4, 5, 6]], f32)"),
+        ("i32[3]", "array([7, 8, 9], i32)"),
+    )
 
 
 def random() -> Iterator[Program]:
     for t in ("f32", "f64", "bf16", "f16"):
         for kind in ("normal", "uniform"):
-            yield program(f"random-{kind}-{t}", f"x: {t}[3]", (f"{t}[37, 61]", f"random_{kind}([37, 61], {t}, seed=42)"), (f"{t}[7]", f"random_{kind}([7], {t}, seed=123456789012)"))
-    yield program("dropout", "x: bf16[65, 130]", ("bf16[65, 130]", "where(random_uniform([65, 130], f32, seed=1) < 0.9, x / 0.9, 0)"))
+            yield program(
+                f"random-{kind}-{t}",
+                f"x: {t}[3]",
+                (f"{t}[37, 61]", f"random_{kind}([37, 61], {t}, seed=42)"),
+                (f"{t}[7]", f"random_{kind}([7], {t}, seed=123456789012)"),
+            )
+    yield program(
+        "dropout",
+        "x: bf16[65, 130]",
+        ("bf16[65, 130]", "where(random_uniform([65, 130], f32, seed=1) < 0.9, x / 0.9, 0)"),
+    )
     yield program("random-sum", "x: f32[3]", ("f32[]", "mean(random_normal([200, 300], f32, seed=3) ** 2)"))
 
 
@@ -29,7 +57,14 @@ def results() -> Iterator[Program]:
     yield program("identity", "x: f32[33], y: i8[5]", ("f32[33]", "x"), ("i8[5]", "y"), ("f32[33]", "x"))
     yield program("same-twice", "x: f32[33]", ("f32[33]", "exp(x)"), ("f32[33]", "exp(x)"))
     yield program("reshaped-argument", "x: f32[33, 2]", ("f32[66]", "reshape(x, [66])"))
-    yield program("scalars", "x: f32[], y: f64[], i: i32[]", ("f32[]", "x * 2"), ("f64[]", "sqrt(abs(y))"), ("i32[]", "i // 3"), ("bool[]", "x > 0"))
+    yield program(
+        "scalars",
+        "x: f32[], y: f64[], i: i32[]",
+        ("f32[]", "x * 2"),
+        ("f64[]", "sqrt(abs(y))"),
+        ("i32[]", "i // 3"),
+        ("bool[]", "x > 0"),
+    )
     yield program("rank-0-broadcast", "x: f32[], y: f32[4, 5]", ("f32[4, 5]", "x * y"), ("f32[3]", "broadcast(x, [3])"))
 
 

@@ -10,7 +10,7 @@ RESULT = {"f8e4m3": "f32", "f8e5m2": "f32", "i8": "i32", "u8": "i32"}
 """The element type of a product where it is not the operands'."""
 
 PRODUCT_TYPES = ("bf16", "f16", "f32", "f64", "i8", "u8", "i16", "i32", "i64", "f8e4m3", "f8e5m2")
-WHOLE = {t: "whole" for t in ("i8", "u8", "i16", "i32", "i64")}
+WHOLE = dict.fromkeys(("i8", "u8", "i16", "i32", "i64"), "whole")
 
 
 def result_of(element: str) -> str:
@@ -24,12 +24,30 @@ def drawn(element: str) -> dict[str, str]:
 def product(element: str, m: int, n: int, k: int) -> Program:
     text = f"x: {element}[{m}, {k}], w: {element}[{k}, {n}]"
     name = f"matmul-{element}-{m}x{n}x{k}"
-    return program(name, text, (f"{result_of(element)}[{m}, {n}]", "x @ w"), draws=drawn(element), large=m * n * k > 2e7)
+    return program(
+        name, text, (f"{result_of(element)}[{m}, {n}]", "x @ w"), draws=drawn(element), large=m * n * k > 2e7
+    )
 
 
-SIZES = ((1, 1, 1), (3, 17, 65), (65, 129, 17), (129, 200, 65), (128, 128, 64), (256, 256, 256), (200, 1, 129), (1, 200, 129), (64, 64, 1), (130, 66, 520))
+SIZES = (
+    (1, 1, 1),
+    (3, 17, 65),
+    (65, 129, 17),
+    (129, 200, 65),
+    (128, 128, 64),
+    (256, 256, 256),
+    (200, 1, 129),
+    (1, 200, 129),
+    (64, 64, 1),
+    (130, 66, 520),
+)
 MORE = ((512, 512, 512), (384, 640, 1024), (257, 511, 1001), (16, 4096, 512), (4096, 16, 512), (64, 64, 8192))
-MAJORS = {"nn": ("x", "w"), "tn": ("transpose(x)", "w"), "nt": ("x", "transpose(w)"), "tt": ("transpose(x)", "transpose(w)")}
+MAJORS = {
+    "nn": ("x", "w"),
+    "tn": ("transpose(x)", "w"),
+    "nt": ("x", "transpose(w)"),
+    "tt": ("transpose(x)", "transpose(w)"),
+}
 
 
 def plain() -> Iterator[Program]:
@@ -49,7 +67,12 @@ def majors() -> Iterator[Program]:
                     continue
                 x = f"{m}, {k}" if a == "x" else f"{k}, {m}"
                 w = f"{k}, {n}" if b == "w" else f"{n}, {k}"
-                yield program(f"matmul-{t}-{name}-{m}", f"x: {t}[{x}], w: {t}[{w}]", (f"{result_of(t)}[{m}, {n}]", f"{a} @ {b}"), draws=drawn(t))
+                yield program(
+                    f"matmul-{t}-{name}-{m}",
+                    f"x: {t}[{x}], w: {t}[{w}]",
+                    (f"{result_of(t)}[{m}, {n}]", f"{a} @ {b}"),
+                    draws=drawn(t),
+                )
 
 
 def vectors() -> Iterator[Program]:
@@ -69,31 +92,76 @@ def batches() -> Iterator[Program]:
     }  # fmt: skip
     for name, (a, b, r) in shapes.items():
         for t in ("bf16", "f32", "f64", "i8", "f8e4m3"):
-            yield program(f"batch-{name}-{t}", f"x: {t}[{a}], w: {t}[{b}]", (f"{result_of(t)}[{r}]", "x @ w"), draws=drawn(t))
+            yield program(
+                f"batch-{name}-{t}", f"x: {t}[{a}], w: {t}[{b}]", (f"{result_of(t)}[{r}]", "x @ w"), draws=drawn(t)
+            )
     for t in ("bf16", "f32"):
-        yield program(f"batch-inner-{t}", f"x: {t}[33, 5, 40], w: {t}[40, 5, 70]", (f"{t}[5, 33, 70]", "matmul(x, w, lhs_batch=[1], rhs_batch=[1], lhs_contract=[2], rhs_contract=[0])"))
-        yield program(f"contract-two-{t}", f"x: {t}[33, 5, 40], w: {t}[5, 40, 70]", (f"{t}[33, 70]", "matmul(x, w, lhs_batch=[], rhs_batch=[], lhs_contract=[1, 2], rhs_contract=[0, 1])"))
-        yield program(f"contract-swapped-{t}", f"x: {t}[33, 5, 40], w: {t}[40, 70, 5]", (f"{t}[33, 70]", "matmul(x, w, lhs_batch=[], rhs_batch=[], lhs_contract=[1, 2], rhs_contract=[2, 0])"))
-        yield program(f"free-two-{t}", f"x: {t}[3, 11, 40], w: {t}[40, 5, 14]", (f"{t}[3, 11, 5, 14]", "matmul(x, w, lhs_batch=[], rhs_batch=[], lhs_contract=[2], rhs_contract=[0])"))
-        yield program(f"queries-keys-{t}", f"q: {t}[2, 4, 33, 64], k: {t}[2, 4, 47, 64]", (f"{t}[2, 4, 33, 47]", "q @ transpose(k)"))
+        yield program(
+            f"batch-inner-{t}",
+            f"x: {t}[33, 5, 40], w: {t}[40, 5, 70]",
+            (f"{t}[5, 33, 70]", "matmul(x, w, lhs_batch=[1], rhs_batch=[1], lhs_contract=[2], rhs_contract=[0])"),
+        )
+        yield program(
+            f"contract-two-{t}",
+            f"x: {t}[33, 5, 40], w: {t}[5, 40, 70]",
+            (f"{t}[33, 70]", "matmul(x, w, lhs_batch=[], rhs_batch=[], lhs_contract=[1, 2], rhs_contract=[0, 1])"),
+        )
+        yield program(
+            f"contract-swapped-{t}",
+            f"x: {t}[33, 5, 40], w: {t}[40, 70, 5]",
+            (f"{t}[33, 70]", "matmul(x, w, lhs_batch=[], rhs_batch=[], lhs_contract=[1, 2], rhs_contract=[2, 0])"),
+        )
+        yield program(
+            f"free-two-{t}",
+            f"x: {t}[3, 11, 40], w: {t}[40, 5, 14]",
+            (f"{t}[3, 11, 5, 14]", "matmul(x, w, lhs_batch=[], rhs_batch=[], lhs_contract=[2], rhs_contract=[0])"),
+        )
+        yield program(
+            f"queries-keys-{t}",
+            f"q: {t}[2, 4, 33, 64], k: {t}[2, 4, 47, 64]",
+            (f"{t}[2, 4, 33, 47]", "q @ transpose(k)"),
+        )
 
 
 def empty() -> Iterator[Program]:
     for t in ("bf16", "f32", "i8"):
         for name, (m, n, k) in {"k": (33, 40, 0), "m": (0, 40, 33), "n": (33, 0, 40), "all": (0, 0, 0)}.items():
-            yield program(f"matmul-empty-{name}-{t}", f"x: {t}[{m}, {k}], w: {t}[{k}, {n}]", (f"{result_of(t)}[{m}, {n}]", "x @ w"))
-    yield program("matmul-empty-epilogue", "x: bf16[33, 0], w: bf16[0, 40], b: bf16[40]", ("bf16[33, 40]", "x @ w + b"), ("bf16[33]", "sum(x @ w + 1, axis=1)"))
+            yield program(
+                f"matmul-empty-{name}-{t}",
+                f"x: {t}[{m}, {k}], w: {t}[{k}, {n}]",
+                (f"{result_of(t)}[{m}, {n}]", "x @ w"),
+            )
+    yield program(
+        "matmul-empty-epilogue",
+        "x: bf16[33, 0], w: bf16[0, 40], b: bf16[40]",
+        ("bf16[33, 40]", "x @ w + b"),
+        ("bf16[33]", "sum(x @ w + 1, axis=1)"),
+    )
 
 
 def types() -> Iterator[Program]:
     operands = "x: bf16[70, 200], w: bf16[200, 90]"
     yield program("matmul-dtype", operands, ("f32[70, 90]", "matmul(x, w, dtype=f32)"), ("bf16[70, 90]", "x @ w"))
     yield program("matmul-f16-f32", "x: f16[70, 200], w: f16[200, 90]", ("f32[70, 90]", "matmul(x, w, dtype=f32)"))
-    yield program("matmul-f8-bf16", "x: f8e4m3[70, 192], w: f8e4m3[192, 90]", ("bf16[70, 90]", "matmul(x, w, dtype=bf16)"))
-    yield program("matmul-i8-i64", "x: i8[70, 200], w: i8[200, 90]", ("i64[70, 90]", "cast(x, i64) @ cast(w, i64)"), draws={"x": "whole", "w": "whole"})
+    yield program(
+        "matmul-f8-bf16", "x: f8e4m3[70, 192], w: f8e4m3[192, 90]", ("bf16[70, 90]", "matmul(x, w, dtype=bf16)")
+    )
+    yield program(
+        "matmul-i8-i64",
+        "x: i8[70, 200], w: i8[200, 90]",
+        ("i64[70, 90]", "cast(x, i64) @ cast(w, i64)"),
+        draws={"x": "whole", "w": "whole"},
+    )
     for precision in ("tf32", "bf16"):
-        yield program(f"matmul-{precision}", "x: f32[70, 200], w: f32[200, 90]", ("bf16[70, 90]", f'cast(matmul(x, w, precision="{precision}"), bf16)'), draws={"x": "steps", "w": "steps"})
-    yield program("matmul-precision-f32", "x: f32[70, 200], w: f32[200, 90]", ("f32[70, 90]", 'matmul(x, w, precision="f32")'))
+        yield program(
+            f"matmul-{precision}",
+            "x: f32[70, 200], w: f32[200, 90]",
+            ("bf16[70, 90]", f'cast(matmul(x, w, precision="{precision}"), bf16)'),
+            draws={"x": "steps", "w": "steps"},
+        )
+    yield program(
+        "matmul-precision-f32", "x: f32[70, 200], w: f32[200, 90]", ("f32[70, 90]", 'matmul(x, w, precision="f32")')
+    )
 
 
 PROLOGUES = {
@@ -111,21 +179,49 @@ def prologues() -> Iterator[Program]:
     for name, (arguments, call) in PROLOGUES.items():
         for size, (m, n, k) in FUSED_SIZES.items():
             for t in ("bf16", "f32"):
-                yield program(f"prologue-{name}-{size}-{t}", arguments.format(t=t, m=m, n=n, k=k), (f"{t}[{m}, {n}]", call))
+                yield program(
+                    f"prologue-{name}-{size}-{t}", arguments.format(t=t, m=m, n=n, k=k), (f"{t}[{m}, {n}]", call)
+                )
     for size, (m, n, k) in FUSED_SIZES.items():
         result = (f"bf16[{m}, {n}]", "x @ (cast(w, bf16) * s)")
-        yield program(f"dequantised-columns-{size}", f"x: bf16[{m}, {k}], w: i8[{k}, {n}], s: bf16[{n}]", result, draws={"w": "whole"})
+        yield program(
+            f"dequantised-columns-{size}",
+            f"x: bf16[{m}, {k}], w: i8[{k}, {n}], s: bf16[{n}]",
+            result,
+            draws={"w": "whole"},
+        )
         result = (f"bf16[{m}, {n}]", "x @ transpose(cast(w, bf16) * s)")
-        yield program(f"dequantised-rows-{size}", f"x: bf16[{m}, {k}], w: i8[{n}, {k}], s: bf16[{n}, 1]", result, draws={"w": "whole"})
+        yield program(
+            f"dequantised-rows-{size}",
+            f"x: bf16[{m}, {k}], w: i8[{n}, {k}], s: bf16[{n}, 1]",
+            result,
+            draws={"w": "whole"},
+        )
         result = (f"bf16[{m}, {n}]", "x @ cast(w, bf16)")
         yield program(f"dequantised-f8-{size}", f"x: bf16[{m}, {k}], w: f8e4m3[{k}, {n}]", result)
         result = (f"bf16[{m}, {n}]", "cast(x, bf16) @ w")
         yield program(f"rounded-operand-{size}", f"x: f32[{m}, {k}], w: bf16[{k}, {n}]", result)
-    yield program("dequantised-groups", "x: bf16[65, 192], w: i8[6, 32, 130], s: bf16[6, 1, 130]", ("bf16[65, 130]", "x @ reshape(cast(w, bf16) * s, [192, 130])"), draws={"w": "whole"})
-    yield program("taken-rows", "x: bf16[40, 64], i: i32[70], w: bf16[64, 90]", ("bf16[70, 90]", "take(x, i) @ w"), draws={"i": "indices"})
-    yield program("shifted-rows", "x: bf16[70, 64], w: bf16[64, 90]", ("bf16[70, 90]", "pad(x[:-1], [[1, 0], [0, 0]]) @ w"))
+    yield program(
+        "dequantised-groups",
+        "x: bf16[65, 192], w: i8[6, 32, 130], s: bf16[6, 1, 130]",
+        ("bf16[65, 130]", "x @ reshape(cast(w, bf16) * s, [192, 130])"),
+        draws={"w": "whole"},
+    )
+    yield program(
+        "taken-rows",
+        "x: bf16[40, 64], i: i32[70], w: bf16[64, 90]",
+        ("bf16[70, 90]", "take(x, i) @ w"),
+        draws={"i": "indices"},
+    )
+    yield program(
+        "shifted-rows", "x: bf16[70, 64], w: bf16[64, 90]", ("bf16[70, 90]", "pad(x[:-1], [[1, 0], [0, 0]]) @ w")
+    )
     yield program("masked-operand", "x: f32[70, 70], w: f32[70, 90]", ("f32[70, 90]", "tril(x) @ w"))
-    yield program("joined-operand", "x: bf16[70, 30], y: bf16[70, 40], w: bf16[70, 90]", ("bf16[70, 90]", "concat([x, y], axis=1) @ w"))
+    yield program(
+        "joined-operand",
+        "x: bf16[70, 30], y: bf16[70, 40], w: bf16[70, 90]",
+        ("bf16[70, 90]", "concat([x, y], axis=1) @ w"),
+    )
 
 
 EPILOGUES = {
@@ -153,17 +249,61 @@ def epilogues() -> Iterator[Program]:
                 body = "q = floor(matmul(x, w, dtype=f32) * 4)" if name == "argmax" else "p = x @ w"
                 # Those of softmax are small because the product is rounded when it is stored between two kernels.
                 draws = {"argmax": {"x": "steps", "w": "steps"}, "softmax": {"x": "small"}}.get(name, {})
-                yield program(f"epilogue-{name}-{size}-{t}", operands, (type.format(t=t, m=m, n=n), call), body=body, draws=draws)
-        both = (("bf16[{m}, {n}]", "p"), ("f32[{m}]", "sum(p, axis=1, dtype=f32)"), ("f32[{n}]", "sum(p, axis=0, dtype=f32)"), ("f32[]", "sum(p * p, dtype=f32)"))
+                yield program(
+                    f"epilogue-{name}-{size}-{t}", operands, (type.format(t=t, m=m, n=n), call), body=body, draws=draws
+                )
+        both = (
+            ("bf16[{m}, {n}]", "p"),
+            ("f32[{m}]", "sum(p, axis=1, dtype=f32)"),
+            ("f32[{n}]", "sum(p, axis=0, dtype=f32)"),
+            ("f32[]", "sum(p * p, dtype=f32)"),
+        )
         results = [(type.format(m=m, n=n), call) for type, call in both]
-        yield program(f"epilogue-everything-{size}", f"x: bf16[{m}, {k}], w: bf16[{k}, {n}], b: bf16[{n}]", *results, body="p = tanh(x @ w + b)")
-        results = [(f"bf16[{m}, {n}]", "relu(p)"), (f"f32[{m}, {n}]", "p"), (f"bool[{m}, {n}]", "p > 0"), (f"i8[{m}, {n}]", "cast(p, i8)")]
-        yield program(f"epilogue-types-{size}", f"x: bf16[{m}, {k}], w: bf16[{k}, {n}]", *results[:1], results[2], body="p = x @ w", draws={"x": "steps", "w": "steps"})
+        yield program(
+            f"epilogue-everything-{size}",
+            f"x: bf16[{m}, {k}], w: bf16[{k}, {n}], b: bf16[{n}]",
+            *results,
+            body="p = tanh(x @ w + b)",
+        )
+        results = [
+            (f"bf16[{m}, {n}]", "relu(p)"),
+            (f"f32[{m}, {n}]", "p"),
+            (f"bool[{m}, {n}]", "p > 0"),
+            (f"i8[{m}, {n}]", "cast(p, i8)"),
+        ]
+        yield program(
+            f"epilogue-types-{size}",
+            f"x: bf16[{m}, {k}], w: bf16[{k}, {n}]",
+            *results[:1],
+            results[2],
+            body="p = x @ w",
+            draws={"x": "steps", "w": "steps"},
+        )
         results[0] = (f"bf16[{m}, {n}]", "cast(relu(p), bf16)")
-        yield program(f"epilogue-types-f32-{size}", f"x: f32[{m}, {k}], w: f32[{k}, {n}]", *results, body="p = x @ w", draws={"x": "steps", "w": "steps"})
-        yield program(f"requantised-{size}", f"x: i8[{m}, {k}], w: i8[{k}, {n}], s: f32[{n}]", (f"f32[{m}, {n}]", "cast(x @ w, f32) * s"), draws={"x": "signed", "w": "signed"})
-        yield program(f"f8-scaled-{size}", f"x: f8e4m3[{m}, {k}], w: f8e4m3[{k}, {n}], s: f32[]", (f"bf16[{m}, {n}]", "cast(x @ w * s, bf16)"))
-        yield program(f"transposed-result-{size}", f"x: bf16[{m}, {k}], w: bf16[{k}, {n}]", (f"bf16[{n}, {m}]", "transpose(x @ w)"), (f"bf16[{m}, {n}]", "x @ w"))
+        yield program(
+            f"epilogue-types-f32-{size}",
+            f"x: f32[{m}, {k}], w: f32[{k}, {n}]",
+            *results,
+            body="p = x @ w",
+            draws={"x": "steps", "w": "steps"},
+        )
+        yield program(
+            f"requantised-{size}",
+            f"x: i8[{m}, {k}], w: i8[{k}, {n}], s: f32[{n}]",
+            (f"f32[{m}, {n}]", "cast(x @ w, f32) * s"),
+            draws={"x": "signed", "w": "signed"},
+        )
+        yield program(
+            f"f8-scaled-{size}",
+            f"x: f8e4m3[{m}, {k}], w: f8e4m3[{k}, {n}], s: f32[]",
+            (f"bf16[{m}, {n}]", "cast(x @ w * s, bf16)"),
+        )
+        yield program(
+            f"transposed-result-{size}",
+            f"x: bf16[{m}, {k}], w: bf16[{k}, {n}]",
+            (f"bf16[{n}, {m}]", "transpose(x @ w)"),
+            (f"bf16[{m}, {n}]", "x @ w"),
+        )
 
 
 def several() -> Iterator[Program]:
@@ -171,17 +311,75 @@ def several() -> Iterator[Program]:
         for t in ("bf16", "f32"):
             operands = f"x: {t}[{m}, {k}], w: {t}[{k}, {n}], u: {t}[{k}, {n}]"
             yield program(f"dual-gate-{size}-{t}", operands, (f"{t}[{m}, {n}]", "silu(x @ w) * (x @ u)"))
-            yield program(f"dual-two-results-{size}-{t}", operands, (f"{t}[{m}, {n}]", "x @ w"), (f"{t}[{m}, {n}]", "relu(x @ u)"))
-            yield program(f"dual-left-{size}-{t}", f"x: {t}[{m}, {k}], y: {t}[{m}, {k}], w: {t}[{k}, {n}]", (f"{t}[{m}, {n}]", "x @ w + tanh(y @ w)"))
-            yield program(f"dual-apart-{size}-{t}", f"x: {t}[{m}, {k}], w: {t}[{k}, {n}], y: {t}[{m}, 33], u: {t}[33, {n}]", (f"{t}[{m}, {n}]", "x @ w + y @ u"))
-            yield program(f"chain-{size}-{t}", f"x: {t}[{m}, {k}], w: {t}[{k}, {n}], u: {t}[{n}, 40]", (f"{t}[{m}, 40]", "relu(x @ w) @ u"))
-            yield program(f"gram-{size}-{t}", f"x: {t}[{m}, {k}]", (f"{t}[{m}, {m}]", "x @ transpose(x)"), (f"{t}[{k}, {k}]", "transpose(x) @ x"))
-    yield program("split-heads", "x: bf16[2, 33, 64], w: bf16[64, 128]", ("bf16[2, 4, 33, 32]", "permute(reshape(x @ w, [2, 33, 4, 32]), [0, 2, 1, 3])"))
-    yield program("split-heads-aligned", "x: bf16[2, 128, 64], w: bf16[64, 256]", ("bf16[2, 4, 128, 64]", "permute(reshape(x @ w, [2, 128, 4, 64]), [0, 2, 1, 3])"))
-    yield program("merge-heads", "x: bf16[2, 4, 33, 32], w: bf16[128, 70]", ("bf16[2, 33, 70]", "reshape(permute(x, [0, 2, 1, 3]), [2, 33, 128]) @ w"))
-    yield program("merged-result", "p: bf16[2, 4, 33, 40], v: bf16[2, 4, 40, 32]", ("bf16[2, 33, 128]", "reshape(permute(p @ v, [0, 2, 1, 3]), [2, 33, 128])"))
-    yield program("three-projections", "x: bf16[70, 64], w: bf16[64, 192]", ("bf16[70, 64]", "q + k * v"), body="q, k, v = split(x @ w, 3, axis=1)")
-    yield program("attention-by-hand", "q: f32[2, 3, 33, 16], k: f32[2, 3, 47, 16], v: f32[2, 3, 47, 16]", ("f32[2, 3, 33, 16]", "softmax(q @ transpose(k) * 0.25) @ v"))
+            yield program(
+                f"dual-two-results-{size}-{t}", operands, (f"{t}[{m}, {n}]", "x @ w"), (f"{t}[{m}, {n}]", "relu(x @ u)")
+            )
+            yield program(
+                f"dual-left-{size}-{t}",
+                f"x: {t}[{m}, {k}], y: {t}[{m}, {k}], w: {t}[{k}, {n}]",
+                (f"{t}[{m}, {n}]", "x @ w + tanh(y @ w)"),
+            )
+            yield program(
+                f"dual-apart-{size}-{t}",
+                f"x: {t}[{m}, {k}], w: {t}[{k}, {n}], y: {t}[{m}, 33], u: {t}[33, {n}]",
+                (f"{t}[{m}, {n}]", "x @ w + y @ u"),
+            )
+            yield program(
+                f"chain-{size}-{t}",
+                f"x: {t}[{m}, {k}], w: {t}[{k}, {n}], u: {t}[{n}, 40]",
+                (f"{t}[{m}, 40]", "relu(x @ w) @ u"),
+            )
+            yield program(
+                f"gram-{size}-{t}",
+                f"x: {t}[{m}, {k}]",
+                (f"{t}[{m}, {m}]", "x @ transpose(x)"),
+                (f"{t}[{k}, {k}]", "transpose(x) @ x"),
+            )
+    yield program(
+        "one-by-one",
+        "x: f32[5, 1, 40], w: f32[5, 40, 1]",
+        ("f32[5, 1, 1]", "p"),
+        ("f32[]", "sum(p + p)"),
+        body="p = x @ w",
+    )
+    yield program(
+        "outer-permuted",
+        "x: f32[3, 1, 5]",
+        ("f32[5, 5, 3, 3]", "p"),
+        ("f16[5, 5, 3, 3]", "cast(p, f16)"),
+        body="p = permute(matmul(x, x, lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[1]), [3, 1, 0, 2])",
+    )
+    yield program(
+        "split-heads",
+        "x: bf16[2, 33, 64], w: bf16[64, 128]",
+        ("bf16[2, 4, 33, 32]", "permute(reshape(x @ w, [2, 33, 4, 32]), [0, 2, 1, 3])"),
+    )
+    yield program(
+        "split-heads-aligned",
+        "x: bf16[2, 128, 64], w: bf16[64, 256]",
+        ("bf16[2, 4, 128, 64]", "permute(reshape(x @ w, [2, 128, 4, 64]), [0, 2, 1, 3])"),
+    )
+    yield program(
+        "merge-heads",
+        "x: bf16[2, 4, 33, 32], w: bf16[128, 70]",
+        ("bf16[2, 33, 70]", "reshape(permute(x, [0, 2, 1, 3]), [2, 33, 128]) @ w"),
+    )
+    yield program(
+        "merged-result",
+        "p: bf16[2, 4, 33, 40], v: bf16[2, 4, 40, 32]",
+        ("bf16[2, 33, 128]", "reshape(permute(p @ v, [0, 2, 1, 3]), [2, 33, 128])"),
+    )
+    yield program(
+        "three-projections",
+        "x: bf16[70, 64], w: bf16[64, 192]",
+        ("bf16[70, 64]", "q + k * v"),
+        body="q, k, v = split(x @ w, 3, axis=1)",
+    )
+    yield program(
+        "attention-by-hand",
+        "q: f32[2, 3, 33, 16], k: f32[2, 3, 47, 16], v: f32[2, 3, 47, 16]",
+        ("f32[2, 3, 33, 16]", "softmax(q @ transpose(k) * 0.25) @ v"),
+    )
 
 
 def programs() -> Iterator[Program]:

@@ -48,7 +48,10 @@ def program(
     """A program of one function. results: the (type, expression) pairs it returns; body: statements before."""
     types = ", ".join(type for type, _ in results)
     types = f"({types})" if len(results) > 1 else types
-    lines = [*(f"    {line.strip()}" for line in body.strip().splitlines()), f"    return {', '.join(e for _, e in results)}"]
+    lines = [
+        *(f"    {line.strip()}" for line in body.strip().splitlines()),
+        f"    return {', '.join(e for _, e in results)}",
+    ]
     text = "\n".join([f"func f({arguments}) -> {types} {{", *lines, "}", ""])
     return Program(name, text, MappingProxyType(dict(draws or {})), pointwise, large)
 
@@ -119,7 +122,9 @@ def _special(spec: ArraySpec, index: int) -> Array:
     rest = generator.standard_normal(max(spec.size - len(chosen), 0)) * 4
     if spec.element == "u8":
         rest = np.abs(rest)
-    values = np.concatenate([generator.permutation(chosen), rest.astype(np.int64 if chosen.dtype.kind == "i" else np.float64)])
+    values = np.concatenate(
+        [generator.permutation(chosen), rest.astype(np.int64 if chosen.dtype.kind == "i" else np.float64)]
+    )
     return values[: spec.size].astype(spec.dtype).reshape(spec.shape)
 
 

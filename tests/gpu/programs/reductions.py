@@ -32,9 +32,17 @@ def over_axes() -> Iterator[Program]:
         arguments = f"x: f32[{listed(SHAPE)}], y: f32[{listed(SHAPE)}]"
         yield program(f"reduce-together-{name}", arguments, *results, draws={"y": "near one"})
         kept = listed([1 if i in axes else n for i, n in enumerate(SHAPE)])
-        yield program(f"keepdims-{name}", f"x: f32[{listed(SHAPE)}]", (f"f32[{kept}]", f"sum(x, {call}, keepdims=true)"))
+        yield program(
+            f"keepdims-{name}", f"x: f32[{listed(SHAPE)}]", (f"f32[{kept}]", f"sum(x, {call}, keepdims=true)")
+        )
         flags = f"x: bool[{listed(SHAPE)}]"
-        yield program(f"any-all-{name}", flags, (f"bool[{rest}]", f"any(x, {call})"), (f"bool[{rest}]", f"all(x, {call})"), (f"i32[{rest}]", f"sum(x, {call})"))
+        yield program(
+            f"any-all-{name}",
+            flags,
+            (f"bool[{rest}]", f"any(x, {call})"),
+            (f"bool[{rest}]", f"all(x, {call})"),
+            (f"i32[{rest}]", f"sum(x, {call})"),
+        )
 
 
 def over_types() -> Iterator[Program]:
@@ -43,18 +51,60 @@ def over_types() -> Iterator[Program]:
             n = (65, 129)[1 - axis]
             results = [(f"{t}[{n}]", f"{f}(x, axis={axis})") for f in ("sum", "max", "min", "mean", "var")]
             yield program(f"reduce-{t}-{axis}", f"x: {t}[65, 129]", *results)
-        yield program(f"reduce-{t}-nan", f"x: {t}[65, 129]", (f"{t}[65]", "max(x, axis=1)"), (f"{t}[65]", "min(x, axis=1)"), (f"{t}[65]", "sum(x, axis=1)"), (f"{t}[129]", "max(x, axis=0)"), draws={"x": "some nan"})
+        yield program(
+            f"reduce-{t}-nan",
+            f"x: {t}[65, 129]",
+            (f"{t}[65]", "max(x, axis=1)"),
+            (f"{t}[65]", "min(x, axis=1)"),
+            (f"{t}[65]", "sum(x, axis=1)"),
+            (f"{t}[129]", "max(x, axis=0)"),
+            draws={"x": "some nan"},
+        )
     for t in ("f8e4m3", "f8e5m2"):
-        yield program(f"reduce-{t}", f"x: {t}[65, 129]", (f"{t}[65]", "max(x, axis=1)"), (f"f32[65]", "sum(x, axis=1, dtype=f32)"), (f"f32[129]", "sum(x, axis=0, dtype=f32)"))
+        yield program(
+            f"reduce-{t}",
+            f"x: {t}[65, 129]",
+            (f"{t}[65]", "max(x, axis=1)"),
+            ("f32[65]", "sum(x, axis=1, dtype=f32)"),
+            ("f32[129]", "sum(x, axis=0, dtype=f32)"),
+        )
     for t in (*INTEGERS, "bool"):
         total = {"i64": "i64"}.get(t, "i32")
         results = [(f"{total}[65]", "sum(x, axis=1)"), (f"{total}[129]", "sum(x, axis=0)"), (f"{total}[]", "sum(x)")]
         if t != "bool":
-            results += [(f"{t}[65]", "max(x, axis=1)"), (f"{t}[129]", "min(x, axis=0)"), ("f32[65]", "mean(x, axis=1)"), (f"{total}[65]", "prod(x, axis=1)")]
-        yield program(f"reduce-{t}", f"x: {t}[65, 129]", *results, draws={} if t == "bool" else {"x": "whole" if t in ("i8", "u8", "i16") else "signed"})
-    yield program("reduce-i8-extremes", "x: i8[3, 40]", ("i8[3]", "max(x, axis=1)"), ("i8[3]", "min(x, axis=1)"), ("i64[3]", "sum(x, axis=1, dtype=i64)"), draws={"x": "special"})
-    yield program("reduce-dtype", "x: bf16[33, 200]", ("f32[33]", "sum(x, axis=1, dtype=f32)"), ("f64[33]", "sum(x, axis=1, dtype=f64)"), ("f32[200]", "mean(x, axis=0, dtype=f32)"))
-    yield program("reduce-correction", "x: f32[33, 200]", ("f32[33]", "var(x, axis=1, correction=1)"), ("f32[33, 1]", "var(x, axis=1, keepdims=true)"))
+            results += [
+                (f"{t}[65]", "max(x, axis=1)"),
+                (f"{t}[129]", "min(x, axis=0)"),
+                ("f32[65]", "mean(x, axis=1)"),
+                (f"{total}[65]", "prod(x, axis=1)"),
+            ]
+        yield program(
+            f"reduce-{t}",
+            f"x: {t}[65, 129]",
+            *results,
+            draws={} if t == "bool" else {"x": "whole" if t in ("i8", "u8", "i16") else "signed"},
+        )
+    yield program(
+        "reduce-i8-extremes",
+        "x: i8[3, 40]",
+        ("i8[3]", "max(x, axis=1)"),
+        ("i8[3]", "min(x, axis=1)"),
+        ("i64[3]", "sum(x, axis=1, dtype=i64)"),
+        draws={"x": "special"},
+    )
+    yield program(
+        "reduce-dtype",
+        "x: bf16[33, 200]",
+        ("f32[33]", "sum(x, axis=1, dtype=f32)"),
+        ("f64[33]", "sum(x, axis=1, dtype=f64)"),
+        ("f32[200]", "mean(x, axis=0, dtype=f32)"),
+    )
+    yield program(
+        "reduce-correction",
+        "x: f32[33, 200]",
+        ("f32[33]", "var(x, axis=1, correction=1)"),
+        ("f32[33, 1]", "var(x, axis=1, keepdims=true)"),
+    )
 
 
 LENGTHS = {
@@ -66,20 +116,62 @@ LENGTHS = {
 def lengths() -> Iterator[Program]:
     for name, (rows, columns) in LENGTHS.items():
         for t in ("f32", "bf16"):
-            results = [(f"{t}[{rows}]", "sum(x, axis=1)"), (f"{t}[{columns}]", "max(x, axis=0)"), ("f32[]", "sum(x, dtype=f32)")]
-            yield program(f"length-{name}-{t}", f"x: {t}[{rows}, {columns}]", *results, draws={"x": "positive"}, large=True)
-    yield program("length-1d", "x: f32[100003]", ("f32[]", "sum(x)"), ("f32[]", "max(x)"), ("f32[]", "var(x)"), draws={"x": "positive"}, large=True)
+            results = [
+                (f"{t}[{rows}]", "sum(x, axis=1)"),
+                (f"{t}[{columns}]", "max(x, axis=0)"),
+                ("f32[]", "sum(x, dtype=f32)"),
+            ]
+            yield program(
+                f"length-{name}-{t}", f"x: {t}[{rows}, {columns}]", *results, draws={"x": "positive"}, large=True
+            )
+    yield program(
+        "length-1d",
+        "x: f32[100003]",
+        ("f32[]", "sum(x)"),
+        ("f32[]", "max(x)"),
+        ("f32[]", "var(x)"),
+        draws={"x": "positive"},
+        large=True,
+    )
     yield program("reduce-prologue", "x: bf16[70, 300], y: bf16[300]", ("bf16[70]", "sum(exp(x) * y, axis=1)"))
     yield program("reduce-epilogue", "x: f32[70, 300]", ("bf16[70]", "cast(sqrt(sum(x * x, axis=1) / 300) + 1, bf16)"))
-    yield program("reduce-then-broadcast", "x: f32[70, 300]", ("f32[70, 300]", "x / (1 + max(abs(x), axis=1, keepdims=true))"))
-    yield program("reduce-transposed", "x: f32[70, 30]", ("f32[30]", "sum(transpose(x), axis=1)"), ("f32[70]", "sum(transpose(x), axis=0)"))
-    yield program("reduce-apart", "x: f32[6, 5, 4, 7, 3]", ("f32[5, 7]", "sum(x, axis=[0, 2, 4])"), ("f32[6, 4, 3]", "max(x, axis=[1, 3])"))
-    yield program("reduce-negative-axis", "x: f32[6, 5, 40]", ("f32[6, 5]", "sum(x, axis=-1)"), ("f32[6, 40]", "min(x, axis=-2)"))
+    yield program(
+        "reduce-then-broadcast", "x: f32[70, 300]", ("f32[70, 300]", "x / (1 + max(abs(x), axis=1, keepdims=true))")
+    )
+    yield program(
+        "reduce-transposed",
+        "x: f32[70, 30]",
+        ("f32[30]", "sum(transpose(x), axis=1)"),
+        ("f32[70]", "sum(transpose(x), axis=0)"),
+    )
+    yield program(
+        "reduce-apart",
+        "x: f32[6, 5, 4, 7, 3]",
+        ("f32[5, 7]", "sum(x, axis=[0, 2, 4])"),
+        ("f32[6, 4, 3]", "max(x, axis=[1, 3])"),
+    )
+    yield program(
+        "reduce-negative-axis", "x: f32[6, 5, 40]", ("f32[6, 5]", "sum(x, axis=-1)"), ("f32[6, 40]", "min(x, axis=-2)")
+    )
 
 
 def empty() -> Iterator[Program]:
-    yield program("reduce-empty-rows", "x: f32[5, 0]", ("f32[5]", "sum(x, axis=1)"), ("f32[5]", "prod(x, axis=1)"), ("f32[5]", "mean(x, axis=1)"), ("bool[5]", "any(x > 0, axis=1)"), ("bool[5]", "all(x > 0, axis=1)"))
-    yield program("reduce-empty-result", "x: f32[0, 5]", ("f32[0]", "max(x, axis=1)"), ("f32[5]", "sum(x, axis=0)"), ("f32[]", "sum(x)"))
+    yield program(
+        "reduce-empty-rows",
+        "x: f32[5, 0]",
+        ("f32[5]", "sum(x, axis=1)"),
+        ("f32[5]", "prod(x, axis=1)"),
+        ("f32[5]", "mean(x, axis=1)"),
+        ("bool[5]", "any(x > 0, axis=1)"),
+        ("bool[5]", "all(x > 0, axis=1)"),
+    )
+    yield program(
+        "reduce-empty-result",
+        "x: f32[0, 5]",
+        ("f32[0]", "max(x, axis=1)"),
+        ("f32[5]", "sum(x, axis=0)"),
+        ("f32[]", "sum(x)"),
+    )
     yield program("reduce-rank-0", "x: f32[]", ("f32[]", "sum(x)"), ("f32[]", "max(x)"))
     yield program("reduce-no-axes", "x: f32[3, 4]", ("f32[3, 4]", "sum(x, axis=[])"))
 
@@ -88,8 +180,22 @@ def places() -> Iterator[Program]:
     for t in ("f32", "f64", "f16", "bf16", "i32", "i8", "u8", "i64"):
         calls = [(f"i64[{n}]", f"{f}(x, axis={axis})") for axis, n in ((0, 130), (1, 37)) for f in ("argmax", "argmin")]
         yield program(f"arg-{t}", f"x: {t}[37, 130]", *calls, ("i64[]", "argmax(x)"), draws={"x": "ties"})
-    yield program("arg-nan", "x: f32[37, 130]", ("i64[37]", "argmax(x, axis=1)"), ("i64[37]", "argmin(x, axis=1)"), ("i64[130]", "argmax(x, axis=0)"), draws={"x": "some nan"})
-    yield program("arg-long", "x: f32[3, 20011]", ("i64[3]", "argmax(x, axis=1)"), ("i64[3]", "argmin(x, axis=1)"), ("i64[]", "argmax(x)"), large=True)
+    yield program(
+        "arg-nan",
+        "x: f32[37, 130]",
+        ("i64[37]", "argmax(x, axis=1)"),
+        ("i64[37]", "argmin(x, axis=1)"),
+        ("i64[130]", "argmax(x, axis=0)"),
+        draws={"x": "some nan"},
+    )
+    yield program(
+        "arg-long",
+        "x: f32[3, 20011]",
+        ("i64[3]", "argmax(x, axis=1)"),
+        ("i64[3]", "argmin(x, axis=1)"),
+        ("i64[]", "argmax(x)"),
+        large=True,
+    )
     yield program("arg-middle", "x: bf16[5, 33, 7]", ("i64[5, 7]", "argmax(x, axis=1)"))
     yield program("arg-tall", "x: f32[20011, 3]", ("i64[3]", "argmin(x, axis=0)"), large=True)
 
@@ -98,9 +204,19 @@ def scans() -> Iterator[Program]:
     for t in ("f32", "f64", "bf16", "i32", "i64"):
         for axis in (0, 1, 2):
             yield program(f"cumsum-{t}-{axis}", f"x: {t}[5, 33, 70]", (f"{t}[5, 33, 70]", f"cumsum(x, {axis})"))
-    yield program("cumprod", "x: f32[9, 200]", ("f32[9, 200]", "cumprod(x, 1)"), ("f32[9, 200]", "cumprod(x, 0)"), draws={"x": "near one"})
-    yield program("cumsum-long", "x: f32[2, 5003]", ("f32[2, 5003]", "cumsum(x, 1)"), draws={"x": "positive"}, large=True)
-    yield program("cumsum-very-long", "x: f32[50021]", ("f32[50021]", "cumsum(x, 0)"), draws={"x": "positive"}, large=True)
+    yield program(
+        "cumprod",
+        "x: f32[9, 200]",
+        ("f32[9, 200]", "cumprod(x, 1)"),
+        ("f32[9, 200]", "cumprod(x, 0)"),
+        draws={"x": "near one"},
+    )
+    yield program(
+        "cumsum-long", "x: f32[2, 5003]", ("f32[2, 5003]", "cumsum(x, 1)"), draws={"x": "positive"}, large=True
+    )
+    yield program(
+        "cumsum-very-long", "x: f32[50021]", ("f32[50021]", "cumsum(x, 0)"), draws={"x": "positive"}, large=True
+    )
     yield program("cumsum-one", "x: f32[9, 1]", ("f32[9, 1]", "cumsum(exp(x), 1)"), ("f32[9, 1]", "cumprod(x, 1) - x"))
     yield program("cumsum-fused", "x: f32[9, 200]", ("f32[9, 200]", "exp(-cumsum(relu(x), 1) / 100)"))
 
@@ -117,8 +233,15 @@ def composed() -> Iterator[Program]:
         yield program(f"{name}-one", "x: f32[5, 1]", ("f32[5, 1]", f"{f}(x)"))
     yield program("softmax-large", "x: f32[7, 100]", ("f32[7, 100]", "softmax(x * 50)"))
     yield program("softmax-masked", "x: f32[7, 100], m: bool[7, 100]", ("f32[7, 100]", "softmax(where(m, x, -inf))"))
-    yield program("layer-norm-affine", "x: bf16[50, 256], g: bf16[256], b: bf16[256], r: bf16[50, 256]", ("bf16[50, 256]", "layer_norm(x + r) * g + b"), ("bf16[50, 256]", "x + r"))
-    yield program("norm-l2", "x: f32[50, 256]", ("f32[50, 256]", "x * rsqrt(sum(x * x, axis=1, keepdims=true) + 0.001)"))
+    yield program(
+        "layer-norm-affine",
+        "x: bf16[50, 256], g: bf16[256], b: bf16[256], r: bf16[50, 256]",
+        ("bf16[50, 256]", "layer_norm(x + r) * g + b"),
+        ("bf16[50, 256]", "x + r"),
+    )
+    yield program(
+        "norm-l2", "x: f32[50, 256]", ("f32[50, 256]", "x * rsqrt(sum(x * x, axis=1, keepdims=true) + 0.001)")
+    )
 
 
 def programs() -> Iterator[Program]:

@@ -1,0 +1,64 @@
+"""Arrays as they come in, and values as they go out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from irc.artifact import DTYPES, ELEMENT_NAMES
+from irc_frontend.graph import LEAF, Node, element_named, fail
+
+
+def to_numpy(value: Any) -> np.ndarray[Any, Any]:
+    """An array of any library on the host."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "cpu"):
+        return _torch_to_numpy(value.cpu())
+    if hasattr(value, "get"):
+        return value.get()
+    return np.asarray(value)
+
+
+def _torch_to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
+    """torch has no numpy form of bf16 and f8: their bytes are taken as they are."""
+    dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
+    torch = sys.modules["torch"]
+    raw = tensor.contiguous().view(torch.uint8) if tensor.ndim else tensor.reshape(1).view(torch.uint8)
+    return raw.numpy().view(dtype).reshape(tuple(tensor.shape))
+
+
+def leaf(array: Any, dtype: Any) -> Node:
+    """An input. Lists and numbers become numpy arrays, of `dtype` if it is given (else f32 for floats, i64 for
+    integers)."""
+    if not isinstance(array, np.ndarray | np.generic) and hasattr(array, "__dlpack__"):
+        return _from_device(array)
+    if isinstance(array, np.ndarray | np.generic):
+        found = np.asarray(array)
+    else:
+        found = _from_python(array, dtype)
+    if found.dtype not in ELEMENT_NAMES:
+        raise fail(f"irc has no element type {found.dtype}", f"it has {', '.join(DTYPES)}")
+    return Node(LEAF, (), found.shape, ELEMENT_NAMES[found.dtype], value=found)
+
+
+def _from_python(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    try:
+        found = np.asarray(values)
+    except ValueError as error:
+        raise fail(f"cannot make an array of this: {error}") from error
+    if dtype is not None:
+        return found.astype(DTYPES[element_named(dtype)])
+    return found.astype(np.float32) if found.dtype == np.float64 else found
+
+
+def _from_device(array: Any) -> Node:
+    name = str(array.dtype).removeprefix("torch.")
+    try:
+        element = ELEMENT_NAMES[np.dtype(name)]
+    except (TypeError, KeyError) as error:
+        raise fail(f"irc has no element type {name}", f"it has {', '.join(DTYPES)}") from error
+    value = array if int(array.__dlpack_device__()[0]) != 1 else to_numpy(array)
+    return Node(LEAF, (), tuple(array.shape), element, value=value)

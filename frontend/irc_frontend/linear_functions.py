@@ -1,0 +1,38 @@
+"""Matrix products on Tensors, by numpy's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irc_frontend import linear, summation
+from irc_frontend.graph import element_named
+from irc_frontend.tensor import Like, Tensor, node_of, operand_of
+
+__all__ = ["attention", "dot", "einsum", "matmul", "outer"]
+
+
+def matmul(a: Like, b: Like, dtype: Any = None, precision: str = "default") -> Tensor:
+    """`dtype` is the element type of the result; `precision` (`f32`, `tf32`, `bf16`) how f32 operands are
+    multiplied."""
+    element = None if dtype is None else element_named(dtype)
+    return Tensor.of(linear.matmul(node_of(a), node_of(b), element, precision))
+
+
+def dot(a: Like, b: Like) -> Tensor:
+    """numpy's: the last axis of `a` with the last but one of `b`; beyond two axes none are batches."""
+    return Tensor.of(linear.dot(node_of(a), operand_of(b)))
+
+
+def outer(a: Like, b: Like) -> Tensor:
+    """Every product of an element of `a` and one of `b`, both flattened."""
+    return Tensor.of(node_of(a)).reshape(-1, 1) * Tensor.of(node_of(b)).reshape(1, -1)
+
+
+def einsum(subscripts: str, *operands: Like) -> Tensor:
+    """numpy's, without `...` and without an index that one operand has twice."""
+    return Tensor.of(summation.einsum(subscripts, [node_of(operand) for operand in operands]))
+
+
+def attention(q: Like, k: Like, v: Like, causal: bool = False, scale: float | None = None) -> Tensor:
+    """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default."""
+    return Tensor.of(linear.attention(node_of(q), node_of(k), node_of(v), causal, scale))

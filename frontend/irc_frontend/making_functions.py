@@ -1,0 +1,97 @@
+"""Functions that make Tensors: numpy's, and those of the language that draw random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irc_frontend import elementwise
+from irc_frontend.elementwise import Number
+from irc_frontend.graph import Node, element_named, fail
+from irc_frontend.shapes import shape_of
+from irc_frontend.tensor import Like, Tensor, node_of
+
+__all__ = [
+    "arange",
+    "eye",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "random_normal",
+    "random_uniform",
+    "zeros",
+    "zeros_like",
+]
+
+SEEDS = range(-(2**63), 2**63)
+
+
+def zeros(shape: int | Sequence[int], dtype: Any = "f32") -> Tensor:
+    return full(shape, 0, dtype)
+
+
+def ones(shape: int | Sequence[int], dtype: Any = "f32") -> Tensor:
+    return full(shape, 1, dtype)
+
+
+def full(shape: int | Sequence[int], value: Number, dtype: Any = "f32") -> Tensor:
+    element = element_named(dtype)
+    number = bool(value) if element == "bool" else value
+    return Tensor.of(elementwise.constant(number, shape_of(shape), element))
+
+
+def zeros_like(x: Like, dtype: Any = None) -> Tensor:
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: Like, dtype: Any = None) -> Tensor:
+    return full_like(x, 1, dtype)
+
+
+def full_like(x: Like, value: Number, dtype: Any = None) -> Tensor:
+    node = node_of(x)
+    return full(node.shape, value, node.element if dtype is None else dtype)
+
+
+def arange(start: int, stop: int | None = None, step: int = 1, dtype: Any = "i64") -> Tensor:
+    """The integers from `start` (0 where only one is given) below `stop`, as elements of `dtype`."""
+    first, last = (0, start) if stop is None else (start, stop)
+    element = element_named(dtype)
+    try:
+        count = len(range(first, last, step))
+    except (TypeError, ValueError) as error:
+        raise fail(f"arange takes integers, and a step that is not 0: {error}") from error
+    numbers = Tensor.of(_iota((count,), element, 0))
+    scaled = numbers if step == 1 else numbers * step
+    return scaled if first == 0 else scaled + first
+
+
+def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = "f32") -> Tensor:
+    """1 on the k-th diagonal (0 is the main one, 1 the next on its right), 0 elsewhere."""
+    shape = shape_of((rows, rows if columns is None else columns))
+    on = Tensor.of(_iota(shape, "i64", 1)) - Tensor.of(_iota(shape, "i64", 0)) == k
+    return on.astype(dtype)
+
+
+def random_normal(shape: int | Sequence[int], seed: int, dtype: Any = "f32") -> Tensor:
+    """Numbers of the standard normal distribution (Philox): the same for the same seed on every target."""
+    return _random("random_normal", shape, seed, dtype)
+
+
+def random_uniform(shape: int | Sequence[int], seed: int, dtype: Any = "f32") -> Tensor:
+    """Numbers of [0, 1) (Philox): the same for the same seed on every target."""
+    return _random("random_uniform", shape, seed, dtype)
+
+
+def _random(op: str, shape: int | Sequence[int], seed: int, dtype: Any) -> Tensor:
+    node = Node(op, (), shape_of(shape), element_named(dtype), (("seed", seed),))
+    if not node.is_float:
+        raise fail(f"{op} makes floats, not {node.element}", "multiply and cast them: floor(x * n).astype('i32')")
+    if seed not in SEEDS:
+        raise fail(f"a seed is a 64-bit integer, found {seed}")
+    return Tensor.of(node)
+
+
+def _iota(shape: tuple[int, ...], element: str, axis: int) -> Node:
+    return Node("iota", (), shape, element, (("axis", axis),))

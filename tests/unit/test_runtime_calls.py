@@ -1,0 +1,130 @@
+"""What a call of the cuda target does with a caller's arrays, on a device that only notes what is asked of it."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from noting_device import NotingDevice
+
+from irc.artifact import ArraySpec, Artifact, KernelBinary
+from irc.diagnostics import IrcError
+from irc.runtime import cuda, libraries
+from irc.runtime.cuda import CudaProgram
+from irc.runtime.libraries import Taken
+from irc.runtime.plan import Buffer, Launch, Plan
+
+ARGUMENTS = tuple(Buffer("argument", index, 0, 16) for index in range(2))
+PLAN = Plan("f", 0, 1, 0, (), (Launch("k", (1, 1, 1), 32, (1, 1, 1), 0, (*ARGUMENTS, Buffer("result", 0, 0, 16)), 0),))
+SPECS = tuple(ArraySpec(name, (4,), "f32") for name in "xy")
+
+
+@dataclass
+class FakeArray:
+    """An array at an address of a device; device -1 is the host."""
+
+    address: int
+    device: int = 0
+
+
+class FakeLibrary:
+    """Its current stream is 7; its results are at 8192."""
+
+    entered: list[int] = []
+
+    def is_on_device(self, array: FakeArray) -> bool:
+        return array.device >= 0
+
+    def device_of(self, array: FakeArray) -> int:
+        return array.device
+
+    def current_stream(self, device: int) -> int:
+        return 7
+
+    def on_stream(self, stream: int, device: int) -> Any:
+        self.entered.append(stream)
+        return nullcontext()
+
+    def take(self, spec: ArraySpec, array: FakeArray, stream: int) -> Taken:
+        return Taken(array.address, array.device, array)
+
+    def make(self, spec: ArraySpec, device: int, allocate: Any) -> tuple[Any, int]:
+        return "made", 8192
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> NotingDevice:
+    noting = NotingDevice()
+    monkeypatch.setattr(cuda, "device", lambda ordinal=0: noting)
+    monkeypatch.setitem(libraries._LIBRARIES, FakeArray, FakeLibrary())
+    monkeypatch.setattr(FakeLibrary, "entered", [])
+    return noting
+
+
+def a_program() -> CudaProgram:
+    kernels = (KernelBinary("k", "", "", b"", "f.irc:3:5"),)
+    result = ArraySpec("0", (4,), "f32")
+    return CudaProgram(Artifact("sm_90a", SPECS, (result,), PLAN.to_json(), {}, kernels))
+
+
+def launches(device: NotingDevice) -> list[tuple[Any, ...]]:
+    """The arguments and the stream of each launch."""
+    return [(call[3], call[4]) for call in device.calls if call[0] == "launch"]
+
+
+def test_device_arrays_are_used_in_place_on_the_librarys_stream(device: NotingDevice) -> None:
+    program = a_program()
+    assert program.run([FakeArray(1024), FakeArray(2048)], None) == ["made"]
+    assert launches(device) == [([1024, 2048, 8192], 7)]
+    assert "copy" not in [call[0] for call in device.calls]
+    program.run([FakeArray(1024), FakeArray(2048)], 99)
+    assert launches(device)[1:] == [([1024, 2048, 8192], 99)]
+    assert FakeLibrary.entered == [99]
+
+
+def test_arrays_that_are_not_aligned_are_copied_and_the_copies_freed(device: NotingDevice) -> None:
+    a_program().run([FakeArray(1024), FakeArray(2052)], None)
+    moved = (1 << 20) + 4096
+    assert [call for call in device.calls if call[0] == "copy"] == [("copy", moved, 2052, 16, 7)]
+    assert launches(device) == [([1024, moved, 8192], 7)]
+    assert ("free", moved, 7) in device.calls
+
+
+def test_arrays_of_two_places_are_one_clear_error(device: NotingDevice) -> None:
+    program = a_program()
+    with pytest.raises(IrcError, match="argument y is on device 1, the first one on device 0"):
+        program.run([FakeArray(1024), FakeArray(2048, device=1)], None)
+    with pytest.raises(IrcError, match="argument x is on the host and others are on the device"):
+        program.run([np.ones(4, np.float32), FakeArray(2048)], None)
+    with pytest.raises(IrcError, match="expected 2 arrays"):
+        program.run([FakeArray(1024)], None)
+    assert not launches(device)
+
+
+def test_host_arrays_are_copied_in_and_out_and_all_memory_is_freed(device: NotingDevice) -> None:
+    x, y = (np.full(4, value, np.float32) for value in (1, 2))
+    (result,) = a_program().run([x, y], None)
+    first = 1 << 20
+    (arguments, stream), *_ = launches(device)
+    assert (arguments, stream) == ([first + 4096, first + 8192, first + 12288], 100)
+    copies = [call[1:] for call in device.calls if call[0] == "copy"]
+    assert copies == [
+        (first + 4096, x.ctypes.data, 16, 100),
+        (first + 8192, y.ctypes.data, 16, 100),
+        (result.ctypes.data, first + 12288, 16, 100),
+    ]
+    freed = {call[1] for call in device.calls if call[0] == "free"}
+    assert freed >= {first + 4096, first + 8192, first + 12288}
+    assert device.calls.index(("synchronise", 100)) > device.calls.index(("copy", *copies[2]))
+    assert device.spare == [100]
+
+
+def test_arrays_larger_than_the_memory_are_refused_before_anything_is_copied(device: NotingDevice) -> None:
+    device.total_memory = 40
+    device.free_memory = lambda: 30  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(IrcError, match="not enough device memory"):
+        a_program().run([np.ones(4, np.float32)] * 2, None)
+    assert [call for call in device.calls if call[0] != "use"] == []
