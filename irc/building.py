@@ -19,6 +19,9 @@ from irc.program import entry_of, signature
 from irc.runtime.plan import Plan
 from irc.runtime.plan_reader import read_plan
 
+SEPARATE_ROUNDING = ("--fmad=false",)
+"""The option by which NVRTC leaves a product and the sum that takes it two operations, each with its rounding."""
+
 
 def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Artifact:
     """Compiles a module with one nd function; the module is lowered in place."""
@@ -32,7 +35,7 @@ def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Arti
     texts["cuda"] = texts.pop("all")
     plan = read_plan(module)
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    compiled = compile_kernels(kernels, arch)
+    compiled = compile_kernels(kernels, arch, SEPARATE_ROUNDING if strict_rounding else ())
     entries = [
         kernel_entry(op, facts.get(op.sym_name.data), _resources(binary))
         for op, binary in zip(kernels, compiled, strict=True)
@@ -48,13 +51,13 @@ def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Arti
     )
 
 
-def compile_kernels(kernels: Sequence[KernelOp], arch: str) -> list[CompiledKernel]:
+def compile_kernels(kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> list[CompiledKernel]:
     """The kernels' source, PTX, machine code and resources, compiled side by side: NVRTC does not hold the
-    interpreter's lock."""
+    interpreter's lock. `options` are added to the compiler's."""
     if len(kernels) < 2:
-        return [compile_kernel(kernel, arch) for kernel in kernels]
+        return [compile_kernel(kernel, arch, options) for kernel in kernels]
     with ThreadPoolExecutor(min(len(kernels), os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda kernel: compile_kernel(kernel, arch), kernels))
+        return list(pool.map(lambda kernel: compile_kernel(kernel, arch, options), kernels))
 
 
 def _resources(binary: CompiledKernel) -> dict[str, int]:

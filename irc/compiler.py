@@ -128,6 +128,10 @@ def _subject(program: str | Path | ModuleOp) -> Subject:
         text, name = source_of(program)
         register_source(name, text)
         return Subject(("text", name, text), text, name, None)
+    if not hasattr(program, "regions"):  # xDSL is not imported to find what the cache has
+        raise IrcError(
+            f"cannot compile a {type(program).__name__}", hint="a str of .irc text, a Path of a file, or a module"
+        )
     return Subject(("module", _module_text(program)), None, "<module>", program)
 
 

@@ -56,7 +56,7 @@ class Element:
 
     @property
     def is_narrow_float(self) -> bool:
-        """Whether arithmetic on it is done in f32 (LANGUAGE.md, Numbers)."""
+        """Whether arithmetic on it is done in f32 (docs/language.md, Rounding)."""
         return self.is_float and self.size < 4
 
     def limits(self) -> tuple[float, float] | tuple[int, int]:
@@ -84,7 +84,7 @@ ELEMENTS: tuple[Element, ...] = (
     Element("u8", IntegerType(8, Signedness.UNSIGNED), np.dtype(np.uint8), "unsigned char", "uint"),
     Element("bool", IntegerType(1), np.dtype(np.bool_), "bool", "bool"),
 )
-"""In the order of LANGUAGE.md, Lexis."""
+"""In the order of docs/language.md, Text."""
 
 
 @cache

@@ -216,3 +216,16 @@ def test_the_disk_cache_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     kept = {path.name for path in (tmp_path / "kind").iterdir()}
     assert len(kept) == 2
     assert "3" in kept
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_strict_rounding_leaves_products_and_sums_apart(strict: bool) -> None:
+    text = "func f(a: f32[8], b: f32[8], c: f32[8]) -> f32[8] {\n    return a * b + c\n}\n"
+    (kernel,) = compile_artifact(text, arch="sm_90a", strict_rounding=strict).kernels
+    assert ("fma.rn.f32" in kernel.ptx) is not strict
+    assert ("mul.rn.f32" in kernel.ptx or "mul.f32" in kernel.ptx) is strict
+
+
+def test_something_else_than_a_program_is_refused() -> None:
+    with pytest.raises(IrcError, match="cannot compile a int"):
+        irc.compile(5)  # pyright: ignore[reportArgumentType]

@@ -108,3 +108,9 @@ def test_results_are_stored_as_numpy_can_read_them(tmp_path: Path) -> None:
         assert stored.dtype == (np.float32 if element in ("bf16", "f8e4m3", "f8e5m2") else dtype)
         path = _save(tmp_path, stored)
         np.testing.assert_array_equal(np.load(path, allow_pickle=False), stored)
+
+
+def test_an_argument_that_does_not_fit_is_named() -> None:
+    spec = ArraySpec("x", (1 << 20, 1 << 30), "f32")
+    with pytest.raises(IrcError, match=r"argument x: f32\[1048576, 1073741824\] of \d+ bytes does not fit in memory"):
+        make_arguments([spec], {}, 0)

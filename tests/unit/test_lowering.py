@@ -16,8 +16,10 @@ from xdsl.ir import Operation, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects import cuda
 from irc.ir_parser import parse_ir
+from irc.layout.shared import IDENTITY, panels
+from irc.lowering import lower as lower_module
 from irc.lowering import passes_of, run_passes
-from irc.program import new_context
+from irc.program import new_context, parse
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -25,6 +27,15 @@ LOWER = ("assign-layouts", "plan-shared", "lower-schedule", "lower-to-cuda")
 PRODUCT = ("merge-dots", "place-operands", *LOWER)
 LINE = 128
 """Bytes that scratch memory is rounded up to."""
+RING = (
+    "merge-dots",
+    "place-operands",
+    "overlap-epilogue",
+    "assign-layouts",
+    "pipeline",
+    "specialise-warps",
+    *LOWER[1:],
+)
 INPUTS = Path(__file__).parents[1] / "lit" / "tile" / "Inputs"
 
 ADD = """{
@@ -113,6 +124,21 @@ def one_tile(views: str, body: str, config: str = "") -> str:
     {body}
   }}
 }}"""
+
+
+# Indices
+
+
+@pytest.mark.parametrize(("elements", "bits"), [(2**31 - 2**24 - 1, 32), (2**31 - 1, 64), (2**31, 64)])
+def test_offsets_have_64_bits_where_a_tile_over_the_end_passes_31(elements: int, bits: int) -> None:
+    view = f"!tile.view<{elements}xi8>"
+    text = f"""tile.program @program(%x: {view}, %y: {view}) {{results = 1 : i64}} {{
+  tile.for_tiles (%t) extents [{elements}] steps [1024] {{
+    %a = tile.load %x[%t] {{checked = array<i64: 0>}} : {view} -> tensor<1024xi8>
+    tile.store %a, %y[%t] {{checked = array<i64: 0>}} : tensor<1024xi8>, {view}
+  }}
+}}"""
+    assert lower(text).kernel.index.value.data == bits
 
 
 # Loads and stores
@@ -237,6 +263,28 @@ def test_readers_of_one_write_meet_once() -> None:
     assert code.shared_accesses == "w|r"
     assert code.vectors(cuda.SharedStoreOp) == [4]
     assert code.shared == 64 * 64 * 4
+
+
+def test_each_side_of_a_branch_waits_for_what_was_written_before_it() -> None:
+    buffer = "!tile.buffer<64x64xf32, #tile.shared<(64,64):(64,1)>>"
+    read = f"""%b = tile.read %s : {buffer} -> tensor<64x64xf32>
+      tile.store %b, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>"""
+    code = lower(
+        one_tile(
+            "%x: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>",
+            f"""%s = tile.alloc : {buffer}
+    %a = tile.load %x[%c0, %c0] : !tile.view<64x64xf32> -> tensor<64x64xf32>
+    tile.write %a, %s : tensor<64x64xf32>, {buffer}
+    %first = arith.cmpi eq, %t, %c0 : index
+    scf.if %first {{
+      {read}
+    }} else {{
+      {read}
+    }}
+    tile.write %a, %s : tensor<64x64xf32>, {buffer}""",
+        )
+    )
+    assert code.shared_accesses == "w|r|r|w"
 
 
 def test_a_permutation_moves_nothing() -> None:
@@ -371,7 +419,7 @@ def test_a_scan_between_warps_adds_the_totals_of_the_warps_before() -> None:
 # Products
 
 
-def product(m: int, n: int, k: int, element: str, acc: str, config: str) -> Code:
+def product(m: int, n: int, k: int, element: str, acc: str, config: str, passes: tuple[str, ...] = PRODUCT) -> Code:
     """One tile of a product with K in steps of `k`, twice."""
     return lower(
         one_tile(
@@ -389,7 +437,7 @@ def product(m: int, n: int, k: int, element: str, acc: str, config: str) -> Code
     tile.store %h, %y[%c0, %c0] : tensor<{m}x{n}x{acc}>, !tile.view<{m}x{n}x{acc}>""",
             config,
         ),
-        PRODUCT,
+        passes,
     )
 
 
@@ -417,8 +465,7 @@ def test_both_ways_hold_each_element_of_the_result_once() -> None:
 
 
 def test_a_ring_program_has_its_barriers_and_its_work() -> None:
-    passes = ("merge-dots", "place-operands", "overlap-epilogue", "assign-layouts", "pipeline", "specialise-warps")
-    code = lower((INPUTS / "gating.mlir").read_text(), (*passes, *LOWER[1:]))
+    code = lower((INPUTS / "gating.mlir").read_text(), RING)
     assert code.threads == 128 + 256
     stages = 4
     inits = code.ops(cuda.BarrierInitOp)
@@ -431,6 +478,84 @@ def test_a_ring_program_has_its_barriers_and_its_work() -> None:
     assert {op.n.value.data for op in wgmma} == {256}
     boxes = [argument.type for argument in code.kernel.body.block.args if isinstance(argument.type, cuda.TensorMapType)]
     assert len(boxes) == 3
+
+
+@pytest.mark.parametrize(("left", "copied"), [("w", 64 * 64 * 2 * 2), ("relu(w)", 64 * 64 * 2)])
+def test_threads_that_write_a_part_of_a_stage_arrive_beside_its_copies(left: str, copied: int) -> None:
+    """Products of one left operand share a stage, whose parts a prologue or TMA fills."""
+    text = f"""func gate(x: bf16[512, 512], w: bf16[512, 256], v: bf16[512, 256]) -> bf16[512, 256] {{
+    return silu(x @ {left}) * (x @ relu(v))
+}}"""
+    module = lower_module(parse(text, "gate.irc"), "cuda", arch="sm_90a")
+    (kernel,) = [op for op in module.ops if isinstance(op, cuda.KernelOp)]
+    code = Code(kernel)
+    full, _ = [op.count.value.data for op in code.ops(cuda.BarrierInitOp)]
+    assert full == 1 + 128
+    (expect,) = code.ops(cuda.BarrierExpectOp)
+    assert expect.bytes.value.data == copied
+
+
+def evaluate(value: SSAValue, variable: int) -> int:
+    """An index expression of one loop variable."""
+    if not isinstance(value.owner, Operation):
+        return variable
+    if isinstance(value.owner, arith.ConstantOp):
+        return number(value)
+    operands = [evaluate(operand, variable) for operand in value.owner.operands]
+    match value.owner:
+        case arith.AddiOp():
+            return operands[0] + operands[1]
+        case arith.AndIOp():
+            return operands[0] & operands[1]
+        case arith.ShLIOp():
+            return operands[0] << operands[1]
+        case arith.ShRUIOp():
+            return operands[0] >> operands[1]
+        case arith.IndexCastOp():
+            return operands[0]
+        case other:
+            raise AssertionError(f"{other.name} in an index expression")
+
+
+@pytest.mark.parametrize("k", [16, 64, 128])
+def test_wgmma_walks_along_k_from_panel_to_panel(k: int) -> None:
+    code = product(64, 64, k, "bf16", "f32", 'warps = 4, stages = 2, instruction = "wgmma"', RING)
+    (wgmma,) = code.ops(cuda.WgmmaOp)
+    assert executions(wgmma) == 2 * k // 16
+    assert isinstance(wgmma.lhs.owner, arith.AddiOp)
+    lhs = panels((64, k), 1, min(64, k), IDENTITY)
+    units = [evaluate(wgmma.lhs.owner.rhs, step) for step in range(k // 16)]
+    assert units == [lhs((0, 16 * step)) * 2 // 16 for step in range(k // 16)]
+
+
+@pytest.mark.parametrize(("stages", "releases", "pending"), [(1, 1, [0]), (2, 2, [1, 0])])
+def test_a_ring_of_one_stage_is_released_before_it_is_waited_for(
+    stages: int, releases: int, pending: list[int]
+) -> None:
+    """With a dot in flight over one stage, the producer and the consumers would wait for each other."""
+    code = product(64, 64, 64, "bf16", "f32", f'warps = 4, stages = {stages}, instruction = "wgmma"', RING)
+    assert len(code.ops(cuda.BarrierArriveOp)) == releases
+    assert [op.pending.value.data for op in code.ops(cuda.WgmmaWaitOp)] == pending
+
+
+def test_an_accumulator_from_outside_a_loop_is_the_same_in_every_iteration() -> None:
+    code = lower(
+        one_tile(
+            "%x: !tile.view<16x32xf32>, %w: !tile.view<32x16xf32>, %c: !tile.view<16x16xf32>, %y: !tile.view<16x16xf32>",
+            """%c16 = arith.constant 16 : index
+    %c32 = arith.constant 32 : index
+    %bias = tile.load %c[%c0, %c0] : !tile.view<16x16xf32> -> tensor<16x16xf32>
+    scf.for %k = %c0 to %c32 step %c16 {
+      %a = tile.load %x[%c0, %k] : !tile.view<16x32xf32> -> tensor<16x16xf32>
+      %b = tile.load %w[%k, %c0] : !tile.view<32x16xf32> -> tensor<16x16xf32>
+      %d = tile.dot %a, %b, %bias : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+      tile.store %d, %y[%c0, %c0] : tensor<16x16xf32>, !tile.view<16x16xf32>
+    }""",
+            'warps = 1, instruction = "fma"',
+        ),
+        PRODUCT,
+    )
+    assert not {op.array for op in code.ops(cuda.LoadOp)} & {op.array for op in code.ops(cuda.SetOp)}
 
 
 # Errors

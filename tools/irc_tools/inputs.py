@@ -40,10 +40,17 @@ def make_arguments(specs: Sequence[ArraySpec], files: dict[str, Path], seed: int
             raise IrcError(
                 f"--input {name}: the function has no argument of that name", None, f"it has {', '.join(names)}"
             )
-    return [
-        load_array(spec, files[spec.name]) if spec.name in files else draw_array(spec, seed, index)
-        for index, spec in enumerate(specs)
-    ]
+    return [_argument(spec, files.get(spec.name), seed, index) for index, spec in enumerate(specs)]
+
+
+def _argument(spec: ArraySpec, path: Path | None, seed: int, index: int) -> Array:
+    try:
+        return draw_array(spec, seed, index) if path is None else load_array(spec, path)
+    except MemoryError as error:
+        raise IrcError(
+            f"argument {spec.name}: {spec.type} of {spec.nbytes} bytes does not fit in memory",
+            hint="-D NAME=INT makes a dim smaller",
+        ) from error
 
 
 def draw_array(spec: ArraySpec, seed: int, index: int) -> Array:

@@ -75,7 +75,11 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 def _add_passes(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("passes")
     group.add_argument(
-        "-p", "--passes", default="", metavar="LIST", help="passes and named pipelines, e.g. 'nd,fuse-kernels{limit=4}'"
+        "-p",
+        "--passes",
+        default="",
+        metavar="LIST",
+        help="passes and named pipelines, e.g. 'nd,fuse-kernels{explain=true}'",
     )
     group.add_argument("--pipeline", choices=tuple(PIPELINES), help="a named pipeline, run before the passes of -p")
     group.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")

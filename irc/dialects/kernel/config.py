@@ -23,23 +23,7 @@ INSTRUCTIONS = ("wgmma", "mma", "fma")
 
 @dataclass(frozen=True)
 class ConfigFields:
-    """The fields of a `#kernel.config`; None where nothing was chosen.
-
-    tile: elements of a tile. A matmul: M, N, K. A reduction: rows, elements of the reduced extent for each step. A map
-        or a permutation: elements along each merged dimension of the result; lowering may clamp them.
-    stages: buffers in the ring of the operands.
-    cluster: blocks of a cluster, along M and N.
-    warps: warps that compute (a producer warp group comes on top).
-    schedule: `grid`, a block for each tile, or `persistent`, a block for each SM that walks over the tiles.
-    group: rows of tiles that are walked together, for the L2 cache.
-    split: parts of the reduced extent (of K for a matmul) that different blocks compute.
-    reduction: `persistent`, a row is held in registers, or `looped`, it is read in steps.
-    indexing: `tma` or `pointers`, how operands are read.
-    vector: bytes of one access of a thread to global memory.
-    panel: columns of the accumulator that the epilogue treats at a time.
-    instruction: `wgmma`, `mma` or `fma`, what computes a product.
-    loop_order: the tiled dimensions, outermost first.
-    """
+    """The fields of a `#kernel.config`, which `ConfigAttr` explains; None where nothing was chosen."""
 
     tile: tuple[int, ...] | None = None
     stages: int | None = None
@@ -123,7 +107,26 @@ def _text(value: Any) -> str:
 
 @irdl_attr_definition
 class ConfigAttr(Data[ConfigFields]):
-    """The choices for one kernel; see `ConfigFields`. Made by `ConfigAttr.of(tile=(128, 128, 64), stages=4)`."""
+    """The choices for one kernel. Made by `ConfigAttr.of(tile=(128, 128, 64), stages=4)`.
+
+    - `tile`: elements of a tile, powers of two. A matmul: M, N, K. A reduction: rows, elements of the reduced extent
+      for each step. A map or a permutation: elements along each merged dimension of the result. Lowering clamps them.
+    - `stages`: buffers in the ring of the operands of a wgmma kernel.
+    - `warps`: warps that compute (a producer warp group comes on top).
+    - `schedule`: `grid`, a block for each tile, or `persistent`, a block for each SM that walks over the tiles.
+    - `group`: rows of tiles that are walked together, for the L2 cache.
+    - `split`: parts of the reduced extent of a reduction that different blocks compute; K of a matmul is not split yet.
+    - `reduction`: `persistent`, a row is held in registers, or `looped`, it is read in steps.
+    - `panel`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else no panels).
+    - `instruction`: `wgmma`, `mma` or `fma`, what computes a product.
+
+    No pass acts on these yet; `cluster` is checked against the chip's limit:
+
+    - `cluster`: blocks of a cluster, along M and N.
+    - `indexing`: `tma` or `pointers`, how operands are read.
+    - `vector`: bytes of one access of a thread to global memory.
+    - `loop_order`: the tiled dimensions, outermost first.
+    """
 
     name = "kernel.config"
 

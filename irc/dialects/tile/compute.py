@@ -329,7 +329,7 @@ class DotWaitOp(IRDLOperation):
 
 @irdl_op_definition
 class ConvertOp(IRDLOperation):
-    """A change of layout: through shuffles or, with `through`, a shared buffer of that layout."""
+    """A change of layout, by an exchange through shared memory; `through`, a layout for it, is not used so far."""
 
     name = "tile.convert"
     source = operand_def(TensorType)

@@ -208,7 +208,7 @@ class CopyOp(AccessOp):
     """Global memory -> shared buffer, asynchronous inside a ring. Outside a checked dimension the buffer gets 0.
 
     `via` is "tma", "cp_async" or "registers"; `multicast` is the rank in the cluster that issues the copy for all its
-    blocks.
+    blocks. So far passes make "tma" copies without multicast.
     """
 
     name = "tile.copy"

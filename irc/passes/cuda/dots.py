@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerType, i1, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
@@ -20,7 +20,7 @@ from irc.passes.tile.operand_layouts import mma_atom
 def lower_dot(code: Code, op: tile.DotOp) -> None:
     element = tile_element(op.acc.type)
     source = code.tile(op.acc)
-    if isinstance(source, Registers) and op.acc.has_one_use():
+    if isinstance(source, Registers) and op.acc.has_one_use() and _block_of(op.acc) is op.parent_block():
         acc = source
     else:
         acc = code.array(source.fragment, element, op.result.name_hint)
@@ -37,6 +37,11 @@ def lower_dot(code: Code, op: tile.DotOp) -> None:
         case _:
             raise IrcError(f'a dot without an instruction: "{instruction}"', op.location, "run assign-layouts first")
     code.values[op.result] = acc
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    """Where a value is made. One from outside a loop is used once an iteration."""
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent_block()
 
 
 def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:
@@ -130,17 +135,17 @@ def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers)
     e.insert(cuda.RegistersFenceOp(acc.array))
     e.insert(cuda.WgmmaFenceOp())
     group = e.value(cuda.WarpUniformOp(e.index(e.div(code.crew.thread, WARP_GROUP)))) if groups > 1 else 0
-    b, b_step, transpose_b = _descriptor(code, rhs, 0, 1, 0, depth)
+    b, transpose_b = _descriptor(code, rhs, 0, 1, 0)
     for row in range(m // (64 * groups)):
         start = e.add(e.mul(group, 64), row * 64 * groups)
-        a, a_step, transpose_a = _descriptor(code, lhs, 1, 0, start, depth)
+        a, transpose_a = _descriptor(code, lhs, 1, 0, start)
         with e.loop(0, k // depth, unroll=True, hint="k") as step:
             e.insert(
                 cuda.WgmmaOp(
                     acc.array,
                     e.index(e.add(acc.base, row * n // 2)),
-                    _advance(code, a, step, a_step),
-                    _advance(code, b, step, b_step),
+                    _advance(code, a, lhs, 1, step, depth),
+                    _advance(code, b, rhs, 0, step, depth),
                     e.constant(1, i1),
                     n=n,
                     lhs_type=lhs.element,
@@ -154,17 +159,22 @@ def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers)
     e.insert(cuda.RegistersFenceOp(acc.array))
 
 
-def _advance(code: Code, descriptor: SSAValue, step: Index, units: int) -> SSAValue:
-    """The descriptor `step` times `units` 16-byte units further on."""
-    offset = code.e.index(code.e.mul(step, units))
-    return code.e.value(arith.AddiOp(descriptor, code.e.value(arith.IndexCastOp(offset, i64))))
+def _advance(code: Code, descriptor: SSAValue, buffer: Buffer, k_dim: int, step: Index, depth: int) -> SSAValue:
+    """The descriptor of step `step` of `depth` elements along k, in units of 16 bytes: inside a panel, then from panel
+    to panel."""
+    e = code.e
+    size = element_bytes(buffer.element)
+    (width, stride), *panels = buffer.layout.modes[k_dim]
+    counts = [width // depth, *(count for count, _ in panels)]
+    units = [depth * stride * size // 16, *(stride * size // 16 for _, stride in panels)]
+    offset: Index = 0
+    for part, unit in zip(e.split(step, counts), units, strict=True):
+        offset = e.add(offset, e.mul(part, unit))
+    return e.value(arith.AddiOp(descriptor, e.value(arith.IndexCastOp(e.index(offset), i64))))
 
 
-def _descriptor(
-    code: Code, buffer: Buffer, k_dim: int, free_dim: int, start: Index, depth: int
-) -> tuple[SSAValue, int, bool]:
-    """The descriptor of an operand from free coordinate `start` on, the 16-byte units between steps of k, and whether
-    it is MN-major.
+def _descriptor(code: Code, buffer: Buffer, k_dim: int, free_dim: int, start: Index) -> tuple[SSAValue, bool]:
+    """The descriptor of an operand from free coordinate `start` on, and whether it is MN-major.
 
     K-major: panels of 64 x 16-bit elements along K; 8 rows of 128 bytes are a group. MN-major: panels along the free
     dimension, `leading` bytes apart; 8 rows of k are a group.
@@ -177,9 +187,7 @@ def _descriptor(
     address = e.i32(e.add(buffer.address, e.mul(element_offset(code, buffer, at), size)))
     if modes[k_dim][0][1] == 1:
         pitch = modes[free_dim][0][1] * size
-        descriptor = cuda.DescriptorOp(address, leading=16, stride=8 * pitch, swizzle=pitch)
-        return e.value(descriptor), depth * size // 16, False
+        return e.value(cuda.DescriptorOp(address, leading=16, stride=8 * pitch, swizzle=pitch)), False
     pitch = modes[k_dim][0][1] * size
     leading = modes[free_dim][1][1] * size if len(modes[free_dim]) > 1 else modes[k_dim][0][0] * pitch
-    descriptor = cuda.DescriptorOp(address, leading=leading, stride=8 * pitch, swizzle=pitch)
-    return e.value(descriptor), depth * pitch // 16, True
+    return e.value(cuda.DescriptorOp(address, leading=leading, stride=8 * pitch, swizzle=pitch)), True

@@ -22,8 +22,8 @@ from irc.passes.cuda.values import Code, Crew, Registers, Tile, buffer_of, tile_
 from irc.passes.tile.plan_shared import check_shared
 from irc.passes.tile.rings import ALIGNMENT
 
-INT32_ELEMENTS = 2**31
-"""Above this many elements of a view, offsets need 64 bits."""
+INT32_ELEMENTS = 2**31 - 2**24
+"""From this many elements of a view on, offsets need 64 bits: a tile that reaches over the end counts further."""
 
 
 @dataclass(frozen=True)
@@ -79,21 +79,27 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cud
     code.close_scratch()
     shared = code.scratch_base
     check_shared(program, shared, arch)
-    views = program.body.block.args
-    largest = max((prod(v.type.get_shape()) for v in views if isinstance(v.type, tile.ViewType)), default=0)
     kernel = cuda.KernelOp(
         program.sym_name.data,
         Region(code.kernel),
         grid=[_attribute(program, "grid", 1), 1, 1],
         block=threads,
         shared=shared,
-        index=64 if largest >= INT32_ELEMENTS else 32,
+        index=64 if _largest_index(program, code) >= INT32_ELEMENTS else 32,
         min_blocks=1 if code.tensor_maps else None,
         operands=operands,
         writes=writes,
     )
     kernel.location = program.location
     return kernel
+
+
+def _largest_index(program: tile.ProgramOp, code: Code) -> int:
+    """What offsets and coordinates stay below: the elements of a view, or the bound of a loop over none."""
+    sizes = [prod(v.type.get_shape()) for v in program.body.block.args if isinstance(v.type, tile.ViewType)]
+    constants = [op.value for op in code.kernel.walk() if isinstance(op, arith.ConstantOp)]
+    bounds = [v.value.data for v in constants if isinstance(v, IntegerAttr) and isinstance(v.type, IndexType)]
+    return max([*sizes, *bounds], default=0)
 
 
 def _arguments(program: tile.ProgramOp, code: Code) -> tuple[list[int], list[int]]:
@@ -241,23 +247,27 @@ def _if(code: Code, op: scf.IfOp) -> None:
     if op.results:
         raise IrcError("a branch with results has no lowering at the tile level", op.location)
 
-    def side(region: Region) -> Callable[[], None]:
-        def build() -> None:
-            for inner in region.block.ops if region.blocks else ():
-                if not isinstance(inner, scf.YieldOp):
-                    with code.e.at(inner.location):
-                        lower_op(code, inner)
+    def side(region: Region) -> None:
+        for inner in region.block.ops:
+            if not isinstance(inner, scf.YieldOp):
+                with code.e.at(inner.location):
+                    lower_op(code, inner)
 
-        return build
+    before = after = code.dirty, code.stale
 
-    dirty, stale = code.dirty, code.stale
+    def run(region: Region) -> None:
+        """A side from the state before the branch; afterwards either side may be the one that ran."""
+        nonlocal after
+        code.dirty, code.stale = before
+        side(region)
+        after = after[0] or code.dirty, after[1] or code.stale
+
     if op.false_region.blocks:
-        code.e.branch(code.ssa(op.cond), side(op.true_region), side(op.false_region))
+        code.e.branch(code.ssa(op.cond), lambda: run(op.true_region), lambda: run(op.false_region))
     else:
         with code.e.when(code.ssa(op.cond)):
-            side(op.true_region)()
-    code.dirty |= dirty
-    code.stale |= stale
+            run(op.true_region)
+    code.dirty, code.stale = after
 
 
 def _roles(code: Code, op: tile.RolesOp) -> None:

@@ -12,11 +12,12 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from irc.dialects import cuda, tile
+from irc.dialects.tile import element_type_of, shape_of
 from irc.layout.instructions import WARP_GROUP
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
 from irc.passes.cuda.memory import element_offset, shared_base
 from irc.passes.cuda.values import Buffer, Code, buffer_of, element_bytes
-from irc.passes.tile.rings import BARRIER_BYTES, RingPlan, ring_plan
+from irc.passes.tile.rings import BARRIER_BYTES, RingPlan, fills_of, ring_plan
 from irc.passes.tile.tma import BoxAccess, box_access
 
 
@@ -68,20 +69,20 @@ def offset_of(op: tile.RingOp | tile.AllocOp) -> int:
     return op.offset.value.data if op.offset is not None else 0
 
 
+def _filled(ring: SSAValue) -> list[SSAValue]:
+    """The buffers of the stages that a producer acquires."""
+    acquires = [use.operation for use in ring.uses if isinstance(use.operation, tile.AcquireOp)]
+    return [buffer for acquire in acquires for buffer in acquire.buffers]
+
+
 def is_written(ring: SSAValue) -> bool:
-    """Whether a `tile.write` fills a stage of the ring."""
-    for use in ring.uses:
-        if isinstance(use.operation, tile.AcquireOp):
-            for buffer in use.operation.buffers:
-                if any(isinstance(u.operation, tile.WriteOp) for u in buffer.uses):
-                    return True
-    return False
+    """Whether a `tile.write` fills part of a stage of the ring."""
+    return any(isinstance(fill, tile.WriteOp) for buffer in _filled(ring) for fill in fills_of(buffer))
 
 
 def is_copied(ring: SSAValue) -> bool:
     """Whether TMA fills part of a stage of the ring."""
-    acquires = [use.operation for use in ring.uses if isinstance(use.operation, tile.AcquireOp)]
-    return any(_copied_bytes(buffer) for acquire in acquires for buffer in acquire.buffers)
+    return any(isinstance(fill, tile.CopyOp) for buffer in _filled(ring) for fill in fills_of(buffer))
 
 
 def initialise(code: Code, op: tile.RingOp, consumers: int, producers: int) -> None:
@@ -126,15 +127,9 @@ def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
 
 
 def _copied_bytes(buffer: SSAValue) -> int:
-    """Bytes that TMA brings to a stage's buffer, through subviews too."""
-    total = 0
-    for use in buffer.uses:
-        if isinstance(use.operation, tile.CopyOp):
-            assert isinstance(buffer.type, tile.BufferType)
-            total += prod(buffer.type.get_shape()) * element_bytes(buffer.type.element_type)
-        elif isinstance(use.operation, tile.SubviewOp):
-            total += _copied_bytes(use.operation.result)
-    return total
+    """Bytes that TMA brings to a stage's buffer."""
+    types = [fill.buffer.type for fill in fills_of(buffer) if isinstance(fill, tile.CopyOp)]
+    return sum(prod(shape_of(type)) * element_bytes(element_type_of(type)) for type in types)
 
 
 def _issuer(code: Code) -> SSAValue | None:
@@ -148,7 +143,6 @@ def lower_commit(code: Code, op: tile.CommitOp) -> None:
         code.e.insert(cuda.FenceProxyAsyncOp())
         stage = _read(code.e, ring.cursor.stage)
         code.e.insert(cuda.BarrierArriveOp(ring.barrier(code, ring.plan.full, stage)))
-        code.dirty = False
     _advance(code.e, ring.cursor, ring.plan.stages)
 
 

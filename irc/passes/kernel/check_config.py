@@ -14,6 +14,9 @@ from irc.targets import KIB, Target
 WGMMA_COLUMNS = 256
 """The widest wgmma (PTX ISA, wgmma.mma_async: n is a multiple of 8 up to 256)."""
 
+WGMMA_DEPTH = 16
+"""Elements along K of one wgmma on 16-bit operands (PTX ISA, wgmma.mma_async)."""
+
 OTHER_REGISTERS = 40
 """Registers of a thread that are not accumulators: addresses, counters, one step of the epilogue."""
 
@@ -95,6 +98,8 @@ class _Check:
         rows = 64 * max(1, warps // WARP_GROUP)
         if warps % WARP_GROUP or tile[0] % rows:
             raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tile[0]}")
+        if tile[2] % WGMMA_DEPTH:
+            raise self._fail(f"wgmma takes steps of {WGMMA_DEPTH} along K, found a tile of {tile[2]}")
         if tile[1] % 8 or tile[1] * product.count > WGMMA_COLUMNS:
             raise self._fail(
                 f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.count} x {tile[1]}",

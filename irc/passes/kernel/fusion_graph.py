@@ -190,10 +190,6 @@ class FusionGraph:
         """Whether every use of the node is in the cluster."""
         return i not in self.escaping and all(self.cluster_of[edge.user] is cluster for edge in self.users[i])
 
-    def is_outside(self, i: int) -> bool:
-        """Whether the node is left between kernels: an op that kernels cannot hold, or a view of a stored array."""
-        return self.cluster_of[i].anchor is None
-
 
 def escapes(op: Operation) -> bool:
     """Whether something that no kernel can hold uses a result: the function's return, `nd.sort`, another dialect."""

@@ -49,10 +49,6 @@ class Side:
     axes: tuple[int, ...]
     part: int | None
 
-    @property
-    def is_split(self) -> bool:
-        return self.part is not None
-
 
 @dataclass(frozen=True)
 class TwoStages:

@@ -184,7 +184,7 @@ def iota(at: Inserter, shape: Sequence[int], axis: int, element: Element) -> Ter
 
 
 def accumulator(element: Element) -> Element:
-    """The element type that arithmetic on `element` is done in: f32 for f16, bf16 and f8 (LANGUAGE.md, Numbers)."""
+    """The type that arithmetic on `element` is done in: f32 for f16, bf16, f8 (docs/language.md, Rounding)."""
     return element_named("f32") if element.is_narrow_float else element
 
 

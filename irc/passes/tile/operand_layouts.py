@@ -15,6 +15,7 @@ from irc.layout.fragment import Fragment
 from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
 from irc.layout.shared import SharedLayout, Swizzle, panels, plain
 from irc.passes.tile.attributes import fragment_layout, shared_to_attr
+from irc.passes.tile.rings import fills_of
 from irc.passes.tile.tma import SWIZZLE_BYTES, box_access
 
 _INSTRUCTIONS = {"bf16": "m16n8k16", "f16": "m16n8k16", "i8": "m16n8k32", "f64": "m8n8k4"}
@@ -55,22 +56,11 @@ def _is(dot: tile.DotOp, instruction: str) -> bool:
     return dot.instruction is not None and dot.instruction.data == instruction
 
 
-def _fills(buffer: SSAValue) -> list[tile.CopyOp | tile.WriteOp]:
-    """What fills a buffer, through subviews too."""
-    found: list[tile.CopyOp | tile.WriteOp] = []
-    for use in buffer.uses:
-        if isinstance(use.operation, tile.CopyOp | tile.WriteOp):
-            found.append(use.operation)
-        elif isinstance(use.operation, tile.SubviewOp):
-            found += _fills(use.operation.result)
-    return found
-
-
 def _wgmma_layout(buffer: SSAValue) -> SharedLayout:
     """Panels of the swizzle's 128 bytes along the dimension that is contiguous in what fills the buffer."""
     size = element_of(element_type_of(buffer.type)).size
     directions: set[int] = set()
-    for fill in _fills(buffer):
+    for fill in fills_of(buffer):
         if isinstance(fill, tile.CopyOp):
             box = box_access(fill, shape_of(fill.buffer.type))
             assert box is not None
@@ -97,7 +87,7 @@ def _exchange(dot: tile.DotOp, buffer: SSAValue, k_dim: int) -> SharedLayout:
         reader = mma_operand(atom, "a" if k_dim == 1 else "b", shape[1 - k_dim], warps)
     else:
         reader = acc.project([k_dim])
-    fills = _fills(buffer)
+    fills = fills_of(buffer)
     if len(fills) != 1 or not isinstance(fills[0], tile.WriteOp):
         return plain(shape, [reader.vector[0], 1 - reader.vector[0]])
     writer: Fragment = fragment_layout(fills[0].tile.type)

@@ -27,7 +27,7 @@ MOST_STAGES = 8
 class PipelinePass(ModulePass):
     """A loop with a wgmma dot: its operand buffers -> a ring, `acquire` and `commit` around what fills them, `wait`
     before the dot and `release` after it. One dot stays in flight: its stage is released when the next one has been
-    issued.
+    issued. A ring of one stage has none to fill meanwhile, and is released at once.
     """
 
     name: ClassVar[str] = "pipeline"
@@ -98,7 +98,7 @@ def _drain_stages(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], bu
     for old, new in zip(buffers, wait.buffers, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    if len(dots) > 1:
+    if len(dots) > 1 or ring.stage_count == 1:
         release = tile.ReleaseOp(ring.ring)
         release.location = location
         Rewriter.insert_op(release, InsertPoint.after(dots[-1]))

@@ -1,11 +1,22 @@
-"""Where the stages and barriers of a ring lie in shared memory."""
+"""What fills shared buffers, and where the stages and barriers of a ring lie."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.ir import SSAValue
+
 from irc.diagnostics import IrcError
-from irc.dialects.tile import AllocOp, BufferType, RingOp, RingType, element_type_of
+from irc.dialects.tile import (
+    AllocOp,
+    BufferType,
+    CopyOp,
+    RingOp,
+    RingType,
+    SubviewOp,
+    WriteOp,
+    element_type_of,
+)
 from irc.dtypes import element_of
 
 ALIGNMENT = 1024
@@ -56,3 +67,14 @@ def ring_plan(ring: RingOp) -> RingPlan:
 def alloc_bytes(alloc: AllocOp) -> int:
     assert isinstance(alloc.buffer.type, BufferType)
     return aligned(buffer_bytes(alloc.buffer.type), 128)
+
+
+def fills_of(buffer: SSAValue) -> list[CopyOp | WriteOp]:
+    """What fills a buffer, through subviews too."""
+    found: list[CopyOp | WriteOp] = []
+    for use in buffer.uses:
+        if isinstance(use.operation, CopyOp | WriteOp):
+            found.append(use.operation)
+        elif isinstance(use.operation, SubviewOp):
+            found += fills_of(use.operation.result)
+    return found

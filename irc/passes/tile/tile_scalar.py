@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     i1,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.diagnostics import IrcError
@@ -117,10 +118,16 @@ def _reciprocal(body: Body, x: Scalar) -> SSAValue:
     return body(arith.DivfOp(body.constant(1.0, x.value.type), x.value))
 
 
+APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+
+
 def _sigmoid(body: Body, x: Scalar) -> SSAValue:
+    """1 / (1 + exp(-x)). The quotient may be 2 units in the last place off and 0 where it would be subnormal: exact
+    division takes a slow path for the large divisors of very negative x."""
     one = body.constant(1.0, x.value.type)
     power = body(math.ExpOp(body(arith.NegfOp(x.value))))
-    return body(arith.DivfOp(one, body(arith.AddfOp(one, power))))
+    quotient = arith.DivfOp(one, body(arith.AddfOp(one, power)), APPROXIMATE)
+    return body(quotient)
 
 
 def _silu(body: Body, x: Scalar) -> SSAValue:

@@ -311,6 +311,12 @@ def several() -> Iterator[Program]:
         for t in ("bf16", "f32"):
             operands = f"x: {t}[{m}, {k}], w: {t}[{k}, {n}], u: {t}[{k}, {n}]"
             yield program(f"dual-gate-{size}-{t}", operands, (f"{t}[{m}, {n}]", "silu(x @ w) * (x @ u)"))
+            for name, left in (("both", "relu(w)"), ("one", "w")):
+                yield program(
+                    f"dual-gate-prologue-{name}-{size}-{t}",
+                    operands,
+                    (f"{t}[{m}, {n}]", f"silu(x @ {left}) * (x @ relu(u))"),
+                )
             yield program(
                 f"dual-two-results-{size}-{t}", operands, (f"{t}[{m}, {n}]", "x @ w"), (f"{t}[{m}, {n}]", "relu(x @ u)")
             )

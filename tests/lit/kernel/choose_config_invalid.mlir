@@ -34,6 +34,17 @@ func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
 
 // -----
 
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: wgmma takes steps of 16 along K, found a tile of 8}}
+  %r = kernel.fused @k matmul config<tile = [64, 64, 8], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
 func.func @f(%x: tensor<512xf32>) -> tensor<512xf32> {
   // expected-error @below {{kernel k: 1280 threads, but a block of sm_90a has at most 1024}}
   %r = kernel.fused @k map config<warps = 40> (%a = %x : tensor<512xf32>) -> tensor<512xf32> {
