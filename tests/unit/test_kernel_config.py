@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from xdsl.parser import Parser
 
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import ConfigAttr
+from irc.passes.kernel.choose_config import ChooseConfigPass
+from irc.program import new_context
 from irc.targets import KIB, TARGETS, target
 
 
@@ -40,3 +43,28 @@ def test_facts_of_the_architectures() -> None:
     assert [t.capability for t in TARGETS] == [(8, 0), (8, 9), (9, 0), (10, 0)]
     assert [t.shared_memory // KIB for t in TARGETS] == [163, 99, 227, 227]
     assert [t.has_wgmma for t in TARGETS] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ("cluster = [2, 1]", "no pass makes clusters yet"),
+        ("vector = 4", "as wide as they can be"),
+        ("loop_order = [1, 0]", "no pass changes the order of tile loops"),
+        ('indexing = "pointers"', "a kernel of wgmma reads by tma"),
+    ],
+)
+def test_choices_that_nothing_acts_on_are_refused(choice: str, message: str) -> None:
+    text = f"""
+func.func @f(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x512xf32> {{
+  %r = kernel.fused @f_0 matmul config<{choice}> (%a = %x : tensor<512x512xbf16>, %b = %w : tensor<512x512xbf16>) -> tensor<512x512xf32> {{
+    %c = nd.matmul %a, %b {{lhs_contract = [1], rhs_contract = [0]}} : tensor<512x512xbf16> -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }}
+  func.return %r : tensor<512x512xf32>
+}}
+"""
+    context = new_context()
+    module = Parser(context, text).parse_module()
+    with pytest.raises(IrcError, match=message):
+        ChooseConfigPass().apply(context, module)

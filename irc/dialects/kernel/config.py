@@ -120,12 +120,12 @@ class ConfigAttr(Data[ConfigFields]):
     - `panel`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else no panels).
     - `instruction`: `wgmma`, `mma` or `fma`, what computes a product.
 
-    No pass acts on these yet; `cluster` is checked against the chip's limit:
+    No pass acts on these yet; any other value than the one in force is refused:
 
-    - `cluster`: blocks of a cluster, along M and N.
-    - `indexing`: `tma` or `pointers`, how operands are read.
-    - `vector`: bytes of one access of a thread to global memory.
-    - `loop_order`: the tiled dimensions, outermost first.
+    - `cluster`: blocks of a cluster, along M and N; 1 and 1.
+    - `indexing`: `tma` or `pointers`, how operands are read; `tma` by wgmma, `pointers` otherwise.
+    - `vector`: bytes of one access of a thread to global memory; up to 16.
+    - `loop_order`: the tiled dimensions, outermost first; in order.
     """
 
     name = "kernel.config"

@@ -6,6 +6,7 @@ from math import prod
 
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.layout.access import WIDEST
 from irc.passes.kernel.choose_product import WARP_GROUP, can_use_mma, can_use_wgmma, stage_bytes
 from irc.passes.kernel.problem import Product, product_of
 from irc.rewriting import location_of
@@ -29,6 +30,7 @@ def check_config(kernel: FusedOp, machine: Target) -> None:
     check.tile_sizes(config)
     check.threads(config)
     check.cluster(config)
+    check.unsupported(config)
     if kernel.kind is Anchor.MATMUL:
         check.product(config, product_of(kernel))
 
@@ -71,6 +73,22 @@ class _Check:
         limit = self._machine.max_cluster
         if blocks > limit:
             raise self._fail(f"a cluster of {blocks} blocks, but {self._machine.name} has clusters of at most {limit}")
+
+    def unsupported(self, config: ConfigAttr) -> None:
+        """Choices that no pass can make come true yet are refused, not ignored."""
+        if prod(config.cluster or (1,)) > 1:
+            raise self._fail(
+                f"no pass makes clusters yet, found cluster = {list(config.cluster or ())}", "leave it out"
+            )
+        if config.vector not in (None, WIDEST):
+            raise self._fail(f"accesses are as wide as they can be, up to 16 bytes, found vector = {config.vector}")
+        order = config.loop_order or ()
+        if tuple(order) != tuple(range(len(order))):
+            raise self._fail(f"no pass changes the order of tile loops yet, found loop_order = {list(order)}")
+        reads = "tma" if config.instruction == "wgmma" else "pointers"
+        if config.indexing not in (None, reads):
+            kind = f"a kernel of {config.instruction}" if config.instruction is not None else "this kernel"
+            raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "choose its instruction")
 
     def product(self, config: ConfigAttr, product: Product) -> None:
         if (config.split or 1) > 1:

@@ -22,6 +22,10 @@ _INSTRUCTIONS = {"bf16": "m16n8k16", "f16": "m16n8k16", "i8": "m16n8k32", "f64":
 """mma.sync by the type of the operands; f32 has none that is accurate to f32."""
 
 
+SMALLEST_SWIZZLE = 32
+"""Bytes of the narrowest swizzle pattern (PTX ISA, 5.5.6)."""
+
+
 def mma_atom(dot: tile.DotOp) -> Atom:
     element = element_of(element_type_of(dot.lhs.type)).name
     if element not in _INSTRUCTIONS:
@@ -72,6 +76,12 @@ def _wgmma_layout(buffer: SSAValue) -> SharedLayout:
     (inner,) = directions
     shape = shape_of(buffer.type)
     width = min(SWIZZLE_BYTES // size, shape[inner])
+    if width * size < SMALLEST_SWIZZLE:
+        raise IrcError(
+            f"wgmma reads rows of {SMALLEST_SWIZZLE} bytes or more, a {shape[0]} x {shape[1]} tile has {width * size}",
+            fills_of(buffer)[0].location,
+            "a larger tile in its #kernel.config",
+        )
     base = (16 // size).bit_length() - 1
     bits = (width * size // 16).bit_length() - 1
     return panels(shape, inner, width, Swizzle(bits, base, 3))
