@@ -15,6 +15,7 @@ from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError, device, out_of_memory
 from irc.runtime.executor import Executor
 from irc.runtime.libraries import Library, Taken, library_of, stream_handle
+from irc.runtime.placement import placed
 from irc.runtime.plan import Plan
 
 if TYPE_CHECKING:
@@ -86,14 +87,7 @@ class CudaProgram:
         """Copies to the device, runs, copies back and waits for it."""
         executor = self._executor(on)
         outputs = [np.empty(spec.shape, spec.dtype) for spec in self._results]
-        memory: list[Memory] = []
-        try:
-            for array in arrays:
-                memory.append(on.allocate(array.nbytes, stream))
-                on.copy(memory[-1].address, int(array.ctypes.data), array.nbytes, stream)
-            inputs = [part.address for part in memory]
-            memory.extend(on.allocate(output.nbytes, stream) for output in outputs)
-            made = [part.address for part in memory[len(inputs) :]]
+        with placed(on, arrays, [output.nbytes for output in outputs], stream) as (inputs, made):
             executor.enqueue(inputs, made, stream)
             try:
                 for address, output in zip(made, outputs, strict=True):
@@ -101,9 +95,6 @@ class CudaProgram:
                 on.synchronise(stream)
             except DriverError as error:
                 raise executor.failure(error) from error
-        finally:
-            for part in memory:
-                part.free(stream)
         return outputs
 
     def _run_on_device(self, arrays: Sequence[Any], libraries: Sequence[Library], handle: int | None) -> list[Any]:

@@ -13,10 +13,11 @@ from irc.runtime.arrays import check_count, host_array
 from irc.runtime.driver import DriverError, device
 from irc.runtime.executor import Executor, Frame, ReadyLaunch
 from irc.runtime.launches import Addresses
+from irc.runtime.placement import placed
 from irc.runtime.plan import Plan
 
 if TYPE_CHECKING:
-    from irc.runtime.device import Device, Event, Memory, Stream
+    from irc.runtime.device import Device, Event, Stream
 
 REPETITIONS = 11
 """Runs of the whole plan that are timed, after one that is not."""
@@ -46,18 +47,10 @@ def kernel_times(executable: Executable, arrays: Sequence[Any], repetitions: int
 def _profile(artifact: Artifact, arrays: Sequence[Any], on: Device, repetitions: int) -> dict[str, float]:
     executor = TimedExecutor(artifact, Plan.from_json(artifact.plan), on)
     stream = on.take_stream()
-    memory: list[Memory] = []
     try:
-        for array in arrays:
-            memory.append(on.allocate(array.nbytes, stream))
-            on.copy(memory[-1].address, int(array.ctypes.data), array.nbytes, stream)
-        inputs = [part.address for part in memory]
-        memory.extend(on.allocate(spec.nbytes, stream) for spec in artifact.results)
-        results = [part.address for part in memory[len(inputs) :]]
-        runs = [executor.timed(inputs, results, stream) for _ in range(repetitions + 1)]
+        with placed(on, arrays, [spec.nbytes for spec in artifact.results], stream) as (inputs, results):
+            runs = [executor.timed(inputs, results, stream) for _ in range(repetitions + 1)]
     finally:
-        for part in memory:
-            part.free(stream)
         on.synchronise(stream)
         on.give_stream(stream)
     return {name: median(run[name] for run in runs[1:]) for name in runs[0]}

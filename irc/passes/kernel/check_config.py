@@ -7,7 +7,7 @@ from math import prod
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.layout.access import WIDEST
-from irc.passes.kernel.choose_product import WARP_GROUP, can_use_mma, can_use_wgmma, stage_bytes
+from irc.passes.kernel.choose_product import GROUP_WARPS, can_use_mma, can_use_wgmma, stage_bytes
 from irc.passes.kernel.problem import Product, product_of
 from irc.rewriting import location_of
 from irc.targets import KIB, Target
@@ -65,7 +65,7 @@ class _Check:
     @staticmethod
     def _total_warps(config: ConfigAttr) -> int:
         """A wgmma kernel has a producer warp group beside the warps that compute."""
-        producers = WARP_GROUP if config.instruction == "wgmma" else 0
+        producers = GROUP_WARPS if config.instruction == "wgmma" else 0
         return (config.warps or 1) + producers
 
     def cluster(self, config: ConfigAttr) -> None:
@@ -112,9 +112,9 @@ class _Check:
                 f"{product.rhs.name}, {'' if product.is_loadable else 'not '}loadable",
                 "rows of 16-byte multiples can be loaded",
             )
-        warps = config.warps or WARP_GROUP
-        rows = 64 * max(1, warps // WARP_GROUP)
-        if warps % WARP_GROUP or tile[0] % rows:
+        warps = config.warps or GROUP_WARPS
+        rows = 64 * max(1, warps // GROUP_WARPS)
+        if warps % GROUP_WARPS or tile[0] % rows:
             raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tile[0]}")
         if tile[2] % WGMMA_DEPTH:
             raise self._fail(f"wgmma takes steps of {WGMMA_DEPTH} along K, found a tile of {tile[2]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from irc.dialects.kernel import ConfigAttr
+from irc.layout.instructions import LANES, WARP_GROUP
 from irc.passes.kernel.problem import Product, ceil_div, power_of_two
 from irc.targets import KIB, Target
 
@@ -18,7 +19,7 @@ GROUP = 8
 LEAST_WGMMA_ROWS = 32
 """Rows below which a 64-row instruction wastes more than half of its work."""
 
-WARP_GROUP = 4
+GROUP_WARPS = WARP_GROUP // LANES
 """Warps that execute a wgmma together; it computes 64 rows."""
 
 
@@ -108,7 +109,7 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Confi
         tile=tile,
         stages=max(1, min(MOST_STAGES, stages)),
         cluster=(1, 1),
-        warps=WARP_GROUP * max(1, tile[0] // 64),
+        warps=GROUP_WARPS * max(1, tile[0] // 64),
         schedule="persistent",
         group=GROUP,
         indexing="tma",

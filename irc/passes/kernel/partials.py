@@ -4,40 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, prod
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, tensor
 from irc.dialects.nd.base import plain
-from irc.dtypes import Element, element_of
+from irc.dtypes import element_of
+from irc.neutral import neutral
 from irc.passes.kernel.op_classes import reduced_axes, shape_of
 from irc.passes.kernel.problem import ceil_div
 
 Insert = Callable[[Operation], None]
-
-
-def neutral(op: Operation) -> float | int | bool:
-    """The element, of the operand's type, that does not change the result of a reduction."""
-    element = element_of(op.operands[0].type)
-    match op.name:
-        case "nd.sum" | "nd.any":
-            return 0
-        case "nd.prod" | "nd.all":
-            return 1
-        case "nd.max":
-            return _extreme(element, 0)
-        case "nd.min":
-            return _extreme(element, 1)
-        case _:
-            raise AssertionError(f"{op.name} has no neutral element")
-
-
-def _extreme(element: Element, which: int) -> float | int:
-    """The least (0) or the greatest (1) value; f8e4m3 has no infinities."""
-    if element.is_float and element.name != "f8e4m3":
-        return (-inf, inf)[which]
-    return element.limits()[which]
 
 
 @dataclass(frozen=True)
@@ -105,7 +83,8 @@ def _reshaped(value: SSAValue, shape: Sequence[int], op: Operation, insert: Inse
 def _padded(value: SSAValue, missing: Sequence[int], op: Operation, insert: Insert) -> SSAValue:
     if not any(missing):
         return value
-    fill = ConstantOp.splat(neutral(op), tensor((), element_of(value.type)), location=op.location)
+    element = element_of(value.type)
+    fill = ConstantOp.splat(neutral(op.name.removeprefix("nd."), element), tensor((), element), location=op.location)
     insert(fill)
     pad = PadOp(value, fill.result, [0] * len(missing), missing, location=op.location)
     insert(pad)

@@ -199,19 +199,6 @@ def accumulator_of(operand: Attribute) -> Attribute:
     return operand
 
 
-def neutral(name: str, source: Attribute) -> float | int:
-    """What the combiner of the reduction leaves as it is."""
-    if name in ("sum", "cumsum", "any"):
-        return 0
-    if name in ("prod", "cumprod", "all"):
-        return 1
-    element = element_of(source)
-    low, high = element.limits()
-    if element.is_float and element.name != "f8e4m3":
-        low, high = float("-inf"), float("inf")
-    return low if name in ("max", "argmax") else high
-
-
 def walk_nodes(roots: Sequence[Node], inside: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
     """Every node that the roots use, operands before users; `inside` says whether to go to a node's operands."""
     seen: set[Node] = set()

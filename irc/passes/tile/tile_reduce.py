@@ -14,6 +14,8 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
+from irc.dtypes import element_of
+from irc.neutral import neutral
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
 from irc.passes.tile.nodes import (
     Choose,
@@ -24,7 +26,6 @@ from irc.passes.tile.nodes import (
     Reduced,
     Test,
     name_of,
-    neutral,
     number,
     walk_nodes,
 )
@@ -125,7 +126,7 @@ class ReduceStage(Stage):
         """The reduction of this tile alone."""
         if node not in self.computed:
             value = node.input
-            start = Constant(value.source, node.location, neutral(name_of(node.op), value.source))
+            start = Constant(value.source, node.location, neutral(name_of(node.op), element_of(value.source)))
             axes = self.axes_of(node) or []
             dims = [d for d in (self.axes[i].dim for i in axes) if d is not None]
             tails = [d for d in dims if d.extent % self.axes[self.axis_of[d]].extent]
@@ -159,7 +160,10 @@ class ReduceStage(Stage):
         if chunk >= column.extent:
             return step(self._whole(column), list(initial))
         scans = self._scans(column, roots)
-        carries = [self.splat(neutral(name_of(s.op), s.source), s.type, self._carry_shape(), s.location) for s in scans]
+        carries = [
+            self.splat(neutral(name_of(s.op), element_of(s.source)), s.type, self._carry_shape(), s.location)
+            for s in scans
+        ]
         arguments = [*initial, *carries]
         block = Block(arg_types=[INDEX, *(v.type for v in arguments)])
         stage = self._columns(Axis(column, block.args[0], chunk), block)
@@ -221,7 +225,7 @@ class ReduceStage(Stage):
         """What is combined: the input, masked by the neutral value in the tail; for
         argmax and argmin also the index."""
         value: Node = node.input
-        start = neutral(name_of(node.op), value.source)
+        start = neutral(name_of(node.op), element_of(value.source))
         tail = column.extent % self.program.chunks[column]
         tests = (Test(lin_of(column), None, column.extent),)
         if tail:
@@ -311,7 +315,7 @@ def _neutral_of(node: Reduced, part: int) -> tuple[float | int, Attribute]:
     if part == 1:
         return _LAST, i64
     source = node.input.source
-    return neutral(name_of(node.op), source), node.input.type
+    return neutral(name_of(node.op), element_of(source)), node.input.type
 
 
 def _combine(body: Body, node: Reduced, args: Sequence[SSAValue]) -> list[SSAValue]:

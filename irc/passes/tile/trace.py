@@ -19,6 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects.nd.elements import ElementsAttr
 from irc.dialects.tile import element_type_of, shape_of
+from irc.dtypes import element_of
+from irc.neutral import neutral
 from irc.passes.tile.domains import Bindings
 from irc.passes.tile.index_maps import (
     ZERO,
@@ -49,7 +51,6 @@ from irc.passes.tile.nodes import (
     Test,
     accumulator_of,
     name_of,
-    neutral,
     number,
     numbers,
 )
@@ -144,7 +145,7 @@ class Trace:
         axes = (number(op, "axis"),) if name in ("argmax", "argmin") else numbers(op, "axes")
         where = location_of(op)
         if any(shape[a] == 0 for a in axes):
-            return Constant(type, where, neutral(name, type))
+            return Constant(type, where, neutral(name, element_of(type)))
         axes = sorted(axes)
         dims = dict(zip(axes, self._inner_dims(op, coords, [shape[a] for a in axes]), strict=True))
         kept = iter(coords)
