@@ -42,7 +42,7 @@ gpu-test: $(TESTING)
 	$(BIN)/python -m pytest tests/gpu -q
 
 bench: $(RUNTIME)
-	$(BIN)/irc-bench
+	$(BIN)/irc-bench --suite memory --suite gemm --suite random
 
 bench-compile: $(RUNTIME)
 	$(BIN)/irc-bench-compile

@@ -56,6 +56,8 @@ class Stream(Protocol):
 class Event(Protocol):
     """An event of cuda.core."""
 
+    @property
+    def is_done(self) -> bool: ...
     def __sub__(self, other: Event) -> float: ...
 
 
@@ -125,6 +127,16 @@ class Device:
     def total_memory(self) -> int:
         """Bytes."""
         return int(_call("cuMemGetInfo")[1])
+
+    @cached_property
+    def l2_bytes(self) -> int:
+        """Bytes of the L2 cache."""
+        return int(self._core.properties.l2_cache_size)
+
+    @cached_property
+    def processors(self) -> int:
+        """Streaming multiprocessors."""
+        return int(self._core.properties.multiprocessor_count)
 
     @cached_property
     def largest_shared(self) -> int:

@@ -9,7 +9,9 @@ import pytest
 from irc.compiler import compile as compile_program
 from irc.runtime.driver import is_present
 from irc.runtime.profile import kernel_times
-from irc_tools import bench, run
+from irc_tools import run
+from irc_tools.bench import command
+from irc_tools.bench.record import read_record
 from irc_tools.inputs import make_arguments
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
@@ -40,8 +42,33 @@ def test_a_run_shows_kernels_and_checks(tmp_path: Path, capsys: pytest.CaptureFi
     assert out.count(" ok") == 2
 
 
-def test_the_benchmark_measures() -> None:
-    row = bench.measure("small", bench.matmul("bf16", 1024, 1024, 1024), 3)
-    assert row.kernels >= 1
-    assert row.unit == "FLOP"
-    assert row.rate > 1e12
+SUITE = """\
+show = "bandwidth"
+peers = ["eager"]
+
+[[rows]]
+name = "scale"
+program = "func f(x: bf16[4096, 4096]) -> bf16[4096, 4096] {\\n    return x * 2\\n}"
+torch = "return x * 2"
+bars = ["0.50 of copy", "0.50 of read", "0.50 of eager"]
+
+[[rows]]
+name = "wrong"
+program = "func f(x: f32[64]) -> f32[64] {\\n    return x * 2\\n}"
+torch = "return x * 3"
+"""
+
+
+def test_the_benchmark_checks_and_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "suite.toml").write_text(SUITE)
+    options = ["--suite", str(tmp_path / "suite.toml"), "--quick", "--json", str(tmp_path / "r.json")]
+    assert command.main([*options, "--peers", "all"]) == 1, "the second row is wrong by torch"
+    scale, wrong = read_record(tmp_path / "r.json").rows
+    assert set(scale.times) == {"irc", "copy", "read", "eager"}
+    assert all(spread is not None and bar.holds(spread.median) for bar, spread in scale.verdicts())
+    assert wrong.error.startswith("wrong: result 0: error")
+    assert not wrong.times
+    assert command.main([*options, "--filter", "wrong"]) == 0, (
+        "the interpreter is the reference where torch is not used"
+    )

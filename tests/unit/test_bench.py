@@ -1,0 +1,179 @@
+"""irc-bench without a GPU: statistics, records, tables, plots, and one diagnostic for every mistake."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from irc.runtime.driver import is_present
+from irc_tools.bench.bars import parse_bar
+from irc_tools.bench.command import main
+from irc_tools.bench.record import Record, RowRecord, read_record, write_record
+from irc_tools.bench.statistics import opponent, ratio, spread, summarise
+
+TIMES: dict[str, tuple[float, ...]] = {
+    "irc": (2e-3, 1e-3, 4e-3),
+    "copy": (1.9e-3, 0.98e-3, 3.6e-3),
+    "eager": (4e-3, 3e-3, 4.4e-3),
+    "compile": (3e-3, 2e-3, 9e-3),
+}
+ROW = RowRecord("scale", "pointwise", "func f ...", {}, "return x", ("0.95 of copy", "1.00 of best"), "device", 10**9)
+
+
+@pytest.fixture
+def record() -> Record:
+    machine = {
+        "gpu": "NVIDIA H200",
+        "driver": "580",
+        "packages": {"torch": "2.11"},
+        "date": "2026-11-21",
+        "commit": "ab",
+    }
+    rows = (replace(ROW, times=TIMES), replace(ROW, name="broken", error="wrong: result 0: error 1", bars=()))
+    summaries = ({"group": "pointwise", "statistic": "median", "bar": "0.90 of copy"},)
+    return Record("s", "a suite", "bandwidth", machine, {"repetitions": 3}, rows, summaries)
+
+
+def test_a_spread_is_the_median_and_the_quartiles() -> None:
+    found = spread([4, 1, 3, 2, 5])
+    assert (found.low, found.median, found.high) == (2, 3, 4)
+    assert spread([7]) == replace(found, median=7, low=7, high=7)
+
+
+def test_a_ratio_is_taken_in_each_repetition() -> None:
+    """The median of the ratios, not the ratio of the medians: all of a repetition runs on the same clock."""
+    found = ratio(parse_bar("0.95 of copy"), TIMES)
+    assert found is not None
+    assert found.median == pytest.approx(0.95)
+    inverse = ratio(parse_bar("<= 1.0 of copy"), TIMES)
+    assert inverse is not None
+    assert inverse.median == pytest.approx(2 / 1.9)
+    assert ratio(parse_bar("0.9 of read"), TIMES) is None
+
+
+def test_the_best_is_the_fastest_peer_and_no_limit() -> None:
+    assert opponent("best", TIMES) == "compile"
+    assert opponent("best", {name: TIMES[name] for name in ("irc", "copy")}) is None
+    assert opponent("eager", TIMES) == "eager"
+
+
+def test_statistics_of_groups() -> None:
+    assert summarise("median", [0.5, 0.9, 1.0], of_time=False) == 0.9
+    assert summarise("geomean", [0.5, 2.0], of_time=False) == pytest.approx(1)
+    assert summarise("least", [0.5, 2.0], of_time=False) == 0.5
+    assert summarise("least", [0.5, 2.0], of_time=True) == 2.0
+
+
+def test_a_record_comes_back_from_its_file(record: Record, tmp_path: Path) -> None:
+    write_record(tmp_path / "r.json", record)
+    assert read_record(tmp_path / "r.json") == record
+
+
+def test_show_prints_speeds_ratios_and_verdicts(
+    record: Record, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_record(tmp_path / "r.json", record)
+    assert main(["show", str(tmp_path / "r.json")]) == 0
+    out = capsys.readouterr().out
+    scale = next(line for line in out.splitlines() if line.startswith(" scale"))
+    assert scale.split() == ["scale", "500", "526", "250", "333", "copy", "0.95", "0.950", "0.925", "0.965", "ok"]
+    assert next(line for line in out.splitlines() if "best" in line).split()[:3] == ["best", "1.00", "2.000"]
+    assert "NVIDIA H200, driver 580, torch 2.11, 2026-11-21, commit ab" in out
+    assert "broken: wrong: result 0: error 1" in out
+    assert next(line for line in out.splitlines() if "median " in line).split()[-2:] == ["0.950", "ok"]
+    assert "2 bars hold, 0 are missed, 0 not judged, 1 rows failed" in out
+
+
+def test_compare_prints_what_changed(record: Record, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    faster = {**TIMES, "irc": tuple(seconds / 2 for seconds in TIMES["irc"])}
+    write_record(tmp_path / "old.json", record)
+    write_record(tmp_path / "new.json", replace(record, rows=(replace(ROW, times=faster),)))
+    assert main(["compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith(" scale"))
+    assert line.split() == ["scale", "2", "ms", "1", "ms", "2.00", "0.95", "of", "copy", "0.950", "1.900", "ok"]
+
+
+@pytest.mark.parametrize("name", ["plot.svg", "plot.png"])
+def test_a_plot_is_written(name: str, record: Record, tmp_path: Path) -> None:
+    write_record(tmp_path / "r.json", record)
+    assert main(["show", str(tmp_path / "r.json"), "--plot", str(tmp_path / name)]) == 0
+    content = (tmp_path / name).read_bytes()
+    if name.endswith("png"):
+        assert content.startswith(b"\x89PNG")
+    else:
+        assert ElementTree.fromstring(content).tag.endswith("svg")
+
+
+def test_without_matplotlib_a_plot_says_so(
+    record: Record, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_record(tmp_path / "r.json", record)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["show", str(tmp_path / "r.json"), "--plot", str(tmp_path / "p.svg")]) == 1
+    assert "--plot needs matplotlib, which is not installed\nhint: pip install 'irc[bench]'" in capsys.readouterr().err
+
+
+def test_list_shows_rows_and_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--suite", "memory", "--list", "--filter", "softmax"]) == 0
+    out = capsys.readouterr().out
+    assert "softmax 16384x8192 bf16" in out
+    assert "0.95 of copy; 1.00 of compile" in out
+    assert "layer_norm" not in out
+
+
+@pytest.mark.skipif(is_present(), reason="a GPU is present")
+def test_without_a_gpu_a_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--filter", "softmax"]) == 1
+    assert capsys.readouterr().err.startswith("error: no CUDA GPU is present\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--suite", "nothing"], "unknown suite nothing"),
+        (["--suite", "nothing.toml"], "cannot read nothing.toml"),
+        (["--filter", "no such row"], "no row of memory has no such row in its name"),
+        (["--repetitions", "0"], "--repetitions 0: expected a positive number"),
+        (["--seed", "-1"], "--seed -1: expected a number that is not negative"),
+        (["--peers", "eager,jax"], "--peers: unknown 'jax'"),
+        (["--plot", "picture.gif"], "--plot picture.gif: expected a file that ends in .svg or .png"),
+        (["--suite", "memory", "--suite", "gemm", "--json", "x"], "--json and --plot take one suite at a time"),
+        (["show", "missing.json"], "cannot read missing.json"),
+        (["compare", "a.json"], "the following arguments are required: NEW"),
+        (["bench"], "unrecognized arguments: bench"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: ")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is no record of irc-bench"),
+        ('{"format": 99}', "is no record of irc-bench"),
+        ('{"format": 1, "rows": [{"name": "x"}]}', "is no whole record"),
+        ('{"format": 1, "rows": [], "summaries": []}', "is no whole record"),
+    ],
+)
+def test_files_that_are_no_records(
+    content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(content)
+    assert main(["show", str(path)]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_record_is_plain_json(record: Record, tmp_path: Path) -> None:
+    write_record(tmp_path / "r.json", record)
+    content = json.loads((tmp_path / "r.json").read_text())
+    assert content["rows"][0]["times"]["copy"] == [0.0019, 0.00098, 0.0036]

@@ -1,0 +1,146 @@
+"""The benchmark suites: they load, their programs lower, and mean at small sizes what their torch bodies mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy_torch import Functional, Tensor, Torch
+
+from irc.compiler import compile as compile_program
+from irc.diagnostics import IrcError
+from irc.lowering import lower
+from irc.program import parse
+from irc_tools.bench.bars import parse_bar
+from irc_tools.bench.draws import LARGEST_BLOCK, draw_block
+from irc_tools.bench.measure import tolerated
+from irc_tools.bench.suite import FOLDER, Row, known_suites, load_suite
+from irc_tools.bench.torch_peers import body_function
+from irc_tools.compare import Array, compare
+
+SUITES = {name: load_suite(name) for name in known_suites()}
+ROWS = [pytest.param(row, id=f"{name}: {row.name}") for name, suite in SUITES.items() for row in suite.rows]
+
+
+def test_the_suites_cover_the_targets() -> None:
+    assert {"memory", "gemm", "random"} <= set(SUITES)
+    assert len(SUITES["memory"].rows) == 16
+    assert len(SUITES["gemm"].rows) == 16
+    groups = [row.group for row in SUITES["random"].rows]
+    assert sum(group.startswith("permute") for group in groups) >= 40
+    assert groups.count("reduction") >= 20
+    assert groups.count("pointwise") >= 20
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_means_what_its_torch_body_means(row: Row) -> None:
+    dims = {**row.dims, **row.small}
+    executable = compile_program(row.program, "cpu", dims=dims)
+    arrays = [
+        draw_block(spec, row.inputs.get(spec.name, ""), dims, 1, index).reshape(spec.shape)
+        for index, spec in enumerate(executable.arguments)
+    ]
+    found = executable(*arrays)
+    results = found if isinstance(found, tuple) else (found,)
+    names = [spec.name for spec in executable.arguments]
+    work = body_function(row, names, {"torch": Torch, "F": Functional})
+    wide = work(*[Tensor(_wide(array)) for array in arrays])
+    references = wide if isinstance(wide, tuple) else (wide,)
+    for spec, result, reference in zip(executable.results, results, references, strict=True):
+        comparison = tolerated(
+            compare(result, np.asarray(reference.value), spec.element), row.tolerance.get(spec.element)
+        )
+        assert comparison.passed, comparison.reason
+
+
+def _wide(array: Array) -> Array:
+    return array if np.issubdtype(array.dtype, np.integer) else array.astype(np.float64)
+
+
+def test_programs_lower_at_full_size() -> None:
+    """One of each kind of each suite: what a run compiles first."""
+    for suite in SUITES.values():
+        for row in {row.group: row for row in suite.rows}.values():
+            lower(parse(row.program, f"{row.name}.irc", dims=dict(row.dims)), "tile", arch="sm_90a")
+
+
+def test_draws_depend_on_the_seed_alone() -> None:
+    first, again, other = (load_suite("random", seed).rows for seed in (7, 7, 8))
+    assert first == again
+    assert [row.program for row in first] != [row.program for row in other]
+
+
+def test_drawn_arrays_are_large_and_every_element_size_is_there() -> None:
+    sizes: set[int] = set()
+    for row in SUITES["random"].rows:
+        program = parse(row.program, "row.irc")
+        spec = compile_program(program, "cpu").arguments[0]
+        assert spec.nbytes >= 64 << 20, row.name
+        if row.group.startswith("permute"):
+            sizes.add(spec.dtype.itemsize)
+            assert 2 <= len(spec.shape) <= 6
+    assert sizes == {1, 2, 4, 8}
+
+
+def test_draws_of_inputs() -> None:
+    spec = compile_program("func f(x: f32[5000, 5000], i: i64[4000]) -> f32[] {\n    return sum(x)\n}", "cpu").arguments
+    block = draw_block(spec[0], "uniform -2 N", {"N": 3}, 0, 0)
+    assert block.size == LARGEST_BLOCK
+    assert -2 <= block.min() < -1.9
+    assert 2.9 < block.max() <= 3
+    labels = draw_block(spec[1], "integers 5 C", {"C": 7}, 0, 0)
+    assert set(labels.tolist()) == {5, 6}
+    assert draw_block(spec[0], "normal 0.5", {}, 0, 0).std() == pytest.approx(0.5, rel=0.01)
+    for text in ("normal 1 2", "uniform 1", "gamma 1 2", "uniform 0 C"):
+        with pytest.raises(IrcError, match="input x"):
+            draw_block(spec[0], text, {}, 0, 0)
+
+
+@pytest.mark.parametrize("text", ["0.95", "0.95 of best of", "of copy", ">= 1 of copy", "0.9 of me", "-1 of copy"])
+def test_bars_that_do_not_read(text: str) -> None:
+    with pytest.raises(IrcError, match=r"expected '0.95 of copy'"):
+        parse_bar(text)
+
+
+def test_bars_hold_within_one_percent() -> None:
+    speed, time = parse_bar("0.95 of copy"), parse_bar("<= 0.80 of best")
+    assert (speed.text, time.text) == ("0.95 of copy", "<= 0.80 of best")
+    assert speed.holds(0.9406)
+    assert not speed.holds(0.9404)
+    assert time.holds(0.807)
+    assert not time.holds(0.809)
+
+
+ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title = ", "is not TOML"),
+        ('colour = "red"', "unknown key 'colour'"),
+        ("[[rows]]\nname = 'a'", "expected a name, and a program or a file"),
+        (ROW + "bar = '1 of copy'", "unknown key 'bar'"),
+        (ROW + "bars = '1 of copy'", "bars: expected a list of strings"),
+        (ROW + "bars = ['fast']", "bar 'fast'"),
+        (ROW + "peers = ['jax']", "unknown 'jax'"),
+        (ROW + "dims = { N = 1.5 }", "dims: expected a table of integers"),
+        (ROW + "clock = 'sun'", "unknown 'sun'"),
+        (ROW + ROW, "two rows are named 'a'"),
+        ("[random]\nseed = 1", "expected numbers for seed, permutes, reductions, pointwise"),
+        ("[[summaries]]\nstatistic = 'mode'\nbar = '1 of copy'", "unknown 'mode'"),
+    ],
+)
+def test_suites_that_do_not_read(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(text)
+    with pytest.raises(IrcError) as caught:
+        load_suite(str(path))
+    assert message in caught.value.message
+
+
+def test_the_folder_is_where_suites_are() -> None:
+    assert (FOLDER / "memory.toml").is_file()
+    with pytest.raises(IrcError, match="unknown suite memry"):
+        load_suite("memry")

@@ -1,0 +1,51 @@
+"""Bars: what a row has to reach against another variant of the same run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from irc.diagnostics import IrcError
+
+LIMITS = ("copy", "read")
+"""What the chip itself allows: a device-to-device copy of as many bytes, reading the inputs once."""
+
+PEERS = ("eager", "compile", "max-autotune", "reduce-overhead")
+"""Ways in which torch runs the same work, in the order of tables."""
+
+BEST = "best"
+"""The fastest of the peers that were measured."""
+
+SLACK = 0.01
+"""A bar holds when the ratio is at it or within this part of it."""
+
+_BAR = re.compile(r"(<=\s*)?(\d+(?:\.\d+)?)\s+of\s+([a-z-]+)")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`0.95 of copy`: at least 0.95 of the copy's speed. `<= 0.97 of best`: at most 0.97 of the best peer's time."""
+
+    value: float
+    against: str
+    of_time: bool
+
+    @property
+    def text(self) -> str:
+        return f"{'<= ' if self.of_time else ''}{self.value:.2f} of {self.against}"
+
+    def holds(self, ratio: float) -> bool:
+        """Whether a ratio of times (if `of_time`) or of speeds is at the bar, or within 1 % of it."""
+        if self.of_time:
+            return ratio <= self.value * (1 + SLACK)
+        return ratio >= self.value * (1 - SLACK)
+
+
+def parse_bar(text: str) -> Bar:
+    """The bar of a text; IrcError where it does not read so."""
+    match = _BAR.fullmatch(text.strip())
+    against = match[3] if match else ""
+    if match is None or against not in (*LIMITS, *PEERS, BEST):
+        known = ", ".join((*LIMITS, *PEERS, BEST))
+        raise IrcError(f"bar {text!r}: expected '0.95 of copy' or '<= 0.97 of best'", hint=f"it is of {known}")
+    return Bar(float(match[2]), against, match[1] is not None)

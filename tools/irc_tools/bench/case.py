@@ -1,0 +1,109 @@
+"""A row on the device: its program compiled, sets of inputs and results, the variants that do its work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from irc.artifact import ArraySpec
+from irc.compiler import compile as compile_program
+from irc.diagnostics import IrcError
+from irc.executable import Executable
+from irc.runtime.executor import Executor
+from irc.runtime.plan import Plan
+from irc_tools.bench.draws import draw_block
+from irc_tools.bench.suite import Row
+from irc_tools.bench.workbench import Arrays, Enqueue, Workbench
+from irc_tools.compare import Array, Comparison, compare
+
+POISON = 0xFF
+"""Bytes of results before the check: NaN, or -1. An element that is not written keeps them."""
+
+
+class Case:
+    """`inputs[s][i]` and `results[s][i]` are what keeps array i of set s alive: torch's tensors, or memory."""
+
+    def __init__(self, bench: Workbench, row: Row, arrays: Arrays, seed: int):
+        self.row = row
+        self._bench = bench
+        self.executable: Executable = compile_program(row.program, "cuda", dims=row.dims)
+        _refuse_unknown(row, self.executable.arguments)
+        specs = (*self.executable.arguments, *self.executable.results)
+        self.bytes = sum(spec.nbytes for spec in specs)
+        self.bytes_read = sum(spec.nbytes for spec in self.executable.arguments)
+        self.flops = sum(kernel["flops"] for kernel in self.executable.kernels)
+        self.count = bench.sets(self.bytes)
+        made = [[arrays.make(spec) for spec in specs] for _ in range(self.count)]
+        split = len(self.executable.arguments)
+        self.inputs = [[owner for _, owner in each[:split]] for each in made]
+        self.results = [[owner for _, owner in each[split:]] for each in made]
+        self._addresses = [[address for address, _ in each] for each in made]
+        self._split = split
+        self._draw(seed)
+
+    def _draw(self, seed: int) -> None:
+        """Draws the inputs of the first set and copies them into the others."""
+        device, stream = self._bench.device, self._bench.stream
+        for index, spec in enumerate(self.executable.arguments):
+            block = draw_block(spec, self.row.inputs.get(spec.name, ""), self.row.dims, seed, index)
+            first = self._addresses[0][index]
+            self._bench.fill(first, spec.nbytes, block)
+            for other in self._addresses[1:]:
+                device.copy(other[index], first, spec.nbytes, stream)
+        device.synchronise(stream)
+
+    def irc(self) -> Enqueue:
+        """Runs the compiled plan, without the checks of a call."""
+        artifact = self.executable.artifact
+        assert artifact is not None
+        executor = Executor(artifact, Plan.from_json(artifact.plan), self._bench.device)
+
+        def enqueue(number: int) -> None:
+            addresses = self._addresses[number % self.count]
+            executor.enqueue(addresses[: self._split], addresses[self._split :], self._bench.stream)
+
+        return enqueue
+
+    def run_once(self, enqueue: Enqueue) -> None:
+        """Runs on the first set, its results poisoned before."""
+        device, stream = self._bench.device, self._bench.stream
+        for spec, address in zip(self.executable.results, self._addresses[0][self._split :], strict=True):
+            device.fill(address, POISON, spec.nbytes, stream)
+        enqueue(0)
+        device.synchronise(stream)
+
+    def check_on_host(self) -> list[Comparison]:
+        """Compares the first set's results with the interpreter in float64, as irc-run does."""
+        from irc.interpreters.nd import evaluate
+        from irc.program import isolate, parse
+
+        specs = (*self.executable.arguments, *self.executable.results)
+        arrays = [self._host(spec, address) for spec, address in zip(specs, self._addresses[0], strict=True)]
+        module = isolate(parse(self.row.program, self.row.name, dims=dict(self.row.dims)), None)
+        with np.errstate(all="ignore"):
+            references = list(evaluate(module, arrays[: self._split], precision="float64"))
+        results = arrays[self._split :]
+        return [
+            compare(result, reference, spec.element)
+            for result, reference, spec in zip(results, references, self.executable.results, strict=True)
+        ]
+
+    def _host(self, spec: ArraySpec, address: int) -> Array:
+        array = np.empty(spec.shape, spec.dtype)
+        self._bench.device.copy(int(array.ctypes.data), address, spec.nbytes, self._bench.stream)
+        self._bench.device.synchronise(self._bench.stream)
+        return array
+
+    def free(self) -> None:
+        """Gives the arrays back."""
+        self._bench.device.synchronise(self._bench.stream)
+        for each in (*self.inputs, *self.results):
+            each.clear()
+
+
+def _refuse_unknown(row: Row, arguments: Sequence[ArraySpec]) -> None:
+    names = [spec.name for spec in arguments]
+    for name in row.inputs:
+        if name not in names:
+            raise IrcError(f"row {row.name!r}: no argument is named {name}", hint=f"it has {', '.join(names)}")

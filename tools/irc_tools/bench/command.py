@@ -1,0 +1,172 @@
+"""The command irc-bench: runs suites, shows a record, compares two."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from irc.diagnostics import IrcError
+from irc_tools.arguments import ArgumentParser
+from irc_tools.bench.bars import PEERS
+from irc_tools.bench.record import Record, RowRecord, read_record, write_record
+from irc_tools.bench.report import print_comparison, print_record, progress
+from irc_tools.bench.suite import Suite, known_suites, load_suite
+from irc_tools.errors import guarded
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit status: 1 after a diagnostic, and where a row failed."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded("irc-bench", lambda: _run(arguments), debug="--debug" in arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["show"]:
+        return _show(arguments[1:])
+    if arguments[:1] == ["compare"]:
+        return _compare(arguments[1:])
+    return _bench(arguments)
+
+
+def _show(arguments: list[str]) -> int:
+    parser = ArgumentParser(prog="irc-bench show", description="Prints the table of a record.")
+    parser.add_argument("file", metavar="FILE", help="a file that --json wrote")
+    parser.add_argument("--plot", metavar="FILE", help="draw it, too: a .svg or .png file (needs matplotlib)")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
+    args = parser.parse_args(arguments)
+    record = read_record(Path(args.file))
+    print_record(record)
+    _plot(args.plot, record)
+    return 0
+
+
+def _compare(arguments: list[str]) -> int:
+    parser = ArgumentParser(prog="irc-bench compare", description="Compares the rows that two records share.")
+    parser.add_argument("old", metavar="OLD", help="a file that --json wrote")
+    parser.add_argument("new", metavar="NEW", help="a later one")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
+    args = parser.parse_args(arguments)
+    print_comparison(read_record(Path(args.old)), read_record(Path(args.new)))
+    return 0
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = ArgumentParser(
+        prog="irc-bench",
+        description="Times generated kernels on the GPU that is present, side by side with torch and with a copy of as "
+        "many bytes, after checking their results. `irc-bench show FILE` prints a recorded run, `irc-bench compare OLD "
+        "NEW` two of them; these and --list need no GPU.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--suite",
+        action="append",
+        metavar="NAME|FILE",
+        help=f"what to run: {', '.join(known_suites())}, or a .toml file (default: memory); --json takes one",
+    )
+    parser.add_argument(
+        "--filter", action="append", default=[], metavar="TEXT", help="only rows with this in their name or group"
+    )
+    parser.add_argument(
+        "--peers",
+        default="none",
+        metavar="LIST",
+        help=f"which of the peers that rows name to run: all, none, or some of {', '.join(PEERS)} (default: none; "
+        "without any, torch is not imported, and results are checked with the interpreter, which takes longer)",
+    )
+    parser.add_argument("--quick", action="store_true", help="few and short repetitions, and no max-autotune")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="of all variants in turn (default: 21)")
+    parser.add_argument("--seed", type=int, metavar="N", help="of inputs (default: 0) and of a suite's drawn rows")
+    parser.add_argument("--no-check", action="store_true", help="do not check results before timing")
+    parser.add_argument("--json", metavar="FILE", help="write the record to FILE, after every row")
+    parser.add_argument("--plot", metavar="FILE", help="draw the record: a .svg or .png file (needs matplotlib)")
+    parser.add_argument("--list", action="store_true", help="print the rows with their bars and exit")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
+    return parser
+
+
+def _bench(arguments: list[str]) -> int:
+    args = _arguments().parse_args(arguments)
+    _refuse_numbers(args)
+    suites = [_filtered(load_suite(name, args.seed), args.filter) for name in args.suite or ["memory"]]
+    if len(suites) > 1 and (args.json or args.plot):
+        raise IrcError("--json and --plot take one suite at a time")
+    if args.list:
+        for suite in suites:
+            _list(suite)
+        return 0
+    if args.plot:
+        from irc_tools.bench.plot import check_plot
+
+        check_plot(Path(args.plot))
+    statuses = [_run_suite(suite, args) for suite in suites]
+    return max(statuses)
+
+
+def _refuse_numbers(args: argparse.Namespace) -> None:
+    if args.repetitions is not None and args.repetitions < 1:
+        raise IrcError(f"--repetitions {args.repetitions}: expected a positive number")
+    if args.seed is not None and args.seed < 0:
+        raise IrcError(f"--seed {args.seed}: expected a number that is not negative")
+
+
+def _filtered(suite: Suite, texts: list[str]) -> Suite:
+    rows = tuple(row for row in suite.rows if not texts or any(text in f"{row.group} {row.name}" for text in texts))
+    if not rows:
+        raise IrcError(f"no row of {suite.name} has {' or '.join(texts)} in its name", hint="--list names them")
+    return Suite(suite.name, suite.title, rows, suite.summaries, suite.show)
+
+
+def _list(suite: Suite) -> None:
+    from irc_tools.tables import print_table
+
+    cells = [[row.name, row.group, "; ".join(bar.text for bar in row.bars), " ".join(row.peers)] for row in suite.rows]
+    print_table(f"{suite.name}: {suite.title}", ["row", "group", "bars", "peers"], cells, numbers_from=9)
+
+
+def _peers(text: str, *, quick: bool) -> tuple[str, ...]:
+    names = {"all": list(PEERS), "none": []}.get(text, text.split(","))
+    for name in names:
+        if name not in PEERS:
+            raise IrcError(f"--peers: unknown {name!r}", hint=f"all, none, or some of {', '.join(PEERS)}")
+    return tuple(name for name in names if not (quick and name == "max-autotune"))
+
+
+def _run_suite(suite: Suite, args: argparse.Namespace) -> int:
+    from irc.runtime.driver import is_present
+
+    peers = _peers(args.peers, quick=args.quick)
+    if not is_present():
+        raise IrcError("no CUDA GPU is present", hint="--list, show and compare work without one")
+    from irc_tools.bench.measure import Settings, measure_rows
+    from irc_tools.machine import describe
+
+    base = Settings(repetitions=5, block_seconds=1e-3) if args.quick else Settings()
+    repetitions = base.repetitions if args.repetitions is None else args.repetitions
+    settings = replace(base, repetitions=repetitions, seed=args.seed or 0, peers=peers, check=not args.no_check)
+    machine, rows = describe(), list[RowRecord]()
+
+    def record() -> Record:
+        return Record.of(suite, machine, asdict(settings), rows)
+
+    def done(row: RowRecord) -> None:
+        rows.append(row)
+        print(progress(row), file=sys.stderr, flush=True)
+        if args.json:
+            write_record(Path(args.json), record())
+
+    measure_rows(suite.rows, settings, done)
+    print_record(record())
+    _plot(args.plot, record())
+    return 1 if any(row.error for row in rows) else 0
+
+
+def _plot(path: str | None, record: Record) -> None:
+    if path is None:
+        return
+    from irc_tools.bench.plot import write_plot
+
+    write_plot(Path(path), record)

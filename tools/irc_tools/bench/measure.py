@@ -1,0 +1,190 @@
+"""Running a suite: compile everything, then row by row check, and time the variants side by side."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+from irc.compiler import compile_artifact
+from irc.diagnostics import IrcError
+from irc.runtime.driver import device, present_arch
+from irc_tools.bench.bars import LIMITS, PEERS
+from irc_tools.bench.case import Case
+from irc_tools.bench.limits import Buffers, copying, reading
+from irc_tools.bench.record import RowRecord
+from irc_tools.bench.statistics import IRC
+from irc_tools.bench.suite import Row
+from irc_tools.bench.workbench import OwnArrays, Variant, Workbench
+from irc_tools.compare import Comparison
+
+if TYPE_CHECKING:
+    from irc_tools.bench.torch_peers import Torch
+
+MOST_WORKERS = 16
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to measure: repetitions of all variants in turn, seconds of a block, the seed of inputs, which peers of those
+    that rows name, whether to check results first."""
+
+    repetitions: int = 21
+    block_seconds: float = 5e-3
+    seed: int = 0
+    peers: tuple[str, ...] = ()
+    check: bool = True
+
+
+def measure_rows(rows: Sequence[Row], settings: Settings, done: Callable[[RowRecord], None]) -> None:
+    """Measures each row and hands its record to `done`. What fails in one row is in its record."""
+    bench = Workbench(device(), block_seconds=settings.block_seconds)
+    try:
+        torch = _torch(bench) if settings.peers else None
+        _compile_all(rows)
+        for number, row in enumerate(rows, start=1):
+            _say(f"[{number}/{len(rows)}] {row.name} ...")
+            begin = time.perf_counter()
+            record = _attempt(bench, row, settings, torch)
+            done(replace(record, took=round(time.perf_counter() - begin, 2)))
+    finally:
+        bench.close()
+
+
+def _torch(bench: Workbench) -> Torch:
+    from irc_tools.bench.torch_peers import Torch
+
+    return Torch(bench)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _compile_all(rows: Sequence[Row]) -> None:
+    """Compiles the programs in several processes: they put them into the cache, where `Case` finds them. An error in a
+    program shows when its row runs."""
+    workers = min(os.cpu_count() or 1, MOST_WORKERS, len(rows))
+    if workers < 2:
+        return
+    begin, arch = time.perf_counter(), present_arch()
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for number, _ in enumerate(pool.map(_compile_one, [(row.program, dict(row.dims), arch) for row in rows]), 1):
+            if number % 10 == 0 or number == len(rows):
+                _say(f"compiled {number} of {len(rows)} programs, {time.perf_counter() - begin:.1f} s")
+
+
+def _compile_one(work: tuple[str, dict[str, int], str]) -> None:
+    program, dims, arch = work
+    try:
+        compile_artifact(program, arch=arch, dims=dims)
+    except IrcError:
+        return
+
+
+def _attempt(bench: Workbench, row: Row, settings: Settings, torch: Torch | None) -> RowRecord:
+    record = RowRecord.of(row)
+    try:
+        return _measure(bench, row, record, settings, torch)
+    except IrcError as error:
+        return replace(record, error=error.message)
+    except Exception as error:  # of the driver or of torch: the rows after it may still run
+        return replace(record, error=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    finally:
+        if torch is not None:
+            torch.release()
+
+
+def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, torch: Torch | None) -> RowRecord:
+    arrays = OwnArrays(bench) if torch is None else torch.arrays
+    case = Case(bench, row, arrays, settings.seed)
+    buffers: list[Buffers] = []
+    try:
+        kernels = tuple(map(_kernel, case.executable.kernels))
+        record = replace(record, bytes=case.bytes, flops=case.flops, kernels=kernels)
+        variants = [Variant(IRC, case.irc())]
+        if settings.check:
+            record = _checked(case, variants[0], record, torch)
+            if record.error:
+                return record
+        variants += _limits(bench, case, buffers)
+        if torch is not None:
+            peers, notes = _peers(case, settings, torch)
+            variants += peers
+            record = replace(record, notes=notes)
+        return replace(record, times=_time(bench, row, variants, settings.repetitions))
+    finally:
+        case.free()
+        for each in buffers:
+            each.free()
+
+
+def _kernel(kernel: dict[str, Any]) -> dict[str, Any]:
+    """Of a kernel, what explains its speed."""
+    kept = ("name", "anchor", "config", "grid", "block", "shared_memory", "registers", "spills")
+    return {key: kernel[key] for key in kept}
+
+
+def _checked(case: Case, irc: Variant, record: RowRecord, torch: Torch | None) -> RowRecord:
+    """Runs once and compares; an error in the record where a result is wrong."""
+    case.run_once(irc.enqueue)
+    found = case.check_on_host() if torch is None or not case.row.torch else torch.check(case)
+    elements = [spec.element for spec in case.executable.results]
+    found = [tolerated(each, case.row.tolerance.get(e)) for each, e in zip(found, elements, strict=True)]
+    wrong = [f"result {n}: {each.reason}" for n, each in enumerate(found) if not each.passed]
+    checks = tuple({"error": each.error, "tolerance": each.tolerance, "reason": each.reason} for each in found)
+    return replace(record, checks=checks, error="wrong: " + "; ".join(wrong) if wrong else "")
+
+
+def tolerated(comparison: Comparison, tolerance: float | None) -> Comparison:
+    """The comparison by the row's own tolerance, where it has one; NaN and infinities stay errors."""
+    if tolerance is None or not comparison.reason.startswith("error "):
+        return comparison
+    passed = comparison.error <= tolerance
+    return replace(comparison, tolerance=tolerance, reason="" if passed else comparison.reason)
+
+
+def _limits(bench: Workbench, case: Case, buffers: list[Buffers]) -> list[Variant]:
+    """The copy always, reading where a bar asks for it."""
+    asked = {bar.against for bar in case.row.bars}
+    variants: list[Variant] = []
+    for name in LIMITS:
+        if name == "read" and name not in asked:
+            continue
+        buffers.append(Buffers(bench, case.bytes if name == "copy" else case.bytes_read))
+        make = copying if name == "copy" else reading
+        variants.append(Variant(name, make(bench, buffers[-1])))
+    return variants
+
+
+def _peers(case: Case, settings: Settings, torch: Torch) -> tuple[list[Variant], tuple[str, ...]]:
+    """The peers that the row names and the settings ask for; notes on those that failed."""
+    variants: list[Variant] = []
+    notes: list[str] = []
+    for name in PEERS:
+        if name not in case.row.peers or name not in settings.peers:
+            continue
+        try:
+            variants.append(Variant(name, torch.peer(case, name)))
+        except IrcError as error:
+            notes.append(error.message)
+    return variants, tuple(notes)
+
+
+def _time(bench: Workbench, row: Row, variants: Sequence[Variant], repetitions: int) -> dict[str, tuple[float, ...]]:
+    """Seconds of every variant in every repetition. Which variant goes first moves on from one repetition to the
+    next."""
+    for variant in variants:
+        bench.prepare(variant)
+    block = bench.block if row.clock == "device" else bench.host_block
+    times: dict[str, list[float]] = {variant.name: [] for variant in variants}
+    for repetition in range(repetitions):
+        shift = repetition % len(variants)
+        for variant in (*variants[shift:], *variants[:shift]):
+            times[variant.name].append(round(block(variant), 10))
+    return {name: tuple(values) for name, values in times.items()}

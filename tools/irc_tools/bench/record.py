@@ -1,0 +1,125 @@
+"""The record of a run: plain data in a JSON file, enough to judge and to draw it again without a GPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from irc.diagnostics import IrcError
+from irc.files import read_text, write_text
+from irc_tools.bench.bars import Bar, parse_bar
+from irc_tools.bench.statistics import IRC, Spread, ratio, spread, summarise
+from irc_tools.bench.suite import Row, Suite, Summary
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RowRecord:
+    """A row as it ran.
+
+    times: seconds of a call by variant, one number a repetition. bytes: read once and written once; flops: of the
+    kernels, which `kernels` describes. checks: of each result. notes: peers that failed. took: seconds of the whole
+    row. error: why there are no times, or empty.
+    """
+
+    name: str
+    group: str
+    program: str
+    dims: dict[str, int]
+    torch: str
+    bars: tuple[str, ...]
+    clock: str = "device"
+    bytes: int = 0
+    flops: int = 0
+    kernels: tuple[dict[str, Any], ...] = ()
+    checks: tuple[dict[str, Any], ...] = ()
+    times: dict[str, tuple[float, ...]] = field(default_factory=dict[str, "tuple[float, ...]"])
+    notes: tuple[str, ...] = ()
+    took: float = 0.0
+    error: str = ""
+
+    @staticmethod
+    def of(row: Row) -> RowRecord:
+        """The record of a row that did not run yet."""
+        bars = tuple(bar.text for bar in row.bars)
+        return RowRecord(row.name, row.group, row.program, dict(row.dims), row.torch, bars, row.clock)
+
+    def spread(self, variant: str) -> Spread | None:
+        """Seconds of a call."""
+        return spread(self.times[variant]) if self.times.get(variant) else None
+
+    def verdicts(self) -> list[tuple[Bar, Spread | None]]:
+        """Each bar with its ratio, None where it could not be judged."""
+        return [(bar, ratio(bar, self.times)) for bar in map(parse_bar, self.bars)]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run of a suite: what machine and versions, how it was measured, the rows, and the bars of groups."""
+
+    suite: str
+    title: str
+    show: str
+    machine: dict[str, Any]
+    settings: dict[str, Any]
+    rows: tuple[RowRecord, ...]
+    summaries: tuple[dict[str, str], ...] = ()
+
+    @staticmethod
+    def of(suite: Suite, machine: dict[str, Any], settings: dict[str, Any], rows: Sequence[RowRecord]) -> Record:
+        summaries = tuple({"group": s.group, "statistic": s.statistic, "bar": s.bar.text} for s in suite.summaries)
+        return Record(suite.name, suite.title, suite.show, machine, settings, tuple(rows), summaries)
+
+    def variants(self) -> list[str]:
+        """All that were timed, irc first."""
+        names = dict.fromkeys([IRC, *(name for row in self.rows for name in row.times)])
+        return list(names)
+
+    def group_verdicts(self) -> list[tuple[Summary, float | None, int]]:
+        """Each bar of a group with the statistic of its rows' ratios and their number."""
+        found: list[tuple[Summary, float | None, int]] = []
+        for each in self.summaries:
+            summary = Summary(each["group"], each["statistic"], parse_bar(each["bar"]))
+            spreads = [ratio(summary.bar, row.times) for row in self.rows if row.group == summary.group]
+            values = [spread.median for spread in spreads if spread is not None]
+            reached = summarise(summary.statistic, values, of_time=summary.bar.of_time) if values else None
+            found.append((summary, reached, len(values)))
+        return found
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Writes the JSON file; times are in seconds."""
+    write_text(path, json.dumps({"format": FORMAT, **asdict(record)}, indent=1) + "\n")
+
+
+def read_record(path: Path) -> Record:
+    """A record from its file; IrcError where it is none."""
+    try:
+        content: Any = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise IrcError(f"{path} is not JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise IrcError(f"{path} is no record of irc-bench", hint="`irc-bench --json FILE` writes one")
+    try:
+        return _record(content)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise IrcError(f"{path} is no whole record of irc-bench: {type(error).__name__}: {error}") from error
+
+
+def _record(content: dict[str, Any]) -> Record:
+    whole = {key: value for key, value in content.items() if key != "format"}
+    whole["rows"] = tuple(_row(row) for row in content["rows"])
+    whole["summaries"] = tuple(content["summaries"])
+    return Record(**whole)
+
+
+def _row(content: dict[str, Any]) -> RowRecord:
+    whole: dict[str, Any] = dict(content)
+    for key in ("bars", "kernels", "checks", "notes"):
+        whole[key] = tuple(content[key])
+    whole["times"] = {name: tuple(values) for name, values in content["times"].items()}
+    return RowRecord(**whole)

@@ -1,0 +1,139 @@
+"""Tables of records, and of two records beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+from irc_tools.bench.bars import Bar
+from irc_tools.bench.record import Record, RowRecord
+from irc_tools.bench.statistics import IRC, Spread
+from irc_tools.tables import duration, print_table
+
+
+def print_record(record: Record) -> None:
+    """The table of a record: every variant's median, every bar with its ratio and the quartiles around it."""
+    variants = record.variants()
+    columns = ["row", *variants, "against", "bar", "reached", "quartiles", ""]
+    print_table(_title(record), columns, [_cells(record, row, variants) for row in record.rows])
+    groups = [_group_cells(*verdict) for verdict in record.group_verdicts()]
+    if groups:
+        print_table("groups of rows", ["group", "rows", "statistic", "bar", "reached", ""], groups)
+    for row in record.rows:
+        for note in (row.error, *row.notes):
+            if note:
+                print(f"{row.name}: {note}")
+    print(_verdict(record))
+
+
+def _title(record: Record) -> str:
+    machine = record.machine
+    unit = "GB/s, bytes read once and written once" if record.show == "bandwidth" else "times"
+    packages: dict[str, str] = machine.get("packages", {})
+    versions = ", ".join(f"{name} {packages[name]}" for name in ("torch", "triton") if name in packages)
+    parts = [machine.get("gpu", "no GPU"), f"driver {machine.get('driver', '?')}", versions, machine.get("date", "")]
+    parts.append(f"commit {str(machine.get('commit', '?'))[:12]}")
+    where = ", ".join(part for part in parts if part)
+    return f"{record.title}\n{where}\nmedians of {record.settings.get('repetitions', '?')} repetitions; {unit}"
+
+
+def _cells(record: Record, row: RowRecord, variants: list[str]) -> list[str]:
+    speeds = [speed(record, row, variant) for variant in variants]
+    verdicts = row.verdicts()
+    return [
+        row.name,
+        *speeds,
+        "\n".join(bar.against for bar, _ in verdicts),
+        "\n".join(f"{'<= ' if bar.of_time else ''}{bar.value:.2f}" for bar, _ in verdicts),
+        "\n".join("-" if found is None else f"{found.median:.3f}" for _, found in verdicts),
+        "\n".join("-" if found is None else f"{found.low:.3f} {found.high:.3f}" for _, found in verdicts),
+        "error" if row.error else "\n".join(verdict(bar, found) for bar, found in verdicts),
+    ]
+
+
+def speed(record: Record, row: RowRecord, variant: str) -> str:
+    """The median of a variant, as the suite shows speeds."""
+    found = row.spread(variant)
+    if found is None:
+        return "-"
+    if record.show == "bandwidth":
+        return f"{row.bytes / found.median / 1e9:.0f}"
+    return duration(found.median)
+
+
+def verdict(bar: Bar, found: Spread | None) -> str:
+    """`ok`, `miss`, or `-` where the bar could not be judged."""
+    if found is None:
+        return "-"
+    return "ok" if bar.holds(found.median) else "miss"
+
+
+def _group_cells(summary: Any, reached: float | None, count: int) -> list[str]:
+    shown = "-" if reached is None else f"{reached:.3f}"
+    word = "-" if reached is None else "ok" if summary.bar.holds(reached) else "miss"
+    return [summary.group, str(count), summary.statistic, summary.bar.text, shown, word]
+
+
+def _verdict(record: Record) -> str:
+    words = [verdict(bar, found) for row in record.rows for bar, found in row.verdicts()]
+    failed = sum(bool(row.error) for row in record.rows)
+    parts = [f"{words.count('ok')} bars hold", f"{words.count('miss')} are missed", f"{words.count('-')} not judged"]
+    return ", ".join([*parts, f"{failed} rows failed"] if failed else parts)
+
+
+def print_comparison(old: Record, new: Record) -> None:
+    """Both records' ratios for the rows that they share, by bar, and how irc's own time changed.
+
+    Ratios compare across runs; times drift with the chip and do not quite."""
+    print_table(
+        f"{old.machine.get('date', '?')} to {new.machine.get('date', '?')}",
+        ["row", "irc before", "irc after", "speed-up", "bar", "before", "after", ""],
+        list(_changes(old, new)),
+    )
+
+
+def _changes(old: Record, new: Record) -> Iterator[list[str]]:
+    before = {row.name: row for row in old.rows}
+    for row in new.rows:
+        if (then := before.get(row.name)) is None:
+            continue
+        ratios = {bar.text: found for bar, found in then.verdicts()}
+        first = _times_of(then, row)
+        for bar, found in row.verdicts():
+            was = ratios.get(bar.text)
+            yield [*first, bar.text, _median(was), _median(found), verdict(bar, found)]
+            first = ["", "", "", ""]
+        if not row.bars:
+            yield [*first, "", "", "", ""]
+
+
+def _times_of(then: RowRecord, now: RowRecord) -> list[str]:
+    mine, theirs = then.times.get(IRC), now.times.get(IRC)
+    if not mine or not theirs:
+        return [
+            now.name,
+            "-" if not mine else duration(median(mine)),
+            "-" if not theirs else duration(median(theirs)),
+            "-",
+        ]
+    ratio = median(mine) / median(theirs)
+    return [now.name, duration(median(mine)), duration(median(theirs)), f"{ratio:.2f}"]
+
+
+def _median(found: Spread | None) -> str:
+    return "-" if found is None else f"{found.median:.3f}"
+
+
+def progress(row: RowRecord) -> str:
+    """One line on a row that has just run."""
+    if row.error:
+        return f"    error: {row.error}"
+    found = row.spread(IRC)
+    verdicts = [
+        f"{reached.median:.3f} (bar {bar.text}, {verdict(bar, reached)})"
+        for bar, reached in row.verdicts()
+        if reached is not None
+    ]
+    shown = "not timed" if found is None else duration(found.median)
+    return f"    {shown} {'; '.join(verdicts)} in {row.took:.1f} s"
