@@ -18,9 +18,10 @@ from irc.dialects import cuda, tile
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.passes.cuda import compute, dots, memory, reduce, rings, scan
 from irc.passes.cuda.emitter import Emitter, Index
-from irc.passes.cuda.values import Code, Crew, Registers, Tile, buffer_of, tile_element
+from irc.passes.cuda.values import Bytes, Code, Crew, Registers, Tile, buffer_of, tile_element
 from irc.passes.tile.plan_shared import check_shared
 from irc.passes.tile.rings import ALIGNMENT
+from irc.targets import target
 
 INT32_ELEMENTS = 2**31 - 2**24
 """From this many elements of a view on, offsets need 64 bits: a tile that reaches over the end counts further."""
@@ -65,6 +66,7 @@ def lower_program(program: tile.ProgramOp, arch: str) -> cuda.KernelOp:
         Crew(thread, threads),
         body,
         dict(zip(views, body.args, strict=True)),
+        l2=target(arch).l2,
         shared_align=ALIGNMENT if has_ring else 16,
         scratch_base=shared,
     )
@@ -183,7 +185,7 @@ def _for(code: Code, op: scf.ForOp) -> None:
     unroll = "unroll" in op.attributes
     shares = _touches_shared(op.body)
     if shares:
-        code.dirty = code.stale = True
+        code.forget_order()
     with code.e.loop(
         code.scalar(op.lb), code.scalar(op.ub), code.scalar(op.step), unroll=unroll, hint=block.args[0].name_hint or "i"
     ) as i:
@@ -197,7 +199,7 @@ def _for(code: Code, op: scf.ForOp) -> None:
                 else:
                     lower_op(code, inner)
     if shares:
-        code.dirty = code.stale = True
+        code.forget_order()
     for result, place in zip(op.results, carried, strict=True):
         code.values[result] = _current(code, place)
 
@@ -253,20 +255,24 @@ def _if(code: Code, op: scf.IfOp) -> None:
                 with code.e.at(inner.location):
                     lower_op(code, inner)
 
-    before = after = code.dirty, code.stale
+    before = list(code.dirty), list(code.stale)
+    after: tuple[list[Bytes], list[Bytes]] = [], []
 
     def run(region: Region) -> None:
         """A side from the state before the branch; afterwards either side may be the one that ran."""
-        nonlocal after
-        code.dirty, code.stale = before
+        code.dirty, code.stale = list(before[0]), list(before[1])
         side(region)
-        after = after[0] or code.dirty, after[1] or code.stale
+        after[0].extend(code.dirty)
+        after[1].extend(code.stale)
 
     if op.false_region.blocks:
         code.e.branch(code.ssa(op.cond), lambda: run(op.true_region), lambda: run(op.false_region))
     else:
         with code.e.when(code.ssa(op.cond)):
             run(op.true_region)
+    if not op.false_region.blocks:
+        after[0].extend(before[0])
+        after[1].extend(before[1])
     code.dirty, code.stale = after
 
 
@@ -305,7 +311,7 @@ def _role(code: Code, op: tile.RolesOp, ring_ops: Sequence[tile.RingOp], role: i
     with e.when(e.compare("eq", own, 0) if alone else None):
         for ring in ring_ops:
             rings.enter(code, ring, producer=role == 0)
-        code.dirty = code.stale = False
+        code.dirty, code.stale = [], []
         lower_block(code, op.roles[role].block)
     code.close_scratch()
     code.crew = whole

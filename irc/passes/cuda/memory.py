@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType
@@ -11,12 +12,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
-from irc.layout.access import least
+from irc.layout.access import WIDEST, least
 from irc.layout.exchange import exchange_layout
 from irc.layout.fragment import Fragment
 from irc.layout.shared import SharedLayout
 from irc.passes.cuda.emitter import Index
-from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, tile_element
+from irc.passes.cuda.values import EVERYTHING, Buffer, Bytes, Code, Registers, element_bytes, tile_element
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import fragment_layout
 
@@ -100,12 +101,21 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     dim, run = fragment.vector
     vector = access_of(op).vector(dim, run) if source.strides and source.strides[0] == 1 else 1
     pointer = code.pointers[op.view]
+    cache = "streaming" if _passes_l2(code, op, vector) else None
     once = code.first_copy(fragment)
     with code.e.when(once), code.each(fragment, vector) as components:
         offset, conditions = locate(code, op, fragment, components)
         at = code.e.index(code.register(source, components))
         with code.e.when(code.e.all(conditions)):
-            code.e.insert(cuda.StoreOp(source.array, at, pointer, code.e.index(offset), count=vector))
+            code.e.insert(cuda.StoreOp(source.array, at, pointer, code.e.index(offset), count=vector, cache=cache))
+
+
+def _passes_l2(code: Code, op: tile.StoreOp, vector: int) -> bool:
+    """Whether a result is too large for the next kernel to find it in the L2: its lines may leave as soon as they are
+    full. Measured on an H200: a copy of 537 MB by blocks of 16 KB reaches 4.09 TB/s so, 3.90 TB/s otherwise. Narrow
+    stores are left alone, as theirs could leave half full."""
+    bytes = element_bytes(op.view_type.element_type)
+    return vector * bytes == WIDEST and prod(op.view_type.get_shape()) * bytes > code.l2
 
 
 def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:
@@ -147,8 +157,8 @@ def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
         code.e.insert(cuda.SharedStoreOp(source.array, register, at, count=vector))
 
 
-def read_shared(code: Code, buffer: Buffer, target: Registers) -> None:
-    code.before_read()
+def read_shared(code: Code, buffer: Buffer, target: Registers, place: Bytes = EVERYTHING) -> None:
+    code.before_read(place)
     vector = shared_vector(buffer.layout, target.fragment, element_bytes(buffer.element))
     with code.each(target.fragment, vector) as components:
         at = shared_address(code, buffer, code.coordinates(target.fragment, components))
@@ -185,13 +195,14 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
         return
     registers = code.materialise(source, element)
     layout = exchange_layout(registers.fragment, target, element_bytes(element))
-    base = code.scratch(layout.size * element_bytes(element))
+    size = layout.size * element_bytes(element)
+    base = code.scratch(size)
     shape = target.shape
     buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
-    code.before_write()
+    code.before_write((base, base + size))
     write_shared(code, registers, buffer)
     result = code.array(target, element, op.result.name_hint)
-    read_shared(code, buffer, result)
+    read_shared(code, buffer, result, (base, base + size))
     code.values[op.result] = result
 
 

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from irc.dialects import cuda
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import shared_base
-from irc.passes.cuda.values import Code, Registers, element_bytes
+from irc.passes.cuda.values import Bytes, Code, Registers, element_bytes
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Partials:
     tiles: Sequence[Registers]
     count: int
     starts: tuple[int, ...]
+    place: Bytes
+    """All of them."""
 
     @staticmethod
     def of(code: Code, tiles: Sequence[Registers], count: int) -> Partials:
@@ -32,8 +34,8 @@ class Partials:
             size = element_bytes(tile.element)
             starts.append(-(-total // size) * size)
             total = starts[-1] + count * prod(tile.fragment.shape) * size
-        base = code.scratch(total)
-        return Partials(code, tiles, count, tuple(base + start for start in starts))
+        base = code.scratch_in_turn(total)
+        return Partials(code, tiles, count, tuple(base + start for start in starts), (base, base + total))
 
     def address(self, which: int, element: Index, place: Index) -> SSAValue:
         """The address of the value at `place` for an element, by its colexicographic number, of tile `which`."""

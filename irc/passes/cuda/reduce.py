@@ -106,10 +106,10 @@ def _reduce_warps(
         warp = e.add(e.mul(warp, size), e.rem(e.div(thread, stride), size))
     leaders = [e.compare("eq", e.rem(e.div(thread, stride), size), 0) for stride, size in places if stride < LANES]
     kept = results[0].fragment
-    code.before_write()
+    code.before_write(partials.place)
     with e.when(e.all(leaders)), code.each(kept) as at:
         partials.write(at, warp)
-    code.before_read()
+    code.before_read(partials.place)
     with code.each(kept) as at:
         _combine_partials(code, op, partials, at)
 

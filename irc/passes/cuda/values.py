@@ -72,6 +72,14 @@ class Buffer:
     shape: tuple[int, ...]
 
 
+Bytes = tuple[int, int]
+"""A range of bytes of shared memory, [start, end)."""
+
+EVERYTHING: Bytes = (0, 1 << 32)
+
+TURNS = 4096
+"""Bytes of scratch memory over which small exchanges take turns: one need not wait for the readers of another."""
+
 Lowered = Tile | Buffer | Index
 """What a tile-level value becomes; rings are apart."""
 
@@ -110,14 +118,18 @@ class Code:
     values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
     rings: dict[SSAValue, Ring] = field(default_factory=dict[SSAValue, "Ring"])
     """Rings as the role that is being lowered sees them."""
+    l2: int = 0
+    """Bytes of the second-level cache."""
     shared_align: int = 16
     """Bytes to which the start of shared memory is aligned."""
     scratch_base: int = 0
     scratch_size: int = 0
-    dirty: bool = False
-    """Whether shared memory was written since the crew last met."""
-    stale: bool = False
-    """Whether shared memory was read since the crew last met."""
+    dirty: list[Bytes] = field(default_factory=list[Bytes])
+    """The shared memory that was written since the crew last met."""
+    stale: list[Bytes] = field(default_factory=list[Bytes])
+    """The shared memory that was read since the crew last met."""
+    turn: int = 0
+    """Where the next exchange that takes turns lies in scratch memory."""
     _thread_parts: dict[tuple[Block, Fragment], list[Index]] = field(
         default_factory=dict[tuple[Block, Fragment], list[Index]]
     )
@@ -258,29 +270,44 @@ class Code:
             self.e.insert(cuda.SyncOp())
         else:
             self.e.insert(cuda.NamedSyncOp(self.e.i32(self.crew.barrier), self.crew.count))
-        self.dirty = self.stale = False
+        self.dirty, self.stale = [], []
 
-    def before_write(self) -> None:
-        """Shared memory is about to be written: earlier reads have to be over."""
-        if self.stale:
-            self.sync()
-        self.dirty = True
+    def forget_order(self) -> None:
+        """Any of shared memory may have been read and written since the crew last met: where loops begin and end."""
+        self.dirty, self.stale = [EVERYTHING], [EVERYTHING]
 
-    def before_read(self) -> None:
-        """Shared memory is about to be read: earlier writes have to be there."""
-        if self.dirty:
+    def before_write(self, place: Bytes = EVERYTHING) -> None:
+        """Shared memory is about to be written: earlier reads of it have to be over."""
+        if _meets(place, self.stale):
             self.sync()
-        self.stale = True
+        self.dirty.append(place)
+
+    def before_read(self, place: Bytes = EVERYTHING) -> None:
+        """Shared memory is about to be read: earlier writes to it have to be there."""
+        if _meets(place, self.dirty):
+            self.sync()
+        self.stale.append(place)
 
     def scratch(self, size: int) -> int:
         """The byte offset of scratch memory that the next exchange may use, whatever an earlier one left there."""
         self.scratch_size = max(self.scratch_size, size)
         return self.scratch_base
 
+    def scratch_in_turn(self, size: int) -> int:
+        """As `scratch`, but where it is small not where the exchange before it was."""
+        at = self.turn if self.turn + size <= TURNS else 0
+        self.turn = at + -(-size // 16) * 16
+        self.scratch_size = max(self.scratch_size, at + size)
+        return self.scratch_base + at
+
     def close_scratch(self) -> None:
         """Code that runs beside what follows keeps the scratch memory it has had."""
         self.scratch_base += -(-self.scratch_size // 128) * 128
-        self.scratch_size = 0
+        self.scratch_size = self.turn = 0
+
+
+def _meets(place: Bytes, others: Sequence[Bytes]) -> bool:
+    return any(place[0] < end and start < place[1] for start, end in others)
 
 
 def matching(own: Fragment, other: Fragment, components: Sequence[Index]) -> list[Index]:

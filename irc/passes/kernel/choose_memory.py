@@ -22,11 +22,14 @@ CHUNK = 4096
 SHORT_ROWS = 4096
 """Elements of a tile of several short rows."""
 
-COLUMNS = 64
-"""Columns side by side in a tile whose rows are not contiguous: 128 bytes of bf16, so that accesses coalesce."""
+COLUMN_BYTES = 512
+"""Bytes of columns side by side in a tile whose rows are not contiguous: a warp reads them at once."""
 
-STEP = 64
+STEP = 32
 """Elements of the reduced extent for each step of a reduction over columns."""
+
+COLUMN_ELEMENTS = 8192
+"""Elements of a step of a reduction over columns: four accesses in flight of each of 256 threads."""
 
 LEAST_PART = 4096
 """Elements that a block should reduce at least, for a split to be worth another kernel."""
@@ -45,10 +48,11 @@ MAP_BYTES_PER_THREAD = 32
 
 def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -> ConfigAttr:
     """Rows in registers where they fit, else in steps; columns side by side where rows are not contiguous."""
-    chosen = _choose_rows(reduction, machine) if reduction.is_contiguous else _choose_columns(reduction, machine)
+    by_rows = reduction.is_contiguous
+    chosen = _choose_rows(reduction, machine) if by_rows else _choose_columns(reduction, machine)
     tile = given.tile or chosen.tile
     assert tile is not None
-    threads = prod(tile) // ELEMENTS_PER_THREAD
+    threads = prod(tile) // (ELEMENTS_PER_THREAD if by_rows else 2 * ELEMENTS_PER_THREAD)
     warps = max(1, min(MOST_WARPS, power_of_two(threads) // 32))
     return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR)
 
@@ -56,7 +60,8 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
 def _choose_rows(reduction: Reduction, machine: Target) -> ConfigAttr:
     length = power_of_two(reduction.extent)
     if length > LONGEST_PERSISTENT:
-        return ConfigAttr.of(tile=(1, CHUNK), reduction="looped", split=_split(reduction, reduction.rows, machine))
+        split = _split(reduction, reduction.rows, machine, BLOCKS_PER_SM)
+        return ConfigAttr.of(tile=(1, CHUNK), reduction="looped", split=split)
     height = max(1, SHORT_ROWS // length)
     while height > 1 and ceil_div(reduction.rows, height) < BLOCKS_PER_SM * machine.sms:
         height //= 2
@@ -65,20 +70,22 @@ def _choose_rows(reduction: Reduction, machine: Target) -> ConfigAttr:
 
 def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
     length = power_of_two(reduction.extent)
-    width = min(COLUMNS, power_of_two(reduction.columns))
+    width = min(COLUMN_BYTES // reduction.loaded.size, power_of_two(reduction.columns))
     if length <= STEP or (reduction.returns and 8 * length <= LONGEST_PERSISTENT):
         width = max(1, min(width, LONGEST_PERSISTENT // length))
         return ConfigAttr.of(tile=(width, length), reduction="persistent")
     blocks = (reduction.rows // reduction.columns) * ceil_div(reduction.columns, width)
-    step = max(STEP, SHORT_ROWS // width)
-    return ConfigAttr.of(tile=(width, min(step, length)), reduction="looped", split=_split(reduction, blocks, machine))
+    step = max(STEP, COLUMN_ELEMENTS // width)
+    split = _split(reduction, blocks, machine, 2 * BLOCKS_PER_SM)
+    return ConfigAttr.of(tile=(width, min(step, length)), reduction="looped", split=split)
 
 
-def _split(reduction: Reduction, blocks: int, machine: Target) -> int | None:
-    """Parts of the reduced extent, where there are too few blocks without; None where the rows are needed again."""
+def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> int | None:
+    """Parts of the reduced extent, where there are too few blocks without, for `per_sm` blocks on each SM; None where
+    the rows are needed again."""
     if reduction.returns or not reduction.is_splittable or blocks == 0 or blocks >= machine.sms:
         return None
-    wanted = power_of_two(ceil_div(BLOCKS_PER_SM * machine.sms, blocks))
+    wanted = power_of_two(ceil_div(per_sm * machine.sms, blocks))
     size = reduction.rows * reduction.extent
     parts = min(wanted, power_of_two(size // (LEAST_PART * blocks)) if size >= LEAST_PART * blocks else 1)
     return parts if parts > 1 else None

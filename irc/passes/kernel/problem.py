@@ -107,13 +107,15 @@ class Reduction:
 
     columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
-    after they have been reduced. is_scan: whether it is a scan. element: what is accumulated.
+    after they have been reduced. is_splittable: whether parts can be reduced first. element: what is reduced. loaded:
+    the element of the largest operand.
     """
 
     rows: int
     extent: int
     columns: int
     element: Element
+    loaded: Element
     is_contiguous: bool
     returns: bool
     is_splittable: bool
@@ -132,10 +134,17 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         extent=extent,
         columns=1 if not long or long[-1] in axes else shape[long[-1]],
         element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
+        loaded=_loaded(kernel, op),
         is_contiguous=not long or long[-1] in axes,
         returns=_returns(kernel, shape),
         is_splittable=all(core.name in SPLITTABLE for core in cores),
     )
+
+
+def _loaded(kernel: FusedOp, op: Operation) -> Element:
+    """The element of the largest operand; of a kernel that reads nothing, what is reduced."""
+    largest = max(kernel.inputs, key=lambda value: prod(shape_of(value)), default=op.operands[0])
+    return element_of(largest.type)
 
 
 def _returns(kernel: FusedOp, domain: tuple[int, ...]) -> bool:

@@ -110,6 +110,9 @@ class Term:
     def log1p(self) -> Term:
         return self._new(nd.Log1pOp(self.value))
 
+    def reciprocal(self) -> Term:
+        return self._new(nd.ReciprocalOp(self.value))
+
     def sin(self) -> Term:
         return self._new(nd.SinOp(self.value))
 

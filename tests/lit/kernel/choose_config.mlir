@@ -64,7 +64,7 @@ func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
 }
 
 // Columns go side by side.
-// CHECK:      @columns reduce config<tile = [64, 64], {{.*}}split = 4, reduction = "looped", vector = 16>
+// CHECK:      @columns reduce config<tile = [128, 64], {{.*}}split = 16, reduction = "looped", vector = 16>
 func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
   %r = kernel.fused @columns reduce (%a = %x : tensor<16384x8192xf32>) -> tensor<8192xf32> {
     %s = nd.sum %a {axes = [0]} : tensor<16384x8192xf32> -> tensor<8192xf32>

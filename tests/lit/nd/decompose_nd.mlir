@@ -9,8 +9,9 @@
 // CHECK-NEXT:    %[[D:.*]] = nd.sub %[[X]], %[[B]]
 // CHECK-NEXT:    %[[E:.*]] = nd.exp %[[D]]
 // CHECK-NEXT:    %[[S:.*]] = nd.sum %[[E]] {axes = [1]} : tensor<4x8xf32> -> tensor<4xf32>
-// CHECK-NEXT:    %[[T:.*]] = nd.broadcast %[[S]] {dims = [0]}
-// CHECK-NEXT:    %[[Q:.*]] = nd.div %[[E]], %[[T]]
+// CHECK-NEXT:    %[[R:.*]] = nd.reciprocal %[[S]]
+// CHECK-NEXT:    %[[T:.*]] = nd.broadcast %[[R]] {dims = [0]}
+// CHECK-NEXT:    %[[Q:.*]] = nd.mul %[[E]], %[[T]]
 // CHECK-NEXT:    nd.cast %[[Q]] {nd.deferred} : tensor<4x8xf32> -> tensor<4x8xbf16>
 // CHECK-NEXT:    func.return
 // KEEP-LABEL: func.func @softmax
