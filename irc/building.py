@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from irc.artifact import Artifact, KernelBinary
 from irc.codegen import CompiledKernel, compile_kernel
 from irc.dialects.cuda import KernelOp
+from irc.executable import Executable
 from irc.ir_printer import print_ir
 from irc.lowering import levels
 from irc.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
@@ -49,6 +50,23 @@ def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Arti
         kernels=tuple(_binary(op, facts, binary) for op, binary in zip(kernels, compiled, strict=True)),
         levels=texts,
     )
+
+
+def simulate(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Executable:
+    """Compiles a module with one nd function for the simulator; the module is lowered in place."""
+    from irc.interpreters.sim import SimProgram
+
+    entry = entry_of(module)
+    name, (arguments, results) = entry.sym_name.data, signature(entry)
+    facts: dict[str, KernelFacts] = {}
+    for level, lowered in levels(module, arch=arch, strict_rounding=strict_rounding):
+        if level == "kernel":
+            facts = kernel_facts(lowered)
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    entries = [kernel_entry(op, facts.get(op.sym_name.data), {}) for op in kernels]
+    program = SimProgram(module, arguments, results)
+    manifest = _manifest(arch, read_plan(module), entries)
+    return Executable(name, "sim", arguments, results, program, manifest=manifest)
 
 
 def compile_kernels(kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> list[CompiledKernel]:

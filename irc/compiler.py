@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_ARCH = "sm_90a"
 """What is compiled for where there is no GPU to ask."""
 
-TARGETS = ("cpu", "cuda")
+TARGETS = ("cpu", "cuda", "sim")
 
 MOST_IN_MEMORY = 256
 """Executables that are kept; the one used least recently goes first."""
@@ -61,7 +61,8 @@ def compile(
     """Compiles a program for a target.
 
     program: `.irc` text (a `str`), a file (a `Path`, `.irc` or `.mlir`), or a module with an nd function.
-    target: `cpu` (numpy) or `cuda`; by default `cuda` where a GPU is present, else `cpu`.
+    target: `cpu` (numpy), `cuda`, or `sim` (the kernels of `cuda`, simulated thread by thread); by default `cuda` where
+    a GPU is present, else `cpu`.
     arch: the architecture of the kernels; by default the present GPU's.
     dims, func: see `Options`.
 
@@ -70,7 +71,7 @@ def compile(
     """
     target = _target(target)
     options = Options(
-        arch=resolve_arch(arch) if target == "cuda" else "",
+        arch="" if target == "cpu" else resolve_arch(arch),
         dims=tuple(sorted((dims or {}).items())),
         func=func,
         strict_rounding=strict_rounding,
@@ -79,7 +80,7 @@ def compile(
     key = (subject.key, target, options)
     if (known := _executables.get(key)) is not None:
         return known
-    executable = _on_cpu(subject, options) if target == "cpu" else _on_cuda(subject, options)
+    executable = _ON[target](subject, options)
     return _executables.keep(key, executable)
 
 
@@ -193,6 +194,16 @@ def _on_cuda(subject: Subject, options: Options) -> Executable:
     return Executable(
         artifact.plan["name"], "cuda", artifact.arguments, artifact.results, CudaProgram(artifact), artifact
     )
+
+
+def _on_sim(subject: Subject, options: Options) -> Executable:
+    from irc.building import simulate
+
+    return simulate(subject.module(options), options.arch, strict_rounding=options.strict_rounding)
+
+
+_ON = {"cpu": _on_cpu, "cuda": _on_cuda, "sim": _on_sim}
+"""By target."""
 
 
 def _artifact(subject: Subject, options: Options) -> Artifact:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from irc.artifact import ArraySpec, Artifact
+from irc.diagnostics import IrcError
+
+if TYPE_CHECKING:
+    from irc.interpreters.sim.statistics import KernelStatistics
 
 
 class Program(Protocol):
@@ -34,17 +38,22 @@ class Executable:
         results: Sequence[ArraySpec],
         program: Program,
         artifact: Artifact | None = None,
+        manifest: dict[str, Any] | None = None,
     ):
         self.name = name
         self.target = target
         self.arguments = tuple(arguments)
         self.results = tuple(results)
         self.artifact = artifact
+        self._manifest = manifest
         self._program = program
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """As `irc-compile` writes it; without kernels on the target `cpu`, which has none."""
+        """As `irc-compile` writes it; without kernels on the target `cpu`, which has none, and without registers and
+        spills on `sim`, which has no machine code."""
+        if self._manifest is not None:
+            return self._manifest
         return {"kernels": []} if self.artifact is None else self.artifact.manifest
 
     @property
@@ -56,6 +65,15 @@ class Executable:
     def __call__(self, *arrays: Any, stream: Any | None = None) -> Any:
         results = self._program.run(arrays, stream)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def statistics(self, *arrays: Any) -> list[KernelStatistics]:
+        """What the kernels do in a call with these arrays, on the target `sim`: instructions, sectors of global memory
+        and bank conflicts, by kernel and op. IrcError on other targets."""
+        from irc.interpreters.sim.program import SimProgram
+
+        if not isinstance(self._program, SimProgram):
+            raise IrcError(f"the {self.target} target counts nothing", hint="compile for the target sim")
+        return self._program.statistics(arrays)
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{spec.name}: {spec.type}" for spec in self.arguments)

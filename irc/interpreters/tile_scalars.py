@@ -7,6 +7,7 @@ Integers are signless and wrap; `fptosi` and `fptoui` saturate and give 0 for Na
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,13 @@ def evaluate_scalar(op: Operation, args: Sequence[Array]) -> Array:
     with np.errstate(all="ignore"):
         value = np.asarray(rule(op, *args))
     return value if value.dtype == target else cast_array(value, target)
+
+
+def scalar_rule(op: Operation) -> Rule | None:
+    """What an op other than a constant computes of its operands, before the conversion to the result's type; None where
+    it has no meaning here."""
+    rule = _RULES.get(type(op))
+    return None if rule is None else partial(rule, op)
 
 
 def _constant(op: arith.ConstantOp) -> Array:

@@ -32,7 +32,9 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     add_program(parser)
     parser.add_argument(
-        "--target", choices=("cpu", "cuda"), help="where to run (default: cuda where a GPU is present, else cpu)"
+        "--target",
+        choices=("cpu", "cuda", "sim"),
+        help="where to run (default: cuda where a GPU is present, else cpu); sim simulates the kernels of cuda",
     )
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="an argument from a file")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawn arguments (default: 0)")

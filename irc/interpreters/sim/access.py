@@ -1,0 +1,191 @@
+"""Loads, stores and atomics: checked, counted, and made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from irc.dialects import cuda
+from irc.interpreters.sim.frame import SHARED_BASE
+from irc.interpreters.sim.memory import Array, Pointer, RegisterArray
+from irc.interpreters.sim.registry import simulates
+from irc.interpreters.sim.strands import Strand
+
+
+def global_places(
+    s: Strand, op: Operation, pointer: Pointer, offset: Any, size: int, lanes: Array | None = None
+) -> Array:
+    """The byte in the pointer's memory of each active lane's access of `size` bytes at an offset in elements (or of
+    the values for `lanes`); misaligned ones and those outside of the launch's buffer are errors."""
+    span, item = pointer.span, pointer.dtype.itemsize
+    offsets = (s.spread(offset) if lanes is None else offset).astype(np.int64) * item
+    wrong = (offsets < 0) | (offsets > span.size - size)
+    if wrong.any():
+        at = int(offsets[wrong][0]) // item
+        count = size // item
+        what = f"element {at}" if count == 1 else f"elements {at} to {at + count - 1}"
+        s.fail("out of bounds", op, f"{op.name} of {what} of {span.size // item}", _of(s, lanes, wrong))
+    places = offsets + span.start
+    wrong = places % size != 0
+    if wrong.any():
+        at = int(offsets[wrong][0]) // item
+        s.fail(
+            "misaligned",
+            op,
+            f"{op.name} of {size} bytes at element {at}, whose address is no multiple of {size}",
+            _of(s, lanes, wrong),
+        )
+    return places
+
+
+def _of(s: Strand, lanes: Array | None, wrong: Array) -> Array:
+    return wrong if lanes is None else np.isin(s.numbers, lanes[wrong])
+
+
+def check_global_read(
+    s: Strand, op: Operation, pointer: Pointer, places: Array, size: int, lanes: Array | None = None
+) -> None:
+    """Errors of reading `size` bytes at places of a pointer's memory: nothing was written there, or a race."""
+    memory = pointer.span.memory
+    if memory.written is not None:
+        missing = ~memory.is_written(places // size, size)
+        if missing.any():
+            at = (int(places[missing][0]) - pointer.span.start) // pointer.dtype.itemsize
+            s.fail(
+                "uninitialised",
+                op,
+                f"{op.name} of element {at} of {memory.name}, which nothing has written",
+                _of(s, lanes, missing),
+            )
+    if pointer.tracked:
+        numbers = s.numbers if lanes is None else lanes
+        s.frame.grid.shadow(memory).read(s, op, numbers, places, size)
+
+
+def note_global_write(
+    s: Strand, op: Operation, pointer: Pointer, places: Array, size: int, values: Array, lanes: Array | None = None
+) -> None:
+    """Errors of writing, and that it was written. `values` has a row for each access."""
+    memory = pointer.span.memory
+    numbers = s.numbers if lanes is None else lanes
+    rows = np.ascontiguousarray(values).view(np.uint8)
+    s.frame.grid.shadow(memory).write(s, op, numbers, places, size, values=rows)
+    memory.mark(places // size, size)
+
+
+@simulates(cuda.LoadOp)
+def load(s: Strand, op: cuda.LoadOp, pointer: Pointer, offset: Any, array: RegisterArray, index: Any) -> None:
+    count = op.count.value.data
+    size = count * pointer.dtype.itemsize
+    places = global_places(s, op, pointer, offset, size)
+    check_global_read(s, op, pointer, places, size)
+    if s.frame.counters is not None:
+        s.frame.counters.global_access(op, s.numbers, places, size)
+    rows = pointer.span.memory.table(pointer.dtype, count)
+    array.put(s.uniform(op, "a register's index", index), rows[places // size], s.lanes)
+
+
+@simulates(cuda.StoreOp)
+def store(s: Strand, op: cuda.StoreOp, array: RegisterArray, index: Any, pointer: Pointer, offset: Any) -> None:
+    count = op.count.value.data
+    size = count * pointer.dtype.itemsize
+    places = global_places(s, op, pointer, offset, size)
+    values = array.columns(s.uniform(op, "a register's index", index), count, s.lanes)
+    note_global_write(s, op, pointer, places, size, values)
+    if s.frame.counters is not None:
+        s.frame.counters.global_access(op, s.numbers, places, size)
+    pointer.span.memory.table(pointer.dtype, count)[places // size] = values
+
+
+@simulates(cuda.SharedOp)
+def shared(s: Strand, op: cuda.SharedOp) -> Any:
+    return np.int32(SHARED_BASE + op.offset.value.data)
+
+
+@simulates(cuda.SharedLoadOp)
+def shared_load(s: Strand, op: cuda.SharedLoadOp, address: Any, array: RegisterArray, index: Any) -> None:
+    count, dtype = op.count.value.data, array.data.dtype
+    size = count * dtype.itemsize
+    places = s.frame.shared_places(s, op, s.spread(address), size)
+    read_shared(s, op, places, size)
+    rows = s.frame.shared.table(dtype, count)
+    array.put(s.uniform(op, "a register's index", index), rows[places // size], s.lanes)
+
+
+@simulates(cuda.SharedStoreOp)
+def shared_store(s: Strand, op: cuda.SharedStoreOp, array: RegisterArray, index: Any, address: Any) -> None:
+    count, dtype = op.count.value.data, array.data.dtype
+    size = count * dtype.itemsize
+    places = s.frame.shared_places(s, op, s.spread(address), size)
+    values = array.columns(s.uniform(op, "a register's index", index), count, s.lanes)
+    write_shared(s, op, places, size, values)
+    s.frame.shared.table(dtype, count)[places // size] = values
+
+
+def read_shared(
+    s: Strand, op: Operation, places: Array, size: int, lanes: Array | None = None, keys: Array | None = None
+) -> None:
+    """Check and count a read of `size` bytes (1 to 16) by each active lane, or by `lanes`, at places of the frame's
+    shared memory (`Frame.shared_places`). `keys` (`Clocks.async_key`) are what it leaves where an asynchronous agent
+    reads on behalf of the lanes."""
+    frame = s.frame
+    missing = ~frame.shared.is_written(places // size, size)
+    if missing.any():
+        at = int(places[missing][0]) % frame.shared_pitch
+        s.fail(
+            "uninitialised",
+            op,
+            f"{op.name} of byte {at} of shared memory, which nothing has written",
+            _of(s, lanes, missing),
+        )
+    numbers = s.numbers if lanes is None else lanes
+    frame.shared_shadow.read(s, op, numbers, places, size, keys)
+    if frame.counters is not None and keys is None:
+        frame.counters.shared_access(op, numbers, places, size)
+
+
+def write_shared(
+    s: Strand,
+    op: Operation,
+    places: Array,
+    size: int,
+    values: Array | None,
+    lanes: Array | None = None,
+    keys: Array | None = None,
+) -> None:
+    """The same of a write; `values` has a row for each access. The bytes count as written; moving them is the
+    caller's."""
+    frame = s.frame
+    numbers = s.numbers if lanes is None else lanes
+    rows = None if values is None else np.ascontiguousarray(values).view(np.uint8)
+    frame.shared_shadow.write(s, op, numbers, places, size, keys, rows)
+    frame.shared.mark(places // size, size)
+    if frame.counters is not None and keys is None:
+        frame.counters.shared_access(op, numbers, places, size)
+
+
+_ATOMICS = {"add": np.add, "min": np.minimum, "max": np.maximum, "exchange": lambda old, new: new}
+
+
+@simulates(cuda.AtomicOp)
+def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: Any) -> Any:
+    """One lane after the other, in their order."""
+    size = pointer.dtype.itemsize
+    places = global_places(s, op, pointer, offset, size)
+    memory, lanes = pointer.span.memory, s.numbers
+    missing = ~memory.is_written(places // size, size)
+    if missing.any():
+        s.fail("uninitialised", op, f"{op.name} of a word of {memory.name} that nothing has written", missing)
+    if s.frame.counters is not None:
+        s.frame.counters.global_access(op, lanes, places, size)
+    words = memory.table(pointer.dtype, 1)[:, 0]
+    update, values = _ATOMICS[op.kind.data], s.spread(value)
+    result = np.zeros(s.frame.lane_count, pointer.dtype)
+    for lane, place, new in zip(lanes.tolist(), places.tolist(), values, strict=True):
+        row = place // size
+        result[lane] = words[row]
+        words[row] = update(words[row], new)
+        s.frame.grid.publish(s.frame, (id(memory), place), lane)
+    return result

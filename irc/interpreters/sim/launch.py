@@ -1,0 +1,103 @@
+"""Running a kernel: its grid in batches of blocks, each a frame whose lanes are strands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irc.dialects import cuda
+from irc.interpreters.sim import rules  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from irc.interpreters.sim.code import Code
+from irc.interpreters.sim.errors import SimulationError
+from irc.interpreters.sim.frame import Frame
+from irc.interpreters.sim.grid import Grid
+from irc.interpreters.sim.memory import Pointer, Span, TensorMap
+from irc.interpreters.sim.registry import waits
+from irc.interpreters.sim.scalars import dtype_of
+from irc.interpreters.sim.statistics import Counters
+from irc.interpreters.sim.strands import WARP, Strand, StuckError, Waiting, run_all
+from irc.rounding import cast_array
+
+LANES = 4096
+"""Lanes that a frame has at most, unless a cluster has more: where numpy's cost per lane outweighs that per call."""
+
+
+class Kernel:
+    """A kernel that can be launched."""
+
+    def __init__(self, op: cuda.KernelOp):
+        self.op = op
+        self.code = Code(op)
+        self._named_waits = any(waits(inner) and not isinstance(inner, cuda.SyncOp) for inner in op.walk())
+
+    def launch(self, operands: Sequence[Span | float], counters: Counters | None = None) -> None:
+        """Run the whole grid. operands: for each argument of the kernel its buffer or number; SimulationError at the
+        first mistake."""
+        op = self.op
+        memories = [
+            (value.memory, writes)
+            for value, writes in zip(operands, op.written, strict=True)
+            if isinstance(value, Span)
+        ]
+        grid = Grid(op, memories)
+        arguments = [
+            self._argument(argument.type, value, grid) for argument, value in zip(op.arguments, operands, strict=True)
+        ]
+        with np.errstate(all="ignore"):
+            for first, blocks in self._batches(grid):
+                self._run_batch(grid, first, blocks, arguments, counters)
+
+    def _argument(self, type: Any, value: Span | float, grid: Grid) -> Any:
+        if isinstance(type, cuda.PtrType | cuda.TensorMapType):
+            assert isinstance(value, Span)
+            pointer = Pointer(value, dtype_of(type.element, self.code.index), grid.is_written(value.memory))
+            return pointer if isinstance(type, cuda.PtrType) else TensorMap(type, pointer)
+        return cast_array(np.array(value), dtype_of(type, self.code.index))[()]
+
+    def _batches(self, grid: Grid) -> list[tuple[int, int]]:
+        """(first block, how many) of each frame: whole clusters."""
+        threads = -(-self.op.block.value.data // WARP) * WARP
+        unit = grid.cluster_blocks
+        size = max(LANES // (threads * unit), 1) * unit
+        return [(first, min(size, grid.blocks - first)) for first in range(0, grid.blocks, size)]
+
+    def _run_batch(
+        self, grid: Grid, first: int, blocks: int, arguments: Sequence[Any], counters: Counters | None
+    ) -> None:
+        """One frame. Lanes that run together can be stuck where warps on their own are not, so that is tried before a
+        deadlock is reported."""
+        saved = grid.save() if self._named_waits else None
+        try:
+            self._run(Frame(self.code, grid, first, blocks, counters), arguments, by_warp=False)
+        except StuckError as stuck:
+            if saved is None:
+                raise self._deadlock(stuck) from None
+            grid.restore(saved)
+            try:
+                self._run(Frame(self.code, grid, first, blocks, None), arguments, by_warp=True)
+            except StuckError as error:
+                raise self._deadlock(error) from None
+
+    def _run(self, frame: Frame, arguments: Sequence[Any], *, by_warp: bool) -> None:
+        environment = list(self.code.environment)
+        for slot, value in zip(self.code.arguments, arguments, strict=True):
+            environment[slot] = value
+        whole = None if frame.exists.all() else frame.exists
+        masks = [whole]
+        if by_warp:
+            masks = [frame.exists & (frame.warp == warp) for warp in np.unique(frame.warp)]
+        strands = [Strand(frame, list(environment), mask) for mask in masks]
+        run_all([strand.run_waiting(self.code.body) for strand in strands])
+
+    def _deadlock(self, stuck: StuckError) -> SimulationError:
+        waits: Sequence[Waiting] = stuck.waits
+        name = self.op.sym_name.data
+        first = waits[0]
+        if all(isinstance(wait.op, cuda.SyncOp) for wait in waits):
+            threads = first.strand.frame.threads_text(first.strand.numbers)
+            text = f"only some threads of a block come to this barrier: {threads}"
+            return SimulationError("divergence", text, first.op.location, name)
+        texts = "; ".join(sorted({wait.describe() for wait in waits}))
+        return SimulationError("deadlock", f"no thread can go on: {texts}", first.op.location, name)

@@ -1,0 +1,83 @@
+"""A thread's place in the grid, register arrays, and ops that order or hint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irc.dialects import cuda
+from irc.interpreters.sim.clocks import WARP
+from irc.interpreters.sim.memory import RegisterArray
+from irc.interpreters.sim.registry import simulates
+from irc.interpreters.sim.scalars import dtype_of
+from irc.interpreters.sim.strands import Strand
+
+
+@simulates(cuda.ThreadIdOp)
+def thread_id(s: Strand, op: cuda.ThreadIdOp) -> Any:
+    return s.frame.thread
+
+
+@simulates(cuda.BlockIdOp)
+def block_id(s: Strand, op: cuda.BlockIdOp) -> Any:
+    return s.frame.place(op.axis.value.data)
+
+
+@simulates(cuda.GridSizeOp)
+def grid_size(s: Strand, op: cuda.GridSizeOp) -> Any:
+    return s.frame.code.index.type(s.frame.grid.extents[op.axis.value.data])
+
+
+@simulates(cuda.ClusterRankOp)
+def cluster_rank(s: Strand, op: cuda.ClusterRankOp) -> Any:
+    return s.frame.cluster_rank()
+
+
+@simulates(cuda.WarpUniformOp)
+def warp_uniform(s: Strand, op: cuda.WarpUniformOp, value: Any) -> Any:
+    if np.ndim(value) == 0:
+        return value
+    s.require_whole_warps(op)
+    return np.repeat(value.reshape(-1, WARP)[:, 0], WARP)
+
+
+@simulates(cuda.RegistersOp)
+def registers(s: Strand, op: cuda.RegistersOp) -> RegisterArray:
+    assert isinstance(op.result.type, cuda.RegistersType)
+    type = op.result.type
+    return RegisterArray(type.count, dtype_of(type.element, s.frame.code.index), s.frame.lane_count)
+
+
+def _index(s: Strand, op: cuda.GetOp | cuda.SetOp, array: RegisterArray, index: Any) -> int:
+    at = s.uniform(op, "a register's index", index)
+    if not 0 <= at < len(array.data):
+        s.fail("out of bounds", op, f"{op.name} of element {at} of {len(array.data)} registers")
+    return at
+
+
+@simulates(cuda.GetOp)
+def get(s: Strand, op: cuda.GetOp, array: RegisterArray, index: Any) -> Any:
+    """A copy: the register may be written again while the value lives."""
+    return array.data[_index(s, op, array, index)].copy()
+
+
+@simulates(cuda.SetOp)
+def set_element(s: Strand, op: cuda.SetOp, array: RegisterArray, index: Any, value: Any) -> None:
+    row = array.data[_index(s, op, array, index)]
+    if s.mask is None:
+        row[...] = value
+    else:
+        np.copyto(row, value, where=s.mask)
+
+
+@simulates(cuda.AssumeOp)
+def assume(s: Strand, op: cuda.AssumeOp, condition: Any) -> None:
+    held = s.spread(condition)
+    if not held.all():
+        s.fail("protocol", op, "what the kernel promises the compiler does not hold", ~held)
+
+
+@simulates(cuda.SetRegistersOp, cuda.DependencyWaitOp, cuda.LaunchDependentsOp, cuda.RegistersFenceOp)
+def nothing(s: Strand, op: Any, *operands: Any) -> None:
+    """Hints: launches run one after the other, and registers are always where they belong."""

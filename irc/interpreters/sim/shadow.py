@@ -1,0 +1,195 @@
+"""The shadow of a memory: who accessed each granule last, so that races are found.
+
+A granule is the smallest access that the kernel makes, in bytes; accesses are aligned to their size, so that each
+covers whole granules. The last write is kept, and of reads that nothing orders the first and the last lane of two
+instructions: a race with others alone would be missed.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.ir import Operation
+
+from irc.interpreters.sim.clocks import NEVER, agent_of, op_of
+from irc.interpreters.sim.memory import Array
+from irc.locations import describe
+
+if TYPE_CHECKING:
+    from irc.interpreters.sim.strands import Strand
+
+READERS = 4
+"""Readers of a granule that are kept: two pairs."""
+
+
+class Shadow:
+    """The accesses to the bytes of a memory, in granules; with `blocks`, to global memory: then blocks are kept too."""
+
+    def __init__(self, content: Array, granule: int, *, blocks: bool = False):
+        count = -(-len(content) // granule) + 16
+        self._content = content
+        self.granule = granule
+        self.writes: Array = np.full(count, NEVER, np.int64)
+        self.reads: list[Array] = [np.full(count, NEVER, np.int64) for _ in range(READERS)]
+        self.write_blocks: Array | None = np.full(count, NEVER, np.int64) if blocks else None
+        self.read_blocks: list[Array] = [np.full(count, NEVER, np.int64) for _ in self.reads] if blocks else []
+
+    def _granules(self, addresses: Array, size: int) -> Array:
+        """(accesses, granules of each)."""
+        first = addresses // self.granule
+        per = size // self.granule
+        return first[:, None] if per == 1 else first[:, None] + np.arange(per)
+
+    def _conflicts(
+        self, s: Strand, lanes: Array, granules: Array, keys: Array, blocks: Array | None
+    ) -> tuple[Array, Array] | None:
+        """Of the accesses that left `keys` (and blocks) those that are not ordered before: (the index of the lane, the
+        key) of each; None where there is none."""
+        found = keys[granules]
+        clocks = s.frame.clocks
+        column = lanes[:, None]
+        if blocks is None:
+            wrong = clocks.unordered(column, found)
+        else:
+            before = blocks[granules]
+            mine = s.frame.block[lanes][:, None]
+            wrong = (before == mine) & clocks.unordered(column, found)
+            others = (before != mine) & (before != NEVER)
+            if others.any():
+                wrong |= others & ~s.frame.grid.ordered(s.frame, column, before, found)
+        if not wrong.any():
+            return None
+        which = np.nonzero(wrong)
+        return which[0], found[which]
+
+    def read(
+        self, s: Strand, op: Operation, lanes: Array, addresses: Array, size: int, keys: Array | None = None
+    ) -> None:
+        """Note reads of `size` bytes by lanes; `keys` is what they leave where an asynchronous agent reads."""
+        granules = self._granules(addresses, size)
+        wrong = self._conflicts(s, lanes, granules, self.writes, self.write_blocks)
+        if wrong is not None:
+            self._race(s, op, lanes, addresses, wrong, "reads", "written")
+        mine = (s.frame.clocks.key[lanes] if keys is None else keys) + s.frame.code.number(op)
+        self._note_read(s, lanes, granules, np.broadcast_to(mine[:, None], granules.shape))
+
+    def _note_read(self, s: Strand, lanes: Array, granules: Array, mine: Array) -> None:
+        clocks = s.frame.clocks
+        kept = clocks.unordered(lanes[:, None], self.reads[0][granules])
+        if self.read_blocks:
+            kept |= (self.read_blocks[0][granules] != s.frame.block[lanes][:, None]) & (
+                self.reads[0][granules] != NEVER
+            )
+        if not kept.any():
+            self._put(s, 0, lanes, granules, mine)
+            return
+        self._put(s, 2, lanes, granules, mine, kept)
+        self._put(s, 0, lanes, granules, mine, ~kept)
+
+    def _put(
+        self, s: Strand, pair: int, lanes: Array, granules: Array, mine: Array, which: Array | None = None
+    ) -> None:
+        """Into a pair of places: the last and the first of the accesses to each granule."""
+        blocks = np.broadcast_to(s.frame.block[lanes][:, None], granules.shape) if self.read_blocks else None
+        if which is not None:
+            granules, mine = granules[which], mine[which]
+            blocks = None if blocks is None else blocks[which]
+        self.reads[pair][granules] = mine
+        self.reads[pair + 1][granules[::-1]] = mine[::-1]
+        if blocks is not None:
+            self.read_blocks[pair][granules] = blocks
+            self.read_blocks[pair + 1][granules[::-1]] = blocks[::-1]
+
+    def write(
+        self,
+        s: Strand,
+        op: Operation,
+        lanes: Array,
+        addresses: Array,
+        size: int,
+        keys: Array | None = None,
+        values: Array | None = None,
+    ) -> None:
+        """Note writes of `size` bytes by lanes. `values` has a row of bytes for each, which is compared where two
+        threads write to one place with nothing between: writing what is there already is no race."""
+        granules = self._granules(addresses, size)
+        wrong = self._conflicts(s, lanes, granules, self.writes, self.write_blocks)
+        if wrong is not None:
+            self._check_values(s, op, lanes, addresses, wrong, values)
+        for i, reads in enumerate(self.reads):
+            wrong = self._conflicts(s, lanes, granules, reads, self.read_blocks[i] if self.read_blocks else None)
+            if wrong is not None:
+                self._race(s, op, lanes, addresses, wrong, "writes", "read")
+        mine = (s.frame.clocks.key[lanes] if keys is None else keys) + s.frame.code.number(op)
+        self.writes[granules] = mine[:, None]
+        if self.write_blocks is not None:
+            self.write_blocks[granules] = s.frame.block[lanes][:, None]
+        if keys is None and self._overwritten(s, lanes, granules[:, 0], mine):
+            self._check_overlap(s, op, lanes, addresses, values)
+
+    def _overwritten(self, s: Strand, lanes: Array, granules: Array, mine: Array) -> bool:
+        """Whether some of the accesses that have just been noted are not the last ones of their granule."""
+        lost = self.writes[granules] != mine
+        if self.write_blocks is not None:
+            lost |= self.write_blocks[granules] != s.frame.block[lanes]
+        return bool(lost.any())
+
+    def copy(self) -> Shadow:
+        """A shadow of the same memory with the same accesses."""
+        made = copy.copy(self)
+        made.writes = self.writes.copy()
+        made.reads = [reads.copy() for reads in self.reads]
+        made.write_blocks = None if self.write_blocks is None else self.write_blocks.copy()
+        made.read_blocks = [blocks.copy() for blocks in self.read_blocks]
+        return made
+
+    def _check_values(
+        self,
+        s: Strand,
+        op: Operation,
+        lanes: Array,
+        addresses: Array,
+        wrong: tuple[Array, Array],
+        values: Array | None,
+    ) -> None:
+        """A race unless the bytes are there already."""
+        rows, keys = wrong
+        if values is not None:
+            there = self._content[addresses[rows][:, None] + np.arange(values.shape[1])]
+            changed = (there != values[rows]).any(axis=1)
+            if not changed.any():
+                return
+            rows, keys = rows[changed], keys[changed]
+        self._race(s, op, lanes, addresses, (rows, keys), "writes", "written")
+
+    def _check_overlap(self, s: Strand, op: Operation, lanes: Array, addresses: Array, values: Array | None) -> None:
+        """An error where two lanes of one instruction write different values to one place. Their accesses are aligned
+        and of one size, so that two overlap only where they are the same."""
+        order = np.argsort(addresses, kind="stable")
+        same = np.flatnonzero(addresses[order[1:]] == addresses[order[:-1]])
+        if not len(same):
+            return
+        first, second = order[same], order[same + 1]
+        differ = np.ones(len(same), np.bool_) if values is None else (values[first] != values[second]).any(axis=1)
+        if differ.any():
+            wrong = np.isin(s.numbers, lanes[np.concatenate([first[differ], second[differ]])])
+            s.fail("race", op, f"{op.name} writes different values to one place from several threads", wrong)
+
+    def _race(
+        self, s: Strand, op: Operation, lanes: Array, addresses: Array, wrong: tuple[Array, Array], does: str, was: str
+    ) -> None:
+        rows, keys = wrong
+        frame = s.frame
+        key = int(keys[0])
+        other = frame.code.accesses[int(op_of(key))]
+        who = frame.agent_text(int(agent_of(key)))
+        place = frame.place_text(int(addresses[rows[0]]))
+        s.fail(
+            "race",
+            op,
+            f"{op.name} {does} {place}, which {who} has {was} with no barrier between ({other.name} at "
+            f"{describe(other.location)})",
+            np.isin(s.numbers, lanes[rows]),
+        )
