@@ -10,6 +10,7 @@ from __future__ import annotations
 PASSES: dict[str, str] = {
     "canonicalize-nd": "irc.passes.nd.canonicalize_nd:CanonicalizeNdPass",
     "decompose-nd": "irc.passes.nd.decompose_nd:DecomposeNdPass",
+    "differentiate-nd": "irc.passes.nd.differentiate_nd:DifferentiateNdPass",
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
     "fuse-kernels": "irc.passes.kernel.fuse_kernels:FuseKernelsPass",
     "choose-config": "irc.passes.kernel.choose_config:ChooseConfigPass",

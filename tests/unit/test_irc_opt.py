@@ -193,7 +193,7 @@ def test_named_pipelines_are_prefixes_of_each_other() -> None:
     for passes in PIPELINES.values():
         assert passes[: len(previous)] == previous
         previous = passes
-    assert set(previous) == set(PASSES)
+    assert set(previous) == set(PASSES) - {"differentiate-nd"}, "what to differentiate is said by whoever asks"
 
 
 def test_pass_specs_are_written_as_the_driver_reads_them() -> None:

@@ -61,17 +61,27 @@ def log_softmax(op: nd.LogSoftmaxOp, at: Inserter) -> Term:
 
 def layer_norm(op: nd.LayerNormOp, at: Inserter) -> Term:
     """(x - mean) / sqrt(var + eps), the variance from the same deviations."""
+    deviation, scale = layer_scale(op, at)
+    return narrowed(deviation * scale.over(deviation.shape, [integer(op.axis)]), op)
+
+
+def layer_scale(op: nd.LayerNormOp, at: Inserter) -> tuple[Term, Term]:
+    """(x - mean, 1 / sqrt(var + eps)) of a layer norm."""
     x, axes = widened(op.x, at), [integer(op.axis)]
     deviation = x - mean_of(x, axes).over(x.shape, axes)
-    scale = (mean_of(deviation * deviation, axes) + op.eps.value.data).rsqrt()
-    return narrowed(deviation * scale.over(x.shape, axes), op)
+    return deviation, (mean_of(deviation * deviation, axes) + op.eps.value.data).rsqrt()
 
 
 def rms_norm(op: nd.RmsNormOp, at: Inserter) -> Term:
     """x / sqrt(mean(x * x) + eps)."""
+    x = widened(op.x, at)
+    return narrowed(x * rms_scale(op, at).over(x.shape, [integer(op.axis)]), op)
+
+
+def rms_scale(op: nd.RmsNormOp, at: Inserter) -> Term:
+    """1 / sqrt(mean(x * x) + eps) of an rms norm."""
     x, axes = widened(op.x, at), [integer(op.axis)]
-    scale = (mean_of(x * x, axes) + op.eps.value.data).rsqrt()
-    return narrowed(x * scale.over(x.shape, axes), op)
+    return (mean_of(x * x, axes) + op.eps.value.data).rsqrt()
 
 
 NORMS: dict[type[nd.NdOp], Decomposition] = {

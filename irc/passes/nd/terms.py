@@ -62,6 +62,9 @@ class Term:
     def __sub__(self, other: Term | Number) -> Term:
         return self._new(nd.SubOp(self.value, self._with(other)))
 
+    def __rsub__(self, other: Number) -> Term:
+        return self.filled(other) - self
+
     def __mul__(self, other: Term | Number) -> Term:
         return self._new(nd.MulOp(self.value, self._with(other)))
 
@@ -94,6 +97,15 @@ class Term:
 
     def maximum(self, other: Term | Number) -> Term:
         return self._new(nd.MaximumOp(self.value, self._with(other)))
+
+    def pow(self, other: Term | Number) -> Term:
+        return self._new(nd.PowOp(self.value, self._with(other)))
+
+    def floor(self) -> Term:
+        return self._new(nd.FloorOp(self.value))
+
+    def sign(self) -> Term:
+        return self._new(nd.SignOp(self.value))
 
     def exp(self) -> Term:
         return self._new(nd.ExpOp(self.value))
@@ -162,6 +174,21 @@ class Term:
         """To `shape`; axis i goes to axis `dims[i]`."""
         return self._new(nd.BroadcastOp(self.value, shape, dims))
 
+    def permute(self, order: Sequence[int]) -> Term:
+        """Axis i of the result is axis `order[i]`."""
+        return self if list(order) == sorted(order) else self._new(nd.PermuteOp(self.value, order))
+
+    def flip(self, axes: Sequence[int]) -> Term:
+        return self._new(nd.FlipOp(self.value, axes))
+
+    def slice(self, starts: Sequence[int], stops: Sequence[int], steps: Sequence[int] | None = None) -> Term:
+        return self._new(nd.SliceOp(self.value, starts, stops, steps))
+
+    def pad(self, low: Sequence[int], high: Sequence[int], value: Number = 0) -> Term:
+        """With `value` around it."""
+        filling = splat(self.at, value, (), self.element)
+        return self._new(nd.PadOp(self.value, filling.value, low, high))
+
     def over(self, shape: Sequence[int], axes: Sequence[int]) -> Term:
         """What a reduction over `axes` of an array of `shape` gave, spread over that array again."""
         return self.broadcast(shape, [axis for axis in range(len(shape)) if axis not in axes])
@@ -174,6 +201,12 @@ class Term:
 
     def max(self, axes: Sequence[int]) -> Term:
         return self._new(nd.MaxOp(self.value, axes))
+
+    def cumsum(self, axis: int) -> Term:
+        return self._new(nd.CumsumOp(self.value, axis))
+
+    def cumprod(self, axis: int) -> Term:
+        return self._new(nd.CumprodOp(self.value, axis))
 
 
 def splat(at: Inserter, value: Number, shape: Sequence[int], element: Element) -> Term:
@@ -193,7 +226,12 @@ def accumulator(element: Element) -> Element:
 
 def widened(value: SSAValue, at: Inserter) -> Term:
     """The value in the type that arithmetic on it is done in; the cast is deferred, as the user did not ask for it."""
-    return deferred_cast(Term(value, at), accumulator(element_of(value)))
+    return wide(Term(value, at))
+
+
+def wide(term: Term) -> Term:
+    """The term in the type that arithmetic on it is done in, by a deferred cast."""
+    return deferred_cast(term, accumulator(term.element))
 
 
 def narrowed(term: Term, op: Operation) -> Term:

@@ -1,0 +1,39 @@
+"""differentiate-nd: appends the gradients of a scalar result to a function's results, by reverse mode.
+
+`irc/passes/nd/reverse_mode.py` says how, docs/autodiff.md what the rules are. It runs before `widen-arithmetic`, best
+before `decompose-nd`: `softmax`, `log_softmax`, the norms, `attention` and the activations have rules of their own, in
+terms of their results. Everything that decomposition leaves can be differentiated too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from irc.passes.nd.reverse_mode import differentiate
+from irc.program import entry_of
+
+
+@dataclass(frozen=True)
+class DifferentiateNdPass(ModulePass):
+    """Appends the gradients of a scalar result with respect to arguments to a function's results."""
+
+    name = "differentiate-nd"
+
+    wrt: tuple[int, ...]
+    """The numbers of the arguments, whose gradients are returned in this order: `wrt=0,2`."""
+
+    of: int = 0
+    """The number of the result that is differentiated, a rank-0 float."""
+
+    values: bool = True
+    """Keep the function's own results, before the gradients."""
+
+    func: str | None = None
+    """The function, by default the last."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        differentiate(entry_of(op, self.func), self.wrt, of=self.of, values=self.values)

@@ -1,0 +1,308 @@
+"""Reverse mode against central differences in float64: every rule on random shapes, its gradient too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numerics.gradients import Case, check_gradients, gradient_function, weighted_sum
+
+from irc.dialects import nd
+from irc.dialects.nd import Nd
+from irc.dtypes import element_named
+from irc.passes.nd.gradients import CONSTANT, REFUSED, RULES
+
+Array = np.ndarray[Any, Any]
+STEADY = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+
+
+def normal(rng: Random, shape: Sequence[int]) -> Array:
+    return np.array(np.random.default_rng(rng.randrange(2**32)).standard_normal(shape))
+
+
+def positive(rng: Random, shape: Sequence[int]) -> Array:
+    return np.abs(normal(rng, shape)) + 0.2
+
+
+def integers(rng: Random, shape: Sequence[int], most: int) -> Array:
+    """Also some that have to be clamped."""
+    return np.random.default_rng(rng.randrange(2**32)).integers(-1, most + 1, shape)
+
+
+def extents(rng: Random, least: int = 0, most: int = 3) -> list[int]:
+    return [rng.choice((1, 2, 3, 4)) for _ in range(rng.randint(least, most))]
+
+
+def unary(op: Callable[..., Any], make: Callable[[Random, Sequence[int]], Array] = normal) -> Callable[[Random], Case]:
+    return lambda rng: Case([make(rng, extents(rng, most=2))], op)
+
+
+def binary(op: Callable[..., Any], make: Callable[[Random, Sequence[int]], Array] = normal) -> Callable[[Random], Case]:
+    def case(rng: Random) -> Case:
+        shape = extents(rng, most=2)
+        return Case([make(rng, shape), make(rng, shape)], op)
+
+    return case
+
+
+def where(rng: Random) -> Case:
+    shape = extents(rng)
+    return Case([normal(rng, shape) > 0, normal(rng, shape), normal(rng, shape)], nd.WhereOp)
+
+
+def clamp(rng: Random) -> Case:
+    shape = extents(rng)
+    return Case([normal(rng, shape) for _ in range(3)], nd.ClampOp)
+
+
+def cast(rng: Random) -> Case:
+    return Case([normal(rng, extents(rng))], lambda x: nd.CastOp(x, element_named("f64")))
+
+
+def axes_of(rng: Random, rank: int) -> list[int]:
+    return sorted(rng.sample(range(rank), rng.randint(0, rank)))
+
+
+def reduction(op: Callable[..., Any], *more: Any) -> Callable[[Random], Case]:
+    def case(rng: Random) -> Case:
+        shape = extents(rng)
+        axes = axes_of(rng, len(shape))
+        return Case([normal(rng, shape)], lambda x: op(x, axes, *more))
+
+    return case
+
+
+def var(rng: Random) -> Case:
+    shape, correction = [*extents(rng, most=2), 3], rng.randint(0, 2)
+    axes = [*axes_of(rng, len(shape) - 1), len(shape) - 1]
+    return Case([normal(rng, shape)], lambda x: nd.VarOp(x, axes, correction))
+
+
+def product(rng: Random) -> Case:
+    """Zeros among the elements."""
+    case = reduction(nd.ProdOp)(rng)
+    return Case([with_zeros(rng, case.arrays[0])], case.build)
+
+
+def with_zeros(rng: Random, x: Array) -> Array:
+    return np.where(np.random.default_rng(rng.randrange(2**32)).random(x.shape) < 0.3, 0.0, x)
+
+
+def along(op: Callable[..., Any], *more: Any) -> Callable[[Random], Case]:
+    def case(rng: Random) -> Case:
+        shape = extents(rng, 1)
+        axis = rng.randrange(len(shape))
+        return Case([normal(rng, shape)], lambda x: op(x, axis, *more))
+
+    return case
+
+
+def cumprod(rng: Random) -> Case:
+    case = along(nd.CumprodOp)(rng)
+    return Case([with_zeros(rng, case.arrays[0])], case.build)
+
+
+def topk(rng: Random) -> Case:
+    shape = extents(rng, 1)
+    axis = rng.randrange(len(shape))
+    k = rng.randint(0, shape[axis])
+    return Case([normal(rng, shape)], lambda x: nd.TopkOp(x, k, axis))
+
+
+def broadcast(rng: Random) -> Case:
+    shape = extents(rng)
+    rank = len(shape) + rng.randint(0, 2)
+    dims = rng.sample(range(rank), len(shape))
+    target = [rng.choice((1, 2, 3)) for _ in range(rank)]
+    for axis, dim in enumerate(dims):
+        target[dim] = shape[axis] if shape[axis] > 1 else target[dim]
+    return Case([normal(rng, shape)], lambda x: nd.BroadcastOp(x, target, dims))
+
+
+def permute(rng: Random) -> Case:
+    shape = extents(rng)
+    order = rng.sample(range(len(shape)), len(shape))
+    return Case([normal(rng, shape)], lambda x: nd.PermuteOp(x, order))
+
+
+def reshape(rng: Random) -> Case:
+    shape = extents(rng)
+    return Case([normal(rng, shape)], lambda x: nd.ReshapeOp(x, [1, int(np.prod(shape))]))
+
+
+def slices(rng: Random) -> Case:
+    shape = [rng.choice((1, 4, 7)) for _ in range(rng.randint(0, 2))]
+    starts = [rng.randint(0, extent) for extent in shape]
+    stops = [rng.randint(start, extent) for start, extent in zip(starts, shape, strict=True)]
+    steps = [rng.randint(1, 3) for _ in shape]
+    return Case([normal(rng, shape)], lambda x: nd.SliceOp(x, starts, stops, steps))
+
+
+def pad(rng: Random) -> Case:
+    shape = extents(rng, most=2)
+    low, high = [rng.randint(0, 2) for _ in shape], [rng.randint(0, 2) for _ in shape]
+    return Case([normal(rng, shape), normal(rng, ())], lambda x, value: nd.PadOp(x, value, low, high))
+
+
+def concat(rng: Random) -> Case:
+    shape = extents(rng, 1)
+    axis = rng.randrange(len(shape))
+    shapes = [[*shape[:axis], rng.randint(0, 3), *shape[axis + 1 :]] for _ in range(rng.randint(1, 3))]
+    return Case([normal(rng, s) for s in shapes], lambda *xs: nd.ConcatOp(xs, axis))
+
+
+def flip(rng: Random) -> Case:
+    shape = extents(rng)
+    axes = axes_of(rng, len(shape))
+    return Case([normal(rng, shape)], lambda x: nd.FlipOp(x, axes))
+
+
+def tile(rng: Random) -> Case:
+    shape = extents(rng, most=2)
+    reps = [rng.randint(1, 3) for _ in shape]
+    return Case([normal(rng, shape)], lambda x: nd.TileOp(x, reps))
+
+
+def triangle(op: Callable[..., Any]) -> Callable[[Random], Case]:
+    def case(rng: Random) -> Case:
+        k = rng.randint(-2, 2)
+        return Case([normal(rng, [*extents(rng, most=1), 3, 4])], lambda x: op(x, k))
+
+    return case
+
+
+def take(rng: Random) -> Case:
+    shape = extents(rng, 1)
+    axis = rng.randrange(len(shape))
+    indices = integers(rng, extents(rng, most=2), shape[axis])
+    return Case([normal(rng, shape), indices], lambda x, i: nd.TakeOp(x, i, axis))
+
+
+def take_along(rng: Random) -> Case:
+    shape = extents(rng, 1)
+    axis = rng.randrange(len(shape))
+    indices = integers(rng, [*shape[:axis], rng.randint(1, 3), *shape[axis + 1 :]], shape[axis])
+    return Case([normal(rng, shape), indices], lambda x, i: nd.TakeAlongOp(x, i, axis))
+
+
+def scatter_add(rng: Random) -> Case:
+    shape = extents(rng, 1)
+    axis = rng.randrange(len(shape))
+    indices = integers(rng, extents(rng, most=2), shape[axis])
+    updates = normal(rng, [*shape[:axis], *indices.shape, *shape[axis + 1 :]])
+    return Case([normal(rng, shape), indices, updates], lambda x, i, u: nd.ScatterAddOp(x, i, u, axis))
+
+
+def matmul(rng: Random) -> Case:
+    """Axes of all three kinds in any order in both operands."""
+    kinds = [(rng.choice(("batch", "lhs", "rhs", "contract")), rng.randint(1, 3)) for _ in range(rng.randint(1, 4))]
+    lhs = [i for i, (kind, _) in enumerate(kinds) if kind != "rhs"]
+    rhs = [i for i, (kind, _) in enumerate(kinds) if kind != "lhs"]
+    rng.shuffle(lhs)
+    rng.shuffle(rhs)
+    pairs = {what: [i for i, (kind, _) in enumerate(kinds) if kind == what] for what in ("batch", "contract")}
+    numbers: dict[str, Any] = {
+        f"{side}_{what}": [axes.index(i) for i in pairs[what]]
+        for side, axes in (("lhs", lhs), ("rhs", rhs))
+        for what in pairs
+    }
+    arrays = [normal(rng, [kinds[i][1] for i in axes]) for axes in (lhs, rhs)]
+    return Case(arrays, lambda a, b: nd.MatmulOp(a, b, **numbers))
+
+
+def conv(rng: Random) -> Case:
+    rank, groups = rng.randint(0, 2), rng.randint(1, 2)
+    x = [rng.randint(1, 2), groups * rng.randint(1, 2), *(rng.randint(1, 4) for _ in range(rank))]
+    kernel = [groups * rng.randint(1, 2), x[1] // groups, *(rng.randint(1, 3) for _ in range(rank))]
+    numbers: dict[str, Any] = {
+        "strides": [rng.randint(1, 3) for _ in range(rank)],
+        "low": [rng.randint(0, 4) for _ in range(rank)],
+        "high": [rng.randint(0, 4) for _ in range(rank)],
+        "dilation": [rng.randint(1, 2) for _ in range(rank)],
+        "input_dilation": [rng.randint(1, 3) for _ in range(rank)],
+    }
+    return Case([normal(rng, x), normal(rng, kernel)], lambda a, b: nd.ConvOp(a, b, **numbers, groups=groups))
+
+
+def attention(rng: Random) -> Case:
+    batch, causal = extents(rng, most=1), rng.random() < 0.5
+    shapes = ([*batch, *extents(rng, 1, 1), 3], [*batch, 4, 3], [*batch, 4, 2])
+    return Case([normal(rng, shape) for shape in shapes], lambda q, k, v: nd.AttentionOp(q, k, v, causal))
+
+
+CASES: dict[type[nd.NdOp], Callable[[Random], Case]] = {
+    **{op: unary(op) for op in RULES if issubclass(op, nd.UnaryOp)},
+    **{
+        op: unary(op, positive)
+        for op in (nd.LogOp, nd.Log2Op, nd.Log1pOp, nd.SqrtOp, nd.RsqrtOp, nd.ReciprocalOp, nd.TanOp)
+    },
+    nd.GeluOp: lambda rng: unary(lambda x: nd.GeluOp(x, rng.choice(("none", "tanh"))))(rng),
+    nd.LeakyReluOp: unary(lambda x: nd.LeakyReluOp(x, 0.1)),
+    **{op: binary(op) for op in RULES if issubclass(op, nd.BinaryOp)},
+    nd.DivOp: binary(nd.DivOp, positive),
+    nd.PowOp: binary(nd.PowOp, positive),
+    nd.ModOp: binary(nd.ModOp, positive),
+    nd.Atan2Op: binary(nd.Atan2Op, positive),
+    nd.WhereOp: where,
+    nd.ClampOp: clamp,
+    nd.CastOp: cast,
+    nd.BroadcastOp: broadcast,
+    nd.PermuteOp: permute,
+    nd.ReshapeOp: reshape,
+    nd.SliceOp: slices,
+    nd.PadOp: pad,
+    nd.ConcatOp: concat,
+    nd.FlipOp: flip,
+    nd.TileOp: tile,
+    nd.TrilOp: triangle(nd.TrilOp),
+    nd.TriuOp: triangle(nd.TriuOp),
+    nd.TakeOp: take,
+    nd.TakeAlongOp: take_along,
+    nd.ScatterAddOp: scatter_add,
+    nd.SumOp: reduction(nd.SumOp),
+    nd.MeanOp: reduction(nd.MeanOp),
+    nd.MaxOp: reduction(nd.MaxOp),
+    nd.MinOp: reduction(nd.MinOp),
+    nd.ProdOp: product,
+    nd.VarOp: var,
+    nd.CumsumOp: along(nd.CumsumOp),
+    nd.CumprodOp: cumprod,
+    nd.SortOp: along(nd.SortOp),
+    nd.TopkOp: topk,
+    nd.MatmulOp: matmul,
+    nd.ConvOp: conv,
+    nd.SoftmaxOp: along(nd.SoftmaxOp),
+    nd.LogSoftmaxOp: along(nd.LogSoftmaxOp),
+    nd.LayerNormOp: along(nd.LayerNormOp, 0.1),
+    nd.RmsNormOp: along(nd.RmsNormOp, 0.1),
+    nd.AttentionOp: attention,
+}
+
+
+def test_every_op_has_a_rule_or_a_reason():
+    for op in Nd.operations:
+        assert issubclass(op, nd.NdOp)
+        known = [op in RULES, op in REFUSED, issubclass(op, CONSTANT)]
+        assert sum(known) == 1, f"{op.name}: expected one of a rule, a refusal, and being constant; found {known}"
+    assert set(CASES) == set(RULES)
+
+
+@pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
+@given(st.integers(0, 2**32))
+@STEADY
+def test_rule(op: type[nd.NdOp], seed: int):
+    case = CASES[op](Random(seed))
+    check_gradients(weighted_sum(case), case.arrays, case.floats)
+
+
+@pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
+@given(st.integers(0, 2**32))
+@settings(STEADY, max_examples=5)
+def test_rule_of_the_rule(op: type[nd.NdOp], seed: int):
+    case = CASES[op](Random(seed))
+    check_gradients(gradient_function(weighted_sum(case), case.floats), case.arrays, case.floats)
