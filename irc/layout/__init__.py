@@ -1,8 +1,11 @@
 """Layouts: where the elements of a tile are, as CuTe layouts computed in Python.
 
-`fragment` spreads a tile over threads and registers, `shared` places it in shared memory and counts bank conflicts,
-`instructions` has the fragments that matrix instructions ask for, `exchange` chooses the layout of a tile on its way
-from one fragment to another, and `access` finds the vectors that an access to global memory allows. Nothing here knows
-the IR, except that `access` reads xDSL's affine maps. `irc/passes/tile` chooses layouts, `irc/passes/cuda` turns them
-into index arithmetic.
+`cute` wraps pycute's layouts and `algebra` adds what it lacks. `fragment` spreads a tile over threads and registers
+(thread-value layouts), `shared` places it in shared memory (layouts with swizzles), `instructions` has the fragments
+that matrix instructions ask for, `access` describes an access to global memory.
+
+Three analyses say what a layout costs: the widest legal vector (`access`, `traffic`), the sectors of global memory and
+the wavefronts of shared memory that a warp's requests take (`requests`, and `traffic` for whole tiles). `exchange`
+chooses the layout of a tile on its way from one fragment to another. Nothing here knows the IR, except that `access`
+reads xDSL's affine maps. `irc/passes/tile` chooses layouts, `irc/passes/cuda` turns them into index arithmetic.
 """

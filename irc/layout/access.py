@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -21,8 +22,8 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-WIDEST = 16
-"""Bytes of the widest access of a thread (PTX ISA, ld.global.v4.b32)."""
+from irc.layout.fragment import Coordinates
+from irc.layout.requests import WIDEST, Addresses
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,16 @@ class Access:
         while length > 1 and not self._is_vector(dim, length):
             length //= 2
         return length
+
+    def addresses(self, coordinates: Coordinates) -> Addresses:
+        """The byte addresses of tile coordinates, relative to the view, for a tile whose offsets and symbols are 0."""
+        # xDSL's evaluation only adds, multiplies and divides, so that it works on arrays as on numbers.
+        dims: Any = list(coordinates)
+        symbols = [0] * self.map.num_symbols
+        offset = 0 * coordinates[0]
+        for expr, stride in zip(self.map.results, self.strides, strict=True):
+            offset = offset + expr.eval(dims, symbols) * stride
+        return offset * self.element_bytes
 
     def is_contiguous(self, dim: int) -> bool:
         """Whether neighbours along tile dimension `dim` are neighbours in memory, wherever they start."""

@@ -1,30 +1,120 @@
-"""The layout of a tile that passes through shared memory on its way from one fragment to another."""
+"""Exchanges: a tile on its way through shared memory from one fragment to another.
+
+Either side writes or reads vectors along the dimension that is contiguous in the buffer. A fragment with several values
+in two dimensions can have a vector along either: it *leads* with the mode that walks along it, which is a renaming of
+registers (and packing, where elements are narrower than a register). That is how both sides of a transpose can make
+16-byte accesses.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import permutations
+
+import numpy as np
 
 from irc.layout.fragment import Fragment
-from irc.layout.shared import SharedLayout, best_swizzle, conflicts
+from irc.layout.requests import wavefronts
+from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, plain
+from irc.layout.traffic import Traffic, shared_addresses, shared_traffic, shared_vector
+
+MOST_BITS = 5
+"""Bits that a swizzle moves: those of the number of a bank."""
+
+REQUEST_CYCLES = 1.0
+"""Cycles of a multiprocessor for a memory instruction beside its wavefronts: its address, four integer instructions at
+four a cycle."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """`write` and `read` are the two fragments as they lead: the same threads, the values in the order of the accesses.
+    `writes` and `reads` are what those cost in `layout`."""
+
+    layout: SharedLayout
+    write: Fragment
+    read: Fragment
+    writes: Traffic
+    reads: Traffic
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of a multiprocessor for both sides: one a wavefront, and the instructions."""
+        return sum(side.units + side.requests * REQUEST_CYCLES for side in (self.writes, self.reads))
+
+
+def led_by(fragment: Fragment, dim: int) -> Fragment:
+    """The fragment with its values reordered so that a run along `dim` comes first, where it has one."""
+    for at, mode in enumerate(fragment.values):
+        if mode.dim == dim and mode.step == 1:
+            rest = (*fragment.values[:at], *fragment.values[at + 1 :])
+            return Fragment(fragment.shape, fragment.threads, (mode, *rest))
+    return fragment
 
 
 @cache
-def exchange_layout(source: Fragment, target: Fragment, size: int) -> SharedLayout:
-    """The layout of a tile on its way through shared memory from one fragment to another: of the dense layouts with the
-    vectors of either side contiguous, each with its best swizzle, the one with the fewest passes in all."""
-    best: tuple[float, SharedLayout] | None = None
-    for dim in {source.vector[0], target.vector[0]}:
-        rest = [d for d in reversed(range(len(source.shape))) if d != dim]
-        accesses: list[tuple[Fragment, int]] = []
-        for fragment in (source, target):
-            along, run = fragment.vector
-            accesses.append((fragment, min(run, max(1, 16 // size)) if along == dim else 1))
-        layout, _ = best_swizzle(source.shape, [dim, *rest], accesses, size)
-        cost = sum(
-            fragment.value_count / vector * conflicts(layout, fragment, vector, size) * max(1.0, vector * size / 4)
-            for fragment, vector in accesses
-        )
-        if best is None or cost < best[0]:
-            best = (cost, layout)
+def exchange(source: Fragment, target: Fragment, size: int) -> Exchange:
+    """The cheapest exchange of elements of `size` bytes: of the dense layouts with any dimension the fastest, each with
+    every swizzle that keeps the vectors whole."""
+    found = [
+        _swizzled(led_by(source, order[0]), led_by(target, order[0]), order, size) for order in _orders(source, target)
+    ]
+    return min(found, key=lambda each: each.cycles)
+
+
+def _orders(source: Fragment, target: Fragment) -> list[tuple[int, ...]]:
+    """Orders of the dimensions, fastest first, that begin with one along which a side has a run (any where none
+    has)."""
+    rank = len(source.shape)
+    runs = {m.dim for f in (source, target) for m in f.values if m.step == 1}
+    starts = runs or {f.vector[0] for f in (source, target)}
+    orders = permutations(reversed(range(rank)))
+    return [order for order in orders if order[0] in starts] if rank else [()]
+
+
+def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: int) -> Exchange:
+    """The best swizzle of one dense layout. Shorter vectors leave a swizzle more to choose from, and are tried where
+    the longest meet conflicts."""
+    bare = plain(source.shape, order)
+    longest = max(shared_vector(f, bare, size) for f in (source, target))
+    best: Exchange | None = None
+    for base in reversed(range(longest.bit_length())):
+        layout = _best_swizzle(source, target, bare, base, size)
+        vectors = [shared_vector(f, layout, size) for f in (source, target)]
+        sides = [shared_traffic(f, layout, v, size) for f, v in zip((source, target), vectors, strict=True)]
+        found = Exchange(layout, source, target, *sides)
+        if best is None or found.cycles < best.cycles:
+            best = found
+        if all(side.units == side.ideal for side in sides):
+            break
     assert best is not None
-    return best[1]
+    return best
+
+
+def _best_swizzle(source: Fragment, target: Fragment, bare: SharedLayout, base: int, size: int) -> SharedLayout:
+    """Of the swizzles with this base the one with the fewest wavefronts; all are counted at once."""
+    candidates = swizzles(base, bare.size)
+    total = np.zeros(len(candidates))
+    bits, shift = (np.array([getattr(c, name) for c in candidates])[:, None, None] for name in ("bits", "shift"))
+    for fragment in (source, target):
+        vector = min(shared_vector(fragment, bare, size), 1 << base)
+        offsets = shared_addresses(fragment, bare, vector, 1)[None]
+        swizzled = offsets ^ (((offsets >> (base + shift)) & ((1 << bits) - 1)) << base)
+        total += wavefronts(swizzled * size, vector * size).mean(axis=-1) * fragment.value_count / vector
+    return SharedLayout(bare.layout, candidates[int(total.argmin())])
+
+
+@cache
+def swizzles(base: int, size: int) -> tuple[Swizzle, ...]:
+    """Every swizzle of a buffer of `size` elements that keeps runs of 2**base together, the fewest bits first."""
+    index_bits = (size - 1).bit_length()
+    return (
+        IDENTITY,
+        *(
+            Swizzle(bits, base, shift)
+            for bits in range(1, MOST_BITS + 1)
+            for shift in range(bits, index_bits - base - bits + 1)
+        ),
+    )

@@ -13,8 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import NamedTuple
+
+import numpy as np
+
+from irc.layout.cute import Layout, make_layout
+from irc.layout.requests import Addresses
+
+Coordinates = Sequence[Addresses]
+"""For each dimension of a tile an array; together the coordinates of many elements."""
 
 REPLICATED = -1
 """The dimension of a mode that walks nowhere."""
@@ -55,35 +64,57 @@ class Fragment:
     values: tuple[Mode, ...]
 
     @staticmethod
-    def from_strides(
-        shape: Sequence[int], threads: Iterable[tuple[int, int]], values: Iterable[tuple[int, int]]
-    ) -> Fragment:
-        """From CuTe modes (size, stride over the colexicographic index)."""
-        return Fragment(
-            tuple(shape),
-            tuple(_mode_of(size, stride, shape) for size, stride in threads),
-            tuple(_mode_of(size, stride, shape) for size, stride in values),
-        )
-
-    def stride(self, mode: Mode) -> int:
-        """The CuTe stride of one of the modes."""
-        return 0 if mode.is_replicated else mode.step * prod(self.shape[: mode.dim])
-
-    def strides(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """The CuTe modes of threads and values, as `from_strides` takes them."""
-        return (
-            [(m.size, self.stride(m)) for m in self.threads],
-            [(m.size, self.stride(m)) for m in self.values],
-        )
+    def from_layout(shape: Sequence[int], layout: Layout) -> Fragment:
+        """From CuTe's layout (thread, value) -> colexicographic index of a tile of this shape."""
+        threads, values = (tuple(_mode_of(n, s, shape) for n, s in mode.flat if n > 1) for mode in layout.modes)
+        return Fragment(tuple(shape), threads, values)
 
     @property
+    def layout(self) -> Layout:
+        """CuTe's layout (thread, value) -> colexicographic index of the tile."""
+        return make_layout(self._layout(self.threads), self._layout(self.values))
+
+    def _layout(self, modes: tuple[Mode, ...]) -> Layout:
+        strides = [0 if m.is_replicated else m.step * prod(self.shape[: m.dim]) for m in modes]
+        return Layout(tuple(m.size for m in modes), tuple(strides))
+
+    @cached_property
     def thread_count(self) -> int:
         return prod(m.size for m in self.threads)
 
-    @property
+    @cached_property
     def value_count(self) -> int:
         """Registers (elements) per thread."""
         return prod(m.size for m in self.values)
+
+    @cached_property
+    def is_linear(self) -> bool:
+        """Whether every bit of a thread's or a value's number moves the coordinate by a bit of its own: the fragment is
+        a linear map over bits (Zhou et al., "Linear Layouts", 2025). Then what XORs and dense power-of-two strides
+        make of one warp's request, they make of every other."""
+        sizes = [*self.shape, *(n for m in (*self.threads, *self.values) for n in (m.size, max(m.step, 1)))]
+        return all(n & (n - 1) == 0 for n in sizes)
+
+    def coordinates(self, threads: Addresses, values: Addresses) -> Coordinates:
+        """The coordinates that the threads hold in the values: arrays of numbers, which are broadcast together."""
+        zero = 0 * (threads + values)
+        at = [zero] * len(self.shape)
+        for index, modes in ((threads, self.threads), (values, self.values)):
+            for mode in modes:
+                if not mode.is_replicated:
+                    at[mode.dim] = at[mode.dim] + index % mode.size * mode.step
+                index = index // mode.size
+        return at
+
+    def requests(self, vector: int, most: int) -> Coordinates:
+        """Where the accesses of the warps start when each thread accesses `vector` of its values at a time, at most
+        `most` of the requests, spread evenly: arrays of (request, lane)."""
+        lanes = min(32, self.thread_count)
+        warps, groups = self.thread_count // lanes, self.value_count // vector
+        count = warps * groups
+        chosen = np.arange(count) if count <= most else np.arange(most) * count // most
+        threads = (chosen // groups * lanes)[:, None] + np.arange(lanes)
+        return self.coordinates(threads, (chosen % groups * vector)[:, None])
 
     def coordinate(self, thread: int, value: int) -> tuple[int, ...]:
         """The tile coordinate held by a thread in a register."""
@@ -142,27 +173,3 @@ class Fragment:
             kept = tuple(m for m in values if m.size > 1)
             return Fragment(tuple(shape), self.threads, kept)
         return None
-
-
-def blocked(shape: Sequence[int], order: Sequence[int], vector: int, threads: int) -> Fragment:
-    """Threads side by side along the dimensions of `order` (fastest first), each with `vector` contiguous elements of
-    the first of them; what is left over is more registers, outermost last. Extents and `threads` are powers of two."""
-    fastest = order[0]
-    vector = min(vector, shape[fastest])
-    step = [1] * len(shape)
-    step[fastest] = vector
-    values = [Mode(vector, fastest, 1)] if vector > 1 else []
-    across: list[Mode] = []
-    left = threads
-    for dim in order:
-        size = min(left, shape[dim] // step[dim])
-        if size > 1:
-            across.append(Mode(size, dim, step[dim]))
-            step[dim] *= size
-            left //= size
-    if left > 1:
-        across.append(Mode(left, REPLICATED, 0))
-    for dim in order:
-        if shape[dim] > step[dim]:
-            values.append(Mode(shape[dim] // step[dim], dim, step[dim]))
-    return Fragment(tuple(shape), tuple(across), tuple(values))

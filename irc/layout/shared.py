@@ -1,26 +1,20 @@
-"""Layouts of shared memory: CuTe layouts with a swizzle, and the bank conflicts of an access.
-
-Shared memory has 32 banks of 4 bytes; a warp's access is served in as many passes as the busiest bank has distinct
-words (CUDA C++ Programming Guide, "Shared Memory"). 8-byte accesses are served by half warps and 16-byte ones by
-quarter warps.
-"""
+"""Layouts of shared memory: CuTe layouts composed with a swizzle."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import cached_property
 
-from irc.layout.fragment import Fragment
-
-BANKS = 32
-BANK_BYTES = 4
+from irc.layout.algebra import ordered, recast, tile_to_shape
+from irc.layout.cute import Layout, composition
+from irc.layout.fragment import Coordinates
+from irc.layout.requests import Addresses
 
 
 @dataclass(frozen=True)
 class Swizzle:
-    """CuTe's Swizzle<b, m, s>: XORs bits [m + s, m + s + b) of an index into bits [m, m + b)."""
+    """CuTe's Swizzle<b, m, s>: XORs bits [m + s, m + s + b) of an index into bits [m, m + b) (cute/swizzle.hpp)."""
 
     bits: int = 0
     base: int = 0
@@ -30,9 +24,23 @@ class Swizzle:
         mask = (1 << self.bits) - 1
         return index ^ (((index >> (self.base + self.shift)) & mask) << self.base)
 
+    def of(self, indices: Addresses) -> Addresses:
+        """The swizzle of every index of an array."""
+        mask = (1 << self.bits) - 1
+        return indices ^ (((indices >> (self.base + self.shift)) & mask) << self.base)
+
     @property
     def is_identity(self) -> bool:
         return self.bits == 0
+
+    def recast(self, old: int, new: int) -> Swizzle:
+        """The same swizzle of bytes, on elements of `new` bytes in the place of `old` (cute/swizzle_layout.hpp).
+
+        A ValueError where it would tear a new element apart."""
+        base = self.base + old.bit_length() - new.bit_length()
+        if base < 0 and not self.is_identity:
+            raise ValueError(f"{self} on elements of {old} bytes moves parts of elements of {new}")
+        return Swizzle(self.bits, max(base, 0), self.shift)
 
 
 IDENTITY = Swizzle()
@@ -40,28 +48,45 @@ IDENTITY = Swizzle()
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """Element offset of a tile coordinate. `modes[d]` lists the (size, stride) pairs of dimension d, innermost
-    first."""
+    """Element offset of a tile coordinate: `swizzle(layout(coordinate))`, CuTe's ComposedLayout without an offset. The
+    layout has one top-level mode for each dimension of the tile."""
 
-    modes: tuple[tuple[tuple[int, int], ...], ...]
+    layout: Layout
     swizzle: Swizzle = IDENTITY
+
+    @cached_property
+    def modes(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """The (size, stride) pairs of each dimension, innermost first."""
+        return tuple(mode.flat for mode in self.layout.modes)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(prod(size for size, _ in modes) for modes in self.modes)
+        return tuple(mode.size for mode in self.layout.modes)
 
     @property
     def size(self) -> int:
         """Elements from the first to one past the last."""
-        return 1 + sum((size - 1) * stride for modes in self.modes for size, stride in modes)
+        return self.layout.cosize
 
     def __call__(self, coordinate: Sequence[int]) -> int:
-        offset = 0
-        for at, modes in zip(coordinate, self.modes, strict=True):
-            for size, stride in modes:
-                at, component = divmod(at, size)
-                offset += component * stride
-        return self.swizzle(offset)
+        return self.swizzle(self.layout(tuple(coordinate)))
+
+    def offsets(self, coordinates: Coordinates) -> Addresses:
+        """The element offsets of arrays of coordinates, before the swizzle."""
+        total = 0 * coordinates[0]
+        for at, modes in zip(coordinates, self.modes, strict=True):
+            for size, stride in modes[:-1]:
+                total = total + at % size * stride
+                at = at // size
+            total = total + at * modes[-1][1]
+        return total
+
+    @property
+    def fastest(self) -> int:
+        """The dimension along which neighbours are neighbours in memory; the last where there is none."""
+        return next(
+            (d for d, modes in enumerate(self.modes) if modes[0][1] == 1 and modes[0][0] > 1), len(self.modes) - 1
+        )
 
     def run(self, dim: int) -> int:
         """How many elements along `dim`, from a multiple of the result on, lie one after another."""
@@ -70,65 +95,24 @@ class SharedLayout:
             return 1
         return size if self.swizzle.is_identity else min(size, 1 << self.swizzle.base)
 
+    def compose(self, inner: Layout) -> SharedLayout:
+        """The layout that takes a coordinate of `inner` to where this one has that element."""
+        return SharedLayout(composition(self.layout, inner), self.swizzle)
+
+    def recast(self, old: int, new: int) -> SharedLayout:
+        """The layout of elements of `old` bytes as one of elements of `new` bytes."""
+        return SharedLayout(recast(self.layout, old, new), self.swizzle.recast(old, new))
+
 
 def plain(shape: Sequence[int], order: Sequence[int], swizzle: Swizzle = IDENTITY) -> SharedLayout:
     """Dense strides along the dimensions of `order`, fastest first."""
-    modes: list[tuple[tuple[int, int], ...]] = [()] * len(shape)
-    stride = 1
-    for dim in order:
-        modes[dim] = ((shape[dim], stride),)
-        stride *= shape[dim]
-    return SharedLayout(tuple(modes), swizzle)
+    return SharedLayout(ordered(shape, order), swizzle)
 
 
 def panels(shape: Sequence[int], dim: int, width: int, swizzle: Swizzle) -> SharedLayout:
     """A 2-d tile cut into panels of `width` elements along `dim`, each panel dense with `dim` fastest: what one TMA
     box of a hardware swizzle writes and wgmma's descriptors read (PTX ISA, "Shared Memory Matrix Layout")."""
     other = 1 - dim
-    rows = shape[other]
-    split = ((width, 1),) if shape[dim] == width else ((width, 1), (shape[dim] // width, rows * width))
-    across = ((rows, width),)
-    return SharedLayout((split, across) if dim == 0 else (across, split), swizzle)
-
-
-def conflicts(layout: SharedLayout, fragment: Fragment, vector: int, element_bytes: int) -> float:
-    """Passes per request, relative to the fewest possible, when the first warp accesses register 0 to vector - 1: 1.0
-    is free of conflicts."""
-    width = vector * element_bytes
-    lanes = min(32, fragment.thread_count)
-    group = lanes if width <= 4 else max(1, min(lanes, 128 // width))
-    passes = ideal = 0
-    for first in range(0, lanes, group):
-        words: set[int] = set()
-        for lane in range(first, first + group):
-            start = layout(fragment.coordinate(lane, 0)) * element_bytes
-            words.update(range(start // BANK_BYTES, (start + max(width, 1) - 1) // BANK_BYTES + 1))
-        passes += max(Counter(word % BANKS for word in words).values())
-        ideal += -(-len(words) // BANKS)
-    return passes / ideal
-
-
-def best_swizzle(
-    shape: Sequence[int], order: Sequence[int], accesses: Iterable[tuple[Fragment, int]], element_bytes: int
-) -> tuple[SharedLayout, float]:
-    """The swizzle of a dense layout with the fewest conflicts, summed over accesses (fragment, vector length); with
-    the cost.
-
-    The swizzle's base keeps the longest vector whole; b and s run over all that fit. Ties go to the fewest bits.
-    """
-    accesses = list(accesses)
-    widest = max((vector for _, vector in accesses), default=1)
-    base = widest.bit_length() - 1
-    index_bits = (prod(shape) - 1).bit_length()
-    candidates = [IDENTITY]
-    for bits in range(1, 6):
-        for shift in range(bits, index_bits - base - bits + 1):
-            candidates.append(Swizzle(bits, base, shift))
-    best: tuple[float, int, SharedLayout] | None = None
-    for swizzle in candidates:
-        layout = plain(shape, order, swizzle=swizzle)
-        cost = sum(conflicts(layout, fragment, vector, element_bytes) for fragment, vector in accesses)
-        if best is None or (cost, swizzle.bits) < best[:2]:
-            best = (cost, swizzle.bits, layout)
-    assert best is not None
-    return best[2], best[0]
+    block = [1, 1]
+    block[dim] = width
+    return SharedLayout(tile_to_shape(ordered(block, (dim, other)), shape, (other, dim)), swizzle)

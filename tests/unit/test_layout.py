@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from math import prod
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.layout.access import Access, least
-from irc.layout.exchange import exchange_layout
-from irc.layout.fragment import Fragment, Mode, blocked
+from irc.layout.candidates import blocked
+from irc.layout.cute import Layout
+from irc.layout.exchange import exchange, led_by, swizzles
+from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import ATOMS, fma_accumulator, mma_accumulator, mma_operand, wgmma_accumulator
-from irc.layout.shared import SharedLayout, Swizzle, best_swizzle, conflicts, panels, plain
+from irc.layout.requests import lines, sectors, wavefronts
+from irc.layout.shared import Swizzle, panels, plain
+from irc.layout.traffic import global_traffic, shared_traffic, shared_vector
 
 powers = st.integers(0, 6).map(lambda n: 1 << n)
 
@@ -46,16 +52,18 @@ def test_a_blocked_fragment_holds_every_element_equally_often(fragment: Fragment
 
 @given(blocked_fragments())
 def test_strides_are_cute_strides_of_the_colexicographic_index(fragment: Fragment) -> None:
-    threads, values = fragment.strides()
-    assert Fragment.from_strides(fragment.shape, threads, values) == fragment
+    assert Fragment.from_layout(fragment.shape, fragment.layout) == fragment
     for thread, value in product((0, 1, 7, 31), range(fragment.value_count)):
-        index = 0
-        for number, modes in ((thread, threads), (value, values)):
-            for size, stride in modes:
-                number, component = divmod(number, size)
-                index += component * stride
         at = fragment.coordinate(thread, value)
-        assert index == sum(c * prod(fragment.shape[:d]) for d, c in enumerate(at))
+        assert fragment.layout((thread, value)) == sum(c * prod(fragment.shape[:d]) for d, c in enumerate(at))
+
+
+@given(blocked_fragments())
+def test_arrays_of_coordinates_are_those_of_each_thread(fragment: Fragment) -> None:
+    threads, values = np.arange(fragment.thread_count)[:, None], np.arange(fragment.value_count)
+    at = fragment.coordinates(threads, values)
+    for thread, value in product((0, 3, 31), range(fragment.value_count)):
+        assert tuple(int(a[thread, value]) for a in at) == fragment.coordinate(thread, value)
 
 
 @given(blocked_fragments(), st.data())
@@ -86,7 +94,7 @@ def test_a_slice_stays_in_its_thread(fragment: Fragment, data: st.DataObject) ->
 
 def test_a_mode_across_two_dimensions_is_refused() -> None:
     with pytest.raises(ValueError, match="does not walk along one dimension"):
-        Fragment.from_strides((4, 4), [(8, 1)], [])
+        Fragment.from_layout((4, 4), Layout(((8,), ()), ((1,), ())))
 
 
 # Accesses
@@ -186,22 +194,138 @@ def test_panels_are_what_a_128_byte_swizzle_takes() -> None:
     assert layout.run(1) == 8
 
 
+@given(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2))
+def test_a_recast_swizzle_moves_the_same_bytes(bits: int, base: int, more: int, old: int, wider: int) -> None:
+    swizzle = Swizzle(bits, base, bits + more)
+    size, count = 1 << old, 1 << wider
+    if wider > base and bits:
+        with pytest.raises(ValueError, match="moves parts"):
+            swizzle.recast(size, size * count)
+        return
+    recast = swizzle.recast(size, size * count)
+    assert all(recast(i) * count == swizzle(i * count) for i in range(1 << (2 * bits + base + more)))
+    assert recast.recast(size * count, size) == swizzle or swizzle.is_identity
+
+
+def test_a_shared_layout_composes_and_recasts_with_its_swizzle() -> None:
+    layout = panels((64, 128), 1, 64, Swizzle(3, 3, 3))
+    rows = layout.compose(Layout((8, 128), (4, 64)))
+    assert all(rows((i, j)) == layout((4 * i, j)) for i in range(8) for j in range(0, 128, 5))
+    words = layout.recast(2, 4)
+    assert words.shape == (64, 64)
+    assert all(2 * words((i, j)) == layout((i, 2 * j)) for i in range(64) for j in range(0, 64, 3))
+
+
 def test_a_column_read_conflicts_without_a_swizzle_and_not_with_the_best_one() -> None:
     rows = blocked((64, 64), (1, 0), 8, 256)
     columns = blocked((64, 64), (0, 1), 8, 256)
-    bare = plain((64, 64), (0, 1))
-    assert conflicts(bare, rows, 1, 2) > 4
-    swizzled, cost = best_swizzle((64, 64), (0, 1), [(rows, 1), (columns, 8)], 2)
-    assert cost == 2.0
-    assert (swizzled.swizzle.bits, swizzled.swizzle.base, swizzled.swizzle.shift) == (3, 3, 6)
+    bare = shared_traffic(rows, plain((64, 64), (0, 1)), 1, 2)
+    assert bare.units > 4 * bare.ideal
+    best = exchange(rows, columns, 2)
+    assert (best.writes.units, best.reads.units) == (best.writes.ideal, best.reads.ideal)
+
+
+def test_both_sides_of_a_transpose_of_sub_blocks_are_16_byte_accesses_without_conflicts() -> None:
+    shape = (128, 128)
+    rows = Fragment(shape, (Mode(8, 1, 8), Mode(16, 0, 8), Mode(2, 1, 64)), (Mode(8, 1, 1), Mode(8, 0, 1)))
+    columns = blocked(shape, (0, 1), 8, 256)
+    best = exchange(rows, columns, 2)
+    for side in (best.writes, best.reads):
+        assert (side.vector, side.requests, side.units) == (8, 64, 256)
 
 
 @given(blocked_fragments().filter(lambda f: len(f.shape) == 2), st.sampled_from([1, 2, 4, 8]))
 def test_an_exchange_layout_gives_every_element_its_own_place(source: Fragment, size: int) -> None:
     target = blocked(source.shape, (0, 1), 4, source.thread_count)
-    layout: SharedLayout = exchange_layout(source, target, size)
+    layout = exchange(source, target, size).layout
     places = {layout(at) for at in product(*map(range, source.shape))}
     assert places == set(range(prod(source.shape)))
+
+
+@given(blocked_fragments().filter(lambda f: len(f.shape) == 2), st.sampled_from([1, 2, 4, 8]))
+@settings(max_examples=30)
+def test_no_other_layout_of_an_exchange_costs_less(source: Fragment, size: int) -> None:
+    target = blocked(source.shape, (0, 1), 16 // size, source.thread_count)
+    best = exchange(source, target, size)
+    for order in ((0, 1), (1, 0)):
+        for swizzle in swizzles(2, prod(source.shape)):
+            layout = plain(source.shape, order, swizzle)
+            cycles = 0.0
+            for fragment in (led_by(source, order[0]), led_by(target, order[0])):
+                side = shared_traffic(fragment, layout, shared_vector(fragment, layout, size), size)
+                cycles += side.units + side.requests
+            assert best.cycles <= cycles
+
+
+# Requests, against counting byte by byte
+
+
+def banks_by_hand(starts: list[int], width: int) -> int:
+    """Wavefronts of one request: lanes in groups that fill 128 bytes; in each, the most distinct words of a bank."""
+    group = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}[width]
+    total = 0
+    for first in range(0, len(starts), group):
+        words = {byte // 4 for start in starts[first : first + group] for byte in range(start, start + width)}
+        total += max(Counter(word % 32 for word in words).values())
+    return total
+
+
+@given(
+    st.sampled_from([1, 2, 4, 8, 16]),
+    st.lists(st.lists(st.integers(0, 400), min_size=32, max_size=32), min_size=1, max_size=3),
+)
+def test_requests_are_counted_as_by_hand(width: int, numbers: list[list[int]]) -> None:
+    addresses = np.array(numbers, dtype=np.int64) * width
+    for row, found in zip(addresses.tolist(), wavefronts(addresses, width).tolist(), strict=True):
+        assert found == banks_by_hand(row, width)
+    for unit, count in ((32, sectors), (128, lines)):
+        for row, found in zip(addresses.tolist(), count(addresses, width).tolist(), strict=True):
+            assert found == len({byte // unit for start in row for byte in range(start, start + width)})
+
+
+@given(blocked_fragments(), st.sampled_from([1, 2, 4, 8]), st.data())
+def test_the_traffic_of_shared_memory_is_that_of_all_warps(fragment: Fragment, size: int, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(fragment.shape))))
+    vector_bits = min(shared_vector(fragment, plain(fragment.shape, order), size).bit_length() - 1, 4)
+    chosen = data.draw(st.sampled_from(swizzles(vector_bits, prod(fragment.shape))))
+    layout = plain(fragment.shape, order, chosen)
+    vector = shared_vector(fragment, layout, size)
+    found = shared_traffic(fragment, layout, vector, size)
+    requests = [
+        [layout(fragment.coordinate(first + lane, value)) * size for lane in range(32)]
+        for first in range(0, fragment.thread_count, 32)
+        for value in range(0, fragment.value_count, vector)
+    ]
+    assert found.requests == len(requests)
+    assert found.units == sum(banks_by_hand(starts, vector * size) for starts in requests)
+
+
+@given(accesses(), st.sampled_from([(0, 1), (1, 0)]), st.sampled_from([1, 2, 8]))
+def test_the_traffic_of_global_memory_is_that_of_all_warps(
+    case: tuple[Access, tuple[int, ...], int], order: tuple[int, int], vector: int
+) -> None:
+    access, shape, _ = case
+    fragment = blocked(shape, order, vector, 64)
+    found = global_traffic(fragment, access)
+
+    def address(thread: int, value: int) -> int:
+        at = access.map.eval(list(fragment.coordinate(thread, value)), [])
+        return 2 * sum(c * s for c, s in zip(at, access.strides, strict=True))
+
+    requests = [
+        {
+            byte // 32
+            for lane in range(32)
+            for start in [address(first + lane, value)]
+            for byte in range(start, start + 2 * found.vector)
+        }
+        for first in range(0, 64, 32)
+        for value in range(0, fragment.value_count, found.vector)
+    ]
+    assert found.requests == len(requests)
+    assert found.units == pytest.approx(sum(map(len, requests)))
+    everything = {address(t, v) // 32 for t in range(64) for v in range(fragment.value_count)}
+    assert found.ideal == len(everything)
 
 
 # Instructions

@@ -17,15 +17,7 @@ from irc.dialects.tile.compute import (
     SplatOp,
 )
 from irc.dialects.tile.control import ForTilesOp, ProgramOp, RolesOp, YieldOp
-from irc.dialects.tile.layouts import (
-    FragmentAttr,
-    FragmentLayout,
-    IntTuple,
-    SharedAttr,
-    SharedLayout,
-    flatten,
-    format_int_tuple,
-)
+from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import (
     AccessOp,
     AllocOp,
@@ -99,8 +91,6 @@ __all__ = [
     "DotWaitOp",
     "ForTilesOp",
     "FragmentAttr",
-    "FragmentLayout",
-    "IntTuple",
     "IotaOp",
     "LoadOp",
     "MapOp",
@@ -115,7 +105,6 @@ __all__ = [
     "RolesOp",
     "ScanOp",
     "SharedAttr",
-    "SharedLayout",
     "SliceOp",
     "SplatOp",
     "StoreOp",
@@ -127,8 +116,6 @@ __all__ = [
     "YieldOp",
     "dense",
     "element_type_of",
-    "flatten",
-    "format_int_tuple",
     "fragment_of",
     "ints",
     "row_major_strides",

@@ -142,9 +142,9 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
             return
         if not isinstance(self.layout, SharedAttr):
             raise VerifyException(f"expected a #tile.shared layout, found {self.layout}")
-        if self.layout.extents != self.get_shape():
+        if self.layout.data.shape != self.get_shape():
             raise VerifyException(
-                f"expected a layout of shape {list(self.get_shape())}, found one of {list(self.layout.extents)}"
+                f"expected a layout of shape {list(self.get_shape())}, found one of {list(self.layout.data.shape)}"
             )
 
     @classmethod

@@ -11,8 +11,9 @@ from irc.dialects import cuda, tile
 from irc.dialects.cuda.tensor_core import MMA_OPERANDS
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import WARP_GROUP, mma_operand, warp_grid
+from irc.layout.traffic import shared_vector
 from irc.passes.cuda.emitter import Index
-from irc.passes.cuda.memory import element_offset, shared_address, shared_vector
+from irc.passes.cuda.memory import element_offset, shared_address
 from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, tile_element
 from irc.passes.tile.operand_layouts import mma_atom
 
@@ -76,7 +77,7 @@ def _fma(code: Code, lhs: Buffer, rhs: Buffer, acc: Registers, element: Attribut
 def _operand(code: Code, buffer: Buffer, fragment: Fragment, k_dim: int, k: Index) -> Registers:
     """The thread's part of an operand from `k` on, from shared memory to registers: as deep as the fragment is."""
     result = code.array(fragment, buffer.element)
-    vector = shared_vector(buffer.layout, fragment, element_bytes(buffer.element))
+    vector = shared_vector(fragment, buffer.layout, element_bytes(buffer.element))
     with code.each(fragment, vector) as at:
         place = code.coordinates(fragment, at)
         place[k_dim] = code.e.add(place[k_dim], k)

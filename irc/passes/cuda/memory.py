@@ -12,10 +12,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
-from irc.layout.access import WIDEST, least
-from irc.layout.exchange import exchange_layout
+from irc.layout.access import least
+from irc.layout.exchange import exchange, led_by
 from irc.layout.fragment import Fragment
-from irc.layout.shared import SharedLayout
+from irc.layout.requests import WIDEST
+from irc.layout.traffic import global_vector, shared_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.values import EVERYTHING, Buffer, Bytes, Code, Registers, element_bytes, tile_element
 from irc.passes.tile.accesses import access_of
@@ -65,8 +66,7 @@ def locate(
 def lower_load(code: Code, op: tile.LoadOp) -> None:
     fragment = fragment_layout(op.result.type)
     element = tile_element(op.result.type)
-    dim, run = fragment.vector
-    vector = access_of(op).vector(dim, run)
+    vector = global_vector(fragment, access_of(op))
     result = code.array(fragment, element, op.result.name_hint)
     other = code.ssa(op.other) if op.other is not None else None
     if op.checked_dims and other is None:
@@ -97,9 +97,9 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     if not isinstance(op.tile.type, TensorType):
         raise IrcError("a store from a shared buffer has no lowering", op.location)
     source = code.materialise(code.tile(op.tile), tile_element(op.tile.type))
+    source = _led(code, source, source.fragment.vector[0])
     fragment = source.fragment
-    dim, run = fragment.vector
-    vector = access_of(op).vector(dim, run) if source.strides and source.strides[0] == 1 else 1
+    vector = global_vector(fragment, access_of(op))
     pointer = code.pointers[op.view]
     cache = "streaming" if _passes_l2(code, op, vector) else None
     once = code.first_copy(fragment)
@@ -140,30 +140,39 @@ def shared_address(code: Code, buffer: Buffer, at: Sequence[Index]) -> SSAValue:
     return e.i32(e.add(buffer.address, e.mul(offset, element_bytes(buffer.element))))
 
 
-def shared_vector(layout: SharedLayout, fragment: Fragment, size: int) -> int:
-    """The longest vector that an access to shared memory can take: contiguous in both layouts, 16 bytes at most."""
-    dim, run = fragment.vector
-    longest = min(run, layout.run(dim), max(1, 16 // size))
-    return 1 << (longest.bit_length() - 1)
-
-
 def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
-    vector = 1
-    if source.strides and source.strides[0] == 1:
-        vector = shared_vector(buffer.layout, source.fragment, element_bytes(buffer.element))
+    """Registers to a buffer, in the widest vectors along its fastest dimension."""
+    source = _led(code, source, buffer.layout.fastest)
+    vector = shared_vector(source.fragment, buffer.layout, element_bytes(buffer.element))
     with code.e.when(code.first_copy(source.fragment)), code.each(source.fragment, vector) as components:
         at = shared_address(code, buffer, code.coordinates(source.fragment, components))
         register = code.e.index(code.register(source, components))
         code.e.insert(cuda.SharedStoreOp(source.array, register, at, count=vector))
 
 
-def read_shared(code: Code, buffer: Buffer, target: Registers, place: Bytes = EVERYTHING) -> None:
+def _led(code: Code, source: Registers, dim: int) -> Registers:
+    """The tile in registers whose first ones are a run along `dim`, where the fragment has one there."""
+    fragment = led_by(source.fragment, dim)
+    if fragment.vector[1] == 1 or (fragment == source.fragment and source.strides[0] == 1):
+        return source
+    led = code.array(fragment, source.element)
+    code.copy(source, led)
+    return led
+
+
+def read_shared(
+    code: Code, buffer: Buffer, target: Fragment, place: Bytes = EVERYTHING, hint: str | None = None
+) -> Registers:
+    """A buffer in registers, in the widest vectors along its fastest dimension."""
     code.before_read(place)
-    vector = shared_vector(buffer.layout, target.fragment, element_bytes(buffer.element))
-    with code.each(target.fragment, vector) as components:
-        at = shared_address(code, buffer, code.coordinates(target.fragment, components))
-        register = code.e.index(code.register(target, components))
-        code.e.insert(cuda.SharedLoadOp(at, target.array, register, count=vector))
+    led = code.array(led_by(target, buffer.layout.fastest), buffer.element, hint)
+    vector = shared_vector(led.fragment, buffer.layout, element_bytes(buffer.element))
+    with code.each(led.fragment, vector) as components:
+        at = shared_address(code, buffer, code.coordinates(led.fragment, components))
+        register = code.e.index(code.register(led, components))
+        code.e.insert(cuda.SharedLoadOp(at, led.array, register, count=vector))
+    strides = dict(zip(led.fragment.values, led.strides, strict=True))
+    return Registers(led.array, target, tuple(strides[mode] for mode in target.values))
 
 
 def lower_write(code: Code, op: tile.WriteOp) -> None:
@@ -182,9 +191,8 @@ def in_ring(buffer: SSAValue) -> bool:
 
 
 def lower_read(code: Code, op: tile.ReadOp) -> None:
-    result = code.array(fragment_layout(op.result.type), tile_element(op.result.type), op.result.name_hint)
-    read_shared(code, code.buffer(op.buffer), result)
-    code.values[op.result] = result
+    fragment = fragment_layout(op.result.type)
+    code.values[op.result] = read_shared(code, code.buffer(op.buffer), fragment, hint=op.result.name_hint)
 
 
 def lower_convert(code: Code, op: tile.ConvertOp) -> None:
@@ -194,16 +202,14 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
         code.values[op.result] = source
         return
     registers = code.materialise(source, element)
-    layout = exchange_layout(registers.fragment, target, element_bytes(element))
+    layout = exchange(registers.fragment, target, element_bytes(element)).layout
     size = layout.size * element_bytes(element)
     base = code.scratch(size)
     shape = target.shape
     buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
     code.before_write((base, base + size))
     write_shared(code, registers, buffer)
-    result = code.array(target, element, op.result.name_hint)
-    read_shared(code, buffer, result, (base, base + size))
-    code.values[op.result] = result
+    code.values[op.result] = read_shared(code, buffer, target, (base, base + size), op.result.name_hint)
 
 
 def shared_base(code: Code, offset: int) -> SSAValue:

@@ -18,7 +18,6 @@ from irc.dialects.tile import BufferType, element_type_of, shape_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.shared import SharedLayout
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
-from irc.passes.tile.attributes import shared_from_attr
 
 if TYPE_CHECKING:
     from irc.passes.cuda.rings import Ring
@@ -340,4 +339,4 @@ def buffer_of(type: BufferType, address: Index) -> Buffer:
     if attr is None:
         raise IrcError(f"{type} has no layout", hint="run assign-layouts before lower-to-cuda")
     shape = shape_of(type)
-    return Buffer(address, shared_from_attr(attr), type.element_type, (0,) * len(shape), shape)
+    return Buffer(address, attr.data, type.element_type, (0,) * len(shape), shape)

@@ -6,7 +6,7 @@ from math import prod
 
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
-from irc.layout.access import WIDEST
+from irc.layout.requests import WIDEST
 from irc.passes.kernel.choose_product import GROUP_WARPS, can_use_mma, can_use_wgmma, stage_bytes
 from irc.passes.kernel.problem import Product, product_of
 from irc.rewriting import location_of

@@ -18,7 +18,8 @@ from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.dtypes import element_of
 from irc.layout.access import Access
-from irc.layout.fragment import REPLICATED, Fragment, Mode, blocked
+from irc.layout.candidates import blocked
+from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.instructions import LANES, WARP_GROUP, fma_accumulator, mma_accumulator, wgmma_accumulator
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import with_fragment

@@ -10,11 +10,12 @@ from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.dtypes import element_of
-from irc.layout.exchange import exchange_layout
+from irc.layout.cute import Layout, compact_strides
+from irc.layout.exchange import exchange
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
 from irc.layout.shared import SharedLayout, Swizzle, panels, plain
-from irc.passes.tile.attributes import fragment_layout, shared_to_attr
+from irc.passes.tile.attributes import fragment_layout
 from irc.passes.tile.rings import fills_of
 from irc.passes.tile.tma import SWIZZLE_BYTES, box_access
 
@@ -101,14 +102,14 @@ def _exchange(dot: tile.DotOp, buffer: SSAValue, k_dim: int) -> SharedLayout:
     if len(fills) != 1 or not isinstance(fills[0], tile.WriteOp):
         return plain(shape, [reader.vector[0], 1 - reader.vector[0]])
     writer: Fragment = fragment_layout(fills[0].tile.type)
-    return exchange_layout(writer, reader, element_of(element_type_of(buffer.type)).size)
+    return exchange(writer, reader, element_of(element_type_of(buffer.type)).size).layout
 
 
 def _retype(buffer: SSAValue, layout: SharedLayout) -> None:
     if not isinstance(buffer.type, tile.BufferType):
         raise IrcError("a dot's operand is not in shared memory", hint="run place-operands before assign-layouts")
     shape = shape_of(buffer.type)
-    type = tile.BufferType.of(shape, buffer.type.element_type, shared_to_attr(layout))
+    type = tile.BufferType.of(shape, buffer.type.element_type, tile.SharedAttr(layout))
     replaced = Rewriter.replace_value_with_new_type(buffer, type)
     for use in list(replaced.uses):
         if isinstance(use.operation, tile.SubviewOp):
@@ -117,12 +118,4 @@ def _retype(buffer: SSAValue, layout: SharedLayout) -> None:
 
 def _part(layout: SharedLayout, shape: tuple[int, ...]) -> SharedLayout:
     """The layout of a box of the buffer: fewer of the outermost of each dimension's modes."""
-    modes: list[tuple[tuple[int, int], ...]] = []
-    for extent, whole in zip(shape, layout.modes, strict=True):
-        kept: list[tuple[int, int]] = []
-        for size, stride in whole:
-            size = min(size, extent)
-            kept.append((size, stride))
-            extent = max(1, extent // size)
-        modes.append(tuple(kept))
-    return SharedLayout(tuple(modes), layout.swizzle)
+    return layout.compose(Layout(shape, compact_strides(layout.shape)))

@@ -32,7 +32,7 @@ def buffer_bytes(type: BufferType) -> int:
     """Bytes that a buffer spans."""
     if type.shared_layout is None:
         raise IrcError(f"{type} has no layout", hint="run assign-layouts before plan-shared")
-    return type.shared_layout.cosize * element_of(element_type_of(type)).size
+    return type.shared_layout.data.size * element_of(element_type_of(type)).size
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,116 @@
+"""Thread partitions of a tile: the fragments that a search for layouts compares.
+
+A candidate gives each thread a run of neighbours along every dimension (of length 1 where there is nothing to gain),
+lays the lanes of a warp side by side, then the warps, and repeats that over the rest of the tile in further registers.
+It is CuTe's raked product of a layout of threads and one of values (`irc/layout/algebra.py`, `thread_value`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import permutations, product
+from math import prod
+
+from irc.layout.fragment import REPLICATED, Fragment, Mode
+from irc.layout.requests import WARP
+
+
+def partition(
+    shape: Sequence[int],
+    order: Sequence[int],
+    runs: Sequence[int],
+    lanes: Sequence[int],
+    warps: Sequence[int],
+    copies: int = 1,
+) -> Fragment:
+    """Per dimension: `runs` neighbours in a thread, `lanes` threads of a warp, `warps`; the first dimension of `order`
+    is the fastest among lanes and among registers. `copies` threads hold each element."""
+    step = list(runs)
+    threads: list[Mode] = []
+    for counts in (lanes, warps):
+        for dim in order:
+            if counts[dim] > 1:
+                _append(threads, Mode(counts[dim], dim, step[dim]))
+                step[dim] *= counts[dim]
+    if copies > 1:
+        threads.append(Mode(copies, REPLICATED, 0))
+    values = [Mode(runs[dim], dim, 1) for dim in order if runs[dim] > 1]
+    values += [Mode(shape[dim] // step[dim], dim, step[dim]) for dim in order if shape[dim] > step[dim]]
+    return Fragment(tuple(shape), tuple(threads), tuple(values))
+
+
+def _append(modes: list[Mode], mode: Mode) -> None:
+    """Adds a mode, or makes the last one longer where the new one goes on from there."""
+    last = modes[-1] if modes else None
+    if last is not None and last.dim == mode.dim and last.step * last.size == mode.step:
+        modes[-1] = Mode(last.size * mode.size, mode.dim, last.step)
+    else:
+        modes.append(mode)
+
+
+def blocked(shape: Sequence[int], order: Sequence[int], vector: int, threads: int) -> Fragment:
+    """Threads side by side along the dimensions of `order` (fastest first), each with `vector` contiguous elements of
+    the first of them; what is left over is more registers, outermost last."""
+    runs = [1] * len(shape)
+    if order:
+        runs[order[0]] = min(vector, _binary(shape[order[0]]))
+    lanes, left = _greedy(_room(shape, runs), order, threads)
+    return partition(shape, order, runs, lanes, [1] * len(shape), left)
+
+
+@cache
+def candidates(shape: tuple[int, ...], threads: int, runs: tuple[tuple[int, ...], ...]) -> tuple[Fragment, ...]:
+    """The fragments of a tile over `threads` threads, a power of two. `runs[d]` are the lengths worth trying along
+    dimension d. Every split of the lanes over the dimensions is among them; warps lie along the fastest dimension
+    first, or along the slowest."""
+    found = dict.fromkeys(_candidates(shape, threads, runs))
+    return tuple(found) or (blocked(shape, range(len(shape)), 1, threads),)
+
+
+def _candidates(shape: tuple[int, ...], threads: int, runs: tuple[tuple[int, ...], ...]) -> Iterator[Fragment]:
+    each = max(1, prod(shape) // threads)
+    for held in product(*runs):
+        if prod(held) > each:
+            continue
+        room = _room(shape, held)
+        for order in _orders(shape, held):
+            for lanes in _splits(room, min(WARP, threads)):
+                left = [n // used for n, used in zip(room, lanes, strict=True)]
+                for outer in (order, order[::-1]):
+                    warps, copies = _greedy(left, outer, threads // prod(lanes))
+                    yield partition(shape, order, held, lanes, warps, copies)
+
+
+def _orders(shape: Sequence[int], runs: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Orders that begin with a dimension that has a run, where one has; dimensions of extent 1 come last."""
+    dims = [d for d, n in enumerate(shape) if n > 1]
+    ones = [d for d, n in enumerate(shape) if n == 1]
+    for order in permutations(reversed(dims)):
+        if not order or runs[order[0]] > 1 or max(runs) == 1:
+            yield (*order, *ones)
+
+
+def _splits(room: Sequence[int], count: int) -> list[list[int]]:
+    """Every way to lay `count` threads along the dimensions, as many as there is room for."""
+    count = min(count, prod(room))
+    choices = [[1 << bit for bit in range(n.bit_length())] for n in room]
+    return [list(split) for split in product(*choices) if prod(split) == count]
+
+
+def _greedy(room: Sequence[int], order: Sequence[int], count: int) -> tuple[list[int], int]:
+    """`count` threads along the dimensions in order, as many as fit each; and how many are left over."""
+    taken = [1] * len(room)
+    for dim in order:
+        taken[dim] = min(count, room[dim])
+        count //= taken[dim]
+    return taken, count
+
+
+def _room(shape: Sequence[int], runs: Sequence[int]) -> list[int]:
+    """The threads that can lie along each dimension: the largest powers of two that divide what the runs leave."""
+    return [_binary(n // run) if n % run == 0 else 1 for n, run in zip(shape, runs, strict=True)]
+
+
+def _binary(n: int) -> int:
+    return n & -n

@@ -1,0 +1,176 @@
+"""The layout algebra: examples of the CuTe documentation, and what each operation means, against brute force."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from irc.layout.algebra import (
+    blocked_product,
+    downcast,
+    flat_divide,
+    max_common_layout,
+    max_common_vector,
+    ordered,
+    raked_product,
+    recast,
+    thread_value,
+    tile_to_shape,
+    upcast,
+)
+from irc.layout.cute import Layout, coalesce, complement, composition, left_inverse, logical_divide, right_inverse
+from irc.layout.fragment import Fragment, Mode
+
+
+@st.composite
+def dense(draw: st.DrawFn, rank: int = 2, most: int = 3) -> Layout:
+    """Any order of any extents that are powers of two."""
+    shape = [1 << draw(st.integers(0, most)) for _ in range(rank)]
+    return ordered(shape, draw(st.permutations(range(rank))))
+
+
+@st.composite
+def strided(draw: st.DrawFn) -> Layout:
+    """Modes of any stride, nested or not."""
+    modes = draw(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 12)), min_size=1, max_size=4))
+    return Layout(tuple(n for n, _ in modes), tuple(s for _, s in modes))
+
+
+def test_shape_and_stride_nest_alike() -> None:
+    with pytest.raises(ValueError, match="differ"):
+        Layout((4, (2, 2)), (1, 4))
+
+
+@given(strided())
+def test_coalesce_keeps_the_function(layout: Layout) -> None:
+    assert list(coalesce(layout)) == list(layout)
+
+
+@given(dense(3), dense(2))
+def test_composition_is_composition(a: Layout, b: Layout) -> None:
+    assume(b.size <= a.size)
+    assert list(composition(a, b)) == [a(i) for i in b]
+
+
+@given(dense(2))
+def test_a_complement_fills_what_is_left(layout: Layout) -> None:
+    spread = Layout(layout.shape, tuple(3 * s for _, s in layout.flat))
+    rest = complement(spread, 6 * layout.size)
+    assert sorted(i + j for i in spread for j in rest) == list(range(6 * layout.size))
+
+
+@given(dense(3))
+def test_inverses_invert(layout: Layout) -> None:
+    right, left = right_inverse(layout), left_inverse(layout)
+    assert [layout(right(i)) for i in range(layout.size)] == list(range(layout.size))
+    assert [left(layout(i)) for i in range(layout.size)] == list(range(layout.size))
+
+
+def test_what_is_not_defined_is_an_error() -> None:
+    with pytest.raises(ValueError, match="composition is not defined"):
+        composition(Layout((6, 2), (8, 2)), Layout(4, 4))
+
+
+def test_the_documentation_s_division() -> None:
+    """Section "Logical Divide 1-D Example"."""
+    layout = Layout((4, 2, 3), (2, 1, 8))
+    tile, rest = logical_divide(layout, Layout(4, 2)).modes
+    assert list(tile) == [layout(i) for i in (0, 2, 4, 6)]
+    assert (tile.flat, rest.flat) == (((2, 4), (2, 1)), ((2, 2), (3, 8)))
+
+
+@given(dense(2, 2), dense(2, 2))
+def test_products_repeat_a_block(block: Layout, tiler: Layout) -> None:
+    """Blocked: coordinate = inside + block * number. Raked: coordinate = number + count * inside."""
+    blocked, raked = blocked_product(block, tiler), raked_product(block, tiler)
+    inner, outer = [m.size for m in block.modes], [m.size for m in tiler.modes]
+    for i in product(*map(range, inner)):
+        for o in product(*map(range, outer)):
+            offset = block(i) + block.size * tiler(o)
+            assert blocked(tuple(a + n * b for a, b, n in zip(i, o, inner, strict=True))) == offset
+            assert raked(tuple(b + n * a for a, b, n in zip(i, o, outer, strict=True))) == offset
+
+
+@given(dense(2, 2), st.tuples(st.integers(1, 4), st.integers(1, 4)), st.permutations([0, 1]))
+def test_tile_to_shape_fills_the_shape_with_blocks(block: Layout, copies: tuple[int, int], order: list[int]) -> None:
+    shape = [m.size * n for m, n in zip(block.modes, copies, strict=True)]
+    tiled = tile_to_shape(block, shape, order)
+    grid = ordered(copies, order)
+    assert [m.size for m in tiled.modes] == shape
+    for i, j in product(*map(range, shape)):
+        (a, b), (m, n) = (i, j), (block.modes[0].size, block.modes[1].size)
+        assert tiled((i, j)) == block((a % m, b % n)) + block.size * grid((a // m, b // n))
+
+
+def test_a_block_that_does_not_fill_is_refused() -> None:
+    with pytest.raises(ValueError, match="do not fill"):
+        tile_to_shape(Layout((8, 64), (64, 1)), (12, 128))
+
+
+@given(dense(2), st.data())
+def test_flat_divide_walks_through_a_tile_first(layout: Layout, data: st.DataObject) -> None:
+    extents = [m.size for m in layout.modes]
+    tile = tuple(1 << data.draw(st.integers(0, n.bit_length() - 1)) for n in extents)
+    divided = flat_divide(layout, tile)
+    assert [m.size for m in divided.modes] == [*tile, *(n // t for n, t in zip(extents, tile, strict=True))]
+    for at in product(*(range(m.size) for m in divided.modes)):
+        assert divided(at) == layout(tuple(i + t * o for i, o, t in zip(at[:2], at[2:], tile, strict=True)))
+
+
+@given(dense(2, 4), st.sampled_from([2, 4, 8]))
+def test_an_upcast_counts_whole_elements(layout: Layout, count: int) -> None:
+    """The offsets of the new elements are those of the old ones, divided; a torn one is refused."""
+    unit = next((m for m in layout.modes if m.flat[0][1] == 1 and m.size > 1), Layout(1, 1))
+    if unit.size % count and layout.size > 1:
+        with pytest.raises(ValueError, match="whole elements"):
+            upcast(layout, count)
+        return
+    cast = upcast(layout, count)
+    assert sorted(set(cast)) == sorted({i // count for i in layout})
+    if min(m.size for m in layout.modes) > 1 and unit.size > count:
+        assert downcast(cast, count) == layout
+
+
+def test_recasts_between_sizes() -> None:
+    assert recast(Layout((64, 64), (64, 1)), 2, 4) == Layout((64, 32), (32, 1))
+    assert recast(Layout((64, 64), (64, 1)), 4, 2) == Layout((64, 128), (128, 1))
+    assert recast(Layout((8, 4), (0, 1)), 1, 4) == Layout((8, 1), (0, 1))
+    with pytest.raises(ValueError, match="do not divide"):
+        recast(Layout(8, 1), 2, 3)
+
+
+@given(dense(3, 2), dense(3, 2))
+def test_a_common_vector_is_contiguous_in_both_and_no_longer_one_is(a: Layout, b: Layout) -> None:
+    """Brute force: the run of logical elements at offsets 0, 1, 2, ... of both."""
+    b = ordered([m.size for m in a.modes], sorted(range(3), key=lambda d: b.flat[d][1]))
+    common = max_common_layout(a, b)
+    assert [a(common(i)) for i in range(common.size)] == list(range(common.size))
+    assert [b(common(i)) for i in range(common.size)] == list(range(common.size))
+    place = {b(i): i for i in range(b.size)}
+    run = next((n for n in range(b.size) if a(place[n]) != n), b.size)
+    assert max_common_vector(a, b) == run
+
+
+@given(dense(2, 2), dense(2, 2))
+def test_thread_value_layouts_rake_values_over_threads(threads: Layout, values: Layout) -> None:
+    layout = thread_value(threads, values)
+    across, held = [m.size for m in threads.modes], [m.size for m in values.modes]
+    rows = across[0] * held[0]
+    assert sorted(layout) == list(range(rows * across[1] * held[1]))
+    for t, v in product(product(*map(range, across)), product(*map(range, held))):
+        # A thread's values are neighbours; the threads lie side by side.
+        index = (v[0] + held[0] * t[0]) + rows * (v[1] + held[1] * t[1])
+        assert index == layout((threads(t), values(v)))
+
+
+def test_a_fragment_is_a_thread_value_layout() -> None:
+    """32 threads along rows of 8 lanes, each with 2 x 4 neighbours."""
+    layout = thread_value(Layout((4, 8), (8, 1)), Layout((2, 4), (4, 1)))
+    fragment = Fragment.from_layout((8, 32), layout)
+    assert fragment.threads == (Mode(8, 1, 4), Mode(4, 0, 2))
+    assert fragment.values == (Mode(4, 1, 1), Mode(2, 0, 1))
+    assert prod(fragment.shape) == fragment.thread_count * fragment.value_count
