@@ -42,6 +42,11 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--check", action="store_true", help="compare with an evaluation in float64; exit 1 where it differs"
     )
+    parser.add_argument(
+        "--stats",
+        action="store_true",
+        help="with --target sim: count instructions, sectors of global memory and bank conflicts of shared memory",
+    )
     return parser
 
 
@@ -79,6 +84,8 @@ def _run(arguments: list[str]) -> int:
     arrays = make_arguments(executable.arguments, files, args.seed)
     measured = _measure(executable, arrays, compiling)
     _print_run(executable, measured)
+    if args.stats:
+        _print_statistics(executable, arrays)
     if args.output is not None:
         _write(measured.results, Path(args.output))
     return _check(args, dims, executable, arrays, measured.results) if args.check else 0
@@ -118,6 +125,12 @@ def _print_run(executable: Any, measured: Measured) -> None:
     times = f"compiled in {duration(measured.compiling)}, ran in {duration(measured.calling)}"
     title = f"{executable.name} on {executable.target}: {times}"
     print_table(title, ["", "array", "size"], rows, numbers_from=2)
+
+
+def _print_statistics(executable: Any, arrays: list[Any]) -> None:
+    from irc_tools.statistics import print_statistics
+
+    print_statistics(executable.statistics(*arrays))
 
 
 def _write(results: list[Any], folder: Path) -> None:

@@ -26,7 +26,7 @@ WARP = 32
 
 @dataclass
 class OpStatistics:
-    """One op of a kernel. instructions: executions by warps. requests: those that accessed memory; sectors and
+    """One op of a kernel. instructions: executions, a warp each. requests: those that accessed memory; sectors and
     wavefronts: what they took, and the least that could do."""
 
     op: str
