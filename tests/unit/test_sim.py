@@ -112,3 +112,313 @@ def test_conflicts_of_a_column_and_of_a_row() -> None:
         kernel = kernel_of(START + body.replace("STRIDE", str(stride)), POINTER, block=32, clauses="shared 8192")
         entry = counted(kernel, X)["cuda.shared_store"]
         assert (entry.instructions, entry.ideal_wavefronts, entry.conflicts) == (1, 1, conflicts)
+
+
+def test_a_load_that_a_later_store_of_another_thread_overtakes() -> None:
+    """Reads have to come before the write that follows: here only the first barrier is there."""
+    body = (
+        REVERSED
+        + """
+  cuda.load %x[%t] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+  cuda.shared_store %r[%zero], %own : !cuda.registers<4 x i32>
+  cuda.sync
+  cuda.shared_load %other -> %r[%one] : !cuda.registers<4 x i32>
+  SYNC
+  cuda.shared_store %r[%one], %own : !cuda.registers<4 x i32>
+"""
+    )
+    error = fails(shared(body.replace("SYNC", ""), arguments=POINTER), X)
+    assert error.kind == "race"
+    assert "cuda.shared_store writes byte 0, which thread 63 has read" in error.message
+    run(shared(body.replace("SYNC", "cuda.sync"), arguments=POINTER), X)
+
+
+NEIGHBOUR = """
+  %i31 = arith.constant 31 : i32
+  %lane = arith.andi %ti, %i31 : i32
+  %warp = arith.subi %ti, %lane : i32
+  %swapped = arith.subi %i31, %lane : i32
+  %with = arith.addi %warp, %swapped : i32
+  %off = arith.muli %with, %four : i32
+  %other = arith.addi %base, %off : i32
+"""
+"""The word of the lane as far from the end of the warp."""
+
+
+def test_a_barrier_of_the_warp_orders_its_lanes() -> None:
+    body = NEIGHBOUR + EXCHANGE.removeprefix(REVERSED)
+    found = run(shared(body.replace("SYNC", "cuda.warp_sync")), X, 256)[1]
+    np.testing.assert_array_equal(found, np.concatenate([X[31::-1], X[:31:-1]]))
+    assert fails(shared(body.replace("SYNC", "")), X, 256).kind == "race"
+
+
+def test_a_shuffle_orders_no_memory() -> None:
+    shuffled = '%s = cuda.shuffle "xor" %ti, %four : i32'
+    body = NEIGHBOUR + EXCHANGE.removeprefix(REVERSED).replace("SYNC", shuffled)
+    assert fails(shared(body), X, 256).kind == "race"
+
+
+def test_lanes_that_write_different_values_to_one_place() -> None:
+    body = """
+  cuda.set %r[%zero], VALUE : !cuda.registers<4 x i32>
+  cuda.shared_store %r[%zero], %base : !cuda.registers<4 x i32>"""
+    error = fails(shared(body.replace("VALUE", "%ti"), arguments=POINTER), X)
+    assert error.kind == "race"
+    assert "different values to one place" in error.message
+    run(shared(body.replace("VALUE", "%four"), arguments=POINTER), X)
+
+
+def test_blocks_that_write_one_place() -> None:
+    body = """
+  %b = cuda.block_id
+  %bi = arith.index_cast %b : index to i32
+  cuda.set %r[%zero], VALUE : !cuda.registers<4 x i32>
+  cuda.store %r[%zero], %x[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>"""
+    error = fails(shared(body.replace("VALUE", "%bi"), arguments=POINTER, grid=3), X)
+    assert error.kind == "race"
+    run(shared(body.replace("VALUE", "%ti"), arguments=POINTER, grid=3), X)
+
+
+def test_blocks_in_different_frames_race_too() -> None:
+    """More blocks than run at a time: each reads what its neighbour writes."""
+    body = """
+  %b = cuda.block_id
+  %size = arith.constant 64 : index
+  %first = arith.muli %b, %size : index
+  %at = arith.addi %first, %t : index
+  %count = arith.constant 6336 : index
+  %shifted = arith.addi %at, %size : index
+  %from = arith.remsi %shifted, %count : index
+  cuda.load %x[%from] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+  cuda.set %r[%one], %ti : !cuda.registers<4 x i32>
+  cuda.store %r[%one], %x[%at] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>"""
+    error = fails(shared(body, arguments=POINTER, grid=99), np.arange(6336, dtype=np.int32))
+    assert error.kind == "race"
+    assert "cuda.store writes" in error.message
+
+
+def test_workspace_that_nothing_wrote() -> None:
+    body = "  cuda.load %x[%t] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>"
+    error = fails(shared(body, arguments=POINTER), 256)
+    assert error.kind == "uninitialised"
+    assert "element 0 of array 0" in error.message
+
+
+def test_shared_memory_past_its_end() -> None:
+    body = """
+  %i16 = arith.constant 16 : i32
+  %far = arith.muli %ti, %i16 : i32
+  %at = arith.addi %base, %far : i32
+  cuda.shared_store %r[%zero], %at {count = 4 : i64} : !cuda.registers<4 x i32>"""
+    error = fails(shared(body, arguments=POINTER), X)
+    assert error.kind == "out of bounds"
+    assert "of 16 bytes at byte 256 of 256 bytes" in error.message
+
+
+def test_a_shuffle_in_a_branch_of_some_lanes() -> None:
+    body = """
+  %even = arith.constant 7 : index
+  %some = arith.cmpi slt, %t, %even : index
+  scf.if %some {
+    %s = cuda.shuffle "xor" %ti, %four : i32
+  }"""
+    error = fails(shared(body, arguments=POINTER), X)
+    assert error.kind == "divergence"
+    assert "cuda.shuffle needs all lanes" in error.message
+
+
+def test_threads_at_different_barriers() -> None:
+    body = """
+  %half = arith.constant 32 : index
+  %first = arith.cmpi slt, %t, %half : index
+  scf.if %first {
+    cuda.sync
+  } else {
+    cuda.sync
+  }"""
+    error = fails(shared(body, arguments=POINTER), X)
+    assert error.kind == "divergence"
+    assert "different barriers" in error.message
+
+
+PINGPONG = """
+  %half = arith.constant 32 : index
+  %first = arith.cmpi slt, %t, %half : index
+  %full = arith.constant 1 : i32
+  %empty = arith.constant EMPTY : i32
+  %rounds = arith.constant 3 : index
+  %size = arith.constant 32 : index
+  %half_bytes = arith.constant 128 : i32
+  scf.if %first {
+    scf.for %i = %zero to %rounds step %one {
+      %start = arith.muli %i, %size : index
+      %at = arith.addi %start, %t : index
+      cuda.load %x[%at] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+      cuda.shared_store %r[%zero], %own : !cuda.registers<4 x i32>
+      cuda.named_arrive %full {threads = 64 : i64}
+      cuda.named_sync %empty {threads = 64 : i64}
+    }
+  } else {
+    %mine = arith.subi %own, %half_bytes : i32
+    scf.for %i = %zero to %rounds step %one {
+      cuda.named_sync %full {threads = 64 : i64}
+      cuda.shared_load %mine -> %r[%zero] : !cuda.registers<4 x i32>
+      ARRIVE
+      %start = arith.muli %i, %size : index
+      %local = arith.subi %t, %size : index
+      %at = arith.addi %start, %local : index
+      cuda.store %r[%zero], %y[%at] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>
+    }
+  }"""
+"""One warp hands rows to another through named barriers."""
+
+
+def test_named_barriers_between_a_producer_and_a_consumer() -> None:
+    x = np.arange(96, dtype=np.int32)
+    arrive = "cuda.named_arrive %empty {threads = 64 : i64}"
+    kernel = shared(PINGPONG.replace("EMPTY", "2").replace("ARRIVE", arrive))
+    np.testing.assert_array_equal(run(kernel, x, 384)[1], x)
+
+
+def test_a_consumer_that_never_says_that_it_is_done() -> None:
+    error = fails(shared(PINGPONG.replace("EMPTY", "2").replace("ARRIVE", "")), np.arange(96, dtype=np.int32), 384)
+    assert error.kind == "deadlock"
+    assert "block 0, threads 0-31: waits at named barrier 2" in error.message
+    assert "block 0, threads 32-63: waits at named barrier 1" in error.message
+
+
+def test_a_producer_that_does_not_wait() -> None:
+    body = (
+        PINGPONG.replace("EMPTY", "2").replace("ARRIVE", "").replace("cuda.named_sync %empty {threads = 64 : i64}", "")
+    )
+    error = fails(shared(body), np.arange(96, dtype=np.int32), 384)
+    assert error.kind == "protocol"
+    assert "arrives twice on named barrier 1" in error.message
+
+
+def test_warps_that_take_turns_in_the_same_code() -> None:
+    """Each warp waits for the barrier of its number, which the other arrives at: together they would be stuck."""
+    body = """
+  %i1 = arith.constant 1 : i32
+  %i5 = arith.constant 5 : i32
+  %w = arith.shrui %ti, %i5 : i32
+  %mine = arith.addi %w, %i1 : i32
+  %second = arith.cmpi eq, %w, %i1 : i32
+  %next = arith.select %second, %i1, %mine : i32
+  scf.if %second {
+    cuda.named_sync %mine {threads = 64 : i64}
+  }
+  %after = arith.addi %mine, %i1 : i32
+  %two = arith.constant 2 : i32
+  %is_first = arith.cmpi ne, %w, %i1 : i32
+  scf.if %is_first {
+    cuda.named_arrive %two {threads = 64 : i64}
+  }
+  cuda.store %r[%zero], %x[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>"""
+    run(shared(body, arguments=POINTER), X)
+
+
+LAST_BLOCK = """
+  %b = cuda.block_id
+  %size = arith.constant 64 : index
+  %first = arith.muli %b, %size : index
+  %at = arith.addi %first, %t : index
+  %i1 = arith.constant 1 : i32
+  %i2 = arith.constant 2 : i32
+  cuda.load %x[%at] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+  cuda.store %r[%zero], %parts[%at] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>
+  FENCE
+  cuda.sync
+  %leader = arith.cmpi eq, %t, %zero : index
+  scf.if %leader {
+    %count = cuda.atomic "add" %i1, %counter[%zero] : !cuda.ptr<i32>
+    cuda.set %r[%one], %count : !cuda.registers<4 x i32>
+    cuda.shared_store %r[%one], %base : !cuda.registers<4 x i32>
+  }
+  cuda.sync
+  cuda.shared_load %base -> %r[%one] : !cuda.registers<4 x i32>
+  %found = cuda.get %r[%one] : !cuda.registers<4 x i32>
+  %last = arith.cmpi eq, %found, %i2 : i32
+  scf.if %last {
+    %sum = scf.for %i = %zero to %three step %one iter_args(%s = %i0) -> (i32) {
+      %start = arith.muli %i, %size : index
+      %from = arith.addi %start, %t : index
+      cuda.load %parts[%from] -> %r[%zero] {cache = "global"} : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+      %part = cuda.get %r[%zero] : !cuda.registers<4 x i32>
+      %more = arith.addi %s, %part : i32
+      scf.yield %more : i32
+    }
+    cuda.set %r[%zero], %sum : !cuda.registers<4 x i32>
+    cuda.store %r[%zero], %y[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>
+  }"""
+"""Three blocks; the one that comes last sums what all have stored."""
+
+FOUR = "%x: !cuda.ptr<i32>, %parts: !cuda.ptr<i32>, %counter: !cuda.ptr<i32>, %y: !cuda.ptr<i32>"
+
+
+def last_block(fence: str):
+    constants = "  %i0 = arith.constant 0 : i32\n  %three = arith.constant 3 : index\n"
+    return shared(constants + LAST_BLOCK.replace("FENCE", fence), grid=3, arguments=FOUR)
+
+
+def test_the_last_block_reads_what_the_others_have_fenced() -> None:
+    x = np.arange(192, dtype=np.int32)
+    counter = np.zeros(1, np.int32)
+    found = run(last_block('cuda.fence "device"'), x, 768, counter, 256)[3]
+    np.testing.assert_array_equal(found, x.reshape(3, 64).sum(axis=0))
+
+
+def test_the_last_block_without_a_fence_is_a_race() -> None:
+    error = fails(last_block(""), np.arange(192, dtype=np.int32), 768, np.zeros(1, np.int32), 256)
+    assert error.kind == "race"
+    assert "cuda.load reads" in error.message
+
+
+def test_loops_whose_bounds_differ_between_lanes() -> None:
+    body = """
+  %sum = scf.for %i = %zero to %t step %one iter_args(%s = %four) -> (i32) {
+    %ii = arith.index_cast %i : index to i32
+    %more = arith.addi %s, %ii : i32
+    scf.yield %more : i32
+  }
+  cuda.set %r[%zero], %sum : !cuda.registers<4 x i32>
+  cuda.store %r[%zero], %x[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>"""
+    np.testing.assert_array_equal(run(shared(body, arguments=POINTER), X)[0], X * (X - 1) // 2 + 4)
+
+
+def test_a_while_loop_leaves_each_lane_its_own_values() -> None:
+    """Collatz steps of 1 to 64."""
+    body = """
+  %i1 = arith.constant 1 : i32
+  %i2 = arith.constant 2 : i32
+  %i3 = arith.constant 3 : i32
+  %i0 = arith.constant 0 : i32
+  %n = arith.addi %ti, %i1 : i32
+  %a, %b = scf.while (%v = %n, %k = %i0) : (i32, i32) -> (i32, i32) {
+    %go = arith.cmpi ne, %v, %i1 : i32
+    scf.condition(%go) %v, %k : i32, i32
+  } do {
+  ^bb0(%v: i32, %k: i32):
+    %low = arith.andi %v, %i1 : i32
+    %odd = arith.cmpi eq, %low, %i1 : i32
+    %triple = arith.muli %v, %i3 : i32
+    %up = arith.addi %triple, %i1 : i32
+    %down = arith.shrsi %v, %i1 : i32
+    %next = arith.select %odd, %up, %down : i32
+    %steps = arith.addi %k, %i1 : i32
+    scf.yield %next, %steps : i32, i32
+  }
+  cuda.set %r[%zero], %b : !cuda.registers<4 x i32>
+  cuda.store %r[%zero], %x[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>"""
+
+    def steps(n: int) -> int:
+        return 0 if n == 1 else 1 + steps(3 * n + 1 if n % 2 else n // 2)
+
+    found = run(shared(body, arguments=POINTER), X)[0]
+    assert found.tolist() == [steps(n) for n in range(1, 65)]
+
+
+def test_blocks_of_part_of_a_warp() -> None:
+    body = "  cuda.store %r[%zero], %x[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>\n  cuda.sync"
+    body = "  cuda.set %r[%zero], %ti : !cuda.registers<4 x i32>\n" + body
+    assert run(shared(body, arguments=POINTER, block=40), X[:40] * 0)[0].tolist() == list(range(40))

@@ -68,6 +68,7 @@ class NamedBarrier:
     threads: int = 0
     waiters: list[Array] = field(default_factory=list[Array])
     rows: list[Array] = field(default_factory=list[Array])
+    came: list[Array] = field(default_factory=list[Array])
     arrived: int = 0
     passed: int = 0
 
@@ -101,8 +102,11 @@ class NamedBarriers:
         barrier = self._barriers.setdefault(key, NamedBarrier())
         if barrier.arrived and barrier.threads != threads:
             s.fail("protocol", op, f"named barrier {key[1]} is for {barrier.threads} threads and for {threads} at once")
+        if barrier.came and np.isin(lanes, np.concatenate(barrier.came)).any():
+            s.fail("protocol", op, f"a warp arrives twice on named barrier {key[1]} before it is complete")
         barrier.threads = threads
         barrier.arrived += len(lanes)
+        barrier.came.append(lanes)
         if barrier.arrived > threads:
             s.fail(
                 "protocol", op, f"{barrier.arrived} threads arrive on named barrier {key[1]}, which is for {threads}"
@@ -116,6 +120,6 @@ class NamedBarriers:
             row = np.maximum.reduce(barrier.rows)
             for waiters in barrier.waiters:
                 clocks.acquire(waiters, row)
-            barrier.arrived, barrier.waiters, barrier.rows = 0, [], []
+            barrier.arrived, barrier.came, barrier.waiters, barrier.rows = 0, [], [], []
             barrier.passed += 1
         return barrier, target

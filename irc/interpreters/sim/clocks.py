@@ -64,73 +64,53 @@ class Clocks:
         self.key: Array = self.agent << OP_BITS
         """What an access by the lane leaves, without the op."""
         self._agents = self.domain
-        self._known: Array | None = None
+        self._rows = _Rows(lanes)
         self._warp_known: Array = np.full(lanes, NEVER, np.int64)
         """The clock of each lane when its warp last synchronised."""
 
     def new_agent(self) -> int:
         """A new asynchronous agent, of every cluster of the frame; its clock starts at 0."""
         self._agents += 1
-        if self._known is not None and self._agents > self._known.shape[1]:
-            self._known = np.pad(self._known, ((0, 0), (0, 64)), constant_values=NEVER)
         return self._agents - 1
 
     def async_key(self, agent: int, clock: Any) -> Any:
         """What an access by an asynchronous agent at a time leaves, without the op."""
         return ASYNC_EPOCH * EPOCH_UNIT + clock * CLOCK_UNIT + (agent << OP_BITS)
 
-    @property
-    def known(self) -> Array:
-        """(lanes, agents): the clock up to which a lane knows an agent's accesses to be complete."""
-        if self._known is None:
-            self._known = np.full((len(self.clock), self._agents + 64), NEVER, np.int64)
-        return self._known
-
     # Synchronisation
 
     def sync_blocks(self, blocks: Array) -> None:
         """A barrier of each of these blocks as a whole."""
         self.epoch[blocks] += 1
-        floors = self.epoch[blocks] * EPOCH_UNIT
-        rows = self.floor.reshape(-1, self.threads)
-        rows[blocks] = floors[:, None]
-        if self._known is not None:
-            for block in blocks:
-                lanes = slice(block * self.threads, (block + 1) * self.threads)
-                self._known[lanes] = self._known[lanes].max(axis=0)
+        self.floor.reshape(-1, self.threads)[blocks] = (self.epoch[blocks] * EPOCH_UNIT)[:, None]
+        for block in blocks:
+            self._rows.share(np.arange(block * self.threads, (block + 1) * self.threads))
         self._rekey(slice(None))
 
     def release(self, lanes: Array) -> Array:
         """What these lanes, of one cluster, make known together: a row of clocks by agent. Their clocks advance."""
-        known = self.known
-        row = known[lanes].max(axis=0)
-        mates = np.unique(lanes // WARP)
-        for warp in mates:
-            members = np.arange(warp * WARP, warp * WARP + WARP)
-            agents = self.agent[members]
-            row[agents] = np.maximum(row[agents], self._warp_known[members])
-        agents = self.agent[lanes]
-        row[agents] = np.maximum(row[agents], self.clock[lanes])
+        row = self._rows.joined(lanes, self._agents)
+        mates = (np.unique(lanes // WARP)[:, None] * WARP + np.arange(WARP)).reshape(-1)
+        row[self.agent[mates]] = np.maximum(row[self.agent[mates]], self._warp_known[mates])
+        row[self.agent[lanes]] = np.maximum(row[self.agent[lanes]], self.clock[lanes])
         self.advance(lanes)
         return row
 
     def acquire(self, lanes: Array, row: Array) -> None:
         """These lanes learn what a row says."""
-        known = self.known
-        width = len(row)
-        known[lanes, :width] = np.maximum(known[lanes, :width], row)
+        self._rows.learn(lanes, row)
 
-    def learn(self, lanes: Array, agent: int, clock: Any) -> None:
+    def learn(self, lanes: Array, agent: int, clock: int) -> None:
         """These lanes learn that an asynchronous agent's accesses up to a clock are complete."""
-        known = self.known
-        known[lanes, agent] = np.maximum(known[lanes, agent], clock)
+        row = np.full(agent + 1, NEVER, np.int64)
+        row[agent] = clock
+        self._rows.learn(lanes, row)
 
     def sync_warps(self, lanes: Array) -> None:
         """A barrier of each warp of these lanes, all of whose lanes are among them."""
         self._warp_known[lanes] = self.clock[lanes]
-        if self._known is not None:
-            rows = self._known[lanes].reshape(-1, WARP, self._known.shape[1])
-            self._known[lanes] = np.repeat(rows.max(axis=1), WARP, axis=0)
+        for warp in self._rows.mixed(lanes.reshape(-1, WARP)):
+            self._rows.share(warp)
         self.advance(lanes)
 
     def advance(self, lanes: Any) -> None:
@@ -161,6 +141,64 @@ class Clocks:
         other = np.where(is_thread, base + agents, lanes)
         mates = is_thread & (other // WARP == lanes // WARP)
         knows = mates & (clocks <= self._warp_known[other])
-        if self._known is not None:
-            knows |= self._known[lanes, agents] >= clocks
-        return knows
+        return knows | (self._rows.of(lanes, agents) >= clocks)
+
+
+class _Rows:
+    """For each lane a row: the clock up to which it knows each agent's accesses to be complete. Lanes that know the
+    same have one row, which is never changed."""
+
+    def __init__(self, lanes: int):
+        self._row_of: Array = np.zeros(lanes, np.int64)
+        self._table: Array = np.full((1, 0), NEVER, np.int64)
+        self._used = 1
+
+    def of(self, lanes: Array, agents: Array) -> Array:
+        """What each lane knows of an agent."""
+        width = self._table.shape[1]
+        if width == 0:
+            return np.full(lanes.shape, NEVER)
+        found = self._table[self._row_of[lanes], np.minimum(agents, width - 1)]
+        return np.where(agents < width, found, NEVER)
+
+    def joined(self, lanes: Array, agents: int) -> Array:
+        """What these lanes know together, of so many agents."""
+        row = np.full(max(agents, self._table.shape[1]), NEVER, np.int64)
+        row[: self._table.shape[1]] = self._table[np.unique(self._row_of[lanes])].max(axis=0, initial=NEVER)
+        return row
+
+    def learn(self, lanes: Array, row: Array) -> None:
+        """These lanes learn a row."""
+        self._widen(len(row))
+        ids, places = np.unique(self._row_of[lanes], return_inverse=True)
+        # All of them first: a new row can renumber those that there are.
+        for place, known in enumerate(self._table[ids]):
+            known[: len(row)] = np.maximum(known[: len(row)], row)
+            self._row_of[lanes[places == place]] = self._add(known)
+
+    def share(self, lanes: Array) -> None:
+        """These lanes learn what one of them knows."""
+        if (self._row_of[lanes] != self._row_of[lanes[0]]).any():
+            self._row_of[lanes] = self._add(self.joined(lanes, 0))
+
+    def mixed(self, groups: Array) -> Array:
+        """Of rows of lanes those that do not all know the same."""
+        known = self._row_of[groups]
+        return groups[(known != known[:, :1]).any(axis=1)]
+
+    def _widen(self, agents: int) -> None:
+        missing = agents - self._table.shape[1]
+        if missing > 0:
+            self._table = np.pad(self._table, ((0, 0), (0, missing)), constant_values=NEVER)
+
+    def _add(self, row: Array) -> int:
+        """The number of a new row."""
+        if self._used == len(self._table):
+            live, self._row_of = np.unique(self._row_of, return_inverse=True)
+            self._used = len(live)
+            grown = np.full((2 * len(live) + 16, self._table.shape[1]), NEVER, np.int64)
+            grown[: len(live)] = self._table[live]
+            self._table = grown
+        self._table[self._used] = row
+        self._used += 1
+        return self._used - 1
