@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from scipy.special import erf
 
@@ -27,6 +28,15 @@ class Tensor:
 
     def float(self) -> Tensor:
         return self
+
+    def double(self) -> Tensor:
+        return Tensor(self.value.astype(np.float64))
+
+    def to(self, dtype: Any) -> Tensor:
+        return Tensor(self.value.astype(dtype))
+
+    def t(self) -> Tensor:
+        return Tensor(self.value.T)
 
     def numel(self) -> int:
         return self.value.size
@@ -89,6 +99,8 @@ def _normalised(x: Tensor, mean: Any, eps: float) -> Tensor:
 
 class Torch:
     """The module `torch`."""
+
+    bfloat16 = ml_dtypes.bfloat16
 
     sigmoid = staticmethod(_sigmoid)
 

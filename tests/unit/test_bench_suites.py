@@ -27,6 +27,7 @@ def test_the_suites_cover_the_targets() -> None:
     assert {"memory", "gemm", "random"} <= set(SUITES)
     assert len(SUITES["memory"].rows) == 16
     assert len(SUITES["gemm"].rows) == 16
+    assert len(SUITES["gemm-sweep"].rows) >= 75
     groups = [row.group for row in SUITES["random"].rows]
     assert sum(group.startswith("permute") for group in groups) >= 40
     assert groups.count("reduction") >= 20
@@ -44,7 +45,7 @@ def test_a_row_means_what_its_torch_body_means(row: Row) -> None:
     found = executable(*arrays)
     results = found if isinstance(found, tuple) else (found,)
     names = [spec.name for spec in executable.arguments]
-    work = body_function(row, names, {"torch": Torch, "F": Functional})
+    work = body_function(row.name, row.reference or row.torch, names, {"torch": Torch, "F": Functional})
     wide = work(*[Tensor(_wide(array)) for array in arrays])
     references = wide if isinstance(wide, tuple) else (wide,)
     for spec, result, reference in zip(executable.results, results, references, strict=True):
@@ -59,10 +60,13 @@ def _wide(array: Array) -> Array:
 
 
 def test_programs_lower_at_full_size() -> None:
-    """One of each kind of each suite: what a run compiles first."""
+    """One of each kind of each suite, and every rival: what a run compiles first."""
     for suite in SUITES.values():
-        for row in {row.group: row for row in suite.rows}.values():
-            lower(parse(row.program, f"{row.name}.irc", dims=dict(row.dims)), "tile", arch="sm_90a")
+        programs = {row.group: row.program for row in suite.rows} | {
+            row.name: row.rival for row in suite.rows if row.rival
+        }
+        for name, program in programs.items():
+            lower(parse(program, f"{name}.irc"), "tile", arch="sm_90a")
 
 
 def test_draws_depend_on_the_seed_alone() -> None:
@@ -129,6 +133,9 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
         (ROW + "clock = 'sun'", "unknown 'sun'"),
         (ROW + ROW, "two rows are named 'a'"),
         ("[random]\nseed = 1", "expected numbers for seed, permutes, reductions, pointwise"),
+        ("[[products]]\nelement = 'bf16'\nmajors = ['nn']\nshapes = [[1, 2]]", "expected shapes as lists of M, N, K"),
+        ("[[products]]\nelement = 'bf16'\nmajors = ['nx']\nshapes = [[1, 2, 3]]", "a product of bf16, nx"),
+        ("[[products]]\nelement = 'u8'\nmajors = ['nn']\nshapes = [[1, 2, 3]]", "a product of u8, nn"),
         ("[[summaries]]\nstatistic = 'mode'\nbar = '1 of copy'", "unknown 'mode'"),
     ],
 )

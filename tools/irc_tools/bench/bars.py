@@ -13,8 +13,13 @@ LIMITS = ("copy", "read")
 PEERS = ("eager", "compile", "max-autotune", "reduce-overhead")
 """Ways in which torch runs the same work, in the order of tables."""
 
+RIVAL = "rival"
+"""A second irc program of the row."""
+
 BEST = "best"
 """The fastest of the peers that were measured."""
+
+AGAINST = (*LIMITS, *PEERS, RIVAL, BEST)
 
 SLACK = 0.01
 """A bar holds when the ratio is at it or within this part of it."""
@@ -45,7 +50,7 @@ def parse_bar(text: str) -> Bar:
     """The bar of a text; IrcError where it does not read so."""
     match = _BAR.fullmatch(text.strip())
     against = match[3] if match else ""
-    if match is None or against not in (*LIMITS, *PEERS, BEST):
-        known = ", ".join((*LIMITS, *PEERS, BEST))
+    if match is None or against not in AGAINST:
+        known = ", ".join(AGAINST)
         raise IrcError(f"bar {text!r}: expected '0.95 of copy' or '<= 0.97 of best'", hint=f"it is of {known}")
     return Bar(float(match[2]), against, match[1] is not None)

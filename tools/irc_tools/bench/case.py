@@ -24,11 +24,13 @@ POISON = 0xFF
 class Case:
     """`inputs[s][i]` and `results[s][i]` are what keeps array i of set s alive: torch's tensors, or memory."""
 
-    def __init__(self, bench: Workbench, row: Row, arrays: Arrays, seed: int):
+    def __init__(self, bench: Workbench, row: Row, arrays: Arrays, seed: int, *, program: str | None = None):
+        """`program` replaces the row's own."""
         self.row = row
         self._bench = bench
-        self.executable: Executable = compile_program(row.program, "cuda", dims=row.dims)
-        _refuse_unknown(row, self.executable.arguments)
+        self.executable: Executable = compile_program(program or row.program, "cuda", dims=row.dims)
+        if program is None:
+            _refuse_unknown(row, self.executable.arguments)
         specs = (*self.executable.arguments, *self.executable.results)
         self.bytes = sum(spec.nbytes for spec in specs)
         self.bytes_read = sum(spec.nbytes for spec in self.executable.arguments)
@@ -65,12 +67,23 @@ class Case:
 
         return enqueue
 
-    def run_once(self, enqueue: Enqueue) -> None:
-        """Runs on the first set, its results poisoned before."""
+    def calls(self) -> Enqueue:
+        """Calls the executable as a user does, with the sets' arrays. IrcError where they are not a library's."""
+        if not all(hasattr(array, "__dlpack__") for array in self.inputs[0]):
+            raise IrcError(f"row {self.row.name!r} times calls, which take torch's arrays", hint="--peers eager")
+        executable, inputs, stream = self.executable, self.inputs, self._bench.stream
+
+        def enqueue(number: int) -> None:
+            executable(*inputs[number % self.count], stream=stream)
+
+        return enqueue
+
+    def run_once(self) -> None:
+        """Runs the plan on the first set, its results poisoned before."""
         device, stream = self._bench.device, self._bench.stream
         for spec, address in zip(self.executable.results, self._addresses[0][self._split :], strict=True):
             device.fill(address, POISON, spec.nbytes, stream)
-        enqueue(0)
+        self.irc()(0)
         device.synchronise(stream)
 
     def check_on_host(self) -> list[Comparison]:

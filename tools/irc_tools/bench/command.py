@@ -144,7 +144,7 @@ def _run_suite(suite: Suite, args: argparse.Namespace) -> int:
     from irc_tools.bench.measure import Settings, measure_rows
     from irc_tools.machine import describe
 
-    base = Settings(repetitions=5, block_seconds=1e-3) if args.quick else Settings()
+    base = Settings(repetitions=5, block_seconds=2e-3) if args.quick else Settings()
     repetitions = base.repetitions if args.repetitions is None else args.repetitions
     settings = replace(base, repetitions=repetitions, seed=args.seed or 0, peers=peers, check=not args.no_check)
     machine, rows = describe(), list[RowRecord]()
@@ -158,9 +158,12 @@ def _run_suite(suite: Suite, args: argparse.Namespace) -> int:
         if args.json:
             write_record(Path(args.json), record())
 
-    measure_rows(suite.rows, settings, done)
-    print_record(record())
-    _plot(args.plot, record())
+    try:
+        measure_rows(suite.rows, settings, done)
+    finally:
+        if rows:
+            print_record(record())
+            _plot(args.plot, record())
     return 1 if any(row.error for row in rows) else 0
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from irc.compiler import compile_artifact
 from irc.diagnostics import IrcError
-from irc.runtime.driver import device, present_arch
-from irc_tools.bench.bars import LIMITS, PEERS
+from irc.runtime.driver import DriverError, device, present_arch
+from irc_tools.bench.bars import LIMITS, PEERS, RIVAL
 from irc_tools.bench.case import Case
 from irc_tools.bench.limits import Buffers, copying, reading
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.statistics import IRC
 from irc_tools.bench.suite import Row
-from irc_tools.bench.workbench import OwnArrays, Variant, Workbench
+from irc_tools.bench.workbench import Enqueue, OwnArrays, Variant, Workbench
 from irc_tools.compare import Comparison
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Settings:
     that rows name, whether to check results first."""
 
     repetitions: int = 21
-    block_seconds: float = 5e-3
+    block_seconds: float = 10e-3
     seed: int = 0
     peers: tuple[str, ...] = ()
     check: bool = True
@@ -44,16 +44,25 @@ class Settings:
 def measure_rows(rows: Sequence[Row], settings: Settings, done: Callable[[RowRecord], None]) -> None:
     """Measures each row and hands its record to `done`. What fails in one row is in its record."""
     bench = Workbench(device(), block_seconds=settings.block_seconds)
+    torch = _torch(bench) if settings.peers else None
+    _compile_all(rows)
+    for number, row in enumerate(rows, start=1):
+        _say(f"[{number}/{len(rows)}] {row.name} ...")
+        begin = time.perf_counter()
+        record = _attempt(bench, row, settings, torch)
+        done(replace(record, took=round(time.perf_counter() - begin, 2)))
+        _tidy(bench, torch, row.name)
+    bench.close()
+
+
+def _tidy(bench: Workbench, torch: Torch | None, name: str) -> None:
+    """Gives memory back. IrcError where the device is lost: a fault in one kernel leaves nothing that could run."""
     try:
-        torch = _torch(bench) if settings.peers else None
-        _compile_all(rows)
-        for number, row in enumerate(rows, start=1):
-            _say(f"[{number}/{len(rows)}] {row.name} ...")
-            begin = time.perf_counter()
-            record = _attempt(bench, row, settings, torch)
-            done(replace(record, took=round(time.perf_counter() - begin, 2)))
-    finally:
-        bench.close()
+        bench.device.synchronise(bench.stream)
+        if torch is not None:
+            torch.release()
+    except (DriverError, RuntimeError) as error:
+        raise IrcError(f"the device is lost after {name}, no row after it ran: {error}") from error
 
 
 def _torch(bench: Workbench) -> Torch:
@@ -95,23 +104,24 @@ def _attempt(bench: Workbench, row: Row, settings: Settings, torch: Torch | None
         return replace(record, error=error.message)
     except Exception as error:  # of the driver or of torch: the rows after it may still run
         return replace(record, error=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
-    finally:
-        if torch is not None:
-            torch.release()
 
 
 def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, torch: Torch | None) -> RowRecord:
     arrays = OwnArrays(bench) if torch is None else torch.arrays
     case = Case(bench, row, arrays, settings.seed)
+    cases = [case]
     buffers: list[Buffers] = []
     try:
         kernels = tuple(map(_kernel, case.executable.kernels))
         record = replace(record, bytes=case.bytes, flops=case.flops, kernels=kernels)
-        variants = [Variant(IRC, case.irc())]
         if settings.check:
-            record = _checked(case, variants[0], record, torch)
+            record = _checked(case, record, torch)
             if record.error:
                 return record
+        variants = [Variant(IRC, _enqueue(case))]
+        if row.rival:
+            cases.append(Case(bench, row, arrays, settings.seed, program=row.rival))
+            variants.append(Variant(RIVAL, _enqueue(cases[-1])))
         variants += _limits(bench, case, buffers)
         if torch is not None:
             peers, notes = _peers(case, settings, torch)
@@ -119,9 +129,13 @@ def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, 
             record = replace(record, notes=notes)
         return replace(record, times=_time(bench, row, variants, settings.repetitions))
     finally:
-        case.free()
-        for each in buffers:
+        for each in (*cases, *buffers):
             each.free()
+
+
+def _enqueue(case: Case) -> Enqueue:
+    """What is timed: the plan alone, or calls as a user makes them."""
+    return case.irc() if case.row.clock == "device" else case.calls()
 
 
 def _kernel(kernel: dict[str, Any]) -> dict[str, Any]:
@@ -130,15 +144,16 @@ def _kernel(kernel: dict[str, Any]) -> dict[str, Any]:
     return {key: kernel[key] for key in kept}
 
 
-def _checked(case: Case, irc: Variant, record: RowRecord, torch: Torch | None) -> RowRecord:
+def _checked(case: Case, record: RowRecord, torch: Torch | None) -> RowRecord:
     """Runs once and compares; an error in the record where a result is wrong."""
-    case.run_once(irc.enqueue)
-    found = case.check_on_host() if torch is None or not case.row.torch else torch.check(case)
+    case.run_once()
+    found, peers = (case.check_on_host(), []) if torch is None or not case.row.torch else torch.check(case)
     elements = [spec.element for spec in case.executable.results]
     found = [tolerated(each, case.row.tolerance.get(e)) for each, e in zip(found, elements, strict=True)]
     wrong = [f"result {n}: {each.reason}" for n, each in enumerate(found) if not each.passed]
     checks = tuple({"error": each.error, "tolerance": each.tolerance, "reason": each.reason} for each in found)
-    return replace(record, checks=checks, error="wrong: " + "; ".join(wrong) if wrong else "")
+    errors = tuple(each.error for each in peers)
+    return replace(record, checks=checks, eager_errors=errors, error="wrong: " + "; ".join(wrong) if wrong else "")
 
 
 def tolerated(comparison: Comparison, tolerance: float | None) -> Comparison:

@@ -1,8 +1,9 @@
-"""A record as a picture: for every row, the speed of each variant relative to the first bar's limit or peer."""
+"""A record as a picture: for every row, the speed of each variant beside the row's first bar."""
 
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from irc.diagnostics import IrcError
 from irc.files import written_aside
 from irc_tools.bench.bars import LIMITS
 from irc_tools.bench.record import Record, RowRecord
-from irc_tools.bench.statistics import IRC
+from irc_tools.bench.statistics import opponent, spread
 
 ENDINGS = (".svg", ".png")
 
@@ -34,41 +35,52 @@ def check_plot(path: Path) -> None:
 
 
 def write_plot(path: Path, record: Record) -> None:
-    """Horizontal bars: a variant's speed over the reference's, which is the copy in suites that are shown as bandwidth
-    and the fastest peer in the others. A tick marks each row's bars against it."""
+    """Horizontal bars: a variant's speed over that of what the row's first bar is against. A black tick is that bar.
+
+    Rows without times, or without a bar that could be judged, are left out."""
     check_plot(path)
     matplotlib: Any = importlib.import_module("matplotlib")
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text
     pyplot: Any = importlib.import_module("matplotlib.pyplot")
-    rows = [row for row in record.rows if row.times]
+    rows = [drawn for row in record.rows if (drawn := _drawn(row)) is not None]
     variants = [name for name in record.variants() if name not in LIMITS]
-    figure, axes = pyplot.subplots(figsize=(10, 1.5 + 0.22 * len(rows) * (len(variants) + 1)))
-    height = 0.8 / max(1, len(variants))
+    figure, axes = pyplot.subplots(figsize=(10, 1.5 + 0.15 * len(rows) * (len(variants) + 1)))
+    height = 0.8 / len(variants)
     for number, variant in enumerate(variants):
         places = [index + number * height for index in range(len(rows))]
-        speeds = [_relative(record, row, variant) for row in rows]
+        speeds = [row.speeds.get(variant, 0) for row in rows]
         axes.barh(places, speeds, height, label=variant, color=COLOURS[variant])
     for index, row in enumerate(rows):
-        for bar in row.verdicts():
-            if bar[0].against in ("copy", "best"):
-                reach = 1 / bar[0].value if bar[0].of_time else bar[0].value
-                axes.plot([reach, reach], [index - height / 2, index + 0.8 - height / 2], color="black", linewidth=1)
-    axes.set_yticks([index + 0.4 - height / 2 for index in range(len(rows))], [row.name for row in rows], fontsize=8)
+        axes.plot([row.bar, row.bar], [index - height / 2, index + 0.8 - height / 2], color="black", linewidth=1)
+    axes.set_yticks([index + 0.4 - height / 2 for index in range(len(rows))], [row.label for row in rows], fontsize=8)
+    axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.axvline(1.0, color="black", linewidth=0.5, linestyle=":")
-    reference = "a copy of the same bytes" if record.show == "bandwidth" else "the best peer"
-    axes.set_xlabel(f"speed relative to {reference}")
+    axes.set_xlabel("speed relative to what is named behind each row; ticks are bars")
     axes.set_title(f"{record.title}\n{record.machine.get('gpu', '')} {record.machine.get('date', '')}", fontsize=10)
-    axes.legend(loc="lower right", fontsize=8)
+    figure.legend(loc="upper left", fontsize=8)
     figure.tight_layout()
     with written_aside(path) as file:
-        figure.savefig(file, format=path.suffix[1:], dpi=120)
+        figure.savefig(file, format=path.suffix[1:], dpi=100)
     pyplot.close(figure)
 
 
-def _relative(record: Record, row: RowRecord, variant: str) -> float:
-    """A variant's speed over the reference's; 0 where either is missing."""
-    peers = [row.spread(name) for name in row.times if name not in (*LIMITS, IRC)]
-    times = [row.spread("copy")] if record.show == "bandwidth" else peers
-    mine, known = row.spread(variant), [found.median for found in times if found is not None]
-    return 0.0 if mine is None or not known else min(known) / mine.median
+@dataclass(frozen=True)
+class Drawn:
+    """A row's label, its bar as a ratio of speeds, and the variants' speeds over the bar's opponent."""
+
+    label: str
+    bar: float
+    speeds: dict[str, float]
+
+
+def _drawn(row: RowRecord) -> Drawn | None:
+    for bar, found in row.verdicts():
+        other = opponent(bar.against, row.times)
+        if found is None or other is None:
+            continue
+        reference = spread(row.times[other]).median
+        speeds = {name: reference / spread(times).median for name, times in row.times.items()}
+        return Drawn(f"{row.name} / {bar.against}", 1 / bar.value if bar.of_time else bar.value, speeds)
+    return None

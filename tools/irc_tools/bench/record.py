@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ class RowRecord:
     """A row as it ran.
 
     times: seconds of a call by variant, one number a repetition. bytes: read once and written once; flops: of the
-    kernels, which `kernels` describes. checks: of each result. notes: peers that failed. took: seconds of the whole
-    row. error: why there are no times, or empty.
+    kernels, which `kernels` describes. checks: of each result; eager_errors: torch's own, against the same reference.
+    notes: peers that failed. took: seconds of the whole row. error: why there are no times, or empty.
     """
 
     name: str
@@ -37,6 +37,7 @@ class RowRecord:
     flops: int = 0
     kernels: tuple[dict[str, Any], ...] = ()
     checks: tuple[dict[str, Any], ...] = ()
+    eager_errors: tuple[float, ...] = ()
     times: dict[str, tuple[float, ...]] = field(default_factory=dict[str, "tuple[float, ...]"])
     notes: tuple[str, ...] = ()
     took: float = 0.0
@@ -92,8 +93,11 @@ class Record:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Writes the JSON file; times are in seconds."""
-    write_text(path, json.dumps({"format": FORMAT, **asdict(record)}, indent=1) + "\n")
+    """Writes the JSON file, a row of the record on a line of its own; times are in seconds."""
+    rows = ",\n".join(json.dumps(asdict(row)) for row in record.rows)
+    content: dict[str, Any] = {"format": FORMAT, **asdict(replace(record, rows=()))}
+    del content["rows"]
+    write_text(path, f'{json.dumps(content, indent=1)[:-2]},\n "rows": [\n{rows}\n ]\n}}\n')
 
 
 def read_record(path: Path) -> Record:
@@ -119,7 +123,7 @@ def _record(content: dict[str, Any]) -> Record:
 
 def _row(content: dict[str, Any]) -> RowRecord:
     whole: dict[str, Any] = dict(content)
-    for key in ("bars", "kernels", "checks", "notes"):
-        whole[key] = tuple(content[key])
-    whole["times"] = {name: tuple(values) for name, values in content["times"].items()}
+    for key in ("bars", "kernels", "checks", "eager_errors", "notes"):
+        whole[key] = tuple(content.get(key, ()))
+    whole["times"] = {name: tuple(values) for name, values in content.get("times", {}).items()}
     return RowRecord(**whole)

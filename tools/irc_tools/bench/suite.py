@@ -2,9 +2,10 @@
 
 A row has `name`, `program` (`.irc` text) or `file` (of one, beside the suite), and may have `group`, `dims` (as by
 `-D`), `small` (dims at which a CPU checks it), `torch` (the body of a Python function of the program's arguments, with
-`torch` and `F`), `inputs` (how arguments are drawn, see `irc_tools.bench.draws`), `bars`, `peers`, `clock` and
-`tolerance` (by element type, in place of irc-run's). A program is compiled for contiguous arrays: strided
-views are written in it, and in the body.
+`torch` and `F`), `reference` (one for float64, where `torch` does not do), `rival` (another irc program to time),
+`inputs` (how arguments are drawn, see `irc_tools.bench.draws`), `bars`, `peers`, `clock` and `tolerance` (by element
+type, in place of irc-run's). A program is compiled for contiguous arrays: strided views are written in it, and in the
+body.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Row:
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     small: Mapping[str, int] = field(default_factory=dict[str, int])
     torch: str = ""
+    reference: str = ""
+    rival: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict[str, str])
     bars: tuple[Bar, ...] = ()
     peers: tuple[str, ...] = ()
@@ -83,9 +86,11 @@ def load_suite(name: str, seed: int | None = None) -> Suite:
 
 
 def _suite(content: dict[str, Any], path: Path, seed: int | None) -> Suite:
-    _only(content, ("title", "show", "peers", "rows", "random", "summaries"), f"{path}")
+    _only(content, ("title", "show", "peers", "rows", "products", "random", "summaries"), f"{path}")
     peers = _peers(_listed(content.get("peers", []), f"{path}: peers"), str(path))
     rows = [_row(table, path, peers) for table in content.get("rows", [])]
+    for table in content.get("products", []):
+        rows += _products(table, path, peers)
     if "random" in content:
         from irc_tools.bench.random_programs import draw_rows
 
@@ -109,12 +114,33 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
         dims=_integers(table.get("dims", {}), f"{where}: dims"),
         small=_integers(table.get("small", {}), f"{where}: small"),
         torch=str(table.get("torch", "")),
+        reference=str(table.get("reference", "")),
+        rival=str(table.get("rival", "")),
         inputs={argument: str(text) for argument, text in table.get("inputs", {}).items()},
         bars=tuple(parse_bar(text) for text in _listed(table.get("bars", []), f"{where}: bars")),
         peers=_peers(_listed(table["peers"], f"{where}: peers"), where) if "peers" in table else peers,
         clock=_one_of(table.get("clock", "device"), CLOCKS, f"{where}: clock"),
         tolerance=dict(table.get("tolerance", {})),
     )
+
+
+def _products(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> list[Row]:
+    from irc_tools.bench.products import Products, product_rows
+
+    where = f"{path}: products {table.get('group', '')!r}"
+    _only(table, Products.__dataclass_fields__, where)
+    shapes: list[Any] = table.get("shapes", [])
+    if not all(isinstance(s, list) and len(s) == 3 and all(type(n) is int and n > 0 for n in s) for s in shapes):
+        raise IrcError(f"{where}: expected shapes as lists of M, N, K")
+    products = Products(
+        str(table.get("group", "")),
+        str(table.get("element", "")),
+        tuple((m, n, k) for m, n, k in shapes),
+        tuple(_listed(table.get("majors", []), f"{where}: majors")),
+        tuple(map(parse_bar, _listed(table.get("bars", []), f"{where}: bars"))),
+        _peers(_listed(table.get("peers", list(peers)), f"{where}: peers"), where),
+    )
+    return list(product_rows(products, where))
 
 
 def _summary(table: dict[str, Any], path: Path) -> Summary:

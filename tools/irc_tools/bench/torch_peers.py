@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,24 +11,8 @@ from typing import Any
 from irc.artifact import ArraySpec
 from irc.diagnostics import IrcError
 from irc_tools.bench.case import Case
-from irc_tools.bench.suite import Row
 from irc_tools.bench.workbench import Enqueue, Workbench
 from irc_tools.compare import TOLERANCES, Comparison
-
-DTYPES = {
-    "f64": "float64",
-    "f32": "float32",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "f8e4m3": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u8": "uint8",
-    "bool": "bool",
-}
 
 MODES: dict[str, dict[str, Any]] = {
     "eager": {},
@@ -42,25 +27,25 @@ CHUNK = 1 << 26
 """Elements that are compared at once."""
 
 
-def body_function(row: Row, arguments: Sequence[str], namespace: dict[str, Any]) -> Callable[..., Any]:
-    """The Python function of a row's `torch` body. IrcError where it does not parse."""
-    source = f"def work({', '.join(arguments)}):\n{textwrap.indent(textwrap.dedent(row.torch).strip(), '    ')}\n"
+def body_function(row: str, body: str, arguments: Sequence[str], namespace: dict[str, Any]) -> Callable[..., Any]:
+    """The Python function of a row's body. IrcError where it does not parse."""
+    source = f"def work({', '.join(arguments)}):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
     made = dict(namespace)
     try:
-        exec(compile(source, f"<torch of {row.name}>", "exec"), made)
+        exec(compile(source, f"<torch of {row}>", "exec"), made)
     except SyntaxError as error:
-        raise IrcError(f"row {row.name!r}: its torch body is no Python: {error}") from error
+        raise IrcError(f"row {row!r}: its torch body is no Python: {error}") from error
     return made["work"]
 
 
 class TorchArrays:
-    """Arrays that are torch's tensors."""
+    """Arrays that are torch's tensors. torch names its dtypes as numpy and ml_dtypes do."""
 
     def __init__(self, torch: Any):
         self._torch = torch
 
     def make(self, spec: ArraySpec) -> tuple[int, Any]:
-        tensor = self._torch.empty(spec.shape, dtype=getattr(self._torch, DTYPES[spec.element]), device="cuda")
+        tensor = self._torch.empty(spec.shape, dtype=getattr(self._torch, spec.dtype.name), device="cuda")
         return int(tensor.data_ptr()), tensor
 
 
@@ -73,26 +58,36 @@ class Torch:
         except ImportError as error:
             raise IrcError("peers need torch, which is not installed", hint="without --peers it is not used") from error
         stream: Any = bench.stream
+        # Autotuning reports every candidate, and those that do not fit with a traceback.
+        logging.getLogger("torch._inductor").setLevel(logging.CRITICAL)
+        self._torch._logging.set_logs(inductor=logging.CRITICAL)
+        self._torch._inductor.config.autotune_num_choices_displayed = 0
         self._torch.cuda.set_stream(self._torch.cuda.ExternalStream(int(stream.handle)))
         self.arrays = TorchArrays(self._torch)
 
     def function(self, case: Case) -> Callable[..., Any]:
         """What runs eagerly."""
+        return self._body(case, case.row.torch)
+
+    def _body(self, case: Case, body: str) -> Callable[..., Any]:
         functional = importlib.import_module("torch.nn.functional")
         names = [spec.name for spec in case.executable.arguments]
-        return body_function(case.row, names, {"torch": self._torch, "F": functional})
+        return body_function(case.row.name, body, names, {"torch": self._torch, "F": functional})
 
     def peer(self, case: Case, name: str) -> Enqueue:
-        """A peer, compiled by a first call. Its last results are kept, so that it writes to as many places as irc.
+        """A peer, compiled by a first call. IrcError where torch fails.
 
-        IrcError where torch fails."""
+        Its last results are kept, so that it writes to as many places as irc; a CUDA graph of torch's has places of its
+        own."""
         work = self.function(case)
         if name != "eager":
             work = self._torch.compile(work, dynamic=False, **MODES[name])
         kept: list[Any] = [None] * case.count
+        keep = name != "reduce-overhead"
 
         def enqueue(number: int) -> None:
-            kept[number % case.count] = work(*case.inputs[number % case.count])
+            results = work(*case.inputs[number % case.count])
+            kept[number % case.count] = results if keep else None
 
         try:
             enqueue(0)
@@ -101,18 +96,19 @@ class Torch:
             raise IrcError(f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
         return enqueue
 
-    def check(self, case: Case) -> list[Comparison]:
-        """Compares the first set's results with the body on inputs in float64."""
-        wide = [self._widened(tensor) for tensor in case.inputs[0]]
-        found = self.function(case)(*wide)
-        references = found if isinstance(found, tuple) else (found,)
-        return [
-            self._compare(result, reference, spec.element)
-            for result, reference, spec in zip(case.results[0], references, case.executable.results, strict=True)
-        ]
+    def check(self, case: Case) -> tuple[list[Comparison], list[Comparison]]:
+        """Compares the first set's results, and what torch gives eagerly, with the body on inputs in float64."""
+        wide = [tensor.double() if tensor.is_floating_point() else tensor for tensor in case.inputs[0]]
+        references = _results(self._body(case, case.row.reference or case.row.torch)(*wide))
+        eager = _results(self.function(case)(*case.inputs[0]))
+        return self._compare_all(case, case.results[0], references), self._compare_all(case, eager, references)
 
-    def _widened(self, tensor: Any) -> Any:
-        return tensor.double() if tensor.is_floating_point() else tensor
+    def _compare_all(self, case: Case, results: Sequence[Any], references: Sequence[Any]) -> list[Comparison]:
+        elements = [spec.element for spec in case.executable.results]
+        return [
+            self._compare(result, reference, element)
+            for result, reference, element in zip(results, references, elements, strict=True)
+        ]
 
     def _compare(self, result: Any, reference: Any, element: str) -> Comparison:
         """As `irc_tools.compare.compare` does, on the device, in chunks."""
@@ -145,6 +141,10 @@ class Torch:
         """Gives back what torch keeps of memory and of compiled code."""
         self._torch._dynamo.reset()
         self._torch.cuda.empty_cache()
+
+
+def _results(found: Any) -> Sequence[Any]:
+    return found if isinstance(found, tuple) else (found,)
 
 
 def _chunks(tensor: Any) -> Sequence[Any]:
