@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-
-from xdsl.ir import Block
 
 from irc.diagnostics import IrcError
 from irc.dtypes import ELEMENTS, Element
@@ -14,10 +10,13 @@ from irc.language import numbers
 from irc.language.arguments import Arguments
 from irc.language.builder import Builder
 from irc.language.functions import BUILTINS, Builtin
+from irc.language.gradients import TRANSFORMS, derived
 from irc.language.indexing import index
 from irc.language.numbers import Number, NumberError
 from irc.language.operators import Operand, binary, matmul, unary
+from irc.language.signature import Signature
 from irc.language.syntax import (
+    Apply,
     Call,
     Chain,
     Comparison,
@@ -33,7 +32,7 @@ from irc.language.syntax import (
     TypeNode,
     join,
 )
-from irc.language.values import Array, Items, Several, Value, describe, type_text
+from irc.language.values import Array, Items, Several, Value, describe, suggestion, type_text
 
 KEYWORDS = ("dim", "func", "return", "true", "false", "inf", "nan", "None")
 ELEMENT_NAMES = {element.name: element for element in ELEMENTS}
@@ -45,16 +44,6 @@ _WORDS: dict[str, Value] = {
     "None": None,
     **ELEMENT_NAMES,
 }
-
-
-@dataclass(frozen=True)
-class Signature:
-    """A function that can be called: its parameters' names and types, its results' types, and its ops."""
-
-    name: str
-    parameters: tuple[tuple[str, tuple[int, ...], Element], ...]
-    results: tuple[tuple[tuple[int, ...], Element], ...]
-    block: Block
 
 
 class Evaluator:
@@ -80,6 +69,7 @@ class Evaluator:
             Power: self._power,
             ListOf: self._list,
             Call: self._call,
+            Apply: self._apply,
             Indexed: self._indexed,
         }
 
@@ -124,7 +114,7 @@ class Evaluator:
 
     def _unknown(self, node: Name) -> IrcError:
         name = node.text
-        if name in self.functions or name in BUILTINS:
+        if name in self.functions or name in BUILTINS or name in TRANSFORMS:
             return self.builder.error(f"{name} is a function", node.place, f"call it: {name}(...)")
         if name in self.later:
             return self.builder.error(f"{name} is defined below", node.place)
@@ -185,11 +175,41 @@ class Evaluator:
         found = self.functions.get(node.function)
         if found is not None:
             return self._inlined(found, node)
+        if node.function in TRANSFORMS:
+            hint = f"call it: {TRANSFORMS[node.function]}(...)"
+            raise self.builder.error(f"{node.function}(...) is a function", node.place, hint)
         known = BUILTINS.get(node.function)
         if known is None:
             raise self._unknown_function(node)
         bound = self._bind(node, known)
         return known.implementation(Arguments(self.builder, node.function, bound, node.place))
+
+    def _apply(self, node: Apply) -> Value:
+        return self._inlined(self._function(node.function), node)
+
+    def _function(self, node: Expression) -> Signature:
+        """The function that a name or a transform stands for."""
+        if isinstance(node, Name) and node.text in self.functions:
+            return self.functions[node.text]
+        if isinstance(node, Call) and node.function in TRANSFORMS:
+            return self._transformed(node)
+        if isinstance(node, Name) and node.text in self.later:
+            raise self.builder.error(f"{node.text} is not defined above", node.place)
+        hint = f"a function of the program, {' or '.join(TRANSFORMS.values())}"
+        known = suggestion(node.text, self.functions) if isinstance(node, Name) else None
+        raise self.builder.error("expected a function", node.place, known or hint)
+
+    def _transformed(self, node: Call) -> Signature:
+        """`grad(f, wrt=[x, y])`: names of parameters of f."""
+        signature = TRANSFORMS[node.function]
+        if len(node.positional) != 1 or [keyword.name for keyword in node.keywords] != ["wrt"]:
+            raise self.builder.error(f"{node.function} takes a function and wrt", node.place, signature)
+        names = node.keywords[0].value
+        if not isinstance(names, ListOf) or not all(isinstance(item, Name) for item in names.items):
+            raise self.builder.error("wrt is a list of names of parameters", names.place, signature)
+        function = self._function(node.positional[0])
+        wrt = [(item.text, item.place) for item in names.items if isinstance(item, Name)]
+        return derived(self.builder, function, wrt, node)
 
     def _unknown_function(self, node: Call) -> IrcError:
         name = node.function
@@ -203,7 +223,7 @@ class Evaluator:
             hint = f"cast(x, {name}) converts" if name in ELEMENT_NAMES else "arrays are indexed by x[...]"
             return self.builder.error(f"{name} is not a function", node.name_place, hint)
         return self.builder.error(
-            f"unknown function {name}", node.name_place, suggestion(name, [*BUILTINS, *self.functions])
+            f"unknown function {name}", node.name_place, suggestion(name, [*BUILTINS, *TRANSFORMS, *self.functions])
         )
 
     def _bind(self, node: Call, function: Builtin) -> dict[str, Operand]:
@@ -236,7 +256,7 @@ class Evaluator:
         if keyword.name in bound:
             raise self.builder.error(f"{keyword.name} is given twice", keyword.place, function.signature)
 
-    def _inlined(self, function: Signature, node: Call) -> Value:
+    def _inlined(self, function: Signature, node: Call | Apply) -> Value:
         names = [name for name, _, _ in function.parameters]
         text = f"{function.name}({', '.join(f'{n}: {type_text(s, e)}' for n, s, e in function.parameters)})"
         if len(node.positional) > len(names):
@@ -278,9 +298,3 @@ def _conversion(value: Value, shape: tuple[int, ...], element: Element) -> str |
     if value.shape == shape:
         return f"cast(x, {element.name})"
     return "broadcast and reshape change shapes" if value.element is element else None
-
-
-def suggestion(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean ...?` where a known name is like this one."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {close[0]}?" if close else None

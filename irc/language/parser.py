@@ -12,13 +12,15 @@ from irc.diagnostics import IrcError, Span, register_source
 from irc.dtypes import Element
 from irc.language import numbers
 from irc.language.builder import Builder
-from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS, Evaluator, Signature, suggestion
+from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS, Evaluator
 from irc.language.functions import BUILTINS
+from irc.language.gradients import TRANSFORMS
 from irc.language.numbers import NumberError
 from irc.language.operators import Operand
 from irc.language.reader import read
+from irc.language.signature import Signature
 from irc.language.syntax import Assignment, Binding, DimBinding, Function, Program, Return
-from irc.language.values import Array, Several, Value, array_of, describe, tensor_type
+from irc.language.values import Array, Several, Value, array_of, describe, suggestion, tensor_type
 
 NAME_ATTRIBUTE = "irc.name"
 """An argument's attribute with its name, where a name hint cannot hold it (xDSL drops `_1` from `w_1`)."""
@@ -73,7 +75,11 @@ class _ProgramBuilder:
 
     def _check_name(self, binding: Binding) -> None:
         name = binding.name
-        kinds = (("a keyword", KEYWORDS), ("an element type", ELEMENT_NAMES), ("a builtin function", BUILTINS))
+        kinds = (
+            ("a keyword", KEYWORDS),
+            ("an element type", ELEMENT_NAMES),
+            ("a builtin function", {**BUILTINS, **TRANSFORMS}),
+        )
         for what, names in kinds:
             if name in names:
                 raise self.builder.error(f"{name} is {what}", binding.place, f"choose another name, such as {name}_")

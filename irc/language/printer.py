@@ -21,11 +21,12 @@ from irc.dtypes import element_of
 from irc.language.builder import broadcast_shapes
 from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS
 from irc.language.functions import BUILTINS
+from irc.language.gradients import TRANSFORMS
 from irc.language.parser import NAME_ATTRIBUTE
 from irc.language.spelling import expression, number_text
 from irc.language.values import type_text
 
-_RESERVED = frozenset((*KEYWORDS, *ELEMENT_NAMES, *BUILTINS))
+_RESERVED = frozenset((*KEYWORDS, *ELEMENT_NAMES, *BUILTINS, *TRANSFORMS))
 _NOT_A_NAME = re.compile(r"[^A-Za-z_0-9]")
 
 _UNIFYING = (nd.BinaryOp, nd.CompareOp, nd.WhereOp, nd.ClampOp)

@@ -93,6 +93,15 @@ class Call(Expression):
 
 
 @dataclass(slots=True)
+class Apply(Expression):
+    """A call of what a call gives: `grad(f, wrt=[x])(x, y)`."""
+
+    function: Expression
+    positional: list[Expression]
+    keywords: list[Keyword]
+
+
+@dataclass(slots=True)
 class Slice:
     """`start:stop:step`; None where a part is left out."""
 

@@ -10,6 +10,7 @@ from lark import Token
 
 from irc.diagnostics import IrcError, Span
 from irc.language.syntax import (
+    Apply,
     Assignment,
     Binding,
     Call,
@@ -177,11 +178,22 @@ class TreeBuilder:
     def call(self, parts: Parts) -> Call:
         name, arguments, closing = parts
         place = join(place_of(name), place_of(closing))
-        positional: Parts = [a for a in arguments or [] if not isinstance(a, Keyword)]
-        keywords: Parts = [a for a in arguments or [] if isinstance(a, Keyword)]
-        self._check_order(arguments or [])
+        positional, keywords = self._arguments(arguments)
         depth = self._depth(place, [*positional, *(k.value for k in keywords)])
         return Call(place, depth, str(name), place_of(name), positional, keywords)
+
+    def apply(self, parts: Parts) -> Apply:
+        function, arguments, closing = parts
+        place = join(function.place, place_of(closing))
+        positional, keywords = self._arguments(arguments)
+        depth = self._depth(place, [function, *positional, *(k.value for k in keywords)])
+        return Apply(place, depth, function, positional, keywords)
+
+    def _arguments(self, arguments: Parts | None) -> tuple[list[Expression], list[Keyword]]:
+        self._check_order(arguments or [])
+        positional: Parts = [a for a in arguments or [] if not isinstance(a, Keyword)]
+        keywords: Parts = [a for a in arguments or [] if isinstance(a, Keyword)]
+        return positional, keywords
 
     def _check_order(self, arguments: Parts) -> None:
         for before, after in pairwise(arguments):

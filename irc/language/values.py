@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
@@ -81,3 +82,9 @@ def describe(value: Value) -> str:
             return f'the string "{value}"'
         case None:
             return "None"
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean ...?` where a known name is like this one."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else None
