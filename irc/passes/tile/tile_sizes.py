@@ -12,6 +12,8 @@ from irc.passes.tile.index_maps import Dim
 
 ELEMENTS = 1024
 """Elements of a tile of a map: 128 threads with 16 bytes of bf16 each."""
+MOST_ELEMENTS = 8192
+"""Elements of the largest tile of a map."""
 SQUARE = 64
 """Extent of both dimensions of a tile that is permuted."""
 MOST_TILED = 3
@@ -59,7 +61,7 @@ def map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] 
     if tile is not None and len(tile) == len(dims):
         wanted = {d: clamp(n, d.extent) for d, n in zip(dims, tile, strict=True)}
         return {d: n for d, n in wanted.items() if n > 1} or {dims[-1]: 1}
-    elements = ELEMENTS if tile is None else prod(tile)
+    elements = ELEMENTS if tile is None else min(prod(tile), MOST_ELEMENTS)
     first = max(dims, key=lambda d: (weights.get(d, 0), dims.index(d)))
     return _filled(dims, {first: fitting(first.extent, elements)}, elements)
 
