@@ -18,8 +18,14 @@ LOADS = 8
 """Independent 16-byte loads of a thread: 2048 threads of a multiprocessor keep 256 KB in flight, several times what
 latency times bandwidth needs."""
 
-ALIGNMENT = 512
-"""Bytes: a copy to or from an address that is no multiple of it would be slower. Sizes are rounded up to it."""
+WORD = 32
+"""Bytes: sizes are rounded up to it, a sector."""
+
+PAGE = 2 << 20
+"""Bytes: where torch's large arrays and the runtime's start."""
+
+BLOCK = 1 << 24
+"""Bytes that are drawn; the rest repeats them."""
 
 READ = f"""\
 extern "C" __global__ void __launch_bounds__({THREADS}) read_all(const uint4* data, unsigned long long count,
@@ -41,39 +47,40 @@ extern "C" __global__ void __launch_bounds__({THREADS}) read_all(const uint4* da
 
 
 class Buffers:
-    """Memory that copies and reads rotate over: many times the L2, filled with bytes that are not all equal."""
+    """Memory that copies and reads rotate over: many times the L2, filled with bytes that are not all equal. A call has
+    two halves of it, which both start at a page."""
 
     def __init__(self, bench: Workbench, nbytes: int):
-        self.nbytes = ceil(max(1, nbytes) / (2 * ALIGNMENT)) * 2 * ALIGNMENT
-        self.count = max(2, ceil(L2_MULTIPLE * bench.device.l2_bytes / self.nbytes))
-        self._memory = bench.device.allocate(self.count * self.nbytes, bench.stream)
+        self.half = ceil(max(1, nbytes) / 2 / WORD) * WORD
+        self.pages = ceil(self.half / PAGE) * PAGE
+        self.count = max(2, ceil(L2_MULTIPLE * bench.device.l2_bytes / self.pages / 2))
+        size = 2 * self.count * self.pages
+        self._memory = bench.device.allocate(size, bench.stream)
         self._bench = bench
-        block = np.random.default_rng(0).integers(0, 256, min(self.nbytes, 1 << 24), dtype=np.uint8)
-        bench.fill(self._memory.address, self.count * self.nbytes, block)
+        bench.fill(self._memory.address, size, np.random.default_rng(0).integers(0, 256, BLOCK, dtype=np.uint8))
 
     def address(self, number: int) -> int:
-        """Of the part that a call of this number uses."""
-        return self._memory.address + number % self.count * self.nbytes
+        """Of the two halves that a call of this number uses."""
+        return self._memory.address + number % self.count * 2 * self.pages
 
     def free(self) -> None:
         self._memory.free(self._bench.stream)
 
 
 def copying(bench: Workbench, buffers: Buffers) -> Enqueue:
-    """Moves `buffers.nbytes` a call: half of them read, half written."""
-    half = buffers.nbytes // 2
+    """Moves as many bytes a call as the buffers were made for: half of them read, half written."""
 
     def enqueue(number: int) -> None:
         source = buffers.address(number)
-        bench.device.copy(source + half, source, half, bench.stream)
+        bench.device.copy(source + buffers.pages, source, buffers.half, bench.stream)
 
     return enqueue
 
 
 def reading(bench: Workbench, buffers: Buffers) -> Enqueue:
-    """Reads `buffers.nbytes` a call."""
+    """Reads as many bytes a call as the buffers were made for, the two halves as one range."""
     kernel, launch = _read_kernel(bench)
-    count = np.uint64(buffers.nbytes // 16)
+    count = np.uint64(2 * buffers.half // 16)
     found = bench.device.allocate(16, bench.stream)
 
     def enqueue(number: int) -> None:

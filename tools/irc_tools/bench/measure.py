@@ -127,7 +127,7 @@ def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, 
             peers, notes = _peers(case, settings, torch)
             variants += peers
             record = replace(record, notes=notes)
-        return replace(record, times=_time(bench, row, variants, settings.repetitions))
+        return replace(record, times=time_variants(bench, row.clock, variants, settings.repetitions))
     finally:
         for each in (*cases, *buffers):
             each.free()
@@ -191,12 +191,14 @@ def _peers(case: Case, settings: Settings, torch: Torch) -> tuple[list[Variant],
     return variants, tuple(notes)
 
 
-def _time(bench: Workbench, row: Row, variants: Sequence[Variant], repetitions: int) -> dict[str, tuple[float, ...]]:
+def time_variants(
+    bench: Workbench, clock: str, variants: Sequence[Variant], repetitions: int
+) -> dict[str, tuple[float, ...]]:
     """Seconds of every variant in every repetition. Which variant goes first moves on from one repetition to the
     next."""
     for variant in variants:
         bench.prepare(variant)
-    block = bench.block if row.clock == "device" else bench.host_block
+    block = bench.block if clock == "device" else bench.host_block
     times: dict[str, list[float]] = {variant.name: [] for variant in variants}
     for repetition in range(repetitions):
         shift = repetition % len(variants)
