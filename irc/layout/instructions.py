@@ -45,6 +45,15 @@ ATOMS: dict[str, Atom] = {
             _C16,
         ),
         Atom(
+            "m16n8k8",
+            16,
+            8,
+            8,
+            ((Mode(4, 1, 1), Mode(8, 0, 1)), (Mode(2, 0, 8), Mode(2, 1, 4))),
+            ((Mode(4, 0, 1), Mode(8, 1, 1)), (Mode(2, 0, 4),)),
+            _C16,
+        ),
+        Atom(
             "m16n8k32",
             16,
             8,
@@ -64,7 +73,7 @@ ATOMS: dict[str, Atom] = {
         ),
     )
 }
-"""The atoms of mma.sync: 16-bit floats, 8-bit integers, f64."""
+"""The atoms of mma.sync: 16-bit floats, tf32, 8-bit integers, f64."""
 
 
 def _repeats(atom: int, extent: int, dim: int, warps: int) -> tuple[list[Mode], list[Mode]]:

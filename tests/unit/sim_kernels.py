@@ -20,7 +20,13 @@ def kernel_of(
     body: str, arguments: str, *, block: int = 64, grid: int = 1, clauses: str = "", name: str = "test"
 ) -> KernelOp:
     """The kernel `cuda.kernel @k(arguments) grid [grid, 1, 1] block ... clauses {body}`; its lines start at line 2."""
-    text = f"cuda.kernel @k({arguments}) grid [{grid}, 1, 1] block {block} {clauses} {{\n{body}\ncuda.return\n}}\n"
+    return parse_kernel(
+        f"cuda.kernel @k({arguments}) grid [{grid}, 1, 1] block {block} {clauses} {{\n{body}\ncuda.return\n}}\n", name
+    )
+
+
+def parse_kernel(text: str, name: str = "test") -> KernelOp:
+    """The kernel of a text."""
     module = parse_ir(new_context(), text, name)
     module.verify()
     return next(op for op in module.ops if isinstance(op, KernelOp))

@@ -13,7 +13,7 @@ How an op is added: `registry`. What a rule may use:
   the content; `access.global_places`, `check_global_read`, `note_global_write` do the same for global memory;
 - `RegisterArray.read_bytes`, `write_bytes`, `columns`, `put`;
 - `yield Waiting(s, op, what, ready)` in a generator to wait;
-- `s.frame.clocks`: `row = release(lanes)` at an arrival, `acquire(lanes, row)` where a wait ends, `new_agent()` with
+- `s.frame.clocks`: `row = release(lanes)` at an arrival, `acquire(lanes, row)` where a wait ends, `new_agents()` with
   `async_key(agent, clock)` for what runs on by itself, and `learn(lanes, agent, clock)` where it is known complete;
 - `s.frame.state`: a dictionary for what the rules keep, such as the barriers of the frame;
 - `s.frame.counters.add_global`, `add_shared`: counts of accesses that are no plain ones;

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from irc.dialects import cuda
 from irc.interpreters.sim.frame import SHARED_BASE
 from irc.interpreters.sim.memory import Array, Pointer, RegisterArray
+from irc.interpreters.sim.register_use import register_index
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.strands import Strand
 
@@ -84,7 +85,7 @@ def load(s: Strand, op: cuda.LoadOp, pointer: Pointer, offset: Any, array: Regis
     if s.frame.counters is not None:
         s.frame.counters.global_access(op, s.numbers, places, size)
     rows = pointer.span.memory.table(pointer.dtype, count)
-    array.put(s.uniform(op, "a register's index", index), rows[places // size], s.lanes)
+    array.put(register_index(s, op, array, index, count), rows[places // size], s.lanes)
 
 
 @simulates(cuda.StoreOp)
@@ -92,7 +93,7 @@ def store(s: Strand, op: cuda.StoreOp, array: RegisterArray, index: Any, pointer
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
     places = global_places(s, op, pointer, offset, size)
-    values = array.columns(s.uniform(op, "a register's index", index), count, s.lanes)
+    values = array.columns(register_index(s, op, array, index, count), count, s.lanes)
     note_global_write(s, op, pointer, places, size, values)
     if s.frame.counters is not None:
         s.frame.counters.global_access(op, s.numbers, places, size)
@@ -111,7 +112,7 @@ def shared_load(s: Strand, op: cuda.SharedLoadOp, address: Any, array: RegisterA
     places = s.frame.shared_places(s, op, s.spread(address), size)
     read_shared(s, op, places, size)
     rows = s.frame.shared.table(dtype, count)
-    array.put(s.uniform(op, "a register's index", index), rows[places // size], s.lanes)
+    array.put(register_index(s, op, array, index, count), rows[places // size], s.lanes)
 
 
 @simulates(cuda.SharedStoreOp)
@@ -119,7 +120,7 @@ def shared_store(s: Strand, op: cuda.SharedStoreOp, array: RegisterArray, index:
     count, dtype = op.count.value.data, array.data.dtype
     size = count * dtype.itemsize
     places = s.frame.shared_places(s, op, s.spread(address), size)
-    values = array.columns(s.uniform(op, "a register's index", index), count, s.lanes)
+    values = array.columns(register_index(s, op, array, index, count), count, s.lanes)
     write_shared(s, op, places, size, values)
     s.frame.shared.table(dtype, count)[places // size] = values
 

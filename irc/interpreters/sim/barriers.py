@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import Operation
 
+from irc.interpreters.sim.clocks import merged
 from irc.interpreters.sim.memory import Array
 from irc.locations import describe
 
@@ -58,6 +60,46 @@ class BlockBarrier:
     def arrived(self, blocks: Array) -> Array:
         """Whether threads of these blocks are at the barrier."""
         return self._arrived[blocks] > 0
+
+
+@dataclass
+class ClusterBarrier:
+    """The barrier of one cluster: how many of its threads have arrived, at which op, and how often it was passed."""
+
+    blocks: Array
+    arrived: int = 0
+    passed: int = 0
+    op: Operation | None = None
+
+
+class ClusterBarriers:
+    """The barriers of all clusters of a frame."""
+
+    def __init__(self, frame: Frame):
+        self._frame = frame
+        cluster = frame.grid.cluster_blocks
+        self._barriers = [
+            ClusterBarrier(np.arange(first, first + cluster)) for first in range(0, frame.block_count, cluster)
+        ]
+
+    def arrive(self, s: Strand, op: Operation) -> list[ClusterBarrier]:
+        """The active lanes arrive; gives the barriers of their clusters. Those that are complete pass."""
+        frame = self._frame
+        lanes_of_cluster = frame.clocks.domain
+        numbers, counts = np.unique(s.numbers // lanes_of_cluster, return_counts=True)
+        found = [self._barriers[number] for number in numbers.tolist()]
+        for barrier, count in zip(found, counts.tolist(), strict=True):
+            if barrier.op is not None and barrier.op is not op:
+                other = describe(barrier.op.location)
+                s.fail("divergence", op, f"threads of one cluster are at different barriers, the others at {other}")
+            barrier.op = op
+            barrier.arrived += count
+            if barrier.arrived == len(barrier.blocks) * frame.block_threads:
+                barrier.arrived, barrier.op = 0, None
+                barrier.passed += 1
+                frame.clocks.sync_cluster(barrier.blocks)
+                frame.grid.sync_blocks(frame, barrier.blocks)
+        return found
 
 
 @dataclass
@@ -117,7 +159,7 @@ class NamedBarriers:
         if waiting:
             barrier.waiters.append(lanes)
         if barrier.arrived == threads:
-            row = np.maximum.reduce(barrier.rows)
+            row = reduce(merged, barrier.rows)
             for waiters in barrier.waiters:
                 clocks.acquire(waiters, row)
             barrier.arrived, barrier.came, barrier.waiters, barrier.rows = 0, [], [], []

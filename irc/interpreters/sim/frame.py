@@ -9,11 +9,13 @@ import numpy as np
 from xdsl.ir import Operation
 
 from irc.dialects import cuda
-from irc.interpreters.sim.barriers import BlockBarrier, NamedBarriers
+from irc.interpreters.sim.barriers import BlockBarrier, ClusterBarriers, NamedBarriers
 from irc.interpreters.sim.clocks import WARP, Clocks
 from irc.interpreters.sim.errors import threads_text
+from irc.interpreters.sim.mbarrier import BYTES
 from irc.interpreters.sim.memory import Array, Memory
 from irc.interpreters.sim.shadow import Shadow
+from irc.interpreters.sim.units import Units
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.code import Code
@@ -33,7 +35,10 @@ class Frame:
     in the grid.
     """
 
-    def __init__(self, code: Code, grid: Grid, first: int, blocks: int, counters: Counters | None):
+    def __init__(
+        self, code: Code, grid: Grid, first: int, blocks: int, counters: Counters | None, *, lazy: bool = False
+    ):
+        """`lazy`: asynchronous units do their work as late as they can."""
         kernel = code.kernel
         self.code = code
         self.grid = grid
@@ -51,6 +56,8 @@ class Frame:
         self.clocks = Clocks(blocks, self.threads, grid.cluster_blocks)
         self.barrier = BlockBarrier(self)
         self.named = NamedBarriers(self)
+        self.cluster_barrier = ClusterBarriers(self)
+        self.units = Units(self, lazy=lazy)
         self.state: dict[str, Any] = {}
         """What rules of asynchronous ops keep for the frame, by names of their own."""
 
@@ -117,7 +124,7 @@ class Frame:
     def agent_text(self, agent: int) -> str:
         """The thread or asynchronous unit of this number."""
         if agent >= self.clocks.domain:
-            return "an asynchronous copy or product"
+            return self.units.describe(agent)
         rank, thread = divmod(agent, self.threads)
         return (
             f"thread {thread}" if self.grid.cluster_blocks == 1 else f"thread {thread} of block {rank} of the cluster"
@@ -153,6 +160,8 @@ def shared_granule(kernel: cuda.KernelOp) -> int:
         if isinstance(op, cuda.SharedLoadOp | cuda.SharedStoreOp):
             assert isinstance(op.array.type, cuda.RegistersType)
             sizes.append(op.count.value.data * cuda.size_of(op.array.type.element))
-        elif op.name == "cuda.cp_async":
-            sizes.append(4)
+        elif isinstance(op, cuda.CpAsyncOp):
+            sizes.append(op.bytes.value.data)
+        elif isinstance(op, cuda.BarrierInitOp):
+            sizes.append(BYTES)
     return min(sizes)

@@ -129,9 +129,9 @@ def _global_granule(kernel: cuda.KernelOp) -> int:
             sizes.append(op.count.value.data * cuda.size_of(op.array.type.element))
         elif isinstance(op, cuda.AtomicOp):
             sizes.append(cuda.size_of(op.value.type))
-        elif op.name == "cuda.tma_store":
-            assert isinstance(op.operands[0].type, cuda.TensorMapType)
-            sizes.append(cuda.size_of(op.operands[0].type.element))
-        elif op.name == "cuda.cp_async":
-            sizes.append(4)
+        elif isinstance(op, cuda.TmaLoadOp | cuda.TmaStoreOp):
+            assert isinstance(op.map.type, cuda.TensorMapType)
+            sizes.append(cuda.size_of(op.map.type.element))
+        elif isinstance(op, cuda.CpAsyncOp):
+            sizes.append(op.bytes.value.data)
     return min(sizes)

@@ -13,7 +13,7 @@ from irc.interpreters.sim.code import Code
 from irc.interpreters.sim.errors import SimulationError
 from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.grid import Grid
-from irc.interpreters.sim.memory import Pointer, Span, TensorMap
+from irc.interpreters.sim.memory import Array, Pointer, Span, TensorMap
 from irc.interpreters.sim.registry import waits
 from irc.interpreters.sim.scalars import dtype_of
 from irc.interpreters.sim.statistics import Counters
@@ -32,9 +32,9 @@ class Kernel:
         self.code = Code(op)
         self._named_waits = any(waits(inner) and not isinstance(inner, cuda.SyncOp) for inner in op.walk())
 
-    def launch(self, operands: Sequence[Span | float], counters: Counters | None = None) -> None:
+    def launch(self, operands: Sequence[Span | float], counters: Counters | None = None, *, lazy: bool = False) -> None:
         """Run the whole grid. operands: for each argument of the kernel its buffer or number; SimulationError at the
-        first mistake."""
+        first mistake. `lazy`: what is asynchronous happens as late as it can, else when it is issued."""
         op = self.op
         memories = [
             (value.memory, writes)
@@ -47,7 +47,7 @@ class Kernel:
         ]
         with np.errstate(all="ignore"):
             for first, blocks in self._batches(grid):
-                self._run_batch(grid, first, blocks, arguments, counters)
+                self._run_batch(grid, first, blocks, arguments, counters, lazy=lazy)
 
     def _argument(self, type: Any, value: Span | float, grid: Grid) -> Any:
         if isinstance(type, cuda.PtrType | cuda.TensorMapType):
@@ -64,19 +64,19 @@ class Kernel:
         return [(first, min(size, grid.blocks - first)) for first in range(0, grid.blocks, size)]
 
     def _run_batch(
-        self, grid: Grid, first: int, blocks: int, arguments: Sequence[Any], counters: Counters | None
+        self, grid: Grid, first: int, blocks: int, arguments: Sequence[Any], counters: Counters | None, *, lazy: bool
     ) -> None:
         """One frame. Lanes that run together can be stuck where warps on their own are not, so that is tried before a
         deadlock is reported."""
         saved = grid.save() if self._named_waits else None
         try:
-            self._run(Frame(self.code, grid, first, blocks, counters), arguments, by_warp=False)
+            self._run(Frame(self.code, grid, first, blocks, counters, lazy=lazy), arguments, by_warp=False)
         except StuckError as stuck:
             if saved is None:
                 raise self._deadlock(stuck) from None
             grid.restore(saved)
             try:
-                self._run(Frame(self.code, grid, first, blocks, None), arguments, by_warp=True)
+                self._run(Frame(self.code, grid, first, blocks, None, lazy=lazy), arguments, by_warp=True)
             except StuckError as error:
                 raise self._deadlock(error) from None
 
@@ -89,7 +89,8 @@ class Kernel:
         if by_warp:
             masks = [frame.exists & (frame.warp == warp) for warp in np.unique(frame.warp)]
         strands = [Strand(frame, list(environment), mask) for mask in masks]
-        run_all([strand.run_waiting(self.code.body) for strand in strands])
+        run_all([strand.run_waiting(self.code.body) for strand in strands], frame.units.progress)
+        frame.units.end()
 
     def _deadlock(self, stuck: StuckError) -> SimulationError:
         waits: Sequence[Waiting] = stuck.waits
@@ -99,5 +100,9 @@ class Kernel:
             threads = first.strand.frame.threads_text(first.strand.numbers)
             text = f"only some threads of a block come to this barrier: {threads}"
             return SimulationError("divergence", text, first.op.location, name)
-        texts = "; ".join(sorted({wait.describe() for wait in waits}))
+        lanes: dict[str, list[Array]] = {}
+        for wait in waits:
+            lanes.setdefault(wait.reason(), []).append(wait.strand.numbers)
+        frame = first.strand.frame
+        texts = "; ".join(f"{frame.threads_text(np.concatenate(found))}: {why}" for why, found in lanes.items())
         return SimulationError("deadlock", f"no thread can go on: {texts}", first.op.location, name)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irc.dialects import cuda
+
+if TYPE_CHECKING:
+    from irc.interpreters.sim.register_use import RegisterUse
 
 Array = np.ndarray[Any, Any]
 
@@ -77,6 +80,16 @@ class Memory:
             words.reshape(-1, count)[rows] = full
 
 
+def get_elements(data: Array, places: Array, size: int) -> Array:
+    """The elements of `size` bytes at byte addresses of memory: a row of bytes for each."""
+    return data[: len(data) // size * size].reshape(-1, size)[places // size]
+
+
+def put_elements(data: Array, places: Array, size: int, values: Array) -> None:
+    """The inverse of `get_elements`."""
+    data[: len(data) // size * size].reshape(-1, size)[places // size] = values
+
+
 @dataclass(frozen=True)
 class Span:
     """`size` bytes of a memory from byte `start` on: what a launch gets as a buffer."""
@@ -111,9 +124,11 @@ class RegisterArray:
     """The value of a `!cuda.registers`: row i is element i of every lane of the frame. Freshly made it holds NaN or a
     large number, which nothing should read."""
 
-    __slots__ = ("data",)
+    __slots__ = ("data", "use")
 
     def __init__(self, count: int, dtype: np.dtype[Any], lanes: int):
+        self.use: RegisterUse | None = None
+        """Where wgmma uses the array: who uses which of its elements."""
         self.data: Array = np.full((count, lanes * dtype.itemsize), 0x7F, np.uint8).view(dtype)
         if dtype == np.bool_:
             self.data[...] = False

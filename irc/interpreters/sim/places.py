@@ -9,6 +9,8 @@ import numpy as np
 from irc.dialects import cuda
 from irc.interpreters.sim.clocks import WARP
 from irc.interpreters.sim.memory import RegisterArray
+from irc.interpreters.sim.products import products
+from irc.interpreters.sim.register_use import RegisterUse, register_index
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.scalars import dtype_of
 from irc.interpreters.sim.strands import Strand
@@ -46,25 +48,21 @@ def warp_uniform(s: Strand, op: cuda.WarpUniformOp, value: Any) -> Any:
 def registers(s: Strand, op: cuda.RegistersOp) -> RegisterArray:
     assert isinstance(op.result.type, cuda.RegistersType)
     type = op.result.type
-    return RegisterArray(type.count, dtype_of(type.element, s.frame.code.index), s.frame.lane_count)
-
-
-def _index(s: Strand, op: cuda.GetOp | cuda.SetOp, array: RegisterArray, index: Any) -> int:
-    at = s.uniform(op, "a register's index", index)
-    if not 0 <= at < len(array.data):
-        s.fail("out of bounds", op, f"{op.name} of element {at} of {len(array.data)} registers")
-    return at
+    array = RegisterArray(type.count, dtype_of(type.element, s.frame.code.index), s.frame.lane_count)
+    if any(isinstance(use.operation, cuda.WgmmaOp | cuda.WgmmaRegistersOp) for use in op.result.uses):
+        array.use = RegisterUse(type.count, products(s))
+    return array
 
 
 @simulates(cuda.GetOp)
 def get(s: Strand, op: cuda.GetOp, array: RegisterArray, index: Any) -> Any:
     """A copy: the register may be written again while the value lives."""
-    return array.data[_index(s, op, array, index)].copy()
+    return array.data[register_index(s, op, array, index)].copy()
 
 
 @simulates(cuda.SetOp)
 def set_element(s: Strand, op: cuda.SetOp, array: RegisterArray, index: Any, value: Any) -> None:
-    row = array.data[_index(s, op, array, index)]
+    row = array.data[register_index(s, op, array, index)]
     if s.mask is None:
         row[...] = value
     else:
@@ -78,6 +76,6 @@ def assume(s: Strand, op: cuda.AssumeOp, condition: Any) -> None:
         s.fail("protocol", op, "what the kernel promises the compiler does not hold", ~held)
 
 
-@simulates(cuda.SetRegistersOp, cuda.DependencyWaitOp, cuda.LaunchDependentsOp, cuda.RegistersFenceOp)
+@simulates(cuda.SetRegistersOp, cuda.DependencyWaitOp, cuda.LaunchDependentsOp)
 def nothing(s: Strand, op: Any, *operands: Any) -> None:
-    """Hints: launches run one after the other, and registers are always where they belong."""
+    """Hints: launches run one after the other."""

@@ -1,5 +1,27 @@
 """All families of rules: importing this registers them."""
 
-from __future__ import annotations
+from irc.interpreters.sim import (
+    access,
+    control,
+    copies,
+    mbarriers,
+    places,
+    products,
+    proxies,
+    sync,
+    tma,
+    warp_matrices,
+)
 
-from irc.interpreters.sim import access, control, places, sync  # noqa: F401  # pyright: ignore[reportUnusedImport]
+__all__ = [
+    "access",
+    "control",
+    "copies",
+    "mbarriers",
+    "places",
+    "products",
+    "proxies",
+    "sync",
+    "tma",
+    "warp_matrices",
+]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from xdsl.ir import Operation
@@ -104,7 +104,7 @@ class Strand:
 
     def fail(
         self, kind: Kind, op: Operation, message: str, wrong: Array | None = None, hint: str | None = None
-    ) -> None:
+    ) -> NoReturn:
         """Raise the error of the active lanes for which `wrong` holds, of all of them without it."""
         lanes = self.numbers if wrong is None else self.numbers[wrong]
         text = f"{message} ({self.frame.threads_text(lanes)})"
@@ -159,9 +159,9 @@ class Waiting:
     what: str
     ready: Callable[[], bool]
 
-    def describe(self) -> str:
-        lanes = self.strand.numbers
-        return f"{self.strand.frame.threads_text(lanes)}: {self.what} at {describe(self.op.location)}"
+    def reason(self) -> str:
+        """What the strand waits for, and where, for the report of a deadlock."""
+        return f"{self.what} at {describe(self.op.location)}"
 
 
 @dataclass
@@ -191,13 +191,16 @@ class _Task:
         self.running = 0
 
 
-def run_all(routines: Sequence[Routine]) -> None:
-    """Run routines to their ends, one until it waits, then the next; StuckError where none can go on."""
+def run_all(routines: Sequence[Routine], progress: Callable[[], bool]) -> None:
+    """Run routines to their ends, one until it waits, then the next. Where none can go on `progress` says whether
+    something else has happened; StuckError where nothing has."""
     ready = [(_Task(routine), None) for routine in routines]
     blocked: list[_Task] = []
     while ready or blocked:
         if not ready:
             ready = [(task, None) for task in blocked if task.wait is not None and task.wait.ready()]
+            if not ready and progress():
+                continue
             if not ready:
                 raise StuckError([task.wait for task in blocked if task.wait is not None])
             woken = {id(task) for task, _ in ready}

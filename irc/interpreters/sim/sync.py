@@ -24,6 +24,20 @@ def sync(s: Strand, op: cuda.SyncOp) -> Routine:
     yield Waiting(s, op, "at the barrier of the block", lambda: bool((barrier.passed[waiting] >= target).all()))
 
 
+@simulates(cuda.ClusterSyncOp)
+def cluster_sync(s: Strand, op: cuda.ClusterSyncOp) -> Routine:
+    clusters = s.frame.cluster_barrier.arrive(s, op)
+    targets = [(barrier, barrier.passed + (barrier.arrived > 0)) for barrier in clusters]
+    if all(barrier.passed >= target for barrier, target in targets):
+        return
+    yield Waiting(
+        s,
+        op,
+        "waits at the barrier of the cluster",
+        lambda: all(barrier.passed >= target for barrier, target in targets),
+    )
+
+
 @simulates(cuda.NamedSyncOp)
 def named_sync(s: Strand, op: cuda.NamedSyncOp, id: Any) -> Routine:
     s.require_whole_warps(op)

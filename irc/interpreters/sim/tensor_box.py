@@ -1,0 +1,78 @@
+"""Boxes of a tensor map: which elements of global memory a TMA copy touches, and where in shared memory each lies.
+
+A box is dense and row-major in shared memory, then swizzled; elements outside of the array are zeros where they are
+loaded, count as bytes all the same, and are left alone where they are stored (CUDA driver API, cuTensorMapEncodeTiled;
+PTX ISA, 5.5 "Tensors").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from irc.interpreters.sim.shared_matrix import CHUNK, Addresses, swizzled
+
+ALIGNMENT = 128
+"""Bytes. The address of a box in shared memory is a multiple of it."""
+
+
+@dataclass(frozen=True)
+class TensorBox:
+    """The constant part of a tensor map; lists are outermost first, strides in elements, `swizzle` in bytes."""
+
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    element_bytes: int
+    swizzle: int = 0
+
+    def __post_init__(self) -> None:
+        inner = self.box[-1] * self.element_bytes
+        if self.swizzle and inner != self.swizzle:
+            raise ValueError(f"expected the inner box of a swizzle to fill its {self.swizzle} bytes, found {inner}")
+
+    @property
+    def bytes(self) -> int:
+        """What one copy adds to a barrier."""
+        return prod(self.box) * self.element_bytes
+
+    def elements(self, start: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """For every element of the box in row-major order: its offset in the array, in elements, and whether it is
+        inside."""
+        offset = np.zeros(self.box, np.int64)
+        inside = np.ones(self.box, np.bool_)
+        for dim, (first, size, extent, stride) in enumerate(
+            zip(start, self.box, self.extents, self.strides, strict=True)
+        ):
+            shape = [size if d == dim else 1 for d in range(len(self.box))]
+            at = (np.arange(size, dtype=np.int64) + first).reshape(shape)
+            offset += at * stride
+            inside &= (at >= 0) & (at < extent)
+        return offset.reshape(-1), inside.reshape(-1)
+
+    def shared(self, address: int) -> Addresses:
+        """The byte address of every element of the box in row-major order, for a box at `address`."""
+        return swizzled(address + self._bytes_from_start, self.swizzle)
+
+    @cached_property
+    def _bytes_from_start(self) -> Addresses:
+        return np.arange(prod(self.box), dtype=np.int64) * self.element_bytes
+
+    def sectors(self, start: Sequence[int], base: int) -> int:
+        """32-byte sectors of global memory that one copy touches, for an array at byte `base`."""
+        offset, inside = self.elements(start)
+        first = base + offset[inside] * self.element_bytes
+        return len(np.unique(first // 32))
+
+
+def is_aligned(address: int) -> bool:
+    """Whether a box may lie at this address of shared memory."""
+    return address % ALIGNMENT == 0
+
+
+__all__ = ["ALIGNMENT", "CHUNK", "TensorBox", "is_aligned"]
