@@ -6,14 +6,16 @@
     y.numpy()
 
 `realize(a, b)` computes several by one program; `with target("cpu"):` chooses where. The same graph structure compiles
-once.
+once. `grad(f)` and `value_and_grad(f)` are the gradients of a function of trees of arrays (docs/autodiff.md).
 """
 
-from irc_frontend import elementwise_functions, functions, linear_functions, making_functions
+from irc_frontend import elementwise_functions, functions, gradients, linear_functions, making_functions, pytrees
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.functions import *  # noqa: F403
+from irc_frontend.gradients import *  # noqa: F403
 from irc_frontend.linear_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
+from irc_frontend.pytrees import *  # noqa: F403
 from irc_frontend.realise import target
 from irc_frontend.tensor import Tensor
 
@@ -22,6 +24,8 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "target",
     *elementwise_functions.__all__,
     *functions.__all__,
+    *gradients.__all__,
     *linear_functions.__all__,
     *making_functions.__all__,
+    *pytrees.__all__,
 ]

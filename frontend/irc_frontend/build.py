@@ -14,9 +14,10 @@ from xdsl.irdl import IRDLOperation
 from irc.dialects.nd import ConstantOp, Nd, TopkOp, tensor
 from irc.dialects.nd.base import Tensor as TensorAttr
 from irc.dialects.nd.base import plain
+from irc.dialects.nd.declared import defer
 from irc.dtypes import element_named
 from irc.verification import verify
-from irc_frontend.graph import LEAF, Node
+from irc_frontend.graph import DEFERRED, LEAF, Node
 
 FUNCTION = "graph"
 """The name of the function."""
@@ -31,9 +32,11 @@ def _op_classes() -> dict[str, type[Operation]]:
     return {op.name.removeprefix("nd."): op for op in Nd.operations}
 
 
-def build_module(order: Sequence[Node], roots: Sequence[Node]) -> ModuleOp:
-    """The function of the leaves, in order, that returns the roots. `order` has operands before their users."""
-    leaves = [node for node in order if node.op == LEAF]
+def build_module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node] | None = None) -> ModuleOp:
+    """The function of the leaves, in order, that returns the roots. `order` has operands before their users; its leaves
+    are those nodes that have a value unless they are given."""
+    if leaves is None:
+        leaves = [node for node in order if node.op == LEAF]
     block = Block(arg_types=[_type(leaf) for leaf in leaves])
     values: dict[Node, SSAValue] = {}
     for number, (leaf, argument) in enumerate(zip(leaves, block.args, strict=True)):
@@ -41,7 +44,7 @@ def build_module(order: Sequence[Node], roots: Sequence[Node]) -> ModuleOp:
         values[leaf] = argument
     shared: dict[Hashable, Operation] = {}
     for node in order:
-        if node.op == LEAF:
+        if node in values:
             continue
         key = (node.op, node.operands, node.attributes)
         op = shared.get(key) if node.op in SEVERAL else None
@@ -62,16 +65,18 @@ def build_module(order: Sequence[Node], roots: Sequence[Node]) -> ModuleOp:
 
 
 def _build(node: Node, operands: Sequence[SSAValue]) -> Operation:
-    location = _location(node)
+    location = location_of_node(node)
     if node.op == "constant":
         return ConstantOp.splat(_number(dict(node.attributes)["value"]), _type(node), location=location)
     if node.op == "topk":
         attributes = dict(node.attributes)
         return TopkOp(operands[0], _integer(attributes["k"]), _integer(attributes["axis"]), location=location)
     cls = cast("type[IRDLOperation]", _op_classes()[node.op])
-    properties = {name: plain(value) for name, value in node.attributes}
+    properties = {name: plain(value) for name, value in node.attributes if name != DEFERRED}
     op = cls.create(operands=operands, result_types=[_type(node)], properties=properties)
     op.location = location
+    if (DEFERRED, True) in node.attributes:
+        defer(op)
     return op
 
 
@@ -91,5 +96,5 @@ def _type(node: Node) -> TensorAttr:
     return type
 
 
-def _location(node: Node) -> LocationAttr:
+def location_of_node(node: Node) -> LocationAttr:
     return UnknownLoc() if node.place is None else node.place.span().location()

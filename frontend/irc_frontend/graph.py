@@ -12,6 +12,12 @@ from irc_frontend.place import Place, here
 LEAF = "leaf"
 """The op of a node that has its value: an input, or a result that was computed."""
 
+ARGUMENT = "argument"
+"""The op of a node that stands for an argument of a function while the function is recorded."""
+
+DEFERRED = "nd.deferred"
+"""The attribute of a cast that the user did not write (`irc.dialects.nd.declared`)."""
+
 Attributes = tuple[tuple[str, Hashable], ...]
 
 
@@ -33,6 +39,7 @@ class Node:
         attributes: Attributes = (),
         value: Any = None,
         result: int = 0,
+        place: Place | None = None,
     ):
         self.op = op
         self.operands = tuple(operands)
@@ -41,7 +48,7 @@ class Node:
         self.attributes = attributes
         self.value = value
         self.result = result
-        self.place: Place | None = here()
+        self.place: Place | None = place or here()
 
     @property
     def rank(self) -> int:

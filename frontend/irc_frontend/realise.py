@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from irc.diagnostics import IrcError
-from irc_frontend.graph import LEAF, Node, sorted_nodes, structure
+from irc_frontend.graph import ARGUMENT, LEAF, Node, fail, sorted_nodes, structure
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -45,6 +45,11 @@ def realise(roots: Sequence[Node]) -> list[Any]:
 
 def _compute(wanted: Sequence[Node]) -> None:
     order = sorted_nodes(wanted)
+    if any(node.op == ARGUMENT for node in order):
+        raise fail(
+            "a value is asked for while a function is recorded",
+            "it depends on an argument of a function given to grad, which has no value yet",
+        )
     executable = _executable(order, wanted)
     values = executable(*(node.value for node in order if node.op == LEAF))
     results: Sequence[Any] = [values] if len(wanted) == 1 else values
