@@ -57,7 +57,7 @@ def test_an_exchange_without_a_barrier_is_a_race() -> None:
     error = fails(shared(EXCHANGE.replace("SYNC", "")), X, 256)
     assert error.kind == "race"
     # The message names both ops, and the error is at the second.
-    assert "cuda.shared_load reads byte 252, which thread 63 has written" in error.message
+    assert "cuda.shared_load reads byte 252 of shared memory, which thread 63 has written" in error.message
     assert "cuda.shared_store at test:" in error.message
 
 
@@ -129,7 +129,7 @@ def test_a_load_that_a_later_store_of_another_thread_overtakes() -> None:
     )
     error = fails(shared(body.replace("SYNC", ""), arguments=POINTER), X)
     assert error.kind == "race"
-    assert "cuda.shared_store writes byte 0, which thread 63 has read" in error.message
+    assert "cuda.shared_store writes byte 0 of shared memory, which thread 63 has read" in error.message
     run(shared(body.replace("SYNC", "cuda.sync"), arguments=POINTER), X)
 
 
@@ -202,6 +202,13 @@ def test_workspace_that_nothing_wrote() -> None:
     error = fails(shared(body, arguments=POINTER), 256)
     assert error.kind == "uninitialised"
     assert "element 0 of array 0" in error.message
+
+
+def test_a_read_only_load_of_what_the_kernel_writes() -> None:
+    body = """
+  cuda.load %x[%t] -> %r[%zero] {cache = "read_only"} : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+  cuda.store %r[%zero], %x[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>"""
+    assert fails(shared(body, arguments=POINTER), X).kind == "protocol"
 
 
 def test_shared_memory_past_its_end() -> None:
@@ -371,7 +378,7 @@ def test_the_last_block_reads_what_the_others_have_fenced() -> None:
 def test_the_last_block_without_a_fence_is_a_race() -> None:
     error = fails(last_block(""), np.arange(192, dtype=np.int32), 768, np.zeros(1, np.int32), 256)
     assert error.kind == "race"
-    assert "cuda.load reads" in error.message
+    assert "cuda.load reads byte 0 of array 1, which thread 0 of block 0 has written" in error.message
 
 
 def test_loops_whose_bounds_differ_between_lanes() -> None:

@@ -81,6 +81,8 @@ def load(s: Strand, op: cuda.LoadOp, pointer: Pointer, offset: Any, array: Regis
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
     places = global_places(s, op, pointer, offset, size)
+    if pointer.tracked and op.cache is not None and op.cache.data == "read_only":
+        s.fail("protocol", op, f"the kernel writes {pointer.span.memory.name}, which this load takes for read only")
     check_global_read(s, op, pointer, places, size)
     if s.frame.counters is not None:
         s.frame.counters.global_access(op, s.numbers, places, size)

@@ -81,7 +81,7 @@ class Frame:
 
     @cached_property
     def shared_shadow(self) -> Shadow:
-        return Shadow(self.shared.data, self.grid.shared_granule)
+        return Shadow(self.shared.data, self.grid.shared_granule, "shared memory", pitch=self.shared_pitch)
 
     def shared_places(
         self,
@@ -129,10 +129,6 @@ class Frame:
         return (
             f"thread {thread}" if self.grid.cluster_blocks == 1 else f"thread {thread} of block {rank} of the cluster"
         )
-
-    def place_text(self, address: int) -> str:
-        """A byte that a shadow knows."""
-        return f"byte {address}"
 
     def place(self, axis: int) -> Any:
         """`blockIdx` along an axis for every lane."""

@@ -42,7 +42,7 @@ class Grid:
         """The shadow of a memory that the kernel writes."""
         found = self._shadows.get(id(memory))
         if found is None:
-            found = self._shadows[id(memory)] = Shadow(memory.data, self._granule, blocks=True)
+            found = self._shadows[id(memory)] = Shadow(memory.data, self._granule, memory.name, blocks=True)
         return found
 
     def is_written(self, memory: Memory) -> bool:

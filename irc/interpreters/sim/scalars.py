@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from irc.diagnostics import IrcError
+from irc.dialects.cuda.common import constant_of
 from irc.dtypes import element_of
 from irc.interpreters.tile_scalars import scalar_rule
 from irc.rounding import cast_array
@@ -109,7 +110,7 @@ def _on_unsigned(function: Function) -> Build:
     return _same(apply)
 
 
-def _logical_shift(function: Function) -> Function:
+def _logical_shift(function: Function) -> Build:
     def apply(a: Any, b: Any) -> Any:
         width = 8 * a.dtype.itemsize
         amount, bits = unsigned(b), unsigned(a)
@@ -119,7 +120,14 @@ def _logical_shift(function: Function) -> Function:
         safe = np.where(inside, amount, 0).astype(bits.dtype)
         return np.where(inside, function(bits, safe), 0).astype(bits.dtype).view(a.dtype)[()]
 
-    return apply
+    def build(op: Operation, target: np.dtype[Any]) -> Function:
+        known = constant_of(op.operands[1])
+        if known is None or target == np.bool_ or not 0 <= known < 8 * target.itemsize:
+            return apply
+        amount = np.dtype(f"u{target.itemsize}").type(known)
+        return lambda a, b: function(unsigned(a), amount).view(a.dtype)
+
+    return build
 
 
 def _arithmetic_shift(a: Any, b: Any) -> Any:
@@ -264,8 +272,8 @@ _BUILDERS: dict[type[Operation], Build] = {
     arith.FloorDivSIOp: _same(_floor_divided),
     arith.CeilDivSIOp: _same(_ceil_divided),
     arith.CeilDivUIOp: _on_unsigned(_ceil_divided),
-    arith.ShLIOp: _same(_logical_shift(np.left_shift)),
-    arith.ShRUIOp: _same(_logical_shift(np.right_shift)),
+    arith.ShLIOp: _logical_shift(np.left_shift),
+    arith.ShRUIOp: _logical_shift(np.right_shift),
     arith.ShRSIOp: _same(_arithmetic_shift),
     arith.MinSIOp: _extremum(np.less, signed),
     arith.MaxSIOp: _extremum(np.greater, signed),

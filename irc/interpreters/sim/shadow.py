@@ -8,7 +8,7 @@ instructions: a race with others alone would be missed.
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from xdsl.ir import Operation
@@ -24,12 +24,23 @@ READERS = 4
 """Readers of a granule that are kept: two pairs."""
 
 
+class Conflicts(NamedTuple):
+    """Accesses that nothing orders: the row of the lane that finds it out, and the key and block of the one before."""
+
+    rows: Array
+    keys: Array
+    blocks: Array
+
+
 class Shadow:
     """The accesses to the bytes of a memory, in granules; with `blocks`, to global memory: then blocks are kept too."""
 
-    def __init__(self, content: Array, granule: int, *, blocks: bool = False):
+    def __init__(self, content: Array, granule: int, name: str, *, blocks: bool = False, pitch: int = 0):
+        """`name` and `pitch` (bytes of a block, of shared memory) are for messages."""
         count = -(-len(content) // granule) + 16
         self._content = content
+        self._name = name
+        self._pitch = pitch
         self.granule = granule
         self.writes: Array = np.full(count, NEVER, np.int64)
         self.reads: list[Array] = [np.full(count, NEVER, np.int64) for _ in range(READERS)]
@@ -44,9 +55,8 @@ class Shadow:
 
     def _conflicts(
         self, s: Strand, lanes: Array, granules: Array, keys: Array, blocks: Array | None
-    ) -> tuple[Array, Array] | None:
-        """Of the accesses that left `keys` (and blocks) those that are not ordered before: (the index of the lane, the
-        key) of each; None where there is none."""
+    ) -> Conflicts | None:
+        """Of the accesses that left `keys` (and blocks) those that are not ordered before; None where all are."""
         found = keys[granules]
         clocks = s.frame.clocks
         column = lanes[:, None]
@@ -62,7 +72,8 @@ class Shadow:
         if not wrong.any():
             return None
         which = np.nonzero(wrong)
-        return which[0], found[which]
+        mine = s.frame.block[lanes[which[0]]]
+        return Conflicts(which[0], found[which], mine if blocks is None else blocks[granules[which]])
 
     def read(
         self, s: Strand, op: Operation, lanes: Array, addresses: Array, size: int, keys: Array | None = None
@@ -151,18 +162,18 @@ class Shadow:
         op: Operation,
         lanes: Array,
         addresses: Array,
-        wrong: tuple[Array, Array],
+        wrong: Conflicts,
         values: Array | None,
     ) -> None:
         """A race unless the bytes are there already."""
-        rows, keys = wrong
+        rows = wrong.rows
         if values is not None:
             there = self._content[addresses[rows][:, None] + np.arange(values.shape[1])]
             changed = (there != values[rows]).any(axis=1)
             if not changed.any():
                 return
-            rows, keys = rows[changed], keys[changed]
-        self._race(s, op, lanes, addresses, (rows, keys), "writes", "written")
+            wrong = Conflicts(rows[changed], wrong.keys[changed], wrong.blocks[changed])
+        self._race(s, op, lanes, addresses, wrong, "writes", "written")
 
     def _check_overlap(self, s: Strand, op: Operation, lanes: Array, addresses: Array, values: Array | None) -> None:
         """An error where two lanes of one instruction write different values to one place. Their accesses are aligned
@@ -178,18 +189,21 @@ class Shadow:
             s.fail("race", op, f"{op.name} writes different values to one place from several threads", wrong)
 
     def _race(
-        self, s: Strand, op: Operation, lanes: Array, addresses: Array, wrong: tuple[Array, Array], does: str, was: str
+        self, s: Strand, op: Operation, lanes: Array, addresses: Array, wrong: Conflicts, does: str, was: str
     ) -> None:
-        rows, keys = wrong
         frame = s.frame
-        key = int(keys[0])
+        key, block = int(wrong.keys[0]), int(wrong.blocks[0])
+        row = wrong.rows[0]
         other = frame.code.accesses[int(op_of(key))]
         who = frame.agent_text(int(agent_of(key)))
-        place = frame.place_text(int(addresses[rows[0]]))
+        if block != int(frame.block[lanes[row]]):
+            who += f" of block {block}"
+        address = int(addresses[row])
+        place = f"byte {address % self._pitch if self._pitch else address} of {self._name}"
         s.fail(
             "race",
             op,
             f"{op.name} {does} {place}, which {who} has {was} with no barrier between ({other.name} at "
             f"{describe(other.location)})",
-            np.isin(s.numbers, lanes[rows]),
+            np.isin(s.numbers, lanes[wrong.rows]),
         )

@@ -95,7 +95,7 @@ class Strand:
 
     def uniform(self, op: Operation, what: str, value: Any) -> int:
         """The integer that all active lanes have; an error where they differ."""
-        if np.ndim(value) == 0:
+        if not isinstance(value, np.ndarray) or value.ndim == 0:
             return int(value)
         found = self.spread(value)
         if (found != found[0]).any():

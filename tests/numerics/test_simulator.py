@@ -1,0 +1,72 @@
+"""The programs of `tests/gpu` on the simulator: their kernels, run thread by thread, against the float64 reference.
+
+`make test` takes a part of them; `IRC_SIM_ALL=1` in the environment takes all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+import pytest
+from gpu.programs import PROGRAMS, Program, arguments_of, difference
+from numerics import generators
+from numerics.harness import assert_close, draw_arguments, evaluate_any, result_elements, tolerances
+
+import irc
+from irc.interpreters.nd import evaluate
+from irc.lowering import lower
+from irc.program import isolate, parse
+
+ALL = os.environ.get("IRC_SIM_ALL") == "1"
+STEP = 7
+"""Without ALL, of the programs one in so many, of the random modules too."""
+
+CHOSEN = PROGRAMS if ALL else [program for program in PROGRAMS if not program.large][::STEP]
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """numpy says nothing of overflows and NaN, which are meant."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("program", CHOSEN, ids=lambda program: program.name)
+def test_a_program_gives_what_the_reference_does(program: Program) -> None:
+    executable = irc.compile(program.text, target="sim", arch="sm_90a")
+    arrays = arguments_of(program, executable.arguments)
+    found = executable(*arrays)
+    results = found if isinstance(found, tuple) else (found,)
+    references = evaluate(isolate(parse(program.text, program.name)), arrays, precision="float64")
+    for spec, a, b in zip(executable.results, results, references, strict=True):
+        assert not (wrong := difference(program, a, b, spec.element)), f"result {spec.name}: {wrong}"
+
+
+def check_random(seed: int) -> None:
+    """A random module gives what its fused kernels mean."""
+    rng = Random(seed)
+    module = generators.random_module(rng, rng.randint(1, 14))
+    arrays, elements, limits = draw_arguments(module, seed), result_elements(module), tolerances(module)
+    expected = evaluate_any(lower(module, "kernel", arch="sm_90a"), arrays)
+    found = irc.compile(module, target="sim", arch="sm_90a")(*arrays)
+    results = found if isinstance(found, tuple) else (found,)
+    for index, (a, b, element) in enumerate(zip(expected, results, elements, strict=True)):
+        assert_close(a, b, element, limits, f"result {index}")
+
+
+def seeds(first: int, last: int) -> Sequence[int]:
+    return range(first, last, 1 if ALL else STEP)
+
+
+@pytest.mark.parametrize("seed", seeds(0, 100))
+def test_random_modules_of_small_extents(seed: int) -> None:
+    check_random(seed)
+
+
+@pytest.mark.parametrize("seed", seeds(1000, 1150))
+def test_random_modules_beyond_a_tile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generators, "EXTENTS", (1, 2, 3, 8, 17, 33, 40))
+    check_random(seed)
