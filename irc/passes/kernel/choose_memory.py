@@ -26,10 +26,14 @@ COLUMN_BYTES = 512
 """Bytes of columns side by side in a tile whose rows are not contiguous: a warp reads them at once."""
 
 STEP = 32
-"""Elements of the reduced extent for each step of a reduction over columns."""
+"""The longest reduced extent of columns that is one tile, where it is not needed again."""
 
 COLUMN_ELEMENTS = 8192
-"""Elements of a step of a reduction over columns: four accesses in flight of each of 256 threads."""
+COLUMN_THREADS = 256
+"""Elements of a step of a reduction over columns, of all its accumulators, and the threads that share them: four
+accesses of bf16 in flight of each, and 32 registers of accumulators."""
+
+LEAST_STEP = 8
 
 LEAST_PART = 4096
 """Elements that a block should reduce at least, for a split to be worth another kernel."""
@@ -52,7 +56,9 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     chosen = _choose_rows(reduction, machine) if by_rows else _choose_columns(reduction, machine)
     tile = given.tile or chosen.tile
     assert tile is not None
-    threads = prod(tile) // (ELEMENTS_PER_THREAD if by_rows else 2 * ELEMENTS_PER_THREAD)
+    threads = prod(tile) // ELEMENTS_PER_THREAD
+    if chosen.reduction == "looped" and not by_rows:
+        threads = min(threads, COLUMN_THREADS)
     warps = max(1, min(MOST_WARPS, power_of_two(threads) // 32))
     return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR)
 
@@ -75,7 +81,7 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
         width = max(1, min(width, LONGEST_PERSISTENT // length))
         return ConfigAttr.of(tile=(width, length), reduction="persistent")
     blocks = (reduction.rows // reduction.columns) * ceil_div(reduction.columns, width)
-    step = max(STEP, COLUMN_ELEMENTS // width)
+    step = max(LEAST_STEP, COLUMN_ELEMENTS // (width * power_of_two(reduction.count)))
     split = _split(reduction, blocks, machine, 2 * BLOCKS_PER_SM)
     return ConfigAttr.of(tile=(width, min(step, length)), reduction="looped", split=split)
 

@@ -23,7 +23,7 @@ from irc.passes.kernel.fuse_products import grow_epilogue, grow_prologue, seed_p
 from irc.passes.kernel.fuse_reductions import grow_reductions
 from irc.passes.kernel.fusion_graph import FusionGraph
 from irc.passes.kernel.outline import outline
-from irc.passes.kernel.recomputation import copy_escaping, find_repeated
+from irc.passes.kernel.recomputation import copy_across_axes, copy_escaping, find_repeated
 from irc.rewriting import remove_dead_code
 
 
@@ -49,8 +49,9 @@ class FuseKernelsPass(ModulePass):
 
 def fuse_block(block: Block, name: str, max_recomputations: int = 3) -> list[FusedOp]:
     """Turns the `nd` ops of a function's block, none of them dead, into kernels named `<name>_<i>`, which it gives."""
+    copies = copy_across_axes(block)
     copy_escaping(block)
-    graph = FusionGraph(block, find_repeated(block, max_recomputations))
+    graph = FusionGraph(block, copies | find_repeated(block, max_recomputations))
     products = seed_products(graph)
     for cluster in products:
         grow_epilogue(graph, cluster)

@@ -103,7 +103,7 @@ def _merged(shape: tuple[int, ...], roles: list[str]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Reduction:
-    """The reductions of a kernel: `rows` of `extent` elements each.
+    """The reductions of a kernel: `count` of them over `rows` of `extent` elements each.
 
     columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
@@ -111,6 +111,7 @@ class Reduction:
     the element of the largest operand.
     """
 
+    count: int
     rows: int
     extent: int
     columns: int
@@ -130,6 +131,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     long = [axis for axis, extent in enumerate(shape) if extent != 1]
     extent = prod(shape[axis] for axis in axes)
     return Reduction(
+        count=len(cores),
         rows=prod(shape[axis] for axis in kept),
         extent=extent,
         columns=1 if not long or long[-1] in axes else shape[long[-1]],

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.dtypes import element_of
 from irc.passes.kernel.fusion_graph import escapes
-from irc.passes.kernel.op_classes import CHEAP, FUSIBLE, MATMUL, is_transparent, size_of, total_cost
+from irc.passes.kernel.op_classes import (
+    CHEAP,
+    ELEMENTWISE,
+    FUSIBLE,
+    MATMUL,
+    REDUCTIONS,
+    integers,
+    is_transparent,
+    reduced_axes,
+    shape_of,
+    size_of,
+    total_cost,
+)
+
+MOST_COPIED = 8
+"""Cheap ops for an element that are done again instead of storing it and reading it back."""
+
+SMALL = 16
+"""A value with at most this part (1 / SMALL) of another's elements costs next to nothing to read beside it."""
 
 
 def copy_escaping(block: Block) -> None:
@@ -23,6 +42,81 @@ def copy_escaping(block: Block) -> None:
         block.insert_op_before(copy, op)
         for use in inner:
             use.operation.operands[use.index] = copy.results[0]
+
+
+def copy_across_axes(block: Block) -> set[Operation]:
+    """Gives a reduction its own copy of what it reads, where that is computed from a reduction over other axes; gives
+    the copies, which the reduction's kernel computes.
+
+    The two cannot be one kernel, and what lies between them has the size of the whole domain: it is cheaper to compute
+    again from the first one's few results and the arrays that it comes from than to store and to read. In the
+    gradients of a layer normalisation, the sums over rows need what was normalised along them.
+    """
+    made: set[Operation] = set()
+    for op in list(block.ops):
+        if op.name not in REDUCTIONS:
+            continue
+        cone = _summands(op)
+        if cone is None or not any(_is_used_outside(inner, cone, op) for inner in cone):
+            continue
+        copies: dict[SSAValue, SSAValue] = {}
+        for inner in (other for other in block.ops if other in cone):
+            copy = inner.clone(copies)
+            block.insert_op_before(copy, op)
+            copies[inner.results[0]] = copy.results[0]
+            made.add(copy)
+        op.operands[0] = copies[op.operands[0]]
+    return made
+
+
+def _summands(reduction: Operation) -> set[Operation] | None:
+    """The elementwise ops that a reduction's operand comes from, if they are cheap and over few arguments and over
+    small results of reductions along other axes; None where they are not, or where no such reduction is among them."""
+    shape = shape_of(reduction.operands[0])
+    cone: set[Operation] = set()
+    read: set[SSAValue] = set()
+    crosses = False
+    pending = [reduction.operands[0]]
+    while pending:
+        value = pending.pop()
+        op = value.owner
+        if not isinstance(op, Operation):
+            read.add(value)
+            continue
+        if op in cone:
+            continue
+        if op.name == "nd.broadcast" and size_of(op.operands[0]) * SMALL <= size_of(op.results[0]):
+            cone.add(op)
+            crosses = crosses or _is_reduced_along_others(op, reduction)
+            continue
+        if op.name not in ELEMENTWISE or shape_of(op.results[0]) != shape:
+            return None
+        cone.add(op)
+        pending += op.operands
+    stored = 2 * element_of(reduction.operands[0].type).size
+    is_cheap = total_cost(cone) <= MOST_COPIED and sum(element_of(v.type).size for v in read) <= stored
+    return cone if crosses and is_cheap else None
+
+
+def _is_reduced_along_others(broadcast: Operation, reduction: Operation) -> bool:
+    """Whether a value that is spread along axes which the reduction keeps comes from a reduction."""
+    kept = set(range(len(shape_of(broadcast.results[0])))) - set(reduced_axes(reduction))
+    if not kept - set(integers(broadcast, "dims")):
+        return False
+    pending, seen = [broadcast.operands[0].owner], set[Operation]()
+    while pending:
+        op = pending.pop()
+        if not isinstance(op, Operation) or op in seen:
+            continue
+        if op.name in REDUCTIONS:
+            return True
+        seen.add(op)
+        pending += [operand.owner for operand in op.operands]
+    return False
+
+
+def _is_used_outside(op: Operation, cone: set[Operation], reduction: Operation) -> bool:
+    return any(use.operation not in cone and use.operation is not reduction for use in op.results[0].uses)
 
 
 def find_repeated(block: Block, limit: int) -> set[Operation]:

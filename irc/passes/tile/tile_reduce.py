@@ -10,12 +10,25 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.dtypes import element_of
 from irc.neutral import neutral
+from irc.passes.tile.combiners import (
+    LAST,
+    combine_tiles,
+    combined,
+    falloff,
+    finite,
+    is_arg,
+    map_tiles,
+    neutral_of,
+    part_count,
+    scale_and_add,
+    unless_infinite,
+)
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
 from irc.passes.tile.nodes import (
     Choose,
@@ -30,9 +43,9 @@ from irc.passes.tile.nodes import (
     walk_nodes,
 )
 from irc.passes.tile.program import INDEX, Axis, Program, Shape
-from irc.passes.tile.scalar_body import Body, Scalar
+from irc.passes.tile.rescaling import maximum_of
+from irc.passes.tile.scalar_body import Body
 from irc.passes.tile.stage import Stage
-from irc.passes.tile.tile_scalar import combine, first_extreme
 from irc.rewriting import give_location
 
 Step = Callable[["ReduceStage", list[SSAValue]], list[SSAValue]]
@@ -50,10 +63,6 @@ def _only_dim(program: Program, node: Reduced, lins: Sequence[Lin]) -> Dim:
     if len(found) != 1 or not isinstance(dim := next(iter(found)), Dim):
         raise IrcError("the reduced axes of this op cannot be tiled", node.location)
     return dim
-
-
-def is_arg(node: Reduced) -> bool:
-    return name_of(node.op) in ("argmax", "argmin")
 
 
 class ReduceStage(Stage):
@@ -78,6 +87,8 @@ class ReduceStage(Stage):
             return super().core(node)
         if node.is_scan:
             return self._scanned(node)
+        if node in self.computed:
+            return self.computed[node]
         if (root := self._root()).axes_of(node) is not None:
             return root.reduced_axes(node)
         owner = self
@@ -146,7 +157,7 @@ class ReduceStage(Stage):
         types = [TensorType(tile.element_type_of(p.type), shape) for p in parts]
         op = tile.ReduceOp(parts, axes, types)
         body = Body(op.body.block, node.location)
-        body.block.add_op(tile.YieldOp(*_combine(body, node, list(op.body.block.args))))
+        body.block.add_op(tile.YieldOp(*combined(body, node, list(op.body.block.args))))
         give_location(op, node.location)
         self.block.add_op(op)
         return op.results[len(parts) - 1]
@@ -203,18 +214,64 @@ class ReduceStage(Stage):
             raise IrcError("a reduction crosses the tiles of a kernel", node.location, "run split-reductions first")
         batch = [n for n in self.program.reductions if self._fits(n, column, depth)]
         roots: list[Node] = [root for n in batch for root in self._elements(n, column)]
-        chunk = self.program.chunks[column]
-        if chunk >= column.extent:
+        if self.program.chunks[column] >= column.extent:
             stage = self._whole(column)
             parts = [stage.tile(root, stage.shape) for root in roots]
+        elif scaled := self._scaled(column, depth, batch):
+            self._run_rescaling(column, batch, scaled)
+            return
         else:
-            shape = (*self._carry_shape()[:-1], chunk)
-            initial = [self._start(n, i, shape) for n in batch for i in range(2 if is_arg(n) else 1)]
+            initial = [self._start(n, i, self._chunk_shape(column)) for n in batch for i in range(part_count(n))]
             parts = self.over(column, roots, initial, lambda stage, acc: _accumulate(stage, batch, roots, acc))
         for n in batch:
-            count = 2 if is_arg(n) else 1
-            self._finish_reduction(n, parts[:count])
-            parts = parts[count:]
+            self._finish_reduction(n, parts[: part_count(n)])
+            parts = parts[part_count(n) :]
+
+    def _chunk_shape(self, column: Dim) -> Shape:
+        return (*self._carry_shape()[:-1], self.program.chunks[column])
+
+    def _scaled(self, column: Dim, depth: int, batch: Sequence[Reduced]) -> dict[Reduced, Reduced]:
+        """The sums of the next depth that can be computed with the batch (irc/passes/tile/rescaling.py): each with its
+        maximum."""
+        later = [n for n in self.program.reductions if self._fits(n, column, depth + 1)]
+        found = {n: maximum_of(self.program, n, column, batch) for n in later}
+        return {n: maximum for n, maximum in found.items() if maximum is not None}
+
+    def _run_rescaling(self, column: Dim, batch: Sequence[Reduced], scaled: dict[Reduced, Reduced]) -> None:
+        """One walk for the batch and for sums that are relative to maxima of it. A maximum is carried as one element a
+        row, so that all summands of a chunk share it; sums as an element for each of the chunk."""
+        maxima = list(dict.fromkeys(scaled.values()))
+        others = [n for n in batch if n not in maxima]
+        roots = {n: self._elements(n, column) for n in (*batch, *scaled)}
+        row, chunk = self._carry_shape(), self._chunk_shape(column)
+        initial = [self._start(n, 0, row) for n in maxima]
+        initial += [self._start(n, i, chunk) for n in (*scaled, *others) for i in range(part_count(n))]
+
+        def step(stage: ReduceStage, accumulators: list[SSAValue]) -> list[SSAValue]:
+            factors: dict[Reduced, SSAValue] = {}
+            results: list[SSAValue] = []
+            for n, before in zip(maxima, accumulators, strict=False):
+                largest = stage._reduce(n, [stage.tile(roots[n][0], stage.shape)], [len(row) - 1], row)
+                results += combine_tiles(stage, n, [before], [largest], row)
+                stage.computed[n] = map_tiles(stage, n, [results[-1]], row, finite)
+                factors[n] = map_tiles(stage, n, [before, stage.computed[n]], row, falloff)
+            rest = accumulators[len(maxima) :]
+            for n, before in zip(scaled, rest, strict=False):
+                value = stage.tile(roots[n][0], stage.shape)
+                results.append(map_tiles(stage, n, [before, factors[scaled[n]], value], chunk, scale_and_add))
+            return results + _accumulate(stage, others, [r for n in others for r in roots[n]], rest[len(scaled) :])
+
+        parts = self.over(column, [root for each in roots.values() for root in each], initial, step)
+        for n, value in zip(maxima, parts, strict=False):
+            self._keep(n, value)
+        rest = parts[len(maxima) :]
+        for n, value in zip(scaled, rest, strict=False):
+            total = self._reduce(n, [value], [len(row) - 1], row)
+            self._keep(n, map_tiles(self, n, [total, parts[maxima.index(scaled[n])]], row, unless_infinite))
+        rest = rest[len(scaled) :]
+        for n in others:
+            self._finish_reduction(n, rest[: part_count(n)])
+            rest = rest[part_count(n) :]
 
     def _fits(self, node: Reduced, column: Dim, depth: int) -> bool:
         if node.is_scan or node in self.computed or not self.has(self.program.dims(node)):
@@ -234,18 +291,22 @@ class ReduceStage(Stage):
             return [value]
         position: Node = Coordinate(i64, node.location, lin_of(node.dims[0]))
         if tail:
-            position = Choose(i64, node.location, tests, position, Constant(i64, node.location, _LAST))
+            position = Choose(i64, node.location, tests, position, Constant(i64, node.location, LAST))
         return [value, position]
 
     def _start(self, node: Reduced, part: int, shape: Shape) -> SSAValue:
-        value, type = _neutral_of(node, part)
+        value, type = neutral_of(node, part)
         return self.splat(value, type, shape, node.location)
 
     def _finish_reduction(self, node: Reduced, parts: Sequence[SSAValue]) -> None:
         shape = tile.shape_of(parts[0].type)
         axis = len(shape) - 1
-        result = self._reduce(node, parts, [axis], (*shape[:-1], 1))
-        if axis == len(self.axes):
+        self._keep(node, self._reduce(node, parts, [axis], (*shape[:-1], 1)))
+
+    def _keep(self, node: Reduced, result: SSAValue) -> None:
+        """Makes a tile with one element a row the result of the reduction."""
+        shape = tile.shape_of(result.type)
+        if len(shape) > len(self.axes):
             result = self.insert(tile.ReshapeOp(result, TensorType(node.type, shape[:-1])), node.location)
         self.computed[node] = result
 
@@ -274,7 +335,7 @@ class ReduceStage(Stage):
         value = self.tile(node.input, self.shape)
         op = tile.ScanOp([value], len(self.axes) - 1, [value.type])
         body = Body(op.body.block, node.location)
-        body.block.add_op(tile.YieldOp(*_combine(body, node, list(op.body.block.args))))
+        body.block.add_op(tile.YieldOp(*combined(body, node, list(op.body.block.args))))
         give_location(op, node.location)
         scanned = self.insert(op, node.location)
         carry = self.carries.get(node)
@@ -298,10 +359,6 @@ def _whole_tiles(axis: Axis) -> tuple[Lin, ...]:
     return (whole % axis.extent,) if axis.dim.extent > axis.extent else (whole,)
 
 
-_LAST = 2**63 - 1
-"""The index of a masked element: after all others."""
-
-
 def _depth(node: Reduced) -> int:
     """How many reductions lie below this one, one inside the other."""
     depths: dict[Node, int] = {}
@@ -311,39 +368,6 @@ def _depth(node: Reduced) -> int:
     return depths[node.input]
 
 
-def _neutral_of(node: Reduced, part: int) -> tuple[float | int, Attribute]:
-    if part == 1:
-        return _LAST, i64
-    source = node.input.source
-    return neutral(name_of(node.op), element_of(source)), node.input.type
-
-
-def _combine(body: Body, node: Reduced, args: Sequence[SSAValue]) -> list[SSAValue]:
-    """The combiner on (accumulated..., element...)."""
-    name, source = name_of(node.op), node.input.source
-    if not is_arg(node):
-        return [combine(body, name, source, args[0], args[1])]
-    a, i, b, j = args
-    test = first_extreme(body, name, (Scalar(a, source), i), (Scalar(b, source), j))
-    return [body.select(test, b, a), body.select(test, j, i)]
-
-
-def combine_tiles(
-    stage: Stage, node: Reduced, accumulated: Sequence[SSAValue], values: Sequence[SSAValue], shape: Shape
-) -> list[SSAValue]:
-    """The combiner elementwise on tiles; a map for each of its results."""
-    results: list[SSAValue] = []
-    for part in range(len(values)):
-        inputs = [*accumulated, *values]
-        op = tile.MapOp(inputs, TensorType(tile.element_type_of(values[part].type), shape))
-        body = Body(op.body.block, node.location)
-        combined = _combine(body, node, list(op.body.block.args))
-        body.block.add_op(tile.YieldOp(combined[part]))
-        give_location(op, node.location)
-        results.append(stage.insert(op, node.location))
-    return results
-
-
 def _accumulate(
     stage: ReduceStage, batch: Sequence[Reduced], roots: Sequence[Node], accumulators: Sequence[SSAValue]
 ) -> list[SSAValue]:
@@ -351,7 +375,7 @@ def _accumulate(
     results: list[SSAValue] = []
     at = 0
     for node in batch:
-        count = 2 if is_arg(node) else 1
+        count = part_count(node)
         results += combine_tiles(stage, node, accumulators[at : at + count], tiles[at : at + count], stage.shape)
         at += count
     return results

@@ -183,3 +183,53 @@ func.func @sort(%x: tensor<64x48xf32>) -> tensor<64x48xf32> {
 func.func @nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %x : tensor<4xf32>
 }
+
+// What is summed along the other axis is computed again from the row's few results: the normalised array is not stored.
+// CHECK-LABEL: func.func @across
+// CHECK-NEXT:    {{.*}} = kernel.fused @across_0 reduce {{.*}} -> (tensor<512xf32>, tensor<512x64xf32>)
+// CHECK:         kernel.fused @across_1 reduce
+// CHECK-NEXT:      // prologue
+// CHECK:           nd.broadcast
+// CHECK-NEXT:      nd.mul
+// CHECK:           // core
+// CHECK-NEXT:      nd.sum {{.*}} {axes = [0]}
+// CHECK:         func.return
+func.func @across(%x: tensor<512x64xf32>) -> (tensor<512x64xf32>, tensor<64xf32>) {
+  %s = nd.sum %x {axes = [1]} : tensor<512x64xf32> -> tensor<512xf32>
+  %q = nd.rsqrt %s : tensor<512xf32>
+  %b = nd.broadcast %q {dims = [0]} : tensor<512xf32> -> tensor<512x64xf32>
+  %y = nd.mul %x, %b : tensor<512x64xf32>
+  %c = nd.sum %y {axes = [0]} : tensor<512x64xf32> -> tensor<64xf32>
+  %r = nd.exp %y : tensor<512x64xf32>
+  func.return %r, %c : tensor<512x64xf32>, tensor<64xf32>
+}
+
+// What takes many instructions, or comes from more bytes than it has, is stored.
+// CHECK-LABEL: func.func @costly
+// CHECK-NEXT:    {{.*}} = kernel.fused @costly_0 reduce {{.*}} -> (tensor<512x64xf32>, tensor<512x64xf32>)
+// CHECK:         func.return
+func.func @costly(%x: tensor<512x64xf32>) -> (tensor<512x64xf32>, tensor<64xf32>) {
+  %s = nd.sum %x {axes = [1]} : tensor<512x64xf32> -> tensor<512xf32>
+  %b = nd.broadcast %s {dims = [0]} : tensor<512xf32> -> tensor<512x64xf32>
+  %y = nd.sub %x, %b : tensor<512x64xf32>
+  %e = nd.exp %y : tensor<512x64xf32>
+  %f = nd.sin %e : tensor<512x64xf32>
+  %g = nd.tanh %f : tensor<512x64xf32>
+  %c = nd.sum %g {axes = [0]} : tensor<512x64xf32> -> tensor<64xf32>
+  %r = nd.mul %g, %g : tensor<512x64xf32>
+  func.return %r, %c : tensor<512x64xf32>, tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @many
+// CHECK-NEXT:    {{.*}} = kernel.fused @many_0 reduce {{.*}} -> (tensor<512x64xf32>, tensor<512x64xf32>)
+// CHECK:         func.return
+func.func @many(%x: tensor<512x64xf32>, %p: tensor<512x64xf32>, %q: tensor<512x64xf32>) -> (tensor<512x64xf32>, tensor<64xf32>) {
+  %s = nd.sum %x {axes = [1]} : tensor<512x64xf32> -> tensor<512xf32>
+  %b = nd.broadcast %s {dims = [0]} : tensor<512xf32> -> tensor<512x64xf32>
+  %y = nd.mul %x, %b : tensor<512x64xf32>
+  %z = nd.mul %y, %p : tensor<512x64xf32>
+  %g = nd.mul %z, %q : tensor<512x64xf32>
+  %c = nd.sum %g {axes = [0]} : tensor<512x64xf32> -> tensor<64xf32>
+  %r = nd.exp %g : tensor<512x64xf32>
+  func.return %r, %c : tensor<512x64xf32>, tensor<64xf32>
+}

@@ -1,0 +1,98 @@
+"""What a reduction does to two elements, as bodies of tile ops, and elementwise steps around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import TensorType, i64
+from xdsl.ir import Attribute, SSAValue
+
+from irc.dialects import tile
+from irc.dtypes import element_of
+from irc.neutral import neutral
+from irc.passes.tile.nodes import Reduced, name_of
+from irc.passes.tile.program import Shape
+from irc.passes.tile.scalar_body import Body, Scalar
+from irc.passes.tile.stage import Stage
+from irc.passes.tile.tile_scalar import combine, first_extreme
+from irc.rewriting import give_location
+
+
+def is_arg(node: Reduced) -> bool:
+    return name_of(node.op) in ("argmax", "argmin")
+
+
+def part_count(node: Reduced) -> int:
+    """Tiles that the reduction accumulates: argmax and argmin the index, too."""
+    return 2 if is_arg(node) else 1
+
+
+LAST = 2**63 - 1
+"""The index of a masked element: after all others."""
+
+
+def neutral_of(node: Reduced, part: int) -> tuple[float | int, Attribute]:
+    if part == 1:
+        return LAST, i64
+    source = node.input.source
+    return neutral(name_of(node.op), element_of(source)), node.input.type
+
+
+def combined(body: Body, node: Reduced, args: Sequence[SSAValue]) -> list[SSAValue]:
+    """The combiner on (accumulated..., element...)."""
+    name, source = name_of(node.op), node.input.source
+    if not is_arg(node):
+        return [combine(body, name, source, args[0], args[1])]
+    a, i, b, j = args
+    test = first_extreme(body, name, (Scalar(a, source), i), (Scalar(b, source), j))
+    return [body.select(test, b, a), body.select(test, j, i)]
+
+
+Formula = Callable[[Body, list[SSAValue]], SSAValue]
+
+
+def map_tiles(
+    stage: Stage, node: Reduced, inputs: Sequence[SSAValue], shape: Shape, formula: Formula, like: int = 0
+) -> SSAValue:
+    """A tile of `shape` and of the element type of input number `like`."""
+    op = tile.MapOp(inputs, TensorType(tile.element_type_of(inputs[like].type), shape))
+    body = Body(op.body.block, node.location)
+    body.block.add_op(tile.YieldOp(formula(body, list(op.body.block.args))))
+    give_location(op, node.location)
+    return stage.insert(op, node.location)
+
+
+def combine_tiles(
+    stage: Stage, node: Reduced, accumulated: Sequence[SSAValue], values: Sequence[SSAValue], shape: Shape
+) -> list[SSAValue]:
+    """The combiner elementwise on tiles; a map for each of its results."""
+
+    def part(which: int) -> SSAValue:
+        inputs = [*accumulated, *values]
+        return map_tiles(stage, node, inputs, shape, lambda body, args: combined(body, node, args)[which], which)
+
+    return [part(which) for which in range(len(values))]
+
+
+def finite(body: Body, args: list[SSAValue]) -> SSAValue:
+    """The maximum so far; 0 where it is -inf, as all summands are then exp(-inf), which exp(-inf - -inf) is not."""
+    (maximum,) = args
+    lowest = body.constant(float("-inf"), maximum.type)
+    return body.select(body.compare("oeq", maximum, lowest), body.constant(0.0, maximum.type), maximum)
+
+
+def falloff(body: Body, args: list[SSAValue]) -> SSAValue:
+    before, now = args
+    return body(math.ExpOp(body(arith.SubfOp(before, now))))
+
+
+def scale_and_add(body: Body, args: list[SSAValue]) -> SSAValue:
+    total, factor, value = args
+    return body(math.FmaOp(total, factor, value))
+
+
+def unless_infinite(body: Body, args: list[SSAValue]) -> SSAValue:
+    """The sum; NaN where the maximum is infinite or NaN, as exp(inf - inf) is."""
+    total, maximum = args
+    return body(arith.AddfOp(total, body(arith.SubfOp(maximum, maximum))))
