@@ -13,17 +13,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineSymExpr,
-)
 from xdsl.rewriter import InsertPoint
-
-from irc.layout.access import least
 
 Index = int | SSAValue
 """A number known while compiling, or an SSA value of type `index`."""
@@ -174,33 +164,6 @@ class Emitter:
             components.append(x if last else self.rem(x, size))
             x = 0 if last else self.div(x, size)
         return components
-
-    def affine(self, expr: AffineExpr, dims: Sequence[Index], symbols: Sequence[Index], floor: Sequence[int]) -> Index:
-        """The value of an affine expression; `floor` bounds dims, then symbols, from below."""
-        match expr:
-            case AffineConstantExpr():
-                return expr.value
-            case AffineDimExpr():
-                return dims[expr.position]
-            case AffineSymExpr():
-                return symbols[expr.position]
-            case AffineBinaryOpExpr():
-                a = self.affine(expr.lhs, dims, symbols, floor)
-                b = self.affine(expr.rhs, dims, symbols, floor)
-                signed = least(expr.lhs, floor[: len(dims)], floor[len(dims) :]) < 0
-                match expr.kind:
-                    case AffineBinaryOpKind.Add:
-                        return self.add(a, b)
-                    case AffineBinaryOpKind.Mul:
-                        return self.mul(a, b)
-                    case AffineBinaryOpKind.FloorDiv:
-                        return self.div(a, b, signed=signed)
-                    case AffineBinaryOpKind.Mod:
-                        return self.rem(a, b, signed=signed)
-                    case _:
-                        raise ValueError(f"no code for {expr}")
-            case _:
-                raise ValueError(f"no code for {expr}")
 
     # Control flow
 

@@ -18,6 +18,7 @@ from irc.layout.fragment import Fragment
 from irc.layout.requests import WIDEST
 from irc.layout.traffic import global_vector, shared_vector
 from irc.passes.cuda.emitter import Index
+from irc.passes.cuda.places import Place, Walk, scaled, sum_of
 from irc.passes.cuda.values import EVERYTHING, Buffer, Bytes, Code, Registers, element_bytes, tile_element
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import fragment_layout
@@ -36,9 +37,10 @@ def locate(
 ) -> tuple[Index, list[SSAValue]]:
     """The element offset in the view of a tile element, and the conditions under which it is inside."""
     e = code.e
+    walk = Walk(e, components)
     dims = [
-        e.add(code.scalar(offset), at)
-        for offset, at in zip(op.offsets, code.coordinates(fragment, components), strict=True)
+        Place(e.add(code.scalar(offset), at.base), at.steps)
+        for offset, at in zip(op.offsets, code.places(fragment), strict=True)
     ]
     symbols: list[Index] = []
     for symbol in op.symbols:
@@ -46,21 +48,21 @@ def locate(
             symbols.append(code.as_index(code.element(code.tile(symbol), fragment, components)))
         else:
             symbols.append(code.scalar(symbol))
-    floor = [0] * (len(dims) + len(symbols))
-    offset: Index = 0
+    offset = Place(0)
     conditions: list[SSAValue] = []
     view = op.view_type
     for d, (expr, extent, stride) in enumerate(
         zip(op.access_map.results, view.get_shape(), view.get_strides(), strict=True)
     ):
-        at = e.affine(expr, dims, symbols, floor)
-        offset = e.add(offset, e.mul(at, stride))
+        place = walk.affine(expr, dims, symbols)
+        offset = sum_of(e, offset, scaled(e, place, stride))
         if d not in op.checked_dims:
             continue
-        if least(expr, floor[: len(dims)], floor[len(dims) :]) < 0:
+        at = place.at(e, components)
+        if least(expr, [0] * len(dims), [0] * len(symbols)) < 0:
             conditions.append(e.compare("sge", at, 0))
         conditions.append(e.compare("slt", at, extent))
-    return offset, conditions
+    return offset.at(e, components), conditions
 
 
 def lower_load(code: Code, op: tile.LoadOp) -> None:
@@ -120,24 +122,29 @@ def _passes_l2(code: Code, op: tile.StoreOp, vector: int) -> bool:
 
 def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:
     """The offset of a buffer's element, in elements, before the swizzle."""
-    e = code.e
-    offset: Index = 0
-    for position, origin, modes in zip(at, buffer.origin, buffer.layout.modes, strict=True):
-        parts = e.split(e.add(position, origin), [size for size, _ in modes])
-        for part, (_, stride) in zip(parts, modes, strict=True):
-            offset = e.add(offset, e.mul(part, stride))
-    return offset
+    return Walk(code.e, ()).offset(buffer.layout, _inside(code, buffer, [Place(index) for index in at])).base
 
 
 def shared_address(code: Code, buffer: Buffer, at: Sequence[Index]) -> SSAValue:
     """The byte address of a buffer's element."""
-    e = code.e
-    offset = element_offset(code, buffer, at)
-    swizzle = buffer.layout.swizzle
-    if not swizzle.is_identity:
-        high = e.rem(e.div(offset, 1 << (swizzle.base + swizzle.shift)), 1 << swizzle.bits)
-        offset = e.xor(offset, e.mul(high, 1 << swizzle.base))
-    return e.i32(e.add(buffer.address, e.mul(offset, element_bytes(buffer.element))))
+    places = _inside(code, buffer, [Place(index) for index in at])
+    return _address(code, buffer, Walk(code.e, ()).swizzled(buffer.layout, places, apart=False))
+
+
+def tile_address(code: Code, buffer: Buffer, fragment: Fragment, components: Sequence[Index]) -> SSAValue:
+    """The byte address of the element of a buffer that the thread's value with these components meets."""
+    places = _inside(code, buffer, code.places(fragment))
+    apart = fragment.is_linear and not any(origin != 0 for origin in buffer.origin)
+    return _address(code, buffer, Walk(code.e, components).swizzled(buffer.layout, places, apart=apart))
+
+
+def _inside(code: Code, buffer: Buffer, at: Sequence[Place]) -> list[Place]:
+    """Coordinates in the layout of a buffer, which may be part of it."""
+    return [Place(code.e.add(p.base, origin), p.steps) for p, origin in zip(at, buffer.origin, strict=True)]
+
+
+def _address(code: Code, buffer: Buffer, offset: Index) -> SSAValue:
+    return code.e.i32(code.e.add(buffer.address, code.e.mul(offset, element_bytes(buffer.element))))
 
 
 def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
@@ -145,7 +152,7 @@ def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
     source = _led(code, source, buffer.layout.fastest)
     vector = shared_vector(source.fragment, buffer.layout, element_bytes(buffer.element))
     with code.e.when(code.first_copy(source.fragment)), code.each(source.fragment, vector) as components:
-        at = shared_address(code, buffer, code.coordinates(source.fragment, components))
+        at = tile_address(code, buffer, source.fragment, components)
         register = code.e.index(code.register(source, components))
         code.e.insert(cuda.SharedStoreOp(source.array, register, at, count=vector))
 
@@ -168,7 +175,7 @@ def read_shared(
     led = code.array(led_by(target, buffer.layout.fastest), buffer.element, hint)
     vector = shared_vector(led.fragment, buffer.layout, element_bytes(buffer.element))
     with code.each(led.fragment, vector) as components:
-        at = shared_address(code, buffer, code.coordinates(led.fragment, components))
+        at = tile_address(code, buffer, led.fragment, components)
         register = code.e.index(code.register(led, components))
         code.e.insert(cuda.SharedLoadOp(at, led.array, register, count=vector))
     strides = dict(zip(led.fragment.values, led.strides, strict=True))

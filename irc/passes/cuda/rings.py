@@ -16,6 +16,7 @@ from irc.dialects.tile import element_type_of, shape_of
 from irc.layout.instructions import WARP_GROUP
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
 from irc.passes.cuda.memory import element_offset, shared_base
+from irc.passes.cuda.places import Place, Walk
 from irc.passes.cuda.values import Buffer, Code, buffer_of, element_bytes
 from irc.passes.tile.rings import BARRIER_BYTES, RingPlan, fills_of, ring_plan
 from irc.passes.tile.tma import BoxAccess, box_access
@@ -181,8 +182,8 @@ def lower_copy(code: Code, op: tile.CopyOp) -> None:
         for panel in range(buffer.shape[box.inner] // width):
             start = list(dims)
             start[box.inner] = e.add(start[box.inner], panel * width)
-            floor = [0] * (len(dims) + len(symbols))
-            at = [e.i32(e.affine(expr, start, symbols, floor)) for expr in op.access_map.results]
+            walk, places = Walk(e, ()), [Place(at) for at in start]
+            at = [e.i32(walk.affine(expr, places, symbols).base) for expr in op.access_map.results]
             local: list[Index] = [0] * len(dims)
             local[box.inner] = panel * width
             offset = e.mul(element_offset(code, buffer, local), element_bytes(buffer.element))

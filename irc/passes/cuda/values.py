@@ -18,6 +18,7 @@ from irc.dialects.tile import BufferType, element_type_of, shape_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.shared import SharedLayout
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
+from irc.passes.cuda.places import Place
 
 if TYPE_CHECKING:
     from irc.passes.cuda.rings import Ring
@@ -177,10 +178,14 @@ class Code:
 
     def coordinates(self, fragment: Fragment, components: Sequence[Index]) -> list[Index]:
         """The tile coordinate of the thread's value with these components."""
-        at = list(self.thread_part(fragment))
-        for mode, component in zip(fragment.values, components, strict=True):
-            at[mode.dim] = self.e.add(at[mode.dim], self.e.mul(component, mode.step))
-        return at
+        return [place.at(self.e, components) for place in self.places(fragment)]
+
+    def places(self, fragment: Fragment) -> list[Place]:
+        """The coordinates of the thread's values, for any components."""
+        return [
+            Place(at, tuple(mode.step if mode.dim == dim else 0 for mode in fragment.values))
+            for dim, at in enumerate(self.thread_part(fragment))
+        ]
 
     def first_copy(self, fragment: Fragment) -> SSAValue | None:
         """The condition that this thread holds the first of the copies of its elements; None where there are none."""
