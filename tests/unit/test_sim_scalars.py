@@ -8,9 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, math, test
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType, bf16, f16, i1, i8, i16, i32, i64
-from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Operation
 
 from irc.interpreters.sim.scalars import constant_value, evaluator, signed, unsigned
@@ -20,7 +19,7 @@ WIDTHS: dict[IntegerType, int] = {i8: 8, i16: 16, i32: 32, i64: 64}
 
 
 def values(*types: Attribute) -> list[Any]:
-    return list(TestOp(result_types=types).results)
+    return list(test.TestOp(result_types=types).results)
 
 
 def compare(kind: Any, type: Attribute, name: str) -> Callable[..., Any]:

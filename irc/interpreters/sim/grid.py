@@ -12,7 +12,7 @@ from irc.dialects import cuda
 from irc.dialects.cuda.common import values_of
 from irc.interpreters.sim.clocks import EPOCH_UNIT, NEVER, agent_of, clock_of
 from irc.interpreters.sim.frame import shared_granule
-from irc.interpreters.sim.memory import Array, Memory
+from irc.interpreters.sim.memory import Array, Memory, Span
 from irc.interpreters.sim.shadow import Shadow
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ class Grid:
     before that (`release`), a thread that updates the same word later learns it (`acquire`).
     """
 
-    def __init__(self, kernel: cuda.KernelOp, memories: Sequence[tuple[Memory, bool]]):
-        """`memories`: those of the arguments, and whether the kernel may write there."""
+    def __init__(self, kernel: cuda.KernelOp, written: Sequence[Span]):
+        """`written`: the buffers that the kernel may write."""
         self.extents = values_of(kernel.grid)
         self.cluster = values_of(kernel.cluster) or (1, 1, 1)
         self.cluster_blocks = prod(self.cluster)
         self.blocks = prod(self.extents)
         self.shared_granule = shared_granule(kernel)
         self._granule = _global_granule(kernel)
-        self._memories = {id(memory): memory for memory, written in memories if written}
+        self._written = tuple(written)
         self._shadows: dict[int, Shadow] = {}
         self._words: dict[Any, Array] = {}
 
@@ -45,14 +45,15 @@ class Grid:
             found = self._shadows[id(memory)] = Shadow(memory.data, self._granule, memory.name, blocks=True)
         return found
 
-    def is_written(self, memory: Memory) -> bool:
-        return id(memory) in self._memories
+    def is_written(self, span: Span) -> bool:
+        """Whether the kernel may write some of a buffer."""
+        return any(span.overlaps(other) for other in self._written)
 
     def save(self) -> list[Any]:
         """What `restore` brings back: the memories that the kernel writes, and what is known of them."""
         memories = [
             (memory, memory.data.copy(), None if memory.written is None else memory.written.copy())
-            for memory in self._memories.values()
+            for memory in {id(span.memory): span.memory for span in self._written}.values()
         ]
         return [memories, {key: shadow.copy() for key, shadow in self._shadows.items()}, dict(self._words)]
 

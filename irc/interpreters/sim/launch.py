@@ -36,12 +36,7 @@ class Kernel:
         """Run the whole grid. operands: for each argument of the kernel its buffer or number; SimulationError at the
         first mistake. `lazy`: what is asynchronous happens as late as it can, else when it is issued."""
         op = self.op
-        memories = [
-            (value.memory, writes)
-            for value, writes in zip(operands, op.written, strict=True)
-            if isinstance(value, Span)
-        ]
-        grid = Grid(op, memories)
+        grid = Grid(op, [v for v, writes in zip(operands, op.written, strict=True) if writes and isinstance(v, Span)])
         arguments = [
             self._argument(argument.type, value, grid) for argument, value in zip(op.arguments, operands, strict=True)
         ]
@@ -52,7 +47,7 @@ class Kernel:
     def _argument(self, type: Any, value: Span | float, grid: Grid) -> Any:
         if isinstance(type, cuda.PtrType | cuda.TensorMapType):
             assert isinstance(value, Span)
-            pointer = Pointer(value, dtype_of(type.element, self.code.index), grid.is_written(value.memory))
+            pointer = Pointer(value, dtype_of(type.element, self.code.index), grid.is_written(value))
             return pointer if isinstance(type, cuda.PtrType) else TensorMap(type, pointer)
         return cast_array(np.array(value), dtype_of(type, self.code.index))[()]
 

@@ -98,6 +98,11 @@ class Span:
     start: int
     size: int
 
+    def overlaps(self, other: Span) -> bool:
+        """Whether they share a byte."""
+        within = self.start < other.start + other.size and other.start < self.start + self.size
+        return self.memory is other.memory and within
+
     def bytes(self) -> Array:
         return self.memory.data[self.start : self.start + self.size]
 
