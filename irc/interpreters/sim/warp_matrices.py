@@ -87,13 +87,18 @@ def _as_read(tiles: Array, unsigned: bool) -> Array:
     return tiles.view(np.uint8) if unsigned else tiles
 
 
-def _rows(s: Strand, op: cuda.LdmatrixOp | cuda.StmatrixOp, address: Any) -> tuple[Array, Array]:
-    """Where the rows of the matrices are in the frame's shared memory, each with a lane that holds some of it: it is
-    not the one that names the row."""
-    lanes = s.numbers
-    used = lanes % WARP < 8 * op.count.value.data
-    places = s.frame.shared_places(s, op, s.spread(address)[used], ROW_BYTES, lanes[used])
-    return lanes[used] // WARP * WARP + lanes[used] % 8 * 4 + 3, places
+class _Rows:
+    """The rows of the matrices: where they are in the frame's shared memory, and the lanes that name them."""
+
+    def __init__(self, s: Strand, op: cuda.LdmatrixOp | cuda.StmatrixOp, address: Any):
+        named = s.numbers % WARP < 8 * op.count.value.data
+        self.lanes = s.numbers[named]
+        self.places = s.frame.shared_places(s, op, s.spread(address)[named], ROW_BYTES, self.lanes)
+        holders = self.lanes // WARP * WARP + self.lanes % 8 * 4 + 3
+        self.keys: Array = s.frame.clocks.key[holders]
+        """Their accesses count as those of a lane that holds some of the row, which is not the one that names it."""
+        if s.frame.counters is not None:
+            s.frame.counters.shared_access(op, self.lanes, self.places, ROW_BYTES)
 
 
 def _halves(op: cuda.LdmatrixOp | cuda.StmatrixOp) -> tuple[npt.NDArray[np.int64], ...]:
@@ -106,9 +111,10 @@ def _halves(op: cuda.LdmatrixOp | cuda.StmatrixOp) -> tuple[npt.NDArray[np.int64
 @simulates(cuda.LdmatrixOp)
 def ldmatrix(s: Strand, op: cuda.LdmatrixOp, address: Any, array: RegisterArray, index: Any) -> None:
     warps, count = active_warps(s, op), op.count.value.data
-    lanes, places = _rows(s, op, address)
-    read_shared(s, op, places, ROW_BYTES, lanes)
-    rows = s.frame.shared.table(np.dtype(np.uint16), 8)[places // ROW_BYTES].reshape(len(warps), 8 * count, 8)
+    named = _Rows(s, op, address)
+    read_shared(s, op, named.places, ROW_BYTES, named.lanes, named.keys)
+    content = s.frame.shared.table(np.dtype(np.uint16), 8)[named.places // ROW_BYTES]
+    rows = content.reshape(len(warps), 8 * count, 8)
     row, column = _halves(op)
     values = np.ascontiguousarray(rows[:, row, column]).view(array.data.dtype)
     set_warp_registers(array, register_index(s, op, array, index, values.shape[2]), warps, values)
@@ -117,12 +123,12 @@ def ldmatrix(s: Strand, op: cuda.LdmatrixOp, address: Any, array: RegisterArray,
 @simulates(cuda.StmatrixOp)
 def stmatrix(s: Strand, op: cuda.StmatrixOp, array: RegisterArray, index: Any, address: Any) -> None:
     warps, count = active_warps(s, op), op.count.value.data
-    lanes, places = _rows(s, op, address)
+    named = _Rows(s, op, address)
     elements = 4 * count // array.data.itemsize
     held = warp_registers(array, register_index(s, op, array, index, elements), elements, warps)
     rows = np.zeros((len(warps), 8 * count, 8), np.uint16)
     row, column = _halves(op)
     rows[:, row, column] = np.ascontiguousarray(held).view(np.uint16)
     content = rows.reshape(-1, 8)
-    write_shared(s, op, places, ROW_BYTES, content, lanes)
-    s.frame.shared.table(np.dtype(np.uint16), 8)[places // ROW_BYTES] = content
+    write_shared(s, op, named.places, ROW_BYTES, content, named.lanes, named.keys)
+    s.frame.shared.table(np.dtype(np.uint16), 8)[named.places // ROW_BYTES] = content

@@ -62,21 +62,25 @@ def _is(dot: tile.DotOp, instruction: str) -> bool:
 
 
 def _wgmma_layout(buffer: SSAValue) -> SharedLayout:
-    """Panels of the swizzle's 128 bytes along the dimension that is contiguous in what fills the buffer."""
+    """Panels of the swizzle's 128 bytes along the dimension that is contiguous in what fills the buffer; narrower ones
+    where the parts that fill it are."""
     size = element_of(element_type_of(buffer.type)).size
     directions: set[int] = set()
+    parts: list[tuple[int, ...]] = []
     for fill in fills_of(buffer):
         if isinstance(fill, tile.CopyOp):
-            box = box_access(fill, shape_of(fill.buffer.type))
+            parts.append(shape_of(fill.buffer.type))
+            box = box_access(fill, parts[-1])
             assert box is not None
             directions.add(box.inner)
         else:
+            parts.append(shape_of(fill.tile.type))
             directions.add(fragment_layout(fill.tile.type).vector[0])
     if len(directions) != 1:
         raise IrcError("the parts of a dot's operand are contiguous along different dimensions")
     (inner,) = directions
     shape = shape_of(buffer.type)
-    width = min(SWIZZLE_BYTES // size, shape[inner])
+    width = min(SWIZZLE_BYTES // size, *(part[inner] for part in parts))
     if width * size < SMALLEST_SWIZZLE:
         raise IrcError(
             f"wgmma reads rows of {SMALLEST_SWIZZLE} bytes or more, a {shape[0]} x {shape[1]} tile has {width * size}",
