@@ -24,12 +24,16 @@ class SimProgram:
     """Runs a module of kernels and one host plan, in order: streams are a matter of speed alone, as the plan's own
     check orders what races."""
 
-    def __init__(self, module: ModuleOp, arguments: Sequence[ArraySpec], results: Sequence[ArraySpec]):
+    def __init__(
+        self, module: ModuleOp, arguments: Sequence[ArraySpec], results: Sequence[ArraySpec], *, lazy: bool = False
+    ):
+        """`lazy`: asynchronous copies and products happen as late as they can, else when they are issued."""
         self._arguments = tuple(arguments)
         self._results = tuple(results)
         self._plan = read_plan(module)
         self._ops = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
         self._kernels: dict[str, Kernel] = {}
+        self._lazy = lazy
 
     def run(self, arrays: Sequence[Any], stream: Any | None) -> list[Any]:
         """One call. IrcError where the arrays do not fit, SimulationError where a kernel does what it must not."""
@@ -60,7 +64,7 @@ class SimProgram:
             match step:
                 case Launch():
                     counter = None if counters is None else counters.setdefault(step.kernel, Counters())
-                    self._kernel(step.kernel).launch(self._operands(device, step), counter)
+                    self._kernel(step.kernel).launch(self._operands(device, step), counter, lazy=self._lazy)
                 case Copy(source, destination):
                     device.copy(source, destination)
                 case Memset(buffer, value):

@@ -59,6 +59,10 @@ class KernelStatistics:
     def instructions(self) -> int:
         return self._sum("instructions")
 
+    def executions(self, *ops: str) -> int:
+        """Instructions that are ops of these names, a warp each."""
+        return self._sum("instructions", *ops)
+
     def sectors(self, *ops: str) -> int:
         """Sectors of global memory, of all ops or of those of these names."""
         return self._sum("sectors", *ops)
