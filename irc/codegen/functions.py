@@ -44,13 +44,15 @@ FUNCTIONS: dict[type[Operation], str] = {
 
 APPROXIMATE: dict[type[Operation], str] = {
     math.CosOp: "__cosf",
-    math.ExpOp: "__expf",
+    math.ErfOp: "approximate_erf",
+    math.ExpOp: "approximate_exp",
     math.Exp2Op: "approximate_exp2",
+    math.ExpM1Op: "approximate_expm1",
     math.LogOp: "__logf",
     math.Log10Op: "__log10f",
+    math.Log1pOp: "approximate_log1p",
     math.Log2Op: "__log2f",
-    math.PowFOp: "__powf",
-    math.RsqrtOp: "approximate_rsqrt",
+    math.PowFOp: "approximate_pow",
     math.SinOp: "__sinf",
     math.SqrtOp: "approximate_sqrt",
     math.TanOp: "__tanf",

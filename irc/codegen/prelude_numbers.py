@@ -118,11 +118,6 @@ template <typename T> DEVICE T integer_power(T base, T exponent) {
 """
 
 
-def _approximation(name: str, instruction: str) -> Snippet:
-    text = f'DEVICE float {name}(float x) {{ float r; asm("{instruction} %0, %1;" : "=f"(r) : "f"(x)); return r; }}\n'
-    return Snippet(name, text)
-
-
 NUMBERS: tuple[Snippet, ...] = (
     Snippet("f16_conversions", _F16, ("f16",)),
     Snippet("bf16_conversions", _BF16, ("bf16",)),
@@ -134,8 +129,4 @@ NUMBERS: tuple[Snippet, ...] = (
     Snippet("division", _DIVISION),
     Snippet("extrema", _EXTREMA),
     Snippet("integer_power", _POWER),
-    _approximation("approximate_tanh", "tanh.approx.f32"),
-    _approximation("approximate_exp2", "ex2.approx.ftz.f32"),
-    _approximation("approximate_rsqrt", "rsqrt.approx.ftz.f32"),
-    _approximation("approximate_sqrt", "sqrt.approx.ftz.f32"),
 )

@@ -48,12 +48,13 @@ def from_float(p: KernelPrinter, text: str, type: Attribute) -> str:
     return f"float_to_{name}({text})"
 
 
-def approximate(op: Operation) -> bool:
-    """Whether the op may be approximated: it is on f32, and its fastmath flags have `afn`, as `fast` does."""
+def approximate(op: Operation, flag: str = "afn") -> bool:
+    """Whether the op is on f32 and its fastmath flags have `flag`, as `fast` does: by default, that it may be
+    approximated."""
     flags = op.properties.get("fastmath")
     if not isinstance(flags, arith.FastMathFlagsAttr) or not isinstance(op.results[0].type, Float32Type):
         return False
-    return any(flag.value == "afn" for flag in flags.data)
+    return any(each.value == flag for each in flags.data)
 
 
 _UNSIGNED = {
@@ -160,8 +161,14 @@ def extremum(p: KernelPrinter, op: arith.MinSIOp | arith.MaxSIOp | arith.MinUIOp
 @prints(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp)
 def float_arithmetic(p: KernelPrinter, op: arith.AddfOp | arith.SubfOp | arith.MulfOp | arith.DivfOp) -> None:
     lhs, rhs = to_float(p, op.lhs), to_float(p, op.rhs)
-    quick = isinstance(op, arith.DivfOp) and approximate(op)
-    text = f"__fdividef({lhs}, {rhs})" if quick else f"{lhs} {_FLOAT[op.name]} {rhs}"
+    text = f"{lhs} {_FLOAT[op.name]} {rhs}"
+    if isinstance(op, arith.DivfOp) and approximate(op):
+        p.use("approximate_division")
+        text = (
+            f"{lhs} * approximate_reciprocal({rhs})"
+            if approximate(op, "arcp")
+            else f"approximate_quotient({lhs}, {rhs})"
+        )
     p.define(op.result, from_float(p, text, op.result.type))
 
 

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
-from irc.dialects.nd.declared import DECLARED, DEFERRED
+from irc.dialects.nd.declared import DECLARED, DEFERRED, RELAXED
 from irc.dtypes import element_of
 from irc.language.builder import broadcast_shapes
 from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS
@@ -135,6 +135,8 @@ class _FunctionPrinter:
                 text = f"declared({text}, {element_of(value).name})"
             elif name == DEFERRED:
                 text = f"deferred({text})"
+            elif name == RELAXED:
+                text = f"relaxed({text})"
             else:
                 raise IrcError(f"the attribute {name} of {op.name} has no spelling in .irc", op.location)
         return text

@@ -77,7 +77,7 @@ def test_mixed_expressions() -> None:
 FUNCTIONS = (
     "sum prod max min mean var any all argmax argmin cumsum sort topk softmax layer_norm attention reshape permute transpose broadcast "
     "concat stack split pad expand_dims squeeze flip tile tril take take_along one_hot scatter_add zeros full iota array conv slice "
-    "random_normal cast bitcast where clamp minimum pow gelu leaky_relu matmul declared deferred"
+    "random_normal cast bitcast where clamp minimum pow gelu leaky_relu matmul declared deferred relaxed"
 ).split()  # fmt: skip
 ARGUMENTS = (
     "x y b 0 1 -1 2 1.5 -0.0 inf nan true None f32 i32 bool [] [0] [1,0] [2,3] [-1] [[1,2],[0,1]] [x] [x,x] [[]] axis=0 axis=-3 "

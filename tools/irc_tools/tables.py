@@ -8,11 +8,8 @@ from typing import Any
 from irc.artifact import ArraySpec
 
 
-def print_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1, width: int = 140
-) -> None:
-    """Prints a table; the columns from `numbers_from` on are set flush right. `width` is that of a file; a terminal has
-    its own."""
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> None:
+    """Prints a table; the columns from `numbers_from` on are set flush right."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -24,7 +21,7 @@ def print_table(
         table.add_row(*row)
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = width
+        console.width = 140
     console.print(title)
     console.print(table)
 

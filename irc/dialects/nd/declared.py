@@ -1,4 +1,4 @@
-"""The two attributes that speak of roundings which have not happened, or need not.
+"""The attributes that speak of roundings which have not happened, or need not, and of how accurate a value must be.
 
 `nd.declared = bf16` on an op: `widen-arithmetic` computes its result, which the user declared bf16, in f32. The value
 is not rounded; whoever stores it between kernels rounds it to the declared type.
@@ -6,6 +6,10 @@ is not rounded; whoever stores it between kernels rounds it to the declared type
 `nd.deferred` on an `nd.cast`: a decomposition begins or ends in this cast because the op that it replaces had a narrow
 operand or result. The user did not ask for it, so `widen-arithmetic` drops it where the value goes into further
 arithmetic; with `strict-rounding` it rounds.
+
+`nd.relaxed` on an op in f32: its result was declared narrow, or it belongs to the decomposition of an op whose result
+was. It may be computed to about 2 ** -20 (relative), which is far below what rounding to the declared type takes; what
+the user declared f32 is computed to f32's accuracy. `decompose-nd` and `fuse-kernels` mark the ops of `RELAXABLE`.
 """
 
 from __future__ import annotations
@@ -18,6 +22,15 @@ DECLARED = "nd.declared"
 
 DEFERRED = "nd.deferred"
 """Discardable attribute of `nd.cast`: the user did not write it."""
+
+
+RELAXED = "nd.relaxed"
+"""Discardable attribute: the op may be approximated."""
+
+RELAXABLE = frozenset(
+    f"nd.{name}" for name in "div reciprocal erf exp exp2 expm1 log log2 log1p pow sigmoid silu sqrt tanh".split()
+)
+"""Ops that have an approximation of that accuracy for all arguments which is cheaper than f32's."""
 
 
 def declared_element(value: SSAValue) -> Attribute | None:
@@ -39,3 +52,14 @@ def defer(op: Operation) -> None:
 def is_deferred(op: Operation) -> bool:
     """Whether the op is a cast that the user did not write."""
     return DEFERRED in op.attributes
+
+
+def relax(op: Operation) -> None:
+    """Marks an op as part of the computation of a narrow value, where that makes it cheaper."""
+    if op.name in RELAXABLE:
+        op.attributes[RELAXED] = UnitAttr()
+
+
+def is_relaxed(op: Operation) -> bool:
+    """Whether the op's value need not have the accuracy of f32, in which it is computed."""
+    return RELAXED in op.attributes

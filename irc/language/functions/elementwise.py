@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from irc.dialects.nd.declared import declare, defer
+from irc.dialects.nd.declared import declare, defer, is_relaxed, relax
 from irc.language import numbers
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import BUILTINS, Builtin, builtin
@@ -165,6 +165,16 @@ def declared_function(args: Arguments) -> Value:
 def deferred_function(args: Arguments) -> Value:
     """Marks the cast x as one that the user did not write: for IR after `decompose-nd`."""
     defer(_computing(args))
+    return args.value("x")
+
+
+@builtin("relaxed(x)")
+def relaxed_function(args: Arguments) -> Value:
+    """Marks the op that computes x as one that may be approximated: for IR after `decompose-nd`."""
+    op = _computing(args)
+    relax(op)
+    if not is_relaxed(op):
+        raise args.error(f"relaxed expects an operation that has an approximation, found {op.name}", "x")
     return args.value("x")
 
 

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import CastOp, ReshapeOp
-from irc.dialects.nd.declared import DECLARED, declared_element
+from irc.dialects.nd.declared import DECLARED, declared_element, relax
 from irc.dtypes import element_of
 from irc.passes.kernel.fusion_graph import Cluster, FusionGraph, bits
 from irc.passes.kernel.op_classes import is_view, shape_of
@@ -138,7 +138,8 @@ class KernelBody:
             self._values[op.results[0]] = same
             return
         copy = op.clone({operand: self._value(operand) for operand in op.operands})
-        copy.attributes.pop(DECLARED, None)
+        if copy.attributes.pop(DECLARED, None) is not None:
+            relax(copy)
         self.block.add_op(copy)
         for old, new in zip(op.results, copy.results, strict=True):
             self._values[old] = new

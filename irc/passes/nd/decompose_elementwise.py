@@ -15,14 +15,13 @@ from irc.rewriting import Inserter
 
 
 def gelu(op: nd.GeluOp, at: Inserter) -> Term:
-    """x * Phi(x) by erf, or the tanh approximation of Hendrycks and Gimpel (arXiv:1606.08415)."""
+    """x * Phi(x) by erf, or the tanh approximation of Hendrycks and Gimpel (arXiv:1606.08415), where
+    (1 + tanh(u)) / 2 = sigmoid(2 u) keeps the digits that the sum loses for negative u."""
     x = widened(op.x, at)
     if op.approximate.data == "tanh":
-        inner = (x + x * x * x * 0.044715) * sqrt(2 / pi)
-        gate = inner.tanh()
-    else:
-        gate = (x * sqrt(0.5)).erf()
-    return narrowed(x * 0.5 * (gate + 1.0), op)
+        inner = (x + x * x * x * 0.044715) * (2 * sqrt(2 / pi))
+        return narrowed(x * inner.sigmoid(), op)
+    return narrowed(x * 0.5 * ((x * sqrt(0.5)).erf() + 1.0), op)
 
 
 def silu(op: nd.SiluOp, at: Inserter) -> Term:

@@ -6,7 +6,7 @@
 | `softmax log_softmax` | the maximum is subtracted first; `log_softmax` by the logarithm of the sum |
 | `layer_norm rms_norm` | sums, `rsqrt` |
 | `attention` | two products, a mask, a softmax in between |
-| `gelu silu leaky_relu` | arithmetic, `erf` or `tanh`, `sigmoid`, `where` |
+| `gelu silu leaky_relu` | arithmetic, `erf` or `sigmoid`, `where` |
 | `clamp logical_not` | `minimum` and `maximum`, `bitwise_not` |
 | `one_hot tril triu` | `iota`, comparisons |
 | `tile` | `broadcast`, `reshape` |
@@ -31,6 +31,8 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from irc.diagnostics import IrcError
+from irc.dialects.nd.base import element_of
+from irc.dialects.nd.declared import relax
 from irc.passes.nd.decompose_attention import ATTENTION
 from irc.passes.nd.decompose_elementwise import ELEMENTWISE
 from irc.passes.nd.decompose_norms import NORMS
@@ -52,8 +54,19 @@ class DecomposePattern(RewritePattern):
         decomposition = self.table.get(type(op))
         if decomposition is None:
             return
+        before = op.prev_op
         term = decomposition(op, Inserter.before(op, rewriter))
+        if element_of(op.results[0]).is_narrow_float:
+            _relax_between(before, op)
         rewriter.replace(op, (), [term.value])
+
+
+def _relax_between(before: Operation | None, end: Operation) -> None:
+    """Relaxes the ops between `before` (None: the block's start) and `end`."""
+    op = end.prev_op
+    while op is not None and op is not before:
+        relax(op)
+        op = op.prev_op
 
 
 @dataclass(frozen=True)

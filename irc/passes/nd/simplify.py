@@ -16,7 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from irc.dialects import nd
-from irc.dialects.nd.declared import DECLARED, declare
+from irc.dialects.nd.declared import DECLARED, is_relaxed, relax
 from irc.rewriting import Inserter
 
 Simplification: TypeAlias = Callable[[Any, Inserter], SSAValue | None]
@@ -42,7 +42,7 @@ def for_each(classes: Sequence[type[Operation]], *simplifications: Simplificatio
 class SimplifyPattern(RewritePattern):
     """Replaces an op by the first simplification that gives a value: of `general`, then of its class.
 
-    A declared type (`nd.declared`) moves to the new op.
+    A declared type (`nd.declared`) and `nd.relaxed` move to the new op.
     """
 
     table: Table
@@ -57,17 +57,19 @@ class SimplifyPattern(RewritePattern):
         for simplify in simplifications:
             value = simplify(op, at)
             if value is not None:
-                _carry_declared(op, value)
+                _carry(op, value)
                 rewriter.replace(op, (), [value])
                 return
 
 
-def _carry_declared(op: Operation, value: SSAValue) -> None:
-    declared, new = op.attributes.get(DECLARED), value.owner
-    if declared is None or value.first_use is not None or not isinstance(new, Operation):
+def _carry(op: Operation, value: SSAValue) -> None:
+    new = value.owner
+    if value.first_use is not None or not isinstance(new, Operation):
         return
-    if DECLARED not in new.attributes:
-        declare(new, declared)
+    if DECLARED in op.attributes:
+        new.attributes.setdefault(DECLARED, op.attributes[DECLARED])
+    if is_relaxed(op):
+        relax(new)
 
 
 def defined_by(value: SSAValue, cls: type[OperationT]) -> OperationT | None:

@@ -61,10 +61,14 @@ class Body:
     def __init__(self, block: Block, location: LocationAttr):
         self.block = block
         self.location = location
+        self.fastmath: arith.FastMathFlagsAttr | None = None
+        """The flags of divisions and functions of `math` from here on."""
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
 
     def __call__(self, op: Operation) -> SSAValue:
         op.location = self.location
+        if self.fastmath is not None and (isinstance(op, arith.DivfOp) or op.name.startswith("math.")):
+            op.properties["fastmath"] = self.fastmath
         self.block.add_op(op)
         return op.results[0]
 

@@ -17,6 +17,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.diagnostics import IrcError
+from irc.dialects.nd.declared import is_relaxed
 from irc.passes.tile.nodes import name_of, signless
 from irc.passes.tile.scalar_body import Body, Scalar, cast, width_of
 
@@ -35,7 +36,10 @@ def apply(body: Body, op: Operation, inputs: list[Scalar], result: Attribute) ->
         raise IrcError(f"{op.name} cannot be computed in a kernel", op.location, "run decompose-nd first")
     if name == "leaky_relu":
         return _leaky_relu(body, inputs[0].value, _slope(op))
-    return rule(body, *inputs)
+    body.fastmath = APPROXIMATE if is_relaxed(op) else None
+    value = rule(body, *inputs)
+    body.fastmath = None
+    return value
 
 
 def _slope(op: Operation) -> float:
@@ -119,21 +123,18 @@ def _reciprocal(body: Body, x: Scalar) -> SSAValue:
 
 
 APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
-
-
-def _exp(body: Body, x: Scalar) -> SSAValue:
-    """On f32 by one multiplication and `ex2.approx`: relative errors of 2^-22 where |x| is small and up to 2^-17.5
-    where the result nears the ends of the range; what would be subnormal is 0."""
-    return body(math.ExpOp(x.value, APPROXIMATE))
+"""A result that is off by up to about 2 ** -20 of itself will do."""
+RECIPROCAL = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC, FastMathFlag.ALLOW_RECIP])
+"""And a quotient may be a product with an approximate reciprocal, 0 where that is subnormal."""
 
 
 def _sigmoid(body: Body, x: Scalar) -> SSAValue:
-    """1 / (1 + exp(-x)). The quotient may be 2 units in the last place off and 0 where it would be subnormal: exact
-    division takes a slow path for the large divisors of very negative x."""
+    """1 / (1 + exp(-x)). Exact division takes a slow path for the large divisors of very negative x."""
     one = body.constant(1.0, x.value.type)
     power = body(math.ExpOp(body(arith.NegfOp(x.value))))
-    quotient = arith.DivfOp(one, body(arith.AddfOp(one, power)), APPROXIMATE)
-    return body(quotient)
+    divisor = body(arith.AddfOp(one, power))
+    body.fastmath = RECIPROCAL
+    return body(arith.DivfOp(one, divisor))
 
 
 def _silu(body: Body, x: Scalar) -> SSAValue:
@@ -293,7 +294,7 @@ _RULES: dict[str, Rule] = {
     "reciprocal": _reciprocal,
     "sigmoid": _sigmoid,
     "silu": _silu,
-    "exp": _exp,
+    "exp": _float_unary(math.ExpOp),
     "exp2": _float_unary(math.Exp2Op),
     "expm1": _float_unary(math.ExpM1Op),
     "log": _float_unary(math.LogOp),

@@ -1,0 +1,103 @@
+"""Snippets: functions on float that are accurate to about 2 ** -20 (relative) and take few instructions.
+
+They stand for ops of `arith` and `math` with the fastmath flag `afn`, whose results end in 16 bits. All of them keep
+infinities and NaN; what is subnormal may become 0 where that is said. Instructions and their errors: PTX ISA, floating
+point instructions.
+"""
+
+from __future__ import annotations
+
+from irc.codegen.snippet import Snippet
+
+_EXP2 = """\
+DEVICE float approximate_exp2(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+"""
+"""0 where the result is subnormal."""
+
+_EXP = """\
+DEVICE float approximate_exp(float x) { return approximate_exp2(x * 1.44269504f); }
+"""
+
+_EXPM1 = """\
+DEVICE float approximate_expm1(float x) {
+  const float series = x + x * x * (0.5f + x * (0.166666667f + x * (0.0416666667f + x * 0.00833333333f)));
+  return fabsf(x) < 0.125f ? series : approximate_exp(x) - 1.0f;
+}
+"""
+
+_LOG1P = """\
+DEVICE float approximate_log1p(float x) {
+  const float series = x - x * x * (0.5f - x * (0.333333333f - x * (0.25f - x * 0.2f)));
+  return fabsf(x) < 0.0625f ? series : __logf(1.0f + x);
+}
+"""
+
+_DIVISION = """\
+DEVICE float approximate_reciprocal(float x) {
+  float r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r;
+}
+DEVICE float approximate_quotient(float a, float b) {
+  float r; asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r;
+}
+"""
+"""The reciprocal is infinite where the argument is subnormal and 0 where the result is; the quotient has the full
+range."""
+
+_SQRT = """\
+DEVICE float approximate_sqrt(float x) { float r; asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+"""
+
+_TANH = """\
+DEVICE float approximate_tanh(float x) {
+  const float square = x * x;
+  const float series = x + x * square * (square * 0.133333333f - 0.333333333f);
+  const float quotient = 1.0f - 2.0f * approximate_reciprocal(1.0f + approximate_exp2(x * 2.88539008f));
+  return square < 0.00390625f ? series : quotient;
+}
+"""
+
+
+def _horner(coefficients: tuple[float, ...]) -> str:
+    """The polynomial in `t` with these coefficients, that of degree 0 first."""
+    text = f"{coefficients[-1]!r}f"
+    for coefficient in reversed(coefficients[:-1]):
+        text = f"fmaf({text}, t, {coefficient!r}f)"
+    return text
+
+
+_ERF_UPPER = (1.12837875, 0.374157518, 0.0736184865, 0.0106844185, 0.00027240155, -1.56465921e-06)
+_ERF_LOWER = (1.0, 0.664911211, 0.186934188, 0.0289903674, 0.0025254481)
+"""erf(x) / x as a quotient of polynomials in x ** 2 for |x| <= 3.84, from where on erf is 1 in float: relative error
+3.3e-7, in float 6.3e-7. Fitted by Lawson's iteration on weighted least squares."""
+
+_ERF = f"""\
+DEVICE float approximate_erf(float x) {{
+  const float y = minimum(maximum(x, -3.84f), 3.84f);
+  const float t = y * y;
+  const float upper = {_horner(_ERF_UPPER)};
+  const float lower = {_horner(_ERF_LOWER)};
+  return y * upper * approximate_reciprocal(lower);
+}}
+"""
+
+_POW = """\
+DEVICE float approximate_pow(float x, float y) {
+  if (y == 0.0f) return 1.0f;
+  const float power = fabsf(x) == 1.0f ? 1.0f : approximate_exp2(y * __log2f(fabsf(x)));
+  if (__float_as_int(x) >= 0 || x == 0.0f && y != truncf(y)) return power;
+  const bool integer = y == truncf(y), odd = integer && fabsf(y) < 16777216.0f && ((int)y & 1);
+  return odd ? -power : integer || isinf(x) ? power : __int_as_float(0x7fc00000);
+}
+"""
+
+MATH: tuple[Snippet, ...] = (
+    Snippet("approximate_exp2", _EXP2),
+    Snippet("approximate_exp", _EXP, ("approximate_exp2",)),
+    Snippet("approximate_expm1", _EXPM1, ("approximate_exp",)),
+    Snippet("approximate_log1p", _LOG1P),
+    Snippet("approximate_division", _DIVISION),
+    Snippet("approximate_sqrt", _SQRT),
+    Snippet("approximate_tanh", _TANH, ("approximate_exp2", "approximate_division")),
+    Snippet("approximate_erf", _ERF, ("approximate_division", "extrema")),
+    Snippet("approximate_pow", _POW, ("approximate_exp2",)),
+)
