@@ -15,6 +15,7 @@ from math import prod
 from xdsl.ir import Attribute
 
 from irc.dialects.tile import ViewType, row_major_strides
+from irc.dtypes import element_of
 from irc.passes.tile.index_maps import (
     Coords,
     Dim,
@@ -180,6 +181,9 @@ def _is_monotone(lin: Lin) -> bool:
     return all(f > 0 and (not isinstance(a, Div) or _is_monotone(a.value)) for a, f in lin.terms)
 
 
+LARGE = 4
+"""An operand is large when it has at least this fraction (1 / LARGE) of the elements of the largest."""
+
 Space = list[Dim]
 """Dimensions that a loop nest or a tile axis runs over, outermost first."""
 
@@ -244,6 +248,21 @@ class Domains:
                 self.bindings.bind(*pair)
             space[i : i + 2] = [dim]
             i = max(i - 1, 0)
+
+    def flatten(self, space: Space, alignment: int) -> None:
+        """Merges all of a space into one dimension where its rows begin anywhere but what is large lies in its order:
+        then large operands are read and written in vectors, and only small ones at coordinates that take divisions.
+        `alignment` is the bytes of a vector."""
+        if len(space) < 2:
+            return
+        most = max(prod(operand.shape) for operand in self.operands)
+        large = [o for o in self.operands if o.accesses and prod(o.shape) * LARGE >= most]
+        row = space[-1].extent
+        if all(row * element_of(operand.element_type).size % alignment == 0 for operand in large):
+            return
+        trial = self.bindings.with_bound(_merged(space)[0])
+        if all(operand.cost(trial)[0] == 0 for operand in large):
+            self.force_one(space)
 
     def force_one(self, space: Space) -> None:
         """Merges all of a space into one dimension, at whatever cost; an empty space gets one of extent 1."""

@@ -147,6 +147,8 @@ def _settle(program: Program, plans: list[Plan]) -> None:
     domains.spaces = [space for plan in plans for space in plan.spaces]
     domains.simplify()
     for plan in plans:
+        if plan.matmul is None and not plan.columns:
+            domains.flatten(plan.rows, WIDEST)
         for space in plan.columns:
             domains.force_one(space)
         if plan.matmul is not None:
