@@ -110,7 +110,8 @@ class ConfigAttr(Data[ConfigFields]):
     """The choices for one kernel. Made by `ConfigAttr.of(tile=(128, 128, 64), stages=4)`.
 
     - `tile`: elements of a tile, powers of two. A matmul: M, N, K. A reduction: rows, elements of the reduced extent
-      for each step. A map or a permutation: elements along each merged dimension of the result. Lowering clamps them.
+      for each step. A permutation: elements of a run of the result, and of the operand. A map: elements along each
+      merged dimension of the result. Lowering clamps them.
     - `stages`: buffers in the ring of the operands of a wgmma kernel.
     - `warps`: warps that compute (a producer warp group comes on top).
     - `schedule`: `grid`, a block for each tile, or `persistent`, a block for each SM that walks over the tiles.

@@ -268,12 +268,17 @@ class Domains:
         """Merges all of a space into one dimension, at whatever cost; an empty space gets one of extent 1."""
         if not space:
             space.append(new_dim(1))
-        if len(space) == 1:
-            return
-        pairs, dim = _merged(space)
+        if len(space) > 1:
+            space[:] = [self.join(space)]
+
+    def join(self, dims: Sequence[Dim]) -> Dim:
+        """One dimension in the place of several, outermost first."""
+        if len(dims) == 1:
+            return dims[0]
+        pairs, dim = _merged(dims)
         for pair in pairs:
             self.bindings.bind(*pair)
-        space[:] = [dim]
+        return dim
 
     def settle(self) -> None:
         for operand in self.operands:

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
+from irc.passes.tile.boxes import box_permutation
 from irc.passes.tile.domains import Space
 from irc.passes.tile.groups import Group, Result, cores
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
@@ -18,7 +19,7 @@ from irc.passes.tile.program import Axis, Program, shared_nodes
 from irc.passes.tile.stage import Stage
 from irc.passes.tile.tile_matmul import MatmulPlan, emit_matmul
 from irc.passes.tile.tile_reduce import ReduceStage
-from irc.passes.tile.tile_sizes import Contiguity, map_tiles, reduce_tiles
+from irc.passes.tile.tile_sizes import SQUARE, Contiguity, map_tiles, reduce_tiles
 
 
 @dataclass
@@ -47,6 +48,13 @@ class Plan:
     rows: Space = field(default_factory=Space)
     columns: list[Space] = field(default_factory=list[Space])
     matmul: MatmulPlan | None = None
+    box: dict[Dim, int] = field(default_factory=dict[Dim, int])
+    """The extents of the tiles of a permutation, along its rows."""
+
+    @property
+    def is_map(self) -> bool:
+        """Whether elements are computed one by one, without reductions, scans and products."""
+        return self.matmul is None and not any(isinstance(n, Reduced) for n in self.nodes)
 
     @property
     def spaces(self) -> list[Space]:
@@ -130,6 +138,13 @@ def emit_group(program: Program, plan: Plan, config: Config) -> None:
         _emit_map(program, plan, config)
 
 
+def box_group(program: Program, plan: Plan, config: Config) -> None:
+    """Chooses the tiles of a permutation, for which its dimensions are split and merged."""
+    tile = config.tile if config.tile is not None and len(config.tile) == 2 else (SQUARE, SQUARE)
+    if plan.is_map:
+        plan.box = box_permutation(program.domains, plan.rows, tile)
+
+
 def for_tiles(program: Program, plan_dims: Sequence[Dim], tiles: dict[Dim, int], config: Config) -> tile.ForTilesOp:
     """The loop over all tiles; dimensions that are not in `tiles` go one by one. Without
     dimensions there is one tile."""
@@ -150,7 +165,7 @@ def _emit_map(program: Program, plan: Plan, config: Config) -> None:
     dims = plan.rows
     program.shared = shared_nodes(_roots(program, plan))
     weights = Contiguity(program.domains).weights(dims)
-    tiles = map_tiles(dims, weights, config.tile) if dims else {}
+    tiles = plan.box or (map_tiles(dims, weights, config.tile) if dims else {})
     loop = for_tiles(program, dims, tiles, Config(schedule=config.schedule))
     offsets = dict(zip(dims, loop.offsets, strict=False))
     axes = [Axis(d, offsets[d], tiles[d]) for d in dims if d in tiles]

@@ -13,11 +13,12 @@ from xdsl.transforms.common_subexpression_elimination import cse
 
 from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
+from irc.layout.requests import WIDEST
 from irc.passes.tile.domains import Bindings, Domains, Operand
 from irc.passes.tile.groups import group_results, reachable
 from irc.passes.tile.nodes import Choose, Coordinate, Load, signless
 from irc.passes.tile.program import Program
-from irc.passes.tile.tile_groups import Config, Plan, emit_group, plan_group
+from irc.passes.tile.tile_groups import Config, Plan, box_group, emit_group, plan_group
 from irc.passes.tile.trace import Trace
 from irc.rewriting import location_of, remove_dead_code
 
@@ -101,7 +102,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     program = Program(op, trace, domains)
     plans = [plan_group(program, group, group.nodes(trace)) for group in groups]
     plans = _traced_again(program, plans)
-    _settle(program, plans)
+    _settle(program, plans, Config.of(fused.config))
     block = op.body.block
     for i, (operand, hint) in enumerate(zip(operands, _hints(fused), strict=True)):
         arg = block.args[i]
@@ -135,7 +136,7 @@ def _operand(value: SSAValue) -> Operand:
     return Operand.contiguous(signless(tile.element_type_of(value.type)), tile.shape_of(value.type))
 
 
-def _settle(program: Program, plans: list[Plan]) -> None:
+def _settle(program: Program, plans: list[Plan], config: Config) -> None:
     """Decides all dimensions and views: after this, coordinates do not change any more."""
     domains = program.domains
     roots = [r.node for plan in plans for r in plan.group.results]
@@ -151,6 +152,7 @@ def _settle(program: Program, plans: list[Plan]) -> None:
             domains.flatten(plan.rows, WIDEST)
         for space in plan.columns:
             domains.force_one(space)
+        box_group(program, plan, config)
         if plan.matmul is not None:
             for space in (plan.matmul.m, plan.matmul.n, *plan.matmul.ks):
                 domains.force_one(space)

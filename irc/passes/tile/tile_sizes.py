@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from irc.passes.tile.domains import Domains, Operand
-from irc.passes.tile.index_maps import Coords, Dim, Lin, atoms, bounds, constant, substitute
+from irc.passes.tile.boxes import power_of_two, step_of
+from irc.passes.tile.domains import LARGE, Domains, Operand
+from irc.passes.tile.index_maps import Dim
 
 ELEMENTS = 1024
 """Elements of a tile of a map: 128 threads with 16 bytes of bf16 each."""
+MOST_ELEMENTS = 8192
+"""Elements of the largest tile of a map."""
 SQUARE = 64
 """Extent of both dimensions of a tile that is permuted."""
 MOST_TILED = 3
@@ -18,8 +21,6 @@ LEAST_RUN = 32
 """Elements below which a dimension is not cut to waste less."""
 MOST_WASTE = 1.25
 """Elements of all tiles along a dimension, relative to its extent."""
-LARGE = 4
-"""An operand counts for coalescing when it has at least this fraction (1 / LARGE) of the elements of the largest."""
 PERSISTENT = 4096
 """The longest row that is held in one tile by default."""
 CHUNK = 1024
@@ -29,11 +30,6 @@ ROW_ELEMENTS = 2048
 MATMUL = (128, 128, 64)
 LEAST_DOT = 16
 """The least extent of a tile that feeds a product: the shape of the narrowest instruction."""
-
-
-def power_of_two(n: int) -> int:
-    """The least power of two that is not below n."""
-    return 1 << max(n - 1, 0).bit_length()
 
 
 def clamp(tile: int, extent: int) -> int:
@@ -51,45 +47,23 @@ class Contiguity:
         found: dict[Dim, int] = {}
         for operand in self.domains.operands:
             for dim in self._dims(operand, dims):
-                found[dim] = found.get(dim, 0) + _elements(operand)
+                found[dim] = found.get(dim, 0) + prod(operand.shape)
         largest = max(found.values(), default=0)
         return {d: n for d, n in found.items() if n * LARGE >= largest}
 
     def _dims(self, operand: Operand, dims: Sequence[Dim]) -> set[Dim]:
-        return {d for coords in operand.accesses for d in dims if self._step(operand, coords, d) in (1, -1)}
-
-    def _step(self, operand: Operand, coords: Coords, dim: Dim) -> int:
-        """How far an access moves, in elements, when the dimension goes from 0 to 1 with all others at 0."""
-        moved = 0
-        for lin, stride in zip(coords, operand.strides, strict=True):
-            lin = self.domains.bindings.resolve(lin)
-            here, there = (bounds(substitute(lin, _fixed(lin, dim, at)))[0] for at in (0, 1))
-            moved += (there - here) * stride
-        return moved
-
-
-def _fixed(lin: Lin, dim: Dim, value: int) -> dict[Dim, Lin]:
-    return {a: constant(value if a == dim else 0) for a in atoms(lin) if isinstance(a, Dim)}
-
-
-def _elements(operand: Operand) -> int:
-    return prod(operand.shape)
+        return {d for coords in operand.accesses for d in dims if step_of(self.domains, operand, coords, d) in (1, -1)}
 
 
 def map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] | None) -> dict[Dim, int]:
-    """The tiled dimensions of a map, at most three, with their extents; the others are walked one element at a time."""
-    contiguous = sorted((d for d in dims if d in weights), key=lambda d: -weights[d])[:2]
-    tiled = [d for d in dims if d in contiguous] or list(dims[-1:])
+    """The tiled dimensions of a map, at most three, with their extents; the others are walked one element at a time.
+    `tile` is what one tile has along each dimension, or in all."""
     if tile is not None and len(tile) == len(dims):
-        wanted = dict(zip(dims, tile, strict=True))
-        return {d: clamp(n, d.extent) for d, n in wanted.items() if n > 1} or {dims[-1]: 1}
-    elements = ELEMENTS if tile is None else max(prod(tile), 1)
-    if len(tiled) == 1:
-        sizes = {tiled[0]: fitting(tiled[0].extent, elements)}
-    else:
-        sides = tile if tile is not None and len(tile) == len(tiled) else [SQUARE] * len(tiled)
-        sizes = {d: clamp(n, d.extent) for d, n in zip(tiled, sides, strict=True)}
-    return _filled(dims, sizes, elements)
+        wanted = {d: clamp(n, d.extent) for d, n in zip(dims, tile, strict=True)}
+        return {d: n for d, n in wanted.items() if n > 1} or {dims[-1]: 1}
+    elements = ELEMENTS if tile is None else min(prod(tile), MOST_ELEMENTS)
+    first = max(dims, key=lambda d: (weights.get(d, 0), dims.index(d)))
+    return _filled(dims, {first: fitting(first.extent, elements)}, elements)
 
 
 def fitting(extent: int, most: int) -> int:

@@ -3,8 +3,8 @@
 
 // Dimensions of extent 1 between two others do not make them one.
 // CHECK-LABEL: tile.program @ones_0(%a: !tile.view<5x7xf32>, %r: !tile.view<5x7xf32, strides [1, 5]>)
-// CHECK-NEXT:    tile.for_tiles ([[I:%[0-9]+]], [[J:%[0-9]+]]) extents [5, 7] steps [8, 8] {
-// CHECK:           tile.store %{{[0-9]+}}, %r{{\[}}[[I]], [[J]]] {checked = array<i64: 0, 1>}
+// CHECK-NEXT:    tile.for_tiles ([[I:%[0-9]+]], [[J:%[0-9]+]]) extents [7, 5] steps [8, 8] {
+// CHECK:           tile.store %{{[0-9]+}}, %r{{\[}}[[I]], [[J]]] {map = affine_map<(d0, d1) -> (d1, d0)>, checked = array<i64: 0, 1>}
 func.func @ones(%x: tensor<1x5x1x7xf32>) -> tensor<7x1x5x1xf32> {
   %r = kernel.fused @ones_0 permute (%a = %x : tensor<1x5x1x7xf32>) -> tensor<7x1x5x1xf32> {
     %p = nd.permute %a {permutation = [3, 0, 1, 2]} : tensor<1x5x1x7xf32> -> tensor<7x1x5x1xf32>

@@ -45,10 +45,10 @@ func.func @bias(%x: tensor<4x15x300xf32>, %y: tensor<300xf32>) -> tensor<4x15x30
   func.return %r : tensor<4x15x300xf32>
 }
 
-// A permutation is tiled in both contiguous dimensions; the batch enters the accesses as a symbol. The result's view has the strides.
+// A permutation is tiled in both contiguous dimensions, in the order of the result; the batch enters the accesses as a symbol. The result's view has the strides.
 // CHECK-LABEL: tile.program @permute_0(%a: !tile.view<8x256x128xbf16>, %r: !tile.view<8x256x128xbf16, strides [32768, 1, 256]>)
-// CHECK-NEXT:    tile.for_tiles ([[B:%[0-9]+]], [[I:%[0-9]+]], [[J:%[0-9]+]]) extents [8, 256, 128] steps [1, 64, 64] {
-// CHECK-NEXT:      [[T:%[0-9]+]] = tile.load %a{{\[}}[[I]], [[J]]] symbols([[B]] : index) {map = affine_map<(d0, d1)[s0] -> (s0, d0, d1)>}
+// CHECK-NEXT:    tile.for_tiles ([[B:%[0-9]+]], [[I:%[0-9]+]], [[J:%[0-9]+]]) extents [8, 128, 256] steps [1, 64, 64] {
+// CHECK-NEXT:      [[T:%[0-9]+]] = tile.load %a{{\[}}[[I]], [[J]]] symbols([[B]] : index) {map = affine_map<(d0, d1)[s0] -> (s0, d1, d0)>}
 // CHECK-NEXT:      tile.store [[T]], %r{{\[}}[[I]], [[J]]] symbols([[B]] : index)
 func.func @permute(%x: tensor<8x256x128xbf16>) -> tensor<8x128x256xbf16> {
   %r = kernel.fused @permute_0 permute (%a = %x : tensor<8x256x128xbf16>) -> tensor<8x128x256xbf16> {
@@ -56,6 +56,19 @@ func.func @permute(%x: tensor<8x256x128xbf16>) -> tensor<8x128x256xbf16> {
     kernel.yield %p : tensor<8x128x256xbf16>
   }
   func.return %r : tensor<8x128x256xbf16>
+}
+
+// Short dimensions are tiled together: 12 and 5 of 19 make rows of 60 in the operand.
+// CHECK-LABEL: tile.program @short_0(%a: !tile.view<187x228xi8>, %r: !tile.view<187x19x12xi8, strides [1, 187, 3553]>)
+// CHECK-NEXT:    tile.for_tiles ([[I:%[0-9]+]], [[P:%[0-9]+]], [[J:%[0-9]+]]) extents [60, 4, 187] steps [64, 1, 64] {
+// CHECK-NEXT:      tile.load %a{{\[}}[[I]], [[J]]] symbols([[P]] : index) {map = affine_map<(d0, d1)[s0] -> (d1, ((s0 * 60) + d0))>, checked = array<i64: 0, 1>}
+// CHECK-NEXT:      tile.store %{{[0-9]+}}, %r{{\[}}[[I]], [[J]]] symbols([[P]] : index) {map = affine_map<(d0, d1)[s0] -> (d1, ((s0 * 5) + (d0 floordiv 12)), (d0 mod 12))>, checked = array<i64: 0, 1>}
+func.func @short(%x: tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
+  %r = kernel.fused @short_0 permute config<tile = [64, 64]> (%a = %x : tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
+    %p = nd.permute %a {permutation = [3, 2, 0, 1]} : tensor<17x11x19x12xi8> -> tensor<12x19x17x11xi8>
+    kernel.yield %p : tensor<12x19x17x11xi8>
+  }
+  func.return %r : tensor<12x19x17x11xi8>
 }
 
 // A gather: the clamped indices are a symbol of the load.
