@@ -11,7 +11,9 @@ import pytest
 from sim_async_kernels import CLUSTER, COPY_ASYNC, MMA, RING, ROUND_TRIP, WGMMA, edited
 from sim_kernels import parse_kernel
 
-from irc.interpreters.sim import Kernel, Memory, SimulationError, Span
+from irc.dialects.cuda import DEVICE_OPS, KernelOp, ReturnOp
+from irc.interpreters.sim import Counters, Kernel, Memory, SimulationError, Span
+from irc.interpreters.sim.registry import simulated_ops
 
 Array = np.ndarray[Any, Any]
 
@@ -23,11 +25,13 @@ def floats(*shape: int) -> Array:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
-def launched(text: str, arrays: list[Array], result: Array, *, lazy: bool) -> Array:
+def launched(
+    kernel: KernelOp, arrays: list[Array], result: Array, *, lazy: bool, counters: Counters | None = None
+) -> Array:
     """What a kernel writes to its last argument, an array like `result`."""
     memories = [Memory.of(f"array {i}", array) for i, array in enumerate(arrays)]
     memories.append(Memory.empty("result", result.nbytes))
-    Kernel(parse_kernel(text)).launch([Span(memory, 0, memory.size) for memory in memories], lazy=lazy)
+    Kernel(kernel).launch([Span(memory, 0, memory.size) for memory in memories], counters, lazy=lazy)
     return memories[-1].data[: result.nbytes].view(result.dtype).reshape(result.shape)
 
 
@@ -68,8 +72,67 @@ both_times = pytest.mark.parametrize("lazy", [False, True], ids=["at once", "lat
 @pytest.mark.parametrize("name", CASES)
 def test_right_kernels_are_clean(name: str, lazy: bool) -> None:
     case = CASES[name]
-    found = launched(case.text, case.arrays, case.result, lazy=lazy)
+    found = launched(parse_kernel(case.text), case.arrays, case.result, lazy=lazy)
     assert np.abs(found.astype(np.float64) - case.result.astype(np.float64)).max() <= case.tolerance
+
+
+APART = """
+  %gate = cuda.shared {offset = 3072}
+  %opens = arith.cmpi eq, %thread, %c0 : index
+  scf.if %opens {
+    cuda.barrier_init %gate {count = 1}
+    cuda.fence_barrier_init
+  }
+  cuda.sync  // gate
+  %early = arith.cmpi ult, %thread, %c32 : index
+  scf.if %early {
+    cuda.barrier_wait %gate, %s0
+  }
+  %key = arith.cmpi eq, %thread, %c32 : index
+  scf.if %key {
+    cuda.barrier_arrive %gate
+  }
+"""
+"""The first warp waits for the second one, with no other side of the branch."""
+
+
+@both_times
+def test_warps_go_on_by_themselves(lazy: bool) -> None:
+    """Where lanes that run together are stuck: the products too are issued warp by warp."""
+    case = CASES["wgmma"]
+    kernel = parse_kernel(edited(case.text, "  %lhs = cuda.shared", APART + "  %lhs = cuda.shared"))
+    counters = Counters()
+    found = launched(kernel, case.arrays, case.result, lazy=lazy, counters=counters)
+    assert np.abs(found - case.result).max() <= case.tolerance
+    counts = {entry.op: entry.instructions for entry in counters.ops(kernel)}
+    assert counts["cuda.wgmma"] == 4
+
+
+SEEN = edited(
+    edited(
+        ROUND_TRIP,
+        "{read = true}",
+        "\n    cuda.load %seen[%tile] -> %r[%c0] : !cuda.ptr<f32> -> !cuda.registers<4 x f32>",
+    ),
+    ") grid",
+    ", %seen: !cuda.ptr<f32>) grid",
+)
+"""The round trip, whose thread loads what it has stored."""
+
+
+def load_back(text: str, *, lazy: bool) -> None:
+    memories = [Memory.of("x", X), Memory.empty("result", X.nbytes)]
+    spans = [Span(memory, 0, memory.size) for memory in memories]
+    Kernel(parse_kernel(edited(text, "writes [0, 1]", "writes [0, 1, 0]"))).launch([*spans, spans[1]], lazy=lazy)
+
+
+@both_times
+def test_a_thread_sees_what_its_store_wrote_when_it_has_waited(lazy: bool) -> None:
+    load_back(SEEN, lazy=lazy)
+    early = edited(SEEN, "    cuda.tma_store_wait \n", "    cuda.tma_store_wait {read = true}\n")
+    with pytest.raises(SimulationError, match="cuda.load reads .* a TMA store of thread 0") as caught:
+        load_back(early, lazy=lazy)
+    assert caught.value.kind == "race"
 
 
 INITIALISED = "cuda.sync  // initialised"
@@ -81,6 +144,8 @@ FENCE = "  cuda.fence_proxy_async\n"
 WGMMA_WAIT = "  cuda.wgmma_wait\n"
 AFTER = "  cuda.wgmma_wait\n  cuda.registers_fence %acc : !cuda.registers<16 x f32>\n"
 SET_ACC = "    cuda.set %acc[%i], %zero : !cuda.registers<16 x f32>\n  } {unroll}\n"
+THREE_BLOCKS = ("shared 4096", "shared 4096 min_blocks 3")
+
 RELEASE = (
     "      cuda.warp_sync\n      %elected = arith.cmpi eq, %lane, %c0 : index\n"
     "      scf.if %elected {\n        cuda.barrier_arrive %e\n      }\n"
@@ -247,6 +312,24 @@ BUGS: dict[str, tuple[str, list[tuple[str, str]], str, str]] = {
         "protocol",
         "cuda.wgmma without all four warps",
     ),
+    "registers that nobody gives back": (
+        "wgmma",
+        [
+            ("  %lhs = cuda.shared", "  cuda.set_registers {count = 256, grow = true}\n  %lhs = cuda.shared"),
+            THREE_BLOCKS,
+        ],
+        "deadlock",
+        "threads 0-127: waits for 256 registers a thread",
+    ),
+    "registers that are too few to give back": (
+        "wgmma",
+        [
+            ("  %lhs = cuda.shared", "  cuda.set_registers {count = 256, grow = false}\n  %lhs = cuda.shared"),
+            THREE_BLOCKS,
+        ],
+        "protocol",
+        "to keep 256, but the warp has 168 at most",
+    ),
     "a stage released before it is read": (
         "ring",
         [(RELEASE, ""), ("      scf.for %row", RELEASE + "      scf.for %row")],
@@ -372,5 +455,9 @@ def test_planted_bugs_are_found(bug: str, lazy: bool) -> None:
     for old, new in edits:
         text = edited(text, old, new)
     with pytest.raises(SimulationError, match=message) as caught:
-        launched(text, case.arrays, case.result, lazy=lazy)
+        launched(parse_kernel(text), case.arrays, case.result, lazy=lazy)
     assert caught.value.kind in kind.split("|")
+
+
+def test_every_op_of_the_device_has_a_meaning() -> None:
+    assert set(DEVICE_OPS) - simulated_ops() - {KernelOp, ReturnOp} == set()

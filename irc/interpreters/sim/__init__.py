@@ -13,9 +13,11 @@ How an op is added: `registry`. What a rule may use:
   the content; `access.global_places`, `check_global_read`, `note_global_write` do the same for global memory;
 - `RegisterArray.read_bytes`, `write_bytes`, `columns`, `put`;
 - `yield Waiting(s, op, what, ready)` in a generator to wait;
-- `s.frame.clocks`: `row = release(lanes)` at an arrival, `acquire(lanes, row)` where a wait ends, `new_agents()` with
-  `async_key(agent, clock)` for what runs on by itself, and `learn(lanes, agent, clock)` where it is known complete;
-- `s.frame.state`: a dictionary for what the rules keep, such as the barriers of the frame;
+- `s.frame.clocks`: `row = release(lanes)` at an arrival, `acquire(lanes, row)` where a wait ends;
+- `s.frame.units` for what runs on by itself (`units`): `agent(key, name)` is one of the clocks', `async_key(agent,
+  clock)` what its accesses leave, `learn(lanes, agent, clock)` says who knows them complete, `start(finish)` and
+  `Groups` when they happen, `at_end(check)` what must not be left over;
+- `kept(s, name, make)`: what the rules of a family keep for the frame, such as its barriers;
 - `s.frame.counters.add_global`, `add_shared`: counts of accesses that are no plain ones;
 - `s.fail(kind, op, message, wrong)`: the error, for the active lanes where `wrong` holds.
 """

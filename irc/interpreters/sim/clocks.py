@@ -31,9 +31,7 @@ CLOCK_UNIT = 1 << (OP_BITS + AGENT_BITS)
 EPOCH_UNIT = 1 << (OP_BITS + AGENT_BITS + CLOCK_BITS)
 ASYNC_EPOCH = 2**EPOCH_BITS - 1
 NEVER = -1
-"""A clock before all others."""
-UNTOUCHED = 0
-"""The key of a byte that was not accessed: no epoch is 0."""
+"""The key of a byte that was not accessed."""
 
 WARP = 32
 
@@ -74,10 +72,10 @@ class Clocks:
         """Threads that can know of each other: those of a cluster."""
         self.agent: Array = np.arange(lanes) % self.domain
         self.clock: Array = np.zeros(lanes, np.int64)
-        self.epoch: Array = np.ones(blocks, np.int64)
-        self.floor: Array = np.full(lanes, EPOCH_UNIT)
+        self.epoch: Array = np.zeros(blocks, np.int64)
+        self.floor: Array = np.zeros(lanes, np.int64)
         """The least key of the lane's block that no barrier of the whole block has ordered."""
-        self.key: Array = self.floor + (self.agent << OP_BITS)
+        self.key: Array = self.agent << OP_BITS
         """What an access by the lane leaves, without the op."""
         self._agents = self.domain
         self._generic: list[tuple[int, int]] = [(0, self.domain)]
@@ -216,8 +214,7 @@ class Clocks:
         agents, own = agent_of(keys), self.agent[lanes]
         suspect = (keys >= self.floor[lanes]) & (agents != own)
         if self.domain > self.threads:
-            elsewhere = (agents < self.domain) & (agents // self.threads != own // self.threads)
-            suspect |= elsewhere & (keys != UNTOUCHED)
+            suspect |= (agents < self.domain) & (agents // self.threads != own // self.threads)
         if not suspect.any():
             return suspect
         which = np.nonzero(suspect)
@@ -246,7 +243,7 @@ class Clocks:
         for first, end in self._generic:
             generic |= (agents >= first) & (agents < end)
         own = (agents == self.agent[lanes]) & (clocks <= self._own_fenced[lanes])
-        return (keys != UNTOUCHED) & generic & ~own & (self._fenced.of(lanes, agents) < clocks)
+        return (keys != NEVER) & generic & ~own & (self._fenced.of(lanes, agents) < clocks)
 
 
 def _row(agents: Array, clocks: Array) -> Array:

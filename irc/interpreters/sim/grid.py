@@ -71,7 +71,7 @@ class Grid:
         known: Array | None = frame.state.get("known blocks")
         if known is None:
             return np.zeros(keys.shape, np.bool_)
-        epochs, agents, clocks = known[:, np.broadcast_to(lanes, keys.shape), blocks]
+        epochs, agents, clocks = known[:, np.broadcast_to(lanes, keys.shape), blocks.clip(0)]
         return (keys // EPOCH_UNIT < epochs) | ((agent_of(keys) == agents) & (clock_of(keys) <= clocks))
 
     def fence(self, frame: Frame, lanes: Array) -> None:

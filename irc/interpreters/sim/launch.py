@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from irc.diagnostics import IrcError
 from irc.dialects import cuda
+from irc.dialects.cuda.common import values_of
 from irc.interpreters.sim import rules  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from irc.interpreters.sim.code import Code
 from irc.interpreters.sim.errors import SimulationError
@@ -30,6 +32,8 @@ class Kernel:
     def __init__(self, op: cuda.KernelOp):
         self.op = op
         self.code = Code(op)
+        if values_of(op.cluster)[1:] not in ((), (1, 1)):
+            raise IrcError("the simulator has clusters along x alone", op.location)
         self._named_waits = any(waits(inner) and not isinstance(inner, cuda.SyncOp) for inner in op.walk())
 
     def launch(self, operands: Sequence[Span | float], counters: Counters | None = None, *, lazy: bool = False) -> None:
@@ -65,17 +69,32 @@ class Kernel:
         deadlock is reported."""
         saved = grid.save() if self._named_waits else None
         try:
-            self._run(Frame(self.code, grid, first, blocks, counters, lazy=lazy), arguments, by_warp=False)
+            found = self._run(grid, first, blocks, arguments, counters, lazy=lazy, by_warp=False)
         except StuckError as stuck:
             if saved is None:
                 raise self._deadlock(stuck) from None
             grid.restore(saved)
             try:
-                self._run(Frame(self.code, grid, first, blocks, None, lazy=lazy), arguments, by_warp=True)
+                found = self._run(grid, first, blocks, arguments, counters, lazy=lazy, by_warp=True)
             except StuckError as error:
                 raise self._deadlock(error) from None
+        if counters is not None and found is not None:
+            counters.add(found)
 
-    def _run(self, frame: Frame, arguments: Sequence[Any], *, by_warp: bool) -> None:
+    def _run(
+        self,
+        grid: Grid,
+        first: int,
+        blocks: int,
+        arguments: Sequence[Any],
+        counters: Counters | None,
+        *,
+        lazy: bool,
+        by_warp: bool,
+    ) -> Counters | None:
+        """Counts what the frame does where `counters` are there."""
+        found = None if counters is None else Counters()
+        frame = Frame(self.code, grid, first, blocks, found, lazy=lazy)
         environment = list(self.code.environment)
         for slot, value in zip(self.code.arguments, arguments, strict=True):
             environment[slot] = value
@@ -86,6 +105,7 @@ class Kernel:
         strands = [Strand(frame, list(environment), mask) for mask in masks]
         run_all([strand.run_waiting(self.code.body) for strand in strands], frame.units.progress)
         frame.units.end()
+        return found
 
     def _deadlock(self, stuck: StuckError) -> SimulationError:
         waits: Sequence[Waiting] = stuck.waits

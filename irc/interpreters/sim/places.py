@@ -76,6 +76,6 @@ def assume(s: Strand, op: cuda.AssumeOp, condition: Any) -> None:
         s.fail("protocol", op, "what the kernel promises the compiler does not hold", ~held)
 
 
-@simulates(cuda.SetRegistersOp, cuda.DependencyWaitOp, cuda.LaunchDependentsOp)
+@simulates(cuda.DependencyWaitOp, cuda.LaunchDependentsOp)
 def nothing(s: Strand, op: Any, *operands: Any) -> None:
     """Hints: launches run one after the other."""

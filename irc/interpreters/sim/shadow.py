@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from xdsl.ir import Operation
 
-from irc.interpreters.sim.clocks import UNTOUCHED, agent_of, op_of
+from irc.interpreters.sim.clocks import NEVER, agent_of, op_of
 from irc.interpreters.sim.memory import Array
 from irc.locations import describe
 
@@ -42,11 +42,10 @@ class Shadow:
         self._name = name
         self._pitch = pitch
         self.granule = granule
-        self.writes: Array = np.zeros(count, np.int64)
-        self.reads: list[Array] = [np.zeros(count, np.int64) for _ in range(READERS)]
-        self.write_blocks: Array | None = np.zeros(count, np.int64) if blocks else None
-        self.read_blocks: list[Array] = [np.zeros(count, np.int64) for _ in self.reads] if blocks else []
-        self._is_read = False
+        self.writes: Array = np.full(count, NEVER, np.int64)
+        self.reads: list[Array] = [np.full(count, NEVER, np.int64) for _ in range(READERS)]
+        self.write_blocks: Array | None = np.full(count, NEVER, np.int64) if blocks else None
+        self.read_blocks: list[Array] = [np.full(count, NEVER, np.int64) for _ in self.reads] if blocks else []
 
     def _granules(self, addresses: Array, size: int) -> Array:
         """(accesses, granules of each)."""
@@ -67,7 +66,7 @@ class Shadow:
             before = blocks[granules]
             mine = s.frame.block[lanes][:, None]
             wrong = (before == mine) & clocks.unordered(column, found)
-            others = (before != mine) & (found != UNTOUCHED)
+            others = (before != mine) & (before != NEVER)
             if others.any():
                 wrong |= others & ~s.frame.grid.ordered(s.frame, column, before, found)
         if not wrong.any():
@@ -89,11 +88,10 @@ class Shadow:
 
     def _note_read(self, s: Strand, lanes: Array, granules: Array, mine: Array) -> None:
         clocks = s.frame.clocks
-        self._is_read = True
         kept = clocks.unordered(lanes[:, None], self.reads[0][granules])
         if self.read_blocks:
             kept |= (self.read_blocks[0][granules] != s.frame.block[lanes][:, None]) & (
-                self.reads[0][granules] != UNTOUCHED
+                self.reads[0][granules] != NEVER
             )
         if not kept.any():
             self._put(s, 0, lanes, granules, mine)
@@ -131,7 +129,7 @@ class Shadow:
         wrong = self._conflicts(s, lanes, granules, self.writes, self.write_blocks)
         if wrong is not None:
             self._check_values(s, op, lanes, addresses, wrong, values)
-        for i, reads in enumerate(self.reads if self._is_read else ()):
+        for i, reads in enumerate(self.reads):
             wrong = self._conflicts(s, lanes, granules, reads, self.read_blocks[i] if self.read_blocks else None)
             if wrong is not None:
                 self._race(s, op, lanes, addresses, wrong, "writes", "read")
@@ -148,6 +146,12 @@ class Shadow:
         if self.write_blocks is not None:
             lost |= self.write_blocks[granules] != s.frame.block[lanes]
         return bool(lost.any())
+
+    def adopt(self, addresses: Array, size: int, key: int, own: int) -> None:
+        """Writes of `size` bytes that left `key`, and are still the last, count from now on as if they had left
+        `own`."""
+        granules = self._granules(addresses, size)
+        self.writes[granules] = np.where(self.writes[granules] == key, own, self.writes[granules])
 
     def copy(self) -> Shadow:
         """A shadow of the same memory with the same accesses."""

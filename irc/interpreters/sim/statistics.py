@@ -91,6 +91,13 @@ class Counters:
         """So many warps run a block's ops once."""
         self._entered[block] = self._entered.get(block, 0) + warps
 
+    def add(self, other: Counters) -> None:
+        """The counts of a part of the launch."""
+        for block, warps in other._entered.items():
+            self.enter(block, warps)
+        for op, counts in other._ops.items():
+            self._add(op, counts)
+
     def global_access(self, op: Operation, lanes: Array, places: Array, size: int) -> None:
         """Each lane accesses `size` bytes of global memory at a byte address."""
         warps = lanes // WARP
@@ -115,7 +122,7 @@ class Counters:
         """Counts of an op that are known."""
         self._add(op, (requests, 0, 0, wavefronts, ideal))
 
-    def _add(self, op: Operation, counts: tuple[int, int, int, int, int]) -> None:
+    def _add(self, op: Operation, counts: Array | tuple[int, int, int, int, int]) -> None:
         total = self._ops.get(op)
         if total is None:
             total = self._ops[op] = np.zeros(5, np.int64)
@@ -124,15 +131,12 @@ class Counters:
     def ops(self, kernel: Operation) -> Iterator[OpStatistics]:
         """The ops of the kernel in their order; those that never ran too."""
         for op in kernel.walk():
-            if op is not kernel:
-                yield self.of(op)
-
-    def of(self, op: Operation) -> OpStatistics:
-        """The counts of one op."""
-        block = op.parent_block()
-        instructions = 0 if block is None else self._entered.get(block, 0)
-        counts = self._ops.get(op, np.zeros(5, np.int64)).tolist()
-        return OpStatistics(op.name, describe(op.location), instructions, *counts)
+            if op is kernel or op.parent_block() is None:
+                continue
+            parent = op.parent_block()
+            assert parent is not None
+            counts = self._ops.get(op, np.zeros(5, np.int64)).tolist()
+            yield OpStatistics(op.name, describe(op.location), self._entered.get(parent, 0), *counts)
 
 
 def _groups(groups: Array) -> int:

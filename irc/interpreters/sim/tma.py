@@ -7,7 +7,8 @@ threads wrote to shared memory themselves has to be fenced before (PTX ISA, 8.3 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from irc.interpreters.sim.mbarriers import Barrier, barrier_at, barriers_of, req
 from irc.interpreters.sim.memory import Array, TensorMap, get_elements, put_elements
 from irc.interpreters.sim.proxies import last_writes, require_proxy_fence
 from irc.interpreters.sim.registry import simulates
+from irc.interpreters.sim.shadow import Shadow
 from irc.interpreters.sim.shared_matrix import CHUNK
 from irc.interpreters.sim.strands import Strand
 from irc.interpreters.sim.tensor_box import ALIGNMENT, TensorBox
@@ -160,14 +162,27 @@ def _watch(s: Strand, op: Operation, barrier: Barrier, phase: int, lane: int) ->
     frame.units.at_end(check)
 
 
+@dataclass(frozen=True)
+class _Write:
+    """What a store wrote to global memory: elements of `size` bytes at `places`, noted with `key` and `op`."""
+
+    lane: int
+    group: int
+    shadow: Shadow
+    places: Array
+    size: int
+    key: int
+    op: int
+
+
 class _Stores:
     """The TMA stores of a frame's lanes, in bulk groups."""
 
     def __init__(self, frame: Frame):
         self.frame = frame
         self.groups = Groups(frame.lane_count)
-        self.written = np.zeros(frame.lane_count, np.int64)
-        """Groups whose writes to global memory are complete, where `groups.complete` counts those that were read."""
+        """Complete where their shared memory was read."""
+        self._unseen: list[_Write] = []
         self._ops: dict[int, Operation] = {}
         frame.units.at_end(self._check)
 
@@ -187,9 +202,10 @@ class _Stores:
         read_shared(s, op, chunks, CHUNK, lanes, np.full(len(chunks), frame.clocks.async_key(reads, group)))
         require_proxy_fence(s, op, lanes, chunks, last_writes(s, chunks))
         memory, size = copy.pointer.span.memory, copy.element
-        keys = np.full(len(copy.source), frame.clocks.async_key(writes, group))
+        key = int(frame.clocks.async_key(writes, group))
         shadow = frame.grid.shadow(memory)
-        shadow.write(s, op, np.full(len(copy.source), lane), copy.source, size, keys)
+        shadow.write(s, op, np.full(len(copy.source), lane), copy.source, size, np.full(len(copy.source), key))
+        self._unseen.append(_Write(lane, group, shadow, copy.source, size, key, frame.code.number(op)))
         memory.mark(copy.source // size, size)
         copy.count(op)
 
@@ -199,14 +215,24 @@ class _Stores:
         self.groups.issue(lane, finish, lazy=frame.units.lazy)
 
     def wait(self, lanes: Array, pending: int, *, read: bool) -> None:
+        lanes = lanes[self.groups.latest[lanes] >= 0]
         complete = self.groups.wait(lanes, pending)
         for lane, count in zip(lanes.tolist(), complete.tolist(), strict=True):
-            if not count:
+            if count:
+                self.frame.clocks.learn(np.array([lane]), self.agents(lane)[0], count - 1)
+        if not read:
+            self._see(dict(zip(lanes.tolist(), complete.tolist(), strict=True)))
+
+    def _see(self, complete: Mapping[int, int]) -> None:
+        """The writes of complete groups become those of the lanes themselves, which order them as they do others."""
+        left: list[_Write] = []
+        for write in self._unseen:
+            if write.group >= complete.get(write.lane, 0):
+                left.append(write)
                 continue
-            reads, writes = self.agents(lane)
-            self.frame.clocks.learn(np.array([lane]), reads, count - 1)
-            if not read:
-                self.frame.clocks.learn(np.array([lane]), writes, count - 1)
+            own = int(self.frame.clocks.key[write.lane])
+            write.shadow.adopt(write.places, write.size, write.key + write.op, own + write.op)
+        self._unseen = left
 
     def _check(self) -> None:
         for lane in self.groups.unfinished().tolist():

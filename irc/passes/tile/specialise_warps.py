@@ -59,7 +59,7 @@ def _specialise(program: tile.ProgramOp) -> None:
         Rewriter.erase_op(op, safe_erase=False)
     writes = any(isinstance(op, tile.WriteOp) for op in roles[0].walk())
     mine = WRITER_REGISTERS if writes else TMA_REGISTERS
-    theirs = min(240, (REGISTERS // LANES - PRODUCER_WARPS * mine) // warps // 8 * 8)
+    theirs = _consumer_registers(warps, mine)
     op = tile.RolesOp(roles, [PRODUCER_WARPS, warps], [mine, theirs])
     op.location = program.location
     Rewriter.insert_op(op, InsertPoint.at_end(block))
@@ -76,6 +76,13 @@ def _erase_all(region: Region, unwanted: Callable[[Operation], bool]) -> None:
     for op in reversed(list(region.walk())):
         if unwanted(op):
             Rewriter.erase_op(op, safe_erase=False)
+
+
+def _consumer_registers(warps: int, producer: int) -> int:
+    """Registers of a thread of `warps` consumer warps beside a producer's. There are no more than the block was launched
+    with: those of a thread are a multiple of 8, which leaves some of the SM's unused."""
+    launched = REGISTERS // LANES // (PRODUCER_WARPS + warps) // 8 * 8
+    return min(240, (launched * (PRODUCER_WARPS + warps) - PRODUCER_WARPS * producer) // warps // 8 * 8)
 
 
 def _producer(region: Region) -> None:
