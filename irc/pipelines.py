@@ -12,6 +12,7 @@ PASSES: dict[str, str] = {
     "decompose-nd": "irc.passes.nd.decompose_nd:DecomposeNdPass",
     "differentiate-nd": "irc.passes.nd.differentiate_nd:DifferentiateNdPass",
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
+    "recompute-nd": "irc.passes.nd.recompute_nd:RecomputeNdPass",
     "fuse-kernels": "irc.passes.kernel.fuse_kernels:FuseKernelsPass",
     "choose-config": "irc.passes.kernel.choose_config:ChooseConfigPass",
     "split-reductions": "irc.passes.kernel.split_reductions:SplitReductionsPass",
@@ -46,7 +47,7 @@ DIALECTS: dict[str, str] = {
 ND: tuple[str, ...] = ("canonicalize-nd", "decompose-nd", "widen-arithmetic", "canonicalize-nd")
 """To `nd` ops that the kernel level knows, with every rounding explicit."""
 
-KERNEL: tuple[str, ...] = (*ND, "fuse-kernels", "choose-config", "split-reductions")
+KERNEL: tuple[str, ...] = (*ND, "recompute-nd", "fuse-kernels", "choose-config", "split-reductions")
 """To fused regions with their configs."""
 
 TILE: tuple[str, ...] = (

@@ -39,7 +39,7 @@ SPLITTABLE = _nd("sum prod max min any all")
 SCANS = _nd("cumsum cumprod")
 MATMUL = "nd.matmul"
 FUSIBLE = ELEMENTWISE | MADE | MOVEMENT | REDUCTIONS | SCANS | {MATMUL}
-"""What a kernel can hold. Other ops (`conv attention sort topk scatter_add`) stay outside."""
+"""What a kernel can hold. Other ops (`conv attention sort topk`) stay outside."""
 
 COST_OF_COSTLY = 4
 """A costly op in units of a cheap one."""

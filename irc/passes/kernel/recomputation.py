@@ -20,6 +20,10 @@ from irc.passes.kernel.op_classes import (
     total_cost,
 )
 
+REPEATED = "nd.repeated"
+"""Discardable attribute of an op that each user repeats: `recompute-nd` leaves it on what it copied for later
+kernels."""
+
 MOST_COPIED = 8
 """Cheap ops for an element that are done again instead of storing it and reading it back."""
 
@@ -126,7 +130,7 @@ def find_repeated(block: Block, limit: int) -> set[Operation]:
     large as their result. One that a product reads is stored: a plain operand is loaded faster than a computed one.
     """
     cones: dict[Operation, set[Operation]] = {}
-    repeated: set[Operation] = set()
+    repeated = {op for op in block.ops if REPEATED in op.attributes and not escapes(op)}
     for op in block.ops:
         cone = _cone(op, cones)
         if cone is None or total_cost(cone) > limit:

@@ -10,10 +10,11 @@
 | `clamp logical_not` | `minimum` and `maximum`, `bitwise_not` |
 | `one_hot tril triu` | `iota`, comparisons |
 | `tile` | `broadcast`, `reshape` |
+| `scatter_add` | a sum over the updates, of those whose index is the place |
 | `random_normal random_uniform` | Philox in integer arithmetic |
 
-Everything else stays, also `relu sigmoid expm1 log1p reciprocal`, which are cheap to lower well, and `conv sort topk
-scatter_add`, which run on the cpu target alone.
+Everything else stays, also `relu sigmoid expm1 log1p reciprocal`, which are cheap to lower well, and `conv sort topk`,
+which run on the cpu target alone.
 
 A composed op on f16, bf16 or f8 is computed in f32 throughout: the decomposition casts to f32, accumulates in f32, and
 ends in one `nd.cast` with the attribute `nd.deferred`. `widen-arithmetic` drops that cast where the result is used in
@@ -35,13 +36,21 @@ from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import relax
 from irc.passes.nd.decompose_attention import ATTENTION
 from irc.passes.nd.decompose_elementwise import ELEMENTWISE
+from irc.passes.nd.decompose_indexed import INDEXED
 from irc.passes.nd.decompose_norms import NORMS
 from irc.passes.nd.decompose_random import RANDOM
 from irc.passes.nd.decompose_shapes import SHAPES
 from irc.passes.nd.terms import Decomposition
 from irc.rewriting import Inserter, rewrite
 
-DECOMPOSITIONS: dict[type[Operation], Decomposition] = {**ATTENTION, **ELEMENTWISE, **NORMS, **SHAPES, **RANDOM}
+DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
+    **ATTENTION,
+    **ELEMENTWISE,
+    **INDEXED,
+    **NORMS,
+    **SHAPES,
+    **RANDOM,
+}
 
 
 @dataclass(eq=False, repr=False)

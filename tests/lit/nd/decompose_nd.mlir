@@ -96,3 +96,26 @@ func.func @attention(%q: tensor<2x4x8xbf16>, %k: tensor<2x4x8xbf16>, %v: tensor<
   %r = nd.attention %q, %k, %v {causal = true, scale = 1.0} : tensor<2x4x8xbf16>
   func.return %r : tensor<2x4x8xbf16>
 }
+
+// Each place adds the updates whose index it is, in f32; a table of zeros is not added.
+// CHECK-LABEL: func.func @scatter_add
+// CHECK:         nd.minimum
+// CHECK:         %[[P:.*]] = nd.iota {axis = 0} : tensor<9x6x4xi32>
+// CHECK:         %[[H:.*]] = nd.equal %[[P]]
+// CHECK:         %[[W:.*]] = nd.where %[[H]]
+// CHECK-NEXT:    %[[S:.*]] = nd.sum %[[W]] {axes = [1]} : tensor<9x6x4xf32> -> tensor<9x4xf32>
+// CHECK-NEXT:    %[[X:.*]] = nd.cast %x {nd.deferred}
+// CHECK-NEXT:    %[[A:.*]] = nd.add %[[X]], %[[S]]
+// CHECK-NEXT:    nd.cast %[[A]] {nd.deferred}
+// CHECK-LABEL: func.func @scatter_zeros
+// CHECK-NOT:     nd.add
+// CHECK:         func.return
+func.func @scatter_add(%x: tensor<9x4xbf16>, %i: tensor<2x3xi32>, %u: tensor<2x3x4xbf16>) -> tensor<9x4xbf16> {
+  %r = nd.scatter_add %x, %i, %u {axis = 0} : (tensor<9x4xbf16>, tensor<2x3xi32>, tensor<2x3x4xbf16>) -> tensor<9x4xbf16>
+  func.return %r : tensor<9x4xbf16>
+}
+func.func @scatter_zeros(%i: tensor<3xi64>, %u: tensor<3xf32>) -> tensor<9xf32> {
+  %x = nd.constant 0.0 : tensor<9xf32>
+  %r = nd.scatter_add %x, %i, %u {axis = 0} : (tensor<9xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<9xf32>
+  func.return %r : tensor<9xf32>
+}
