@@ -6,13 +6,15 @@
     y.numpy()
 
 `realize(a, b)` computes several by one program; `with target("cpu"):` chooses where. The same graph structure compiles
-once. `grad(f)` and `value_and_grad(f)` are the gradients of a function of trees of arrays (docs/autodiff.md).
+once. `@jit` makes a function of Tensors one program. `grad(f)` and `value_and_grad(f)` are the gradients of a function
+of trees of arrays (docs/autodiff.md).
 """
 
 from irc_frontend import elementwise_functions, functions, gradients, linear_functions, making_functions, pytrees
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
+from irc_frontend.jit import jit
 from irc_frontend.linear_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
@@ -21,6 +23,7 @@ from irc_frontend.tensor import Tensor
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Tensor",
+    "jit",
     "target",
     *elementwise_functions.__all__,
     *functions.__all__,

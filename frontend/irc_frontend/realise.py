@@ -48,7 +48,7 @@ def _compute(wanted: Sequence[Node]) -> None:
     if any(node.op == ARGUMENT for node in order):
         raise fail(
             "a value is asked for while a function is recorded",
-            "it depends on an argument of a function given to grad, which has no value yet",
+            "it depends on an argument of a function given to grad or jit, which has no value yet",
         )
     executable = _executable(order, wanted)
     values = executable(*(node.value for node in order if node.op == LEAF))
@@ -64,7 +64,7 @@ def _executable(order: Sequence[Node], roots: Sequence[Node]) -> Executable:
         if (known := _compiled.get(key)) is not None:
             _compiled.move_to_end(key)
             return known
-    executable = _compile(order, roots, where)
+    executable = compile_nodes(order, roots)
     with _lock:
         _compiled[key] = executable
         while len(_compiled) > MOST_KEPT:
@@ -72,16 +72,23 @@ def _executable(order: Sequence[Node], roots: Sequence[Node]) -> Executable:
     return executable
 
 
-def _compile(order: Sequence[Node], roots: Sequence[Node], where: str | None) -> Executable:
+def compile_nodes(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node] | None = None) -> Executable:
+    """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current
+    target."""
     import irc
     from irc_frontend.build import build_module
 
     try:
-        return irc.compile(build_module(order, roots), where)
+        return irc.compile(build_module(order, roots, leaves), current_target())
     except IrcError as error:
         if error.location is None and roots[0].place is not None:
             error.location = roots[0].place.span()
         raise
+
+
+def current_target() -> str | None:
+    """Where values are computed; None for irc's default."""
+    return _target.get()
 
 
 def compiled_count() -> int:

@@ -1,0 +1,124 @@
+"""`jit`: a function of Tensors that is recorded once for each kind of its arguments and runs as one program."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irc_frontend.graph import ARGUMENT, LEAF, Node, fail, sorted_nodes
+from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
+from irc_frontend.realise import compile_nodes, current_target, realise
+from irc_frontend.tensor import Tensor, node_of
+
+if TYPE_CHECKING:
+    from irc.executable import Executable
+
+__all__ = ["jit"]
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, recorded at the first call with arguments of each kind, and one program from then on.
+
+    Arguments are trees. Their arrays (Tensors, numpy's, those of other libraries) may have other values in each call; a
+    new shape or element type, another tree, or another value of anything else (numbers, strings) is another kind, for
+    which the function runs again. Tensors that it uses beside its arguments are computed when it is recorded and stay
+    as they are. It gives a tree of Tensors. Called while another function is recorded, it is part of that.
+    """
+    programs: dict[Hashable, _Program] = {}
+    lock = threading.Lock()
+
+    @functools.wraps(function)
+    def compiled(*args: Any, **options: Any) -> Any:
+        leaves = tree_leaves((args, options))
+        if any(isinstance(leaf, Tensor) and _is_recorded(leaf.node) for leaf in leaves):
+            return function(*args, **options)
+        nodes = [node_of(leaf) for leaf in leaves if _is_array(leaf)]
+        key = _key((args, options), leaves, nodes)
+        with lock:
+            program = programs.get(key)
+        if program is None:
+            program = _record(function, args, options, nodes)
+            with lock:
+                program = programs.setdefault(key, program)
+        return program(realise(nodes))
+
+    return compiled
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, Tensor | np.ndarray | np.generic) or hasattr(leaf, "__dlpack__")
+
+
+def _is_recorded(node: Node) -> bool:
+    """Whether the node stands for something that has no value yet."""
+    return node.op != LEAF and any(each.op == ARGUMENT for each in sorted_nodes([node]))
+
+
+def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:
+    """The kind of the arguments."""
+    others = tuple((type(leaf), leaf) for leaf in leaves if not _is_array(leaf))
+    places = tuple(map(_is_array, leaves))
+    key = (current_target(), shape_of_tree(tree), places, others, tuple((node.shape, node.element) for node in nodes))
+    try:
+        hash(key)
+    except TypeError as error:
+        raise fail(f"an argument of a jit function is neither an array nor constant: {error}") from error
+    return key
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A recorded function. fixed: values that it used beside its arguments, the program's first inputs. tree: what it
+    gave; elements: those of the Tensors in it."""
+
+    executable: Executable | None
+    fixed: Sequence[Any]
+    tree: Any
+    elements: Sequence[str]
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        if self.executable is None:
+            return self.tree
+        results: Any = self.executable(*self.fixed, *values)
+        arrays = results if isinstance(results, tuple) else (results,)  # pyright: ignore[reportUnknownVariableType]
+        found = iter(
+            Tensor.of(Node(LEAF, (), x.shape, element, value=x))
+            for x, element in zip(arrays, self.elements, strict=True)  # pyright: ignore[reportUnknownArgumentType]
+        )
+        leaves = tree_leaves(self.tree)
+        return rebuilt(self.tree, (next(found) if isinstance(leaf, Tensor) else leaf for leaf in leaves))
+
+
+def _record(function: Callable[..., Any], args: Any, options: Any, nodes: Sequence[Node]) -> _Program:
+    inputs = [Node(ARGUMENT, (), node.shape, node.element) for node in nodes]
+    remaining = iter(inputs)
+    leaves = (Tensor.of(next(remaining)) if _is_array(leaf) else leaf for leaf in tree_leaves((args, options)))
+    new_args, new_options = rebuilt((args, options), leaves)
+    tree = function(*new_args, **new_options)
+    roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+    if not roots:
+        return _Program(None, (), tree, ())
+    fixed = _fixed(roots)
+    realise(fixed)
+    order = sorted_nodes([*fixed, *inputs, *roots])
+    executable = compile_nodes(order, roots, [*fixed, *inputs])
+    return _Program(executable, [node.value for node in fixed], tree, [root.element for root in roots])
+
+
+def _fixed(roots: Sequence[Node]) -> list[Node]:
+    """The nodes that have a value, or get one: they depend on no argument, but on something that has a value."""
+    order = sorted_nodes(roots)
+    open_nodes: set[Node] = set()
+    valued: set[Node] = set()
+    for node in order:
+        if node.op == ARGUMENT or any(operand in open_nodes for operand in node.operands):
+            open_nodes.add(node)
+        elif node.op == LEAF or any(operand in valued for operand in node.operands):
+            valued.add(node)
+    used = {operand for node in open_nodes for operand in node.operands} | set(roots)
+    return [node for node in order if node in valued and node in used]
