@@ -13,6 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from irc.dialects.nd.base import element_of
 from irc.passes.nd.reverse_mode import differentiate
 from irc.program import entry_of
 
@@ -23,8 +24,8 @@ class DifferentiateNdPass(ModulePass):
 
     name = "differentiate-nd"
 
-    wrt: tuple[int, ...]
-    """The numbers of the arguments, whose gradients are returned in this order: `wrt=0,2`."""
+    wrt: tuple[int, ...] = ()
+    """The numbers of the arguments, whose gradients are returned in this order: `wrt=0,2`. By default all floats."""
 
     of: int = 0
     """The number of the result that is differentiated, a rank-0 float."""
@@ -36,4 +37,7 @@ class DifferentiateNdPass(ModulePass):
     """The function, by default the last."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        differentiate(entry_of(op, self.func), self.wrt, of=self.of, values=self.values)
+        function = entry_of(op, self.func)
+        arguments = enumerate(function.body.block.args)
+        wrt = self.wrt or [number for number, value in arguments if element_of(value).is_float]
+        differentiate(function, wrt, of=self.of, values=self.values)

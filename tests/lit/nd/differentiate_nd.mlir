@@ -1,5 +1,6 @@
 // RUN: irc-opt %s --split-input-file -p 'differentiate-nd{wrt=0}' | filecheck %s
 // RUN: irc-opt %s --split-input-file -p 'differentiate-nd{wrt=0 values=false}' | filecheck %s --check-prefix=ALONE
+// RUN: irc-opt %s --split-input-file -p differentiate-nd | filecheck %s --check-prefix=ALL
 
 // The gradient comes after the function's own results; of a product with itself it is added up from both sides.
 // CHECK-LABEL: func.func @square(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
@@ -14,6 +15,10 @@
 // ALONE-LABEL: func.func @square(%x: tensor<4xf32>) -> tensor<4xf32>
 // ALONE-NOT:     nd.sum
 // ALONE:         func.return
+// ALL-LABEL:   func.func @product
+// ALL-SAME:      -> (tensor<f32>, tensor<4x3xf32>, tensor<3x8xf32>)
+// ALL-LABEL:   func.func @rows
+// ALL-SAME:      -> (tensor<f32>, tensor<9x4xf32>)
 func.func @square(%x: tensor<4xf32>) -> tensor<f32> {
   %y = nd.mul %x, %x : tensor<4xf32>
   %s = nd.sum %y {axes = [0]} : tensor<4xf32> -> tensor<f32>
