@@ -2,7 +2,8 @@
 
 An access maps the coordinates of a tile (dims of an affine map, offset + local index) and block-level scalars
 (symbols) to coordinates of a strided view. The analysis asks: if dimension c of the tile starts at a multiple of v and
-runs over v elements, do they lie side by side in memory, from an address that is a multiple of v elements on?
+runs over v elements, do they lie side by side in memory, from an address that is a multiple of v elements on? The end
+of the array may be among them (`straddled`).
 """
 
 from __future__ import annotations
@@ -60,6 +61,12 @@ class Access:
             length //= 2
         return length
 
+    def straddled(self, dim: int, length: int) -> frozenset[int]:
+        """The dimensions of the view whose end can be within a vector of `length` elements along tile dimension `dim`:
+        there it takes an access for each element."""
+        uneven = (at for at in self.checked if self.extents[at] % length)
+        return frozenset(at for at in uneven if dim in self.map.results[at].used_dims())
+
     def addresses(self, coordinates: Coordinates) -> Addresses:
         """The byte addresses of tile coordinates, relative to the view, for a tile whose offsets and symbols are 0."""
         # xDSL's evaluation only adds, multiplies and divides, so that it works on arrays as on numbers.
@@ -84,11 +91,11 @@ class Access:
 
     def _is_vector(self, dim: int, length: int) -> bool:
         slope = align = 0
-        for at, (expr, extent, stride) in enumerate(zip(self.map.results, self.extents, self.strides, strict=True)):
+        for at, (expr, stride) in enumerate(zip(self.map.results, self.strides, strict=True)):
             walk = self._walk(expr, dim, length)
             if walk is None:
                 return False
-            if walk.slope and at in self.checked and (extent % length or walk.align % length):
+            if walk.slope and at in self.checked and walk.align % length:
                 return False
             slope += walk.slope * stride
             align = gcd(align, walk.align * stride)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
 
@@ -33,9 +33,10 @@ def zero(code: Code, type: Attribute) -> SSAValue:
 
 
 def locate(
-    code: Code, op: tile.AccessOp, fragment: Fragment, components: Sequence[Index]
+    code: Code, op: tile.AccessOp, fragment: Fragment, components: Sequence[Index], vector: int = 1
 ) -> tuple[Index, list[SSAValue]]:
-    """The element offset in the view of a tile element, and the conditions under which it is inside."""
+    """The element offset in the view of a tile element, and the conditions under which it is inside with the rest of
+    its vector."""
     e = code.e
     walk = Walk(e, components)
     dims = [
@@ -51,6 +52,7 @@ def locate(
     offset = Place(0)
     conditions: list[SSAValue] = []
     view = op.view_type
+    straddled = access_of(op).straddled(fragment.vector[0], vector)
     for d, (expr, extent, stride) in enumerate(
         zip(op.access_map.results, view.get_shape(), view.get_strides(), strict=True)
     ):
@@ -61,8 +63,15 @@ def locate(
         at = place.at(e, components)
         if least(expr, [0] * len(dims), [0] * len(symbols)) < 0:
             conditions.append(e.compare("sge", at, 0))
-        conditions.append(e.compare("slt", at, extent))
+        conditions.append(e.compare("slt", at, extent - vector + 1 if d in straddled else extent))
     return offset.at(e, components), conditions
+
+
+def _elements(code: Code, components: Sequence[Index], vector: int) -> Iterator[list[Index]]:
+    """The components of each element of a vector."""
+    first, *others = components or (0,)
+    for n in range(vector):
+        yield [code.e.add(first, n), *others]
 
 
 def lower_load(code: Code, op: tile.LoadOp) -> None:
@@ -77,16 +86,27 @@ def lower_load(code: Code, op: tile.LoadOp) -> None:
     program = op.view.owner.parent_op()
     assert isinstance(program, tile.ProgramOp)
     cached = "read_only" if op.view in program.inputs else None
-    with code.each(fragment, vector) as components:
-        offset, conditions = locate(code, op, fragment, components)
+    straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
+
+    def load(components: Sequence[Index], count: int) -> None:
+        offset, conditions = locate(code, op, fragment, components, count)
         at = code.register(result, components)
-        register = code.e.index(at)
-        load = cuda.LoadOp(pointer, code.e.index(offset), result.array, register, count=vector, cache=cached)
+        offset, register = code.e.index(offset), code.e.index(at)
+        access = cuda.LoadOp(pointer, offset, result.array, register, count=count, cache=cached)
         inside = code.e.all(conditions)
         if inside is None or other is None:
-            code.e.insert(load)
+            code.e.insert(access)
+        elif count > 1 and straddles:
+            code.e.branch(inside, partial(code.e.insert, access), partial(each, components))
         else:
-            code.e.branch(inside, partial(code.e.insert, load), partial(_fill, code, result, at, vector, other))
+            code.e.branch(inside, partial(code.e.insert, access), partial(_fill, code, result, at, count, other))
+
+    def each(components: Sequence[Index]) -> None:
+        for element in _elements(code, components, vector):
+            load(element, 1)
+
+    with code.each(fragment, vector) as components:
+        load(components, vector)
     code.values[op.result] = result
 
 
@@ -105,11 +125,25 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     pointer = code.pointers[op.view]
     cache = "streaming" if _passes_l2(code, op, vector) else None
     once = code.first_copy(fragment)
+    straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
+
+    def store(components: Sequence[Index], count: int) -> None:
+        offset, conditions = locate(code, op, fragment, components, count)
+        at, offset = code.e.index(code.register(source, components)), code.e.index(offset)
+        access = cuda.StoreOp(source.array, at, pointer, offset, count=count, cache=cache if count > 1 else None)
+        inside = code.e.all(conditions)
+        if inside is not None and count > 1 and straddles:
+            code.e.branch(inside, partial(code.e.insert, access), partial(each, components))
+            return
+        with code.e.when(inside):
+            code.e.insert(access)
+
+    def each(components: Sequence[Index]) -> None:
+        for element in _elements(code, components, vector):
+            store(element, 1)
+
     with code.e.when(once), code.each(fragment, vector) as components:
-        offset, conditions = locate(code, op, fragment, components)
-        at = code.e.index(code.register(source, components))
-        with code.e.when(code.e.all(conditions)):
-            code.e.insert(cuda.StoreOp(source.array, at, pointer, code.e.index(offset), count=vector, cache=cache))
+        store(components, vector)
 
 
 def _passes_l2(code: Code, op: tile.StoreOp, vector: int) -> bool:
