@@ -43,7 +43,7 @@ FUNCTIONS: dict[type[Operation], str] = {
 """The function on double; the one on float has the suffix f."""
 
 APPROXIMATE: dict[type[Operation], str] = {
-    math.CosOp: "__cosf",
+    math.CosOp: "approximate_cos",
     math.ErfOp: "approximate_erf",
     math.ExpOp: "approximate_exp",
     math.Exp2Op: "approximate_exp2",
@@ -53,7 +53,7 @@ APPROXIMATE: dict[type[Operation], str] = {
     math.Log1pOp: "approximate_log1p",
     math.Log2Op: "__log2f",
     math.PowFOp: "approximate_pow",
-    math.SinOp: "__sinf",
+    math.SinOp: "approximate_sin",
     math.SqrtOp: "approximate_sqrt",
     math.TanOp: "__tanf",
     math.TanhOp: "approximate_tanh",

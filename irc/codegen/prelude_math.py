@@ -80,6 +80,26 @@ DEVICE float approximate_erf(float x) {{
 }}
 """
 
+_REVOLUTIONS = """\
+DEVICE float fraction_of_revolution(float x) {
+  const float whole = rintf(x * 0.159154937f);
+  return fmaf(x, 6.42063833e-09f, fmaf(x, 0.159154937f, -whole)) * 6.28318531f;
+}
+"""
+"""The angle without whole revolutions: 1 / (2 pi) in two floats is exact enough for |x| up to 2 ** 30."""
+
+_SIN = """\
+DEVICE float approximate_sin(float x) {
+  return fabsf(x) < 1073741824.0f ? __sinf(fraction_of_revolution(x)) : sinf(x);
+}
+"""
+
+_COS = """\
+DEVICE float approximate_cos(float x) {
+  return fabsf(x) < 1073741824.0f ? __cosf(fraction_of_revolution(x)) : cosf(x);
+}
+"""
+
 _POW = """\
 DEVICE float approximate_pow(float x, float y) {
   if (y == 0.0f) return 1.0f;
@@ -99,5 +119,8 @@ MATH: tuple[Snippet, ...] = (
     Snippet("approximate_sqrt", _SQRT),
     Snippet("approximate_tanh", _TANH, ("approximate_exp2", "approximate_division")),
     Snippet("approximate_erf", _ERF, ("approximate_division", "extrema")),
+    Snippet("fraction_of_revolution", _REVOLUTIONS),
+    Snippet("approximate_sin", _SIN, ("fraction_of_revolution",)),
+    Snippet("approximate_cos", _COS, ("fraction_of_revolution",)),
     Snippet("approximate_pow", _POW, ("approximate_exp2",)),
 )
