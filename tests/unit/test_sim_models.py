@@ -187,14 +187,6 @@ def test_a_box_is_dense_and_counts_what_is_outside(case: tuple[TensorBox, tuple[
     assert len(np.unique(shared)) == len(shared)
 
 
-def test_the_sectors_of_a_box_are_those_inside_the_array() -> None:
-    box = TensorBox((4, 64), (64, 1), (2, 64), 2, 128)
-    assert box.sectors((0, 0), 0) == 8
-    assert box.sectors((3, 0), 0) == 4
-    assert box.sectors((4, 0), 0) == 0
-    assert box.sectors((0, 0), 16) == 9
-
-
 def test_a_swizzled_box_fills_its_width() -> None:
     with pytest.raises(ValueError, match="fill its 128 bytes, found 64"):
         TensorBox((64, 64), (64, 1), (8, 32), 2, 128)

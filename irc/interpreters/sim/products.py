@@ -33,10 +33,16 @@ from irc.interpreters.sim.scalars import dtype_of
 from irc.interpreters.sim.shared_matrix import CHUNK, Addresses, Descriptor
 from irc.interpreters.sim.strands import Strand
 from irc.interpreters.sim.units import Groups, fail_at_end, kept
-from irc.interpreters.sim.warp_matrices import gather_tiles, scatter_tiles, set_warp_registers, warp_registers
+from irc.interpreters.sim.warp_matrices import (
+    active_warps,
+    gather_tiles,
+    scatter_tiles,
+    set_warp_registers,
+    warp_registers,
+)
+from irc.layout.instructions import WARP_GROUP
 
-GROUP_WARPS = 4
-"""Warps of a warp group."""
+GROUP_WARPS = WARP_GROUP // WARP
 
 ROWS = 16
 """Rows of a wgmma's left operand and accumulator that each of its warps has."""
@@ -115,12 +121,6 @@ def products(s: Strand) -> Products:
     return kept(s, "wgmma", lambda: Products(s.frame))
 
 
-def _warps(s: Strand, op: Operation) -> Array:
-    """The active warps, which have to be whole."""
-    s.require_whole_warps(op)
-    return np.unique(s.numbers // WARP)
-
-
 @simulates(cuda.DescriptorOp)
 def descriptor(s: Strand, op: cuda.DescriptorOp, address: Any) -> Any:
     """The base is that of `Descriptor.encode`, for every lane."""
@@ -164,8 +164,11 @@ class _Operand:
         return truncate_tf32(found) if size == 4 else found
 
 
-def _by_group(warps: Array) -> list[Array]:
-    """The warps of each warp group."""
+def _by_group(s: Strand, op: Operation) -> list[Array]:
+    """The active warps of each warp group."""
+    if s.frame.threads % WARP_GROUP:
+        s.fail("unsupported", op, f"{op.name} in blocks of {s.frame.threads} threads, which are no whole warp groups")
+    warps = active_warps(s, op)
     return [warps[warps // GROUP_WARPS == group] for group in np.unique(warps // GROUP_WARPS)]
 
 
@@ -184,7 +187,7 @@ def wgmma(
     s: Strand, op: cuda.WgmmaOp, lhs: Any, accumulator: RegisterArray, index: Any, rhs: Any, accumulate: Any
 ) -> None:
     at = s.uniform(op, "a register's index", index)
-    for warps in _by_group(_warps(s, op)):
+    for warps in _by_group(s, op):
         bits = _common(s, op, "the left descriptor", lhs, warps)
         left = _Operand(s, op, bits, GROUP_WARPS * ROWS, op.lhs_type, bool(op.transpose_lhs.value.data), int(warps[0]))
 
@@ -207,7 +210,7 @@ def wgmma_registers(
 ) -> None:
     at, first = (s.uniform(op, "a register's index", i) for i in (index, lhs_index))
     fragment = wgmma_operand_rows(lhs.data.itemsize)
-    for warps in _by_group(_warps(s, op)):
+    for warps in _by_group(s, op):
         _use_of(s, lhs).issue(s, op, warps, first, fragment.value_count)
 
         def rows(warps: Array = warps) -> Array:
@@ -262,17 +265,17 @@ def _use_of(s: Strand, array: RegisterArray) -> RegisterUse:
 
 @simulates(cuda.WgmmaFenceOp)
 def wgmma_fence(s: Strand, op: cuda.WgmmaFenceOp) -> None:
-    products(s).fences[_warps(s, op)] += 1
+    products(s).fences[active_warps(s, op)] += 1
 
 
 @simulates(cuda.WgmmaCommitOp)
 def wgmma_commit(s: Strand, op: cuda.WgmmaCommitOp) -> None:
-    products(s).groups.commit(_warps(s, op))
+    products(s).groups.commit(active_warps(s, op))
 
 
 @simulates(cuda.WgmmaWaitOp)
 def wgmma_wait(s: Strand, op: cuda.WgmmaWaitOp) -> None:
-    products(s).wait(s, _warps(s, op), op.pending.value.data)
+    products(s).wait(s, active_warps(s, op), op.pending.value.data)
 
 
 @simulates(cuda.RegistersFenceOp)

@@ -11,6 +11,7 @@ from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.strands import Routine, Strand, Waiting
 from irc.interpreters.sim.units import fail_at_end, kept
+from irc.layout.instructions import WARP_GROUP
 
 REGISTERS = 65536
 """Of an SM, all architectures (CUDA C++ Programming Guide, technical specifications)."""
@@ -18,7 +19,7 @@ REGISTERS = 65536
 MOST = 255
 """Registers of a thread that starts."""
 
-GROUP_WARPS = 4
+GROUP_WARPS = WARP_GROUP // WARP
 """Warps that change their registers together."""
 
 

@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from irc.interpreters.sim.shared_matrix import CHUNK, Addresses, swizzled
+from irc.interpreters.sim.shared_matrix import Addresses, swizzled
 
 ALIGNMENT = 128
 """Bytes. The address of a box in shared memory is a multiple of it."""
@@ -62,17 +62,3 @@ class TensorBox:
     @cached_property
     def _bytes_from_start(self) -> Addresses:
         return np.arange(prod(self.box), dtype=np.int64) * self.element_bytes
-
-    def sectors(self, start: Sequence[int], base: int) -> int:
-        """32-byte sectors of global memory that one copy touches, for an array at byte `base`."""
-        offset, inside = self.elements(start)
-        first = base + offset[inside] * self.element_bytes
-        return len(np.unique(first // 32))
-
-
-def is_aligned(address: int) -> bool:
-    """Whether a box may lie at this address of shared memory."""
-    return address % ALIGNMENT == 0
-
-
-__all__ = ["ALIGNMENT", "CHUNK", "TensorBox", "is_aligned"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.ir import Operation
 
 from irc.dialects import cuda
 from irc.interpreters.sim.access import read_shared, write_shared
@@ -27,7 +28,7 @@ ROW_BYTES = 16
 """Of a matrix in shared memory."""
 
 
-def active_warps(s: Strand, op: cuda.MmaOp | cuda.LdmatrixOp | cuda.StmatrixOp) -> Array:
+def active_warps(s: Strand, op: Operation) -> Array:
     """The active warps, which have to be whole."""
     s.require_whole_warps(op)
     return np.unique(s.numbers // WARP)

@@ -79,8 +79,8 @@ def _erase_all(region: Region, unwanted: Callable[[Operation], bool]) -> None:
 
 
 def _consumer_registers(warps: int, producer: int) -> int:
-    """Registers of a thread of `warps` consumer warps beside a producer's. There are no more than the block was launched
-    with: those of a thread are a multiple of 8, which leaves some of the SM's unused."""
+    """Registers of a thread of `warps` consumer warps beside a producer's. There are no more than the block was
+    launched with: those of a thread are a multiple of 8, which leaves some of the SM's unused."""
     launched = REGISTERS // LANES // (PRODUCER_WARPS + warps) // 8 * 8
     return min(240, (launched * (PRODUCER_WARPS + warps) - PRODUCER_WARPS * producer) // warps // 8 * 8)
 
