@@ -26,9 +26,10 @@ class Target:
 
     name: what NVRTC calls it, `sm_90a`. product: the product whose SM count, L2 and rates these are.
     sms: streaming multiprocessors. shared_memory: bytes that one block can have. shared_memory_per_sm: bytes of an SM.
-    registers: 32-bit registers of an SM.
+    registers: 32-bit registers of an SM. clock: boost clock, Hz.
     registers_per_thread, threads_per_block, threads_per_sm, blocks_per_sm, max_cluster (blocks of a cluster): limits.
-    l2: bytes. bandwidth: of the device memory, bytes/s.
+    l2: bytes. bandwidth: of the device memory, bytes/s. l2_bytes_per_cycle: of the L2, for each SM; the A100's of its
+    white paper (5120 bytes a cycle in all), taken for the others too.
     has_tma: tensor memory accelerator, mbarriers and clusters. has_wgmma: the warp-group products of sm_90a.
     mma: for each element of operands, the shapes (m, n, k) of the warp-wide `mma.sync` on it (PTX ISA, Warp-level
     matrix
@@ -48,12 +49,14 @@ class Target:
     blocks_per_sm: int
     l2: int
     bandwidth: float
+    clock: float
     flops: Mapping[str, float]
     mma: Mapping[str, tuple[tuple[int, int, int], ...]]
     wgmma: Mapping[str, int]
     has_tma: bool
     has_wgmma: bool
     max_cluster: int = 1
+    l2_bytes_per_cycle: float = 5120 / 108
     registers: int = 65536
     registers_per_thread: int = 255
     threads_per_block: int = 1024
@@ -111,6 +114,7 @@ TARGETS: tuple[Target, ...] = (
         blocks_per_sm=32,
         l2=40 * MIB,
         bandwidth=2.039e12,
+        clock=1.41e9,
         flops=_rates(f64=19.5, f32=19.5, tf32=156, f16=312, f8=312, i8=624),
         mma=_MMA_SM80,
         wgmma=MappingProxyType({}),
@@ -127,6 +131,7 @@ TARGETS: tuple[Target, ...] = (
         blocks_per_sm=24,
         l2=48 * MIB,
         bandwidth=0.864e12,
+        clock=2.52e9,
         flops=_rates(f64=1.4, f32=91.6, tf32=183, f16=362, f8=733, i8=733),
         mma=_MMA_SM89,
         wgmma=MappingProxyType({}),
@@ -143,6 +148,7 @@ TARGETS: tuple[Target, ...] = (
         blocks_per_sm=32,
         l2=50 * MIB,
         bandwidth=4.8e12,
+        clock=1.98e9,
         flops=_rates(f64=67, f32=67, tf32=494, f16=989, f8=1979, i8=1979),
         mma=_MMA_SM89,
         wgmma=_WGMMA_SM90,
@@ -160,6 +166,7 @@ TARGETS: tuple[Target, ...] = (
         blocks_per_sm=32,
         l2=126 * MIB,
         bandwidth=8.0e12,
+        clock=1.965e9,
         flops=_rates(f64=37, f32=75, tf32=1100, f16=2250, f8=4500, i8=4500),
         mma=_MMA_SM89,
         wgmma=MappingProxyType({}),

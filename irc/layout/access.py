@@ -8,7 +8,7 @@ of the array may be among them (`straddled`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
@@ -25,6 +25,9 @@ from xdsl.ir.affine import (
 
 from irc.layout.fragment import Coordinates
 from irc.layout.requests import WIDEST, Addresses
+
+GATHER_STEP = 4099
+"""How far apart the analyses take the indices of a gather to be: a prime, so that they meet sectors in every way."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,21 @@ class Access:
         return frozenset(at for at in uneven if dim in self.map.results[at].used_dims())
 
     def addresses(self, coordinates: Coordinates) -> Addresses:
-        """The byte addresses of tile coordinates, relative to the view, for a tile whose offsets and symbols are 0."""
+        """The byte addresses of tile coordinates, relative to the view, for a tile whose offsets and symbols are 0; a
+        symbol that gathers is somewhere else for each element of the tile of indices."""
         # xDSL's evaluation only adds, multiplies and divides, so that it works on arrays as on numbers.
         dims: Any = list(coordinates)
-        symbols = [0] * self.map.num_symbols
+        symbols: Any = [_anywhere(gathered, coordinates) for gathered in self.gathers or [()] * self.map.num_symbols]
         offset = 0 * coordinates[0]
         for expr, stride in zip(self.map.results, self.strides, strict=True):
             offset = offset + expr.eval(dims, symbols) * stride
         return offset * self.element_bytes
+
+    def has_whole_lines(self, line: int) -> bool:
+        """Whether every dimension of the tile walks along the view by elements or by whole lines of `line` bytes: then
+        a request of a fragment that is linear over bits touches as many lines as any other."""
+        plain = all(isinstance(expr, AffineDimExpr | AffineConstantExpr) for expr in self.map.results)
+        return plain and all(s == 1 or s * self.element_bytes % line == 0 for s in self.strides)
 
     def is_contiguous(self, dim: int) -> bool:
         """Whether neighbours along tile dimension `dim` are neighbours in memory, wherever they start."""
@@ -119,6 +129,11 @@ class Access:
                 return None if lhs is None or rhs is None else _combine(expr, lhs, rhs, length)
             case _:
                 return None
+
+
+def _anywhere(dims: Iterable[int], coordinates: Coordinates) -> Any:
+    """Numbers that are far apart for coordinates that differ along `dims`."""
+    return sum(coordinates[d] * (GATHER_STEP + d) for d in dims)
 
 
 def _combine(expr: AffineBinaryOpExpr, lhs: _Walk, rhs: _Walk, length: int) -> _Walk | None:

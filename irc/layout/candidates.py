@@ -102,7 +102,7 @@ def _greedy(room: Sequence[int], order: Sequence[int], count: int) -> tuple[list
     """`count` threads along the dimensions in order, as many as fit each; and how many are left over."""
     taken = [1] * len(room)
     for dim in order:
-        taken[dim] = min(count, room[dim])
+        taken[dim] = min(_binary(count), room[dim])
         count //= taken[dim]
     return taken, count
 

@@ -16,7 +16,7 @@ from itertools import permutations
 import numpy as np
 
 from irc.layout.fragment import Fragment
-from irc.layout.requests import wavefronts
+from irc.layout.requests import BANK_BYTES, WARP, wavefronts
 from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, plain
 from irc.layout.traffic import Traffic, shared_addresses, shared_traffic, shared_vector
 
@@ -24,25 +24,38 @@ MOST_BITS = 5
 """Bits that a swizzle moves: those of the number of a bank."""
 
 REQUEST_CYCLES = 1.0
-"""Cycles of a multiprocessor for a memory instruction beside its wavefronts: its address, four integer instructions at
+"""Cycles of a multiprocessor for an instruction on shared memory beside its wavefronts: its address, four integer instructions at
 four a cycle."""
+
+REPLAY_CYCLES = 2.0
+"""Cycles for a wavefront that a conflict makes necessary, beside its own: the instruction is issued again."""
+
+MOVE_CYCLES = 0.5
+"""A byte permutation of a warp: 64 lanes a cycle (CUDA C++ Programming Guide, "Arithmetic Instructions")."""
 
 
 @dataclass(frozen=True)
 class Exchange:
     """`write` and `read` are the two fragments as they lead: the same threads, the values in the order of the accesses.
-    `writes` and `reads` are what those cost in `layout`."""
+    `writes` and `reads` are what those cost in `layout`; `moves` are the cycles for moving elements between registers
+    for it."""
 
     layout: SharedLayout
     write: Fragment
     read: Fragment
     writes: Traffic
     reads: Traffic
+    moves: float
 
     @property
     def cycles(self) -> float:
-        """Cycles of a multiprocessor for both sides: one a wavefront, and the instructions."""
-        return sum(side.units + side.requests * REQUEST_CYCLES for side in (self.writes, self.reads))
+        """Cycles of a multiprocessor for both sides: one a wavefront, the instructions, the moves."""
+        return self.moves + side_cycles(self.writes) + side_cycles(self.reads)
+
+
+def side_cycles(side: Traffic) -> float:
+    """Cycles for the requests to shared memory of one side."""
+    return side.units + side.requests * REQUEST_CYCLES + (side.units - side.ideal) * REPLAY_CYCLES
 
 
 def led_by(fragment: Fragment, dim: int) -> Fragment:
@@ -58,10 +71,7 @@ def led_by(fragment: Fragment, dim: int) -> Fragment:
 def exchange(source: Fragment, target: Fragment, size: int) -> Exchange:
     """The cheapest exchange of elements of `size` bytes: of the dense layouts with any dimension the fastest, each with
     every swizzle that keeps the vectors whole."""
-    found = [
-        _swizzled(led_by(source, order[0]), led_by(target, order[0]), order, size) for order in _orders(source, target)
-    ]
-    return min(found, key=lambda each: each.cycles)
+    return min((_swizzled(source, target, order, size) for order in _orders(source, target)), key=lambda e: e.cycles)
 
 
 def _orders(source: Fragment, target: Fragment) -> list[tuple[int, ...]]:
@@ -74,17 +84,31 @@ def _orders(source: Fragment, target: Fragment) -> list[tuple[int, ...]]:
     return [order for order in orders if order[0] in starts] if rank else [()]
 
 
+def move_cycles(elements: int, in_order: bool, vector: int, size: int) -> float:
+    """Cycles for the registers of one side, which hold `elements` of `size` bytes over all threads. Elements narrower
+    than a register lie in it in the order of the fragment: an access along another dimension gathers each register
+    from several, one of less than a register takes elements out, or puts them in, one by one."""
+    if size >= BANK_BYTES or (in_order and vector * size >= BANK_BYTES):
+        return 0.0
+    each = 1.0 if vector * size < BANK_BYTES else (BANK_BYTES - size) / BANK_BYTES
+    return elements / WARP * each * MOVE_CYCLES
+
+
 def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: int) -> Exchange:
     """The best swizzle of one dense layout. Shorter vectors leave a swizzle more to choose from, and are tried where
     the longest meet conflicts."""
     bare = plain(source.shape, order)
-    longest = max(shared_vector(f, bare, size) for f in (source, target))
+    led = [led_by(f, dim) for f in (source, target) for dim in order[:1]] or [source, target]
+    longest = max(shared_vector(f, bare, size) for f in led)
     best: Exchange | None = None
     for base in reversed(range(longest.bit_length())):
-        layout = _best_swizzle(source, target, bare, base, size)
-        vectors = [shared_vector(f, layout, size) for f in (source, target)]
-        sides = [shared_traffic(f, layout, v, size) for f, v in zip((source, target), vectors, strict=True)]
-        found = Exchange(layout, source, target, *sides)
+        layout = _best_swizzle(led, bare, base, size)
+        sides = [shared_traffic(f, layout, shared_vector(f, layout, size), size) for f in led]
+        moves = sum(
+            move_cycles(f.thread_count * f.value_count, own == f, side.vector, size)
+            for own, f, side in zip((source, target), led, sides, strict=True)
+        )
+        found = Exchange(layout, led[0], led[1], sides[0], sides[1], moves)
         if best is None or found.cycles < best.cycles:
             best = found
         if all(side.units == side.ideal for side in sides):
@@ -93,12 +117,12 @@ def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: in
     return best
 
 
-def _best_swizzle(source: Fragment, target: Fragment, bare: SharedLayout, base: int, size: int) -> SharedLayout:
+def _best_swizzle(led: Sequence[Fragment], bare: SharedLayout, base: int, size: int) -> SharedLayout:
     """Of the swizzles with this base the one with the fewest wavefronts; all are counted at once."""
     candidates = swizzles(base, bare.size)
     total = np.zeros(len(candidates))
     bits, shift = (np.array([getattr(c, name) for c in candidates])[:, None, None] for name in ("bits", "shift"))
-    for fragment in (source, target):
+    for fragment in led:
         vector = min(shared_vector(fragment, bare, size), 1 << base)
         offsets = shared_addresses(fragment, bare, vector, 1)[None]
         swizzled = offsets ^ (((offsets >> (base + shift)) & ((1 << bits) - 1)) << base)

@@ -108,11 +108,14 @@ class Fragment:
 
     def requests(self, vector: int, most: int) -> Coordinates:
         """Where the accesses of the warps start when each thread accesses `vector` of its values at a time, at most
-        `most` of the requests, spread evenly: arrays of (request, lane)."""
+        `most` of the requests, spread over them: arrays of (request, lane)."""
         lanes = min(32, self.thread_count)
         warps, groups = self.thread_count // lanes, self.value_count // vector
         count = warps * groups
-        chosen = np.arange(count) if count <= most else np.arange(most) * count // most
+        chosen = np.arange(min(count, most), dtype=np.int64)
+        if count > most:
+            # An odd step, so that rows are met at every alignment.
+            chosen = chosen * (3 * count // 8 | 1) % count
         threads = (chosen // groups * lanes)[:, None] + np.arange(lanes)
         return self.coordinates(threads, (chosen % groups * vector)[:, None])
 

@@ -14,26 +14,36 @@ import numpy as np
 
 from irc.layout.access import Access
 from irc.layout.fragment import Fragment
-from irc.layout.requests import WARP, WIDEST, Addresses, fewest_wavefronts, lines, sectors, wavefronts
+from irc.layout.requests import (
+    LINE_BYTES,
+    SECTOR_BYTES,
+    WARP,
+    WIDEST,
+    Addresses,
+    fewest_wavefronts,
+    lines,
+    sectors,
+    wavefronts,
+)
 from irc.layout.shared import SharedLayout
 
-MOST_COUNTED = 64
-"""Requests to global memory that are looked at; the others are like them. Rows of odd pitch differ in how they meet
-sectors, and 64 rows show it."""
-MOST_COUNTED_SHARED = 8
+MOST_COUNTED = 32
+"""Requests that are looked at where they are not all alike: rows of odd pitch differ in how they meet sectors."""
 
 
 @dataclass(frozen=True)
 class Traffic:
     """Moving one tile, by all warps of a block. vector: elements that a thread moves at a time. requests: memory
     instructions of warps. units: sectors of global memory or wavefronts of shared memory that they take; ideal: the
-    fewest that could hold the same elements. lines: of 128 bytes, that the requests to global memory touch."""
+    fewest that could hold the same elements. lines: of 128 bytes, that the requests to global memory touch, and the
+    fewest."""
 
     vector: int
     requests: float
     units: float
     ideal: float
     lines: float = 0.0
+    ideal_lines: float = 0.0
 
 
 def global_vector(fragment: Fragment, access: Access) -> int:
@@ -55,23 +65,27 @@ def global_traffic(fragment: Fragment, access: Access) -> Traffic:
     """The requests of a load or store of a tile in a fragment."""
     vector = global_vector(fragment, access)
     width = vector * access.element_bytes
-    addresses = access.addresses(fragment.requests(vector, MOST_COUNTED))
+    alike = fragment.is_linear and access.has_whole_lines(LINE_BYTES)
+    addresses = access.addresses(fragment.requests(vector, 1 if alike else MOST_COUNTED))
     count = _requests(fragment, vector)
+    ideal, ideal_lines = _ideal(access, fragment.shape)
     return Traffic(
         vector,
         count,
         float(sectors(addresses, width).mean()) * count,
-        ideal_sectors(access, fragment.shape),
+        ideal,
         float(lines(addresses, width).mean()) * count,
+        ideal_lines,
     )
 
 
 @cache
-def ideal_sectors(access: Access, shape: tuple[int, ...]) -> float:
-    """The sectors that hold the elements of a tile, each counted once."""
+def _ideal(access: Access, shape: tuple[int, ...]) -> tuple[float, float]:
+    """The sectors and the lines that hold the elements of a tile, each counted once."""
     axes = [np.arange(extent, dtype=np.int64) for extent in shape]
-    addresses = access.addresses(np.meshgrid(*axes, indexing="ij", sparse=False)) if shape else np.zeros(1, np.int64)
-    return float(sectors(addresses.reshape(-1), access.element_bytes))
+    addresses = access.addresses(np.meshgrid(*axes, indexing="ij")).reshape(-1) if shape else np.zeros(1, np.int64)
+    touched = np.unique(addresses // SECTOR_BYTES)
+    return float(len(touched)), float(len(np.unique(touched * SECTOR_BYTES // LINE_BYTES)))
 
 
 def shared_traffic(fragment: Fragment, layout: SharedLayout, vector: int, element_bytes: int) -> Traffic:
@@ -90,7 +104,7 @@ def shared_traffic(fragment: Fragment, layout: SharedLayout, vector: int, elemen
 def shared_addresses(fragment: Fragment, layout: SharedLayout, vector: int, element_bytes: int) -> Addresses:
     """Byte offsets of (request, lane). One request stands for all where fragment and layout are linear over bits."""
     linear = fragment.is_linear and all(s & (s - 1) == 0 for modes in layout.modes for _, s in modes)
-    offsets = layout.offsets(fragment.requests(vector, 1 if linear else MOST_COUNTED_SHARED))
+    offsets = layout.offsets(fragment.requests(vector, 1 if linear else MOST_COUNTED))
     return layout.swizzle.of(offsets) * element_bytes
 
 

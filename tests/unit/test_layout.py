@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from irc.layout.access import Access, least
 from irc.layout.candidates import blocked
 from irc.layout.cute import Layout
-from irc.layout.exchange import exchange, led_by, swizzles
+from irc.layout.exchange import exchange, led_by, move_cycles, side_cycles, swizzles
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import ATOMS, fma_accumulator, mma_accumulator, mma_operand, wgmma_accumulator
 from irc.layout.requests import lines, sectors, wavefronts
@@ -251,9 +251,11 @@ def test_no_other_layout_of_an_exchange_costs_less(source: Fragment, size: int) 
         for swizzle in swizzles(2, prod(source.shape)):
             layout = plain(source.shape, order, swizzle)
             cycles = 0.0
-            for fragment in (led_by(source, order[0]), led_by(target, order[0])):
+            for own in (source, target):
+                fragment = led_by(own, order[0])
                 side = shared_traffic(fragment, layout, shared_vector(fragment, layout, size), size)
-                cycles += side.units + side.requests
+                held = fragment.thread_count * fragment.value_count
+                cycles += side_cycles(side) + move_cycles(held, own == fragment, side.vector, size)
             assert best.cycles <= cycles
 
 

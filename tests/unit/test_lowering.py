@@ -217,7 +217,7 @@ def test_a_gather_along_rows_reads_whole_vectors_of_each() -> None:
     tile.store %a, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>""",
         )
     )
-    assert code.vectors(cuda.LoadOp) == [1, 4]
+    assert code.vectors(cuda.LoadOp)[-1] == 4
 
 
 # Exchanges
@@ -373,10 +373,17 @@ def test_a_reduction_between_warps_meets_in_shared_memory_once(warps: int) -> No
     assert code.count(arith.AddfOp) == 1024 // code.threads - 1 + 5 + warps - 1
 
 
-def test_every_warp_has_a_partial_of_every_row() -> None:
+def test_a_warp_reduces_rows_of_its_own_where_there_are_enough() -> None:
     code = reduction(16, 1024, 1, 8)
-    assert code.shared == 16 * 8 * 4
-    assert code.count(cuda.SharedLoadOp) == 16 * 8
+    assert code.shared == 0
+    assert code.vectors(cuda.LoadOp) == [4]
+
+
+def test_every_warp_has_a_partial_of_every_column() -> None:
+    """Rows are contiguous and lie across the reduction: the warps share it."""
+    code = reduction(1024, 32, 0, 8)
+    assert code.shared == 32 * 8 * 4
+    assert code.count(cuda.SharedLoadOp) * code.threads >= 32 * 8
     assert code.shared_accesses == "w|r"
 
 
@@ -599,15 +606,30 @@ def test_a_store_from_a_buffer_is_refused() -> None:
 
 def test_an_exchange_that_does_not_fit_names_the_limit() -> None:
     views = "%x: !tile.view<256x256xf32>, %y: !tile.view<256x256xf32>"
+    rows = "tensor<256x256xf32, #tile.fragment<((256),(256)):((256),(1))>>"
+    columns = "tensor<256x256xf32, #tile.fragment<((256),(256)):((1),(256))>>"
     text = one_tile(
         views,
-        """%a = tile.load %x[%c0, %c0] : !tile.view<256x256xf32> -> tensor<256x256xf32>
-    tile.store %a, %y[%c0, %c0] {map = affine_map<(d0, d1) -> (d1, d0)>} : tensor<256x256xf32>, !tile.view<256x256xf32>""",
+        f"""%a = tile.load %x[%c0, %c0] : !tile.view<256x256xf32> -> {rows}
+    %b = tile.convert %a : {rows} -> {columns}
+    tile.store %b, %y[%c0, %c0] : {columns}, !tile.view<256x256xf32>""",
     )
-    error = fails(text)
+    error = fails(text, LOWER[1:])
     assert error.message == "program needs 262144 bytes of shared memory, sm_90a has 232448 a block"
     assert error.hint is not None
     assert "smaller tiles" in error.hint
+
+
+def test_no_layout_asks_for_an_exchange_that_does_not_fit() -> None:
+    view = "!tile.view<256x256xf32>"
+    code = lower(
+        one_tile(
+            f"%x: {view}, %y: {view}",
+            f"""%a = tile.load %x[%c0, %c0] : {view} -> tensor<256x256xf32>
+    tile.store %a, %y[%c0, %c0] {{map = affine_map<(d0, d1) -> (d1, d0)>}} : tensor<256x256xf32>, {view}""",
+        )
+    )
+    assert code.shared == 0
 
 
 def test_tiles_without_layouts_are_refused() -> None:

@@ -329,7 +329,8 @@ class DotWaitOp(IRDLOperation):
 
 @irdl_op_definition
 class ConvertOp(IRDLOperation):
-    """A change of layout, by an exchange through shared memory; `through`, a layout for it, is not used so far."""
+    """A change of layout, by an exchange through shared memory in the layout `through`; the cheapest one where it is
+    absent."""
 
     name = "tile.convert"
     source = operand_def(TensorType)

@@ -243,7 +243,8 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
         code.values[op.result] = source
         return
     registers = code.materialise(source, element)
-    layout = exchange(registers.fragment, target, element_bytes(element)).layout
+    chosen = op.through.data if op.through is not None else None
+    layout = chosen or exchange(registers.fragment, target, element_bytes(element)).layout
     size = layout.size * element_bytes(element)
     base = code.scratch(size)
     shape = target.shape

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.dtypes import element_of
-from irc.layout.access import Access
-from irc.layout.candidates import blocked
-from irc.layout.fragment import REPLICATED, Fragment, Mode
+from irc.layout.cost import Rates, rates_of
+from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import LANES, WARP_GROUP, fma_accumulator, mma_accumulator, wgmma_accumulator
-from irc.passes.tile.accesses import access_of
+from irc.layout.search import Plan, Problem, search
 from irc.passes.tile.attributes import with_fragment
 from irc.passes.tile.configs import PRODUCER_WARPS, compute_warps, config_of
+from irc.passes.tile.explain_layouts import explain
+from irc.passes.tile.layout_problems import problem_of
 from irc.passes.tile.operand_layouts import assign_buffers, mma_atom, warp_split
 from irc.passes.tile.spaces import Space, collect
+from irc.targets import DEFAULT_TARGET, target
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,26 @@ class AssignLayoutsPass(ModulePass):
     """Fragments, swizzles, instructions and conversions.
 
     Tiles that one computation touches share a fragment (irc/passes/tile/spaces.py). The accumulator of a dot has its
-    instruction's fragment. Elsewhere the accesses vote, weighted by bytes: threads lie side by side along the
-    dimension that is contiguous in memory for most of them, each with the widest vector. An access whose own direction
-    is another one gets a fragment of its own and a conversion through shared memory.
+    instruction's fragment. Elsewhere the fragment is searched for, with one for each access that is better made
+    otherwise and is converted through shared memory: the cheapest under the cost function of irc/layout/cost.py.
     """
 
     name: ClassVar[str] = "assign-layouts"
-    arch: str = "sm_90a"
+    arch: str = DEFAULT_TARGET
+    explain: bool = False
+    """Print to stderr, for each tile, the candidates and what they cost, the best first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rates = rates_of(target(self.arch))
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                assign(program)
+                problems = assign(program, rates)
+                if self.explain:
+                    print(explain(program.sym_name.data, problems, rates), end="", file=sys.stderr)
 
 
-def assign(program: tile.ProgramOp) -> None:
+def assign(program: tile.ProgramOp, rates: Rates) -> list[Problem]:
+    """Gives every tile and buffer its layout. The problems that were solved, one for each space, in program order."""
     instruction = config_of(program).instruction
     threads = LANES * compute_warps(program)
     program.attributes["threads"] = IntegerAttr(threads, i64)
@@ -58,17 +63,22 @@ def assign(program: tile.ProgramOp) -> None:
         if space.dots:
             space.fragment = _accumulator(space, instruction or "fma", threads)
     _propagate(program, spaces)
+    problems: dict[Space, Problem] = {}
+    has_dots = any(space.dots for space in distinct)
     for space in distinct:
+        fills = instruction == "wgmma" and _is_written(space)
+        crew = LANES * PRODUCER_WARPS if fills else threads
+        problems[space] = problem_of(space, crew, is_alone=has_dots, fills_wgmma=fills)
         if space.fragment is None:
-            fills = instruction == "wgmma" and _is_written(space)
-            space.fragment = _vote(space, LANES * PRODUCER_WARPS if fills else threads)
+            space.fragment = search(problems[space], rates)[0].fragment
             _propagate(program, spaces)
-    for space in distinct:
-        _convert_accesses(space)
+    for space, problem in problems.items():
+        _convert_accesses(space, search(problem, rates)[0])
     for space in distinct:
         for value in space.values:
             _set_fragment(value, space.layout(value))
     assign_buffers(program)
+    return list(problems.values())
 
 
 def _separate_splats(program: tile.ProgramOp) -> None:
@@ -146,93 +156,26 @@ def _is_written(space: Space) -> bool:
     return any(isinstance(use.operation, tile.WriteOp) for value in space.values for use in value.uses)
 
 
-# The vote
-
-
-def _direction(access: Access, shape: Sequence[int]) -> tuple[int, int]:
-    """(dimension, vector): the tile dimension along which an access is best made, and its widest vector there."""
-    best = (0, False, -1)
-    for dim, extent in enumerate(shape):
-        if extent > 1:
-            best = max(best, (access.vector(dim, extent), access.is_contiguous(dim), dim))
-    vector, _, dim = best
-    return (dim, vector) if dim >= 0 else (len(shape) - 1, 1)
-
-
-def _vote(space: Space, threads: int) -> Fragment:
-    shape = space.shape
-    weights = [0] * len(shape)
-    vectors = [1] * len(shape)
-    for op, value in space.accesses:
-        extents = shape_of(value.type)
-        dim, vector = _direction(access_of(op), extents)
-        weight = 2 * prod(extents) * element_of(op.view_type.element_type).size
-        weights[dim] += weight + (1 if isinstance(op, tile.StoreOp) else 0)
-        vectors[dim] = max(vectors[dim], vector)
-    if space.scans:
-        return _scanned(shape, space.scans, weights, threads)
-    dim = max(range(len(shape)), key=lambda d: (weights[d], d)) if shape else 0
-    vector = min(vectors[dim], max(1, prod(shape) // threads)) if shape else 1
-    order = [dim, *(d for d in reversed(range(len(shape))) if d != dim)]
-    return blocked(shape, order, vector, threads)
-
-
-def _scanned(shape: Sequence[int], scans: set[int], weights: Sequence[int], threads: int) -> Fragment:
-    """Threads along the other dimensions first, then along the scanned one, each with a run of neighbours there."""
-    (axis,) = scans
-    across = sorted((d for d in range(len(shape)) if d != axis), key=lambda d: -weights[d])
-    spread = dict.fromkeys(range(len(shape)), 1)
-    modes: list[Mode] = []
-    left = threads
-    for dim in (axis, *across):
-        rows = prod(shape[d] for d in across)
-        size = min(left, shape[dim], max(1, threads // rows)) if dim == axis else min(left, shape[dim])
-        if size > 1:
-            modes.append(Mode(size, dim, shape[dim] // size if dim == axis else 1))
-            spread[dim] = size
-            left //= size
-    if left > 1:
-        modes.append(Mode(left, REPLICATED, 0))
-    values = [Mode(shape[axis] // spread[axis], axis, 1)]
-    values += [Mode(shape[d] // spread[d], d, spread[d]) for d in across]
-    return Fragment(tuple(shape), tuple(modes), tuple(v for v in values if v.size > 1))
-
-
 # Conversions
 
 
-def _convert_accesses(space: Space) -> None:
-    """Accesses that would be strided, or narrow, in the space's fragment get one of their own."""
-    assert space.fragment is not None
-    shape, threads = space.shape, space.fragment.thread_count
-    for op, value in space.accesses:
-        if shape_of(value.type) != shape or (space.scans and isinstance(op, tile.StoreOp) and len(shape) < 2):
-            continue
-        access = access_of(op)
-        dim, vector = _direction(access, shape)
-        own_dim, own_run = space.fragment.vector
-        if dim == own_dim and (isinstance(op, tile.LoadOp) or access.vector(own_dim, own_run) * 2 > vector):
-            continue
-        if dim != own_dim and not access.is_contiguous(dim):
-            continue
-        vector = min(vector, max(1, prod(shape) // threads))
-        order = [dim, *(d for d in reversed(range(len(shape))) if d != dim)]
-        fragment = blocked(shape, order, vector, threads)
-        if fragment != space.fragment:
-            _insert_convert(op, value, space, fragment)
+def _convert_accesses(space: Space, plan: Plan) -> None:
+    """Accesses that the plan makes in fragments of their own."""
+    for (op, value), way in zip(list(space.accesses), plan.ways, strict=True):
+        if way.exchange is not None:
+            _insert_convert(op, value, space, way.fragment, tile.SharedAttr(way.exchange.layout))
 
 
-def _insert_convert(op: Operation, value: SSAValue, space: Space, fragment: Fragment) -> None:
+def _insert_convert(
+    op: tile.AccessOp, value: SSAValue, space: Space, fragment: Fragment, through: tile.SharedAttr
+) -> None:
     outside = with_fragment(value.type, fragment)
     if isinstance(op, tile.StoreOp):
-        convert = tile.ConvertOp(value, outside)
-        convert.location = op.location
+        convert = tile.ConvertOp(value, outside, through, op.location)
         Rewriter.insert_op(convert, InsertPoint.before(op))
         op.operands[list(op.operands).index(value)] = convert.result
         return
     assert isinstance(op, tile.LoadOp)
-    if any(isinstance(symbol.type, TensorType) for symbol in op.symbols):
-        return
     loaded = tile.LoadOp.of(
         op.view,
         op.offsets,
@@ -243,8 +186,7 @@ def _insert_convert(op: Operation, value: SSAValue, space: Space, fragment: Frag
         checked=op.checked_dims,
         location=op.location,
     )
-    convert = tile.ConvertOp(loaded.result, value.type)
-    convert.location = op.location
+    convert = tile.ConvertOp(loaded.result, value.type, through, op.location)
     space.values.remove(value)
     space.values.append(convert.result)
     Rewriter.replace_op(op, [loaded, convert], [convert.result])

@@ -3,14 +3,14 @@
 // RUN: irc-opt %S/../tile/Inputs/gating.mlir -p merge-dots,place-operands,overlap-epilogue,assign-layouts,pipeline,specialise-warps,plan-shared,lower-schedule,lower-to-cuda | filecheck %s --check-prefix=GATING
 // RUN: not irc-opt %S/../tile/Inputs/softmax.mlir -p lower-schedule,lower-to-cuda 2>&1 | filecheck %s --check-prefix=EARLY
 
-// 16-byte loads under a bounds check, an exchange through swizzled shared memory, 8-byte stores.
+// 16-byte loads under a bounds check; pairs packed across rows on their way to swizzled shared memory; 8-byte stores.
 // TRANSPOSE:      cuda.kernel @transpose(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] block 256 shared 8192
 // TRANSPOSE:        scf.if
 // TRANSPOSE-NEXT:     cuda.load %x[{{.*}}] -> %a[{{.*}}] {count = 8 : i64, cache = "read_only"}
 // TRANSPOSE:        } else {
 // TRANSPOSE:          cuda.set %a
 // TRANSPOSE:        arith.xori
-// TRANSPOSE:        cuda.shared_store
+// TRANSPOSE:        cuda.shared_store {{.*}} {count = 2 : i64}
 // TRANSPOSE:        cuda.sync
 // TRANSPOSE:        cuda.shared_load {{.*}} {count = 4 : i64}
 // TRANSPOSE-NOT:    cuda.sync

@@ -1,0 +1,297 @@
+"""The search for layouts: for a tile and what is done to it, the fragment and the exchanges that cost least.
+
+A tile (or several that share a fragment) is loaded, computed on, reduced and stored. Every access either uses the
+tile's fragment or has one of its own, with an exchange through shared memory in between. The search compares all
+candidates of `irc/layout/candidates.py` for each of these, under the cost function of `irc/layout/cost.py`. It is
+exact: it visits candidates in the order of a lower bound (exchanges free of conflicts), and stops when no bound is
+below the best cost found. Equal costs go to the fewest exchanges, then to the candidate that comes first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import inf, prod
+
+from irc.layout.access import Access
+from irc.layout.candidates import candidates
+from irc.layout.cost import (
+    Rates,
+    global_cycles,
+    reduction_cycles,
+    spill_cycles,
+    waiting_cycles,
+    waste,
+    work_cycles,
+)
+from irc.layout.exchange import REQUEST_CYCLES, Exchange, exchange, move_cycles
+from irc.layout.fragment import Fragment
+from irc.layout.requests import WARP, WAVEFRONT_BYTES, WIDEST
+from irc.layout.traffic import Traffic, global_traffic
+
+
+@dataclass(frozen=True)
+class Use:
+    """A load or store of the tile, or of one broadcast to it (`shape` has 1 there), `times` for each tile. `is_free`:
+    it may have a fragment of its own."""
+
+    name: str
+    access: Access
+    shape: tuple[int, ...]
+    is_store: bool
+    is_free: bool
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A reduction over `axes` of elements of `size` bytes in all, `times` for each tile."""
+
+    axes: frozenset[int]
+    size: int
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What shares a fragment. `work` is the arithmetic instructions for each element, `size` the bytes of the widest
+    element in registers. `given` are the only fragments there are to choose from, where it is not empty; `slices` are
+    (dimension, extent) of slices that must stay in their threads; `run` is the only dimension along which a thread may
+    hold neighbours, where it is not None. `is_alone`: the block fills its multiprocessor, as those of products do."""
+
+    shape: tuple[int, ...]
+    threads: int
+    uses: tuple[Use, ...]
+    reductions: tuple[Reduction, ...] = ()
+    work: int = 0
+    size: int = 4
+    given: tuple[Fragment, ...] = ()
+    slices: tuple[tuple[int, int], ...] = ()
+    run: int | None = None
+    is_alone: bool = False
+
+
+@dataclass(frozen=True)
+class Way:
+    """How one access is made: in a fragment, with an exchange where that is not the tile's. cycles: for one tile."""
+
+    use: Use
+    fragment: Fragment
+    traffic: Traffic
+    exchange: Exchange | None
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A fragment for the tile and a way for each access. cycles: for one tile; `inner` is the part that is not the
+    accesses'. registers: 32-bit registers of a thread that hold the tile as it is loaded and computed on."""
+
+    fragment: Fragment
+    ways: tuple[Way, ...]
+    inner: float
+    registers: int
+
+    @property
+    def cycles(self) -> float:
+        return self.inner + sum(way.cycles for way in self.ways)
+
+    @property
+    def waste(self) -> float:
+        return waste(self.fragment)
+
+
+@cache
+def search(problem: Problem, rates: Rates, most: int = 1) -> tuple[Plan, ...]:
+    """The `most` best plans, best first: one for each fragment of the tile."""
+    search = _Search(problem, rates)
+    bounded = sorted(((search.bound(f), at, f) for at, f in enumerate(search.fragments)), key=lambda each: each[:2])
+    plans: list[Plan] = []
+    for bound, _, fragment in bounded:
+        if len(plans) >= most and bound >= plans[most - 1].cycles:
+            break
+        plans.append(search.plan(fragment))
+        plans.sort(key=lambda plan: plan.cycles)
+    return tuple(plans[:most])
+
+
+def plan_of(problem: Problem, rates: Rates, fragment: Fragment, own: Sequence[Fragment | None]) -> Plan:
+    """The plan with a given fragment, and for each use one of its own or None."""
+    search = _Search(problem, rates)
+    ways = [
+        search.direct_way(use, fragment) if each is None else search.exchanged_way(use, fragment, each)
+        for use, each in zip(problem.uses, own, strict=True)
+    ]
+    return Plan(fragment, tuple(ways), search.inner(fragment), search.registers(fragment))
+
+
+def tile_candidates(problem: Problem) -> tuple[Fragment, ...]:
+    """Every fragment that the tile may have."""
+    if problem.given:
+        return problem.given
+    return tuple(f for f in access_candidates(problem) if _keeps_slices(f, problem.slices)) or access_candidates(
+        problem
+    )
+
+
+def access_candidates(problem: Problem) -> tuple[Fragment, ...]:
+    """Every fragment that an access of its own may have."""
+    return candidates(problem.shape, problem.threads, _runs(problem))
+
+
+def _runs(problem: Problem) -> tuple[tuple[int, ...], ...]:
+    """Lengths of runs worth trying along each dimension, up to the elements that a thread holds: the vectors of every
+    access, and what fills an access to shared memory or a register across it."""
+    most = max(1, prod(problem.shape) // problem.threads)
+    runs: list[set[int]] = [{1} for _ in problem.shape]
+    for use in problem.uses:
+        for dim, extent in enumerate(problem.shape):
+            if problem.run not in (None, dim) or extent == 1:
+                continue
+            if use.shape[dim] > 1:
+                runs[dim].add(min(most, use.access.vector(dim, extent)))
+            if use.is_free:
+                longest = WIDEST // use.access.element_bytes
+                runs[dim].update(n for n in (longest // 4, longest // 2, longest) if n and extent % n == 0)
+    return tuple(tuple(sorted(lengths)) for lengths in runs)
+
+
+def _keeps_slices(fragment: Fragment, slices: tuple[tuple[int, int], ...]) -> bool:
+    return all(fragment.slice(dim, extent) is not None for dim, extent in slices)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What the cost of an exchange free of conflicts depends on: the runs along each dimension, the dimension of the
+    first one, the values of a thread."""
+
+    runs: tuple[int, ...]
+    first: int
+    values: int
+
+
+@cache
+def _kind(fragment: Fragment) -> _Kind:
+    runs = [1] * len(fragment.shape)
+    for mode in fragment.values:
+        if mode.step == 1:
+            runs[mode.dim] = mode.size
+    return _Kind(tuple(runs), fragment.vector[0], fragment.value_count)
+
+
+class _Search:
+    def __init__(self, problem: Problem, rates: Rates):
+        self.problem, self.rates = problem, rates
+        self.fragments = tile_candidates(problem)
+        self._ideal: dict[tuple[_Kind, _Kind, int], float] = {}
+        self._least: dict[tuple[Use, _Kind], float] = {}
+        self._direct: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
+        self._own: dict[Use, dict[_Kind, list[tuple[float, Fragment]]]] = {}
+
+    def bound(self, fragment: Fragment) -> float:
+        """What a plan with this fragment costs at least."""
+        return self.inner(fragment) + sum(self._way_bound(use, fragment) for use in self.problem.uses)
+
+    def plan(self, fragment: Fragment) -> Plan:
+        """The best plan with this fragment."""
+        ways = tuple(self._way(use, fragment) for use in self.problem.uses)
+        return Plan(fragment, ways, self.inner(fragment), self.registers(fragment))
+
+    def inner(self, fragment: Fragment) -> float:
+        """Cycles for what is done in registers."""
+        problem = self.problem
+        reductions = sum(r.times * reduction_cycles(fragment, r.axes, r.size) for r in problem.reductions)
+        spills = spill_cycles(self.registers(fragment), problem.threads, self.rates)
+        return reductions + spills + work_cycles(fragment, problem.work)
+
+    def registers(self, fragment: Fragment) -> int:
+        """The tile in its widest type, beside what is loaded for it."""
+        loaded = sum(
+            _projected(fragment, use).value_count * use.access.element_bytes
+            for use in self.problem.uses
+            if not use.is_store
+        )
+        return -(-(fragment.value_count * self.problem.size + loaded) // 4)
+
+    def direct(self, use: Use, fragment: Fragment) -> tuple[Traffic, float]:
+        """An access in a fragment: the traffic, and the cycles."""
+        key = use, fragment
+        if key not in self._direct:
+            traffic = global_traffic(_projected(fragment, use), use.access)
+            self._direct[key] = traffic, global_cycles(traffic, use.is_store, self.rates)
+        return self._direct[key]
+
+    def own(self, use: Use) -> dict[_Kind, list[tuple[float, Fragment]]]:
+        """The fragments that an access can have for itself by their kind, each with its cycles, the cheapest first."""
+        if use not in self._own:
+            kinds: dict[_Kind, list[tuple[float, Fragment]]] = defaultdict(list)
+            if use.is_free and prod(use.shape) * use.access.element_bytes <= self.rates.shared_memory:
+                for fragment in access_candidates(self.problem):
+                    kinds[_kind(fragment)].append((self.direct(use, fragment)[1], fragment))
+            self._own[use] = {kind: sorted(each, key=lambda e: e[0]) for kind, each in kinds.items()}
+        return self._own[use]
+
+    def ideal(self, a: _Kind, b: _Kind, size: int) -> float:
+        """Cycles of an exchange between fragments of two kinds that meets no conflicts."""
+        if (a, b, size) not in self._ideal:
+            self._ideal[a, b, size] = min(
+                (sum(self._ideal_side(kind, dim, size) for kind in (a, b)) for dim in range(len(a.runs))), default=0.0
+            )
+        return self._ideal[a, b, size]
+
+    def waiting(self, use: Use) -> float:
+        return waiting_cycles(self.problem.threads, self.problem.is_alone, use.is_store, self.rates)
+
+    def _ideal_side(self, kind: _Kind, dim: int, size: int) -> float:
+        vector = min(kind.runs[dim], max(1, WIDEST // size))
+        held = max(self.problem.threads, WARP) * kind.values
+        requests = held / WARP / vector
+        wavefronts = max(requests, held * size / WAVEFRONT_BYTES if held <= prod(self.problem.shape) else 0.0)
+        in_order = kind.first == dim or kind.runs[dim] == 1
+        return requests * REQUEST_CYCLES + wavefronts + move_cycles(int(held), in_order, vector, size)
+
+    def _way_bound(self, use: Use, fragment: Fragment) -> float:
+        kind, size = _kind(fragment), use.access.element_bytes
+        if (use, kind) not in self._least:
+            through = (each[0][0] + self.ideal(other, kind, size) for other, each in self.own(use).items())
+            self._least[use, kind] = min(through, default=inf) + self.waiting(use)
+        return use.times * min(self.direct(use, fragment)[1], self._least[use, kind])
+
+    def _way(self, use: Use, fragment: Fragment) -> Way:
+        """The best way of one access, given the tile's fragment."""
+        best = self.direct_way(use, fragment)
+        for bound, own in self._through(use, fragment):
+            if use.times * bound >= best.cycles:
+                break
+            way = self.exchanged_way(use, fragment, own)
+            if way.cycles < best.cycles:
+                best = way
+        return best
+
+    def _through(self, use: Use, fragment: Fragment) -> Iterator[tuple[float, Fragment]]:
+        """Fragments of its own for an access, each with what it costs at least, the lowest first."""
+        kind, size = _kind(fragment), use.access.element_bytes
+        bounds = [
+            (cycles + self.ideal(other, kind, size) + self.waiting(use), at, own)
+            for other, each in self.own(use).items()
+            for at, (cycles, own) in enumerate(each)
+            if own != fragment
+        ]
+        for bound, _, own in sorted(bounds, key=lambda b: b[:2]):
+            yield bound, own
+
+    def direct_way(self, use: Use, fragment: Fragment) -> Way:
+        traffic, cycles = self.direct(use, fragment)
+        return Way(use, fragment, traffic, None, use.times * cycles)
+
+    def exchanged_way(self, use: Use, fragment: Fragment, own: Fragment) -> Way:
+        traffic, cycles = self.direct(use, own)
+        moved = exchange(*((fragment, own) if use.is_store else (own, fragment)), use.access.element_bytes)
+        return Way(use, own, traffic, moved, use.times * (cycles + moved.cycles + self.waiting(use)))
+
+
+def _projected(fragment: Fragment, use: Use) -> Fragment:
+    dims = [d for d, (n, whole) in enumerate(zip(use.shape, fragment.shape, strict=True)) if n == 1 and whole != 1]
+    return fragment.project(dims) if dims else fragment
