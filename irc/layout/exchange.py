@@ -16,16 +16,13 @@ from itertools import permutations
 import numpy as np
 
 from irc.layout.fragment import Fragment
-from irc.layout.requests import BANK_BYTES, WARP, wavefronts
+from irc.layout.requests import BANK_BYTES, WARP, WAVEFRONT_BYTES, wavefronts
 from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, plain
 from irc.layout.traffic import Traffic, shared_addresses, shared_traffic, shared_vector
 
-MOST_BITS = 5
-"""Bits that a swizzle moves: those of the number of a bank."""
-
 REQUEST_CYCLES = 1.0
-"""Cycles of a multiprocessor for an instruction on shared memory beside its wavefronts: its address, four integer instructions at
-four a cycle."""
+"""Cycles of a multiprocessor for an instruction on shared memory beside its wavefronts: its address, four integer
+instructions at four a cycle."""
 
 REPLAY_CYCLES = 2.0
 """Cycles for a wavefront that a conflict makes necessary, beside its own: the instruction is issued again."""
@@ -118,27 +115,29 @@ def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: in
 
 
 def _best_swizzle(led: Sequence[Fragment], bare: SharedLayout, base: int, size: int) -> SharedLayout:
-    """Of the swizzles with this base the one with the fewest wavefronts; all are counted at once."""
-    candidates = swizzles(base, bare.size)
+    """Of the swizzles with this base or a higher one, that with the fewest wavefronts; all are counted at once."""
+    candidates = swizzles(base, bare.size, size)
     total = np.zeros(len(candidates))
-    bits, shift = (np.array([getattr(c, name) for c in candidates])[:, None, None] for name in ("bits", "shift"))
+    bits, low, shift = np.array([(c.bits, c.base, c.shift) for c in candidates]).T[:, :, None, None]
     for fragment in led:
         vector = min(shared_vector(fragment, bare, size), 1 << base)
         offsets = shared_addresses(fragment, bare, vector, 1)[None]
-        swizzled = offsets ^ (((offsets >> (base + shift)) & ((1 << bits) - 1)) << base)
+        swizzled = offsets ^ (((offsets >> (low + shift)) & ((1 << bits) - 1)) << low)
         total += wavefronts(swizzled * size, vector * size).mean(axis=-1) * fragment.value_count / vector
     return SharedLayout(bare.layout, candidates[int(total.argmin())])
 
 
 @cache
-def swizzles(base: int, size: int) -> tuple[Swizzle, ...]:
-    """Every swizzle of a buffer of `size` elements that keeps runs of 2**base together, the fewest bits first."""
-    index_bits = (size - 1).bit_length()
-    return (
-        IDENTITY,
-        *(
-            Swizzle(bits, base, shift)
-            for bits in range(1, MOST_BITS + 1)
-            for shift in range(bits, index_bits - base - bits + 1)
-        ),
-    )
+def swizzles(base: int, elements: int, size: int) -> tuple[Swizzle, ...]:
+    """The swizzles of a buffer of `elements` of `size` bytes that keep runs of 2**base together and change banks, the
+    identity and then the fewest bits first. The bits that they move are those below 128 bytes: higher ones do not tell
+    banks apart."""
+    index_bits = (elements - 1).bit_length()
+    top = (WAVEFRONT_BYTES // size).bit_length() - 1
+    found = [
+        Swizzle(bits, at, shift)
+        for at in range(base, top)
+        for bits in range(1, top - at + 1)
+        for shift in range(bits, index_bits - at - bits + 1)
+    ]
+    return (IDENTITY, *sorted(found, key=lambda s: (s.bits, s.base, s.shift)))
