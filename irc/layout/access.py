@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
+import numpy as np
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -80,6 +81,16 @@ class Access:
         for expr, stride in zip(self.map.results, self.strides, strict=True):
             offset = offset + expr.eval(dims, symbols) * stride
         return offset * self.element_bytes
+
+    def order(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The dimensions of a tile in the order in which the view's memory walks through them, the one with the
+        shortest step first; those of extent 1 and those that do not move it last."""
+        rank = len(shape)
+        origin = np.zeros(rank + 1, dtype=np.int64)
+        units = [np.where(np.arange(rank + 1) == d, 1, origin) for d in range(rank)]
+        at = self.addresses(units) if rank else origin
+        steps = [abs(int(at[d] - at[rank])) or None for d in range(rank)]
+        return tuple(sorted(range(rank), key=lambda d: (shape[d] == 1, steps[d] is None, steps[d] or 0, -d)))
 
     def has_whole_lines(self, line: int) -> bool:
         """Whether every dimension of the tile walks along the view by elements or by whole lines of `line` bytes: then

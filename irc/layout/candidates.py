@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import permutations, product
+from itertools import product
 from math import prod
 
 from irc.layout.fragment import REPLICATED, Fragment, Mode
@@ -60,42 +60,47 @@ def blocked(shape: Sequence[int], order: Sequence[int], vector: int, threads: in
 
 
 @cache
-def candidates(shape: tuple[int, ...], threads: int, runs: tuple[tuple[int, ...], ...]) -> tuple[Fragment, ...]:
-    """The fragments of a tile over `threads` threads, a power of two. `runs[d]` are the lengths worth trying along
-    dimension d. Every split of the lanes over the dimensions is among them; warps lie along the fastest dimension
-    first, or along the slowest."""
-    found = dict.fromkeys(_candidates(shape, threads, runs))
+def candidates(
+    shape: tuple[int, ...], threads: int, runs: tuple[tuple[int, ...], ...], orders: tuple[tuple[int, ...], ...]
+) -> tuple[Fragment, ...]:
+    """The fragments of a tile over `threads` threads. `runs[d]` are the lengths worth trying along dimension d,
+    `orders` the orders of dimensions that accesses walk in, fastest first.
+
+    Lanes follow one of the orders for a part of the warp and another one, or its reverse, for the rest: in two
+    dimensions, that is every split of the lanes. Warps then go on in the first order, or come from its far end."""
+    found = dict.fromkeys(_candidates(shape, threads, runs, orders))
     return tuple(found) or (blocked(shape, range(len(shape)), 1, threads),)
 
 
-def _candidates(shape: tuple[int, ...], threads: int, runs: tuple[tuple[int, ...], ...]) -> Iterator[Fragment]:
+def _candidates(
+    shape: tuple[int, ...], threads: int, runs: tuple[tuple[int, ...], ...], orders: tuple[tuple[int, ...], ...]
+) -> Iterator[Fragment]:
     each = max(1, prod(shape) // threads)
-    for held in product(*runs):
-        if prod(held) > each:
+    for held, order in product(product(*runs), orders):
+        leads = not order or held[order[0]] > 1 or max(held) == 1
+        if prod(held) > each or not leads:
             continue
         room = _room(shape, held)
-        for order in _orders(shape, held):
-            for lanes in _splits(room, min(WARP, threads)):
-                left = [n // used for n, used in zip(room, lanes, strict=True)]
-                for outer in (order, order[::-1]):
-                    warps, copies = _greedy(left, outer, threads // prod(lanes))
-                    yield partition(shape, order, held, lanes, warps, copies)
+        for lanes in _splits(room, order, orders, min(WARP, threads)):
+            left = [n // used for n, used in zip(room, lanes, strict=True)]
+            for outer in (order, order[::-1]):
+                warps, copies = _greedy(left, outer, threads // prod(lanes))
+                yield partition(shape, order, held, lanes, warps, copies)
 
 
-def _orders(shape: Sequence[int], runs: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Orders that begin with a dimension that has a run, where one has; dimensions of extent 1 come last."""
-    dims = [d for d, n in enumerate(shape) if n > 1]
-    ones = [d for d, n in enumerate(shape) if n == 1]
-    for order in permutations(reversed(dims)):
-        if not order or runs[order[0]] > 1 or max(runs) == 1:
-            yield (*order, *ones)
-
-
-def _splits(room: Sequence[int], count: int) -> list[list[int]]:
-    """Every way to lay `count` threads along the dimensions, as many as there is room for."""
-    count = min(count, prod(room))
-    choices = [[1 << bit for bit in range(n.bit_length())] for n in room]
-    return [list(split) for split in product(*choices) if prod(split) == count]
+def _splits(
+    room: Sequence[int], order: tuple[int, ...], orders: tuple[tuple[int, ...], ...], count: int
+) -> list[tuple[int, ...]]:
+    """The ways to lay `count` lanes: a part along `order`, the rest along another order or from the far end of one."""
+    found: dict[tuple[int, ...], None] = {}
+    for bits in reversed(range(count.bit_length())):
+        first, over = _greedy(room, order, 1 << bits)
+        left = [n // used for n, used in zip(room, first, strict=True)]
+        for other in (*orders, *(o[::-1] for o in orders)):
+            second, _ = _greedy(left, other, (count >> bits) * over)
+            found[tuple(a * b for a, b in zip(first, second, strict=True))] = None
+    most = max(map(prod, found), default=1)
+    return [split for split in found if prod(split) == most]
 
 
 def _greedy(room: Sequence[int], order: Sequence[int], count: int) -> tuple[list[int], int]:

@@ -138,13 +138,21 @@ def tile_candidates(problem: Problem) -> tuple[Fragment, ...]:
 
 def access_candidates(problem: Problem) -> tuple[Fragment, ...]:
     """Every fragment that an access of its own may have."""
-    return candidates(problem.shape, problem.threads, _runs(problem))
+    return candidates(problem.shape, problem.threads, _runs(problem), _orders(problem))
+
+
+def _orders(problem: Problem) -> tuple[tuple[int, ...], ...]:
+    """The orders of dimensions in which the accesses walk; of whole tiles, where there are any."""
+    whole = [use for use in problem.uses if use.shape == problem.shape] or problem.uses
+    orders = dict.fromkeys(use.access.order(use.shape) for use in whole)
+    return tuple(orders) or (tuple(reversed(range(len(problem.shape)))),)
 
 
 def _runs(problem: Problem) -> tuple[tuple[int, ...], ...]:
     """Lengths of runs worth trying along each dimension, up to the elements that a thread holds: the vectors of every
     access, and what fills an access to shared memory or a register across it."""
     most = max(1, prod(problem.shape) // problem.threads)
+    directions = {order[0] for order in _orders(problem) if order}
     runs: list[set[int]] = [{1} for _ in problem.shape]
     for use in problem.uses:
         for dim, extent in enumerate(problem.shape):
@@ -152,7 +160,7 @@ def _runs(problem: Problem) -> tuple[tuple[int, ...], ...]:
                 continue
             if use.shape[dim] > 1:
                 runs[dim].add(min(most, use.access.vector(dim, extent)))
-            if use.is_free:
+            if use.is_free and dim in directions and len(directions) > 1:
                 longest = WIDEST // use.access.element_bytes
                 runs[dim].update(n for n in (longest // 4, longest // 2, longest) if n and extent % n == 0)
     return tuple(tuple(sorted(lengths)) for lengths in runs)

@@ -183,7 +183,8 @@ def test_a_sector_of_device_memory_costs_more_than_one_of_the_l2(machine: Target
 def test_candidates_hold_every_element_equally_often() -> None:
     for shape, threads in product([(16, 64), (1, 256), (8, 4, 32), (3, 40), ()], [32, 128, 96]):
         runs = tuple((1, 4) if n % 4 == 0 else (1,) for n in shape)
-        for fragment in candidates(shape, threads, runs):
+        orders = (tuple(range(len(shape))), tuple(reversed(range(len(shape)))))
+        for fragment in candidates(shape, threads, runs, orders):
             assert fragment.thread_count == threads
             held = {fragment.coordinate(t, v) for t in range(threads) for v in range(fragment.value_count)}
             assert len(held) == prod(shape)

@@ -6,7 +6,7 @@
 // writes its pairs across rows to shared memory.
 // TRANSPOSE-DAG:   [[IN:#frag[0-9]*]] = #tile.fragment<((8,32),(8,2)):((8,128),(1,64))>
 // TRANSPOSE-DAG:   [[OUT:#frag[0-9]*]] = #tile.fragment<((16,16),(4,4)):((256,1),(64,16))>
-// TRANSPOSE-DAG:   [[BETWEEN:#shared[0-9]*]] = #tile.shared<(64,64):(64,1) swizzle(4,2,6)>
+// TRANSPOSE-DAG:   [[BETWEEN:#shared[0-9]*]] = #tile.shared<(64,64):(64,1) swizzle(3,3,6)>
 // TRANSPOSE:       threads = 256
 // TRANSPOSE:       %a = tile.load {{.*}} -> tensor<64x64xbf16, [[IN]]>
 // TRANSPOSE:       tile.map %a
