@@ -40,9 +40,6 @@ DIMS: Mapping[str, Mapping[str, int]] = {
 
 PERMUTES = ("permute_2d", "permute_3d", "permute_5d", "permute_heads", "permute_nchw")
 
-CONFLICTING = {"permute_3d": "its stores to shared memory meet in pairs"}
-"""Permutes whose kernels have bank conflicts, which they should not have."""
-
 
 def test_every_example_has_a_size() -> None:
     assert sorted(DIMS) == sorted(path.stem for path in EXAMPLES.glob("*.irc"))
@@ -59,15 +56,7 @@ def statistics(name: str) -> Sequence[KernelStatistics]:
     return executable.statistics(*make_arguments(executable.arguments, {}, 0))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name, marks=[pytest.mark.xfail(reason=CONFLICTING[name], strict=True)] if name in CONFLICTING else []
-        )
-        for name in PERMUTES
-    ],
-)
+@pytest.mark.parametrize("name", PERMUTES)
 def test_permutes_have_no_bank_conflicts(name: str) -> None:
     assert {kernel.name: kernel.conflicts for kernel in statistics(name) if kernel.conflicts} == {}
 
