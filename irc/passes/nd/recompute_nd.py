@@ -109,8 +109,8 @@ class _Plan:
             if uses := [use for use in value.uses if self._is_late(value, use.operation)]:
                 self.late[value] = uses
         self._cut()
-        while (entangled := self._entangled()) is not None:
-            self.barred.add(entangled)
+        while entangled := self._entangled():
+            self.barred |= entangled
             self._cut()
 
     def _is_late(self, value: SSAValue, user: Operation) -> bool:
@@ -120,16 +120,18 @@ class _Plan:
     def _can_recompute(self, value: SSAValue) -> bool:
         return value not in self.barred and isinstance(value.owner, Operation) and is_recomputable(value.owner)
 
-    def _entangled(self) -> SSAValue | None:
-        """The first value to which there are more than `MOST_PATHS` ways from what is kept."""
+    def _entangled(self) -> set[SSAValue]:
+        """Values that have to be kept, so that nothing has more than `MOST_PATHS` ways to what is kept."""
+        found: set[SSAValue] = set()
         paths: dict[SSAValue, int] = {}
         for value in self.stages:
             if value not in self.again or not isinstance(value.owner, Operation):
                 continue
             paths[value] = sum(paths.get(operand, 1) for operand in value.owner.operands)
             if paths[value] > MOST_PATHS:
-                return value
-        return None
+                found.add(value)
+                paths[value] = 1
+        return found
 
     # Costs
 
