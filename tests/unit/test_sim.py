@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sim_kernels import counted, fails, kernel_of, run
+
+from irc.interpreters.sim import control
 
 POINTER = "%x: !cuda.ptr<i32>"
 BOTH = "%x: !cuda.ptr<i32>, %y: !cuda.ptr<i32>"
@@ -303,26 +306,23 @@ def test_a_producer_that_does_not_wait() -> None:
     assert "arrives twice on named barrier 1" in error.message
 
 
-def test_warps_that_take_turns_in_the_same_code() -> None:
-    """Each warp waits for the barrier of its number, which the other arrives at: together they would be stuck."""
-    body = """
-  %i1 = arith.constant 1 : i32
-  %i5 = arith.constant 5 : i32
-  %w = arith.shrui %ti, %i5 : i32
-  %mine = arith.addi %w, %i1 : i32
-  %second = arith.cmpi eq, %w, %i1 : i32
-  %next = arith.select %second, %i1, %mine : i32
-  scf.if %second {
-    cuda.named_sync %mine {threads = 64 : i64}
-  }
-  %after = arith.addi %mine, %i1 : i32
+TURNS = """
+  %half = arith.constant 32 : index
+  %second = arith.cmpi sge, %t, %half : index
+  %is_first = arith.cmpi slt, %t, %half : index
   %two = arith.constant 2 : i32
-  %is_first = arith.cmpi ne, %w, %i1 : i32
+  scf.if %second {
+    cuda.named_sync %two {threads = 64 : i64}
+  }
   scf.if %is_first {
     cuda.named_arrive %two {threads = 64 : i64}
   }
   cuda.store %r[%zero], %x[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>"""
-    run(shared(body, arguments=POINTER), X)
+"""The second warp waits for the first, which comes to a later branch: as one strand they would be stuck."""
+
+
+def test_warps_that_wait_for_each_other_across_branches() -> None:
+    run(shared(TURNS, arguments=POINTER), X)
 
 
 LAST_BLOCK = """
@@ -423,6 +423,29 @@ def test_a_while_loop_leaves_each_lane_its_own_values() -> None:
 
     found = run(shared(body, arguments=POINTER), X)[0]
     assert found.tolist() == [steps(n) for n in range(1, 65)]
+
+
+def test_a_loop_that_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "MOST_ROUNDS", 50)
+    body = """
+  %end = scf.while (%v = %four) : (i32) -> i32 {
+    cuda.load %x[%zero] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+    %found = cuda.get %r[%zero] : !cuda.registers<4 x i32>
+    %go = arith.cmpi ne, %found, %four : i32
+    scf.condition(%go) %v : i32
+  } do {
+  ^bb0(%v: i32):
+    scf.yield %v : i32
+  }"""
+    error = fails(shared(body, arguments=POINTER), X)
+    assert error.kind == "deadlock"
+    assert "a loop goes on after 50 rounds" in error.message
+
+
+def test_what_runs_again_by_warps_is_counted_once() -> None:
+    found = counted(shared(TURNS, arguments=POINTER), X)
+    assert found["cuda.named_sync"].instructions == found["cuda.named_arrive"].instructions == 1
+    assert found["cuda.store"].instructions == 2
 
 
 def test_blocks_of_part_of_a_warp() -> None:

@@ -28,7 +28,8 @@ RELAXED = "nd.relaxed"
 """Discardable attribute: the op may be approximated."""
 
 RELAXABLE = frozenset(
-    f"nd.{name}" for name in "cos div reciprocal erf exp exp2 expm1 log log2 log1p pow sigmoid silu sin sqrt tanh".split()
+    f"nd.{name}"
+    for name in "cos div reciprocal erf exp exp2 expm1 log log2 log1p pow sigmoid silu sin sqrt tanh".split()
 )
 """Ops that have an approximation of that accuracy for all arguments which is cheaper than f32's."""
 

@@ -190,5 +190,5 @@ def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: A
         row = place // size
         result[lane] = words[row]
         words[row] = update(words[row], new)
-        s.frame.grid.publish(s.frame, (id(memory), place), lane)
+        s.frame.order.publish((id(memory), place), lane)
     return result

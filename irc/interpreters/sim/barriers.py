@@ -54,7 +54,7 @@ class BlockBarrier:
             for block in done:
                 self._at[block] = None
             frame.clocks.sync_blocks(done)
-            frame.grid.sync_blocks(frame, done)
+            frame.order.sync_blocks(done)
         return blocks
 
     def arrived(self, blocks: Array) -> Array:
@@ -98,7 +98,8 @@ class ClusterBarriers:
                 barrier.arrived, barrier.op = 0, None
                 barrier.passed += 1
                 frame.clocks.sync_cluster(barrier.blocks)
-                frame.grid.sync_blocks(frame, barrier.blocks)
+                first = int(barrier.blocks[0]) * frame.threads
+                frame.order.share(np.arange(first, first + lanes_of_cluster))
         return found
 
 
@@ -162,6 +163,7 @@ class NamedBarriers:
             row = reduce(merged, barrier.rows)
             for waiters in barrier.waiters:
                 clocks.acquire(waiters, row)
+                self._frame.order.share(waiters)
             barrier.arrived, barrier.came, barrier.waiters, barrier.rows = 0, [], [], []
             barrier.passed += 1
         return barrier, target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from xdsl.dialects import scf
 from irc.interpreters.sim.code import Body, Code, Step, controls
 from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.strands import Fork, Routine, Strand
+
+MOST_ROUNDS = 100_000
+"""Of a conditional loop: one that waits for another block would go on for ever."""
 
 
 def _narrowed(outer: Array | None, condition: Array) -> Array:
@@ -179,8 +183,10 @@ def conditional_loop(
             env[slot] = env[source]
         left: list[Any] = [None] * len(results)
         live = outer
-        while True:
+        for rounds in count():
             s.mask = live
+            if rounds == MOST_ROUNDS:
+                s.fail("deadlock", op, f"a loop goes on after {MOST_ROUNDS} rounds")
             test, *values = (yield from s.run_waiting(before)) if before.waits else s.run(before)
             test = np.broadcast_to(test, (s.frame.lane_count,))
             done = _narrowed(live, ~test)

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 
 from irc.dialects import cuda
 from irc.interpreters.sim.barriers import BlockBarrier, ClusterBarriers, NamedBarriers
+from irc.interpreters.sim.block_order import BlockOrder
 from irc.interpreters.sim.clocks import WARP, Clocks
 from irc.interpreters.sim.errors import threads_text
 from irc.interpreters.sim.mbarrier import BYTES
@@ -54,6 +55,7 @@ class Frame:
         self.exists: Array = self.thread < self.block_threads
         self.warp: Array = self.all_lanes // WARP
         self.clocks = Clocks(blocks, self.threads, grid.cluster_blocks)
+        self.order = BlockOrder(self, grid.words)
         self.barrier = BlockBarrier(self)
         self.named = NamedBarriers(self)
         self.cluster_barrier = ClusterBarriers(self)

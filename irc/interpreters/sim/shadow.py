@@ -68,7 +68,8 @@ class Shadow:
             wrong = (before == mine) & clocks.unordered(column, found)
             others = (before != mine) & (before != NEVER)
             if others.any():
-                wrong |= others & ~s.frame.grid.ordered(s.frame, column, before, found)
+                rows = np.broadcast_to(column, others.shape)[others]
+                wrong[others] |= ~s.frame.order.orders(rows, before[others], found[others])
         if not wrong.any():
             return None
         which = np.nonzero(wrong)

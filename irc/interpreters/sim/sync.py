@@ -74,7 +74,7 @@ def _whole(s: Strand) -> Array:
 def fence(s: Strand, op: cuda.FenceOp) -> None:
     """What the lane knows to be complete, or has done itself, can be made known to other blocks from now on."""
     if op.scope.data == "device":
-        s.frame.grid.fence(s.frame, s.numbers)
+        s.frame.order.fence(s.numbers)
 
 
 @simulates(cuda.ShuffleOp)
