@@ -6,6 +6,7 @@ that matrix instructions ask for, `access` describes an access to global memory.
 
 Three analyses say what a layout costs: the widest legal vector (`access`, `traffic`), the sectors of global memory and
 the wavefronts of shared memory that a warp's requests take (`requests`, and `traffic` for whole tiles). `exchange`
-chooses the layout of a tile on its way from one fragment to another. Nothing here knows the IR, except that `access`
+chooses the layout of a tile on its way from one fragment to another, `candidates` enumerates thread partitions, `cost`
+weighs them and `search` chooses (docs/layout-search.md). Nothing here knows the IR, except that `access`
 reads xDSL's affine maps. `irc/passes/tile` chooses layouts, `irc/passes/cuda` turns them into index arithmetic.
 """
