@@ -5,6 +5,7 @@ A slice of a register array starts at a multiple of its access, or of four bytes
 
 from __future__ import annotations
 
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from irc.codegen.prelude_core import access_name
@@ -45,6 +46,15 @@ def element(p: KernelPrinter, array: SSAValue, index: SSAValue) -> str:
 def slice_of(p: KernelPrinter, array: SSAValue, index: SSAValue) -> str:
     """A pointer to the elements from an index on."""
     return p.value(array) if constant_of(index) == 0 else f"&{element(p, array, index)}"
+
+
+def address(p: KernelPrinter, pointer: SSAValue, offset: SSAValue) -> str:
+    """A pointer to an element of memory. Terms are added to the pointer one after the other, not in 32 bits: the
+    compiler finds the common part of many addresses then, and their differences become part of the instructions."""
+    owner = offset.owner
+    if isinstance(owner, arith.AddiOp):
+        return f"{p.value(pointer)} + {p.value(owner.lhs)} + {p.value(owner.rhs)}"
+    return slice_of(p, pointer, offset)
 
 
 def _size(array: SSAValue, count: int) -> int:
@@ -120,22 +130,22 @@ def shared(p: KernelPrinter, op: SharedOp) -> None:
 def load(p: KernelPrinter, op: LoadOp) -> None:
     count = op.count.value.data
     if count == 1 and op.cache is None:
-        p.line(f"{element(p, op.array, op.index)} = {element(p, op.pointer, op.offset)};")
+        p.line(f"{element(p, op.array, op.index)} = *({address(p, op.pointer, op.offset)});")
         return
     name = access_name("load", _size(op.array, count), "" if op.cache is None else op.cache.data)
     p.use(name)
-    p.line(f"{name}({slice_of(p, op.array, op.index)}, {slice_of(p, op.pointer, op.offset)});")
+    p.line(f"{name}({slice_of(p, op.array, op.index)}, {address(p, op.pointer, op.offset)});")
 
 
 @prints(StoreOp)
 def store(p: KernelPrinter, op: StoreOp) -> None:
     count = op.count.value.data
     if count == 1 and op.cache is None:
-        p.line(f"{element(p, op.pointer, op.offset)} = {element(p, op.array, op.index)};")
+        p.line(f"*({address(p, op.pointer, op.offset)}) = {element(p, op.array, op.index)};")
         return
     name = access_name("store", _size(op.array, count), "" if op.cache is None else op.cache.data)
     p.use(name)
-    p.line(f"{name}({slice_of(p, op.pointer, op.offset)}, {slice_of(p, op.array, op.index)});")
+    p.line(f"{name}({address(p, op.pointer, op.offset)}, {slice_of(p, op.array, op.index)});")
 
 
 @prints(SharedLoadOp)
@@ -172,7 +182,7 @@ _ATOMICS = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "exchang
 @prints(AtomicOp)
 def atomic(p: KernelPrinter, op: AtomicOp) -> None:
     function, type = _ATOMICS[op.kind.data], p.type(op.result.type)
-    place, value = slice_of(p, op.pointer, op.offset), p.value(op.value)
+    place, value = address(p, op.pointer, op.offset), p.value(op.value)
     if type == "long long" and op.kind.data in ("add", "exchange"):
         word = "unsigned long long"
         p.define(op.result, f"(long long){function}(({word}*)({place}), ({word}){value})")

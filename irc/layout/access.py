@@ -186,6 +186,21 @@ def slope_of(expr: AffineExpr, dim: int) -> int | None:
             return 0
 
 
+def is_monotone(expr: AffineExpr) -> bool:
+    """Whether an expression does not fall where its dims and symbols grow."""
+    match expr:
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            return is_monotone(expr.lhs) and is_monotone(expr.rhs)
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.Mul | AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr(value=by)
+        ):
+            return by >= 0 and is_monotone(expr.lhs)
+        case AffineBinaryOpExpr():
+            return False
+        case _:
+            return True
+
+
 def least(expr: AffineExpr, dims: Sequence[int], symbols: Sequence[int]) -> int:
     """A lower bound of an expression whose dims and symbols are at least the given numbers (and unbounded above)."""
     match expr:

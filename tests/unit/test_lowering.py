@@ -188,6 +188,27 @@ def test_a_mask_across_rows_does_not_limit_the_vector() -> None:
     assert copy("61x64xf32", "64x64", mask, mask).vectors(cuda.LoadOp) == [4]
 
 
+def test_a_tile_inside_the_view_has_accesses_without_checks() -> None:
+    view = "!tile.view<100x64xf32>"
+    code = lower(f"""tile.program @program(%x: {view}, %y: {view}) {{results = 1 : i64}} {{
+  tile.for_tiles (%i, %j) extents [100, 64] steps [64, 64] {{
+    %a = tile.load %x[%i, %j] {{checked = array<i64: 0>}} : {view} -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] {{checked = array<i64: 0>}} : tensor<64x64xf32>, {view}
+  }}
+}}""")
+    for kind in (cuda.LoadOp, cuda.StoreOp):
+        inside, checked = (_branches_around(op) for op in code.ops(kind))
+        assert checked == inside + 1
+
+
+def _branches_around(op: Operation | None) -> int:
+    """How many branches decide whether an op runs."""
+    count = 0
+    while (op := op.parent_op() if op is not None else None) is not None:
+        count += isinstance(op, scf.IfOp)
+    return count
+
+
 def test_without_a_mask_there_is_no_branch_around_an_access() -> None:
     code = copy("64x64xf32", "64x64")
     (load,) = code.ops(cuda.LoadOp)

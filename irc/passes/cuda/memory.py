@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
+from typing import Protocol
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType
@@ -12,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
-from irc.layout.access import least
+from irc.layout.access import is_monotone, least
 from irc.layout.exchange import exchange, led_by
 from irc.layout.fragment import Fragment
 from irc.layout.requests import WIDEST
@@ -88,12 +89,12 @@ def lower_load(code: Code, op: tile.LoadOp) -> None:
     cached = "read_only" if op.view in program.inputs else None
     straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
 
-    def load(components: Sequence[Index], count: int) -> None:
+    def load(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
         offset, conditions = locate(code, op, fragment, components, count)
         at = code.register(result, components)
         offset, register = code.e.index(offset), code.e.index(at)
         access = cuda.LoadOp(pointer, offset, result.array, register, count=count, cache=cached)
-        inside = code.e.all(conditions)
+        inside = code.e.all(conditions) if checked else None
         if inside is None or other is None:
             code.e.insert(access)
         elif count > 1 and straddles:
@@ -105,9 +106,50 @@ def lower_load(code: Code, op: tile.LoadOp) -> None:
         for element in _elements(code, components, vector):
             load(element, 1)
 
-    with code.each(fragment, vector) as components:
-        load(components, vector)
+    def loads(*, checked: bool) -> None:
+        with code.each(fragment, vector) as components:
+            load(components, vector, checked=checked)
+
+    _by_tile(code, op, fragment, vector, loads)
     code.values[op.result] = result
+
+
+class _Accesses(Protocol):
+    def __call__(self, *, checked: bool) -> None: ...
+
+
+FEWEST_UNCHECKED = 4
+"""Accesses of a thread from which on tiles inside the view have code of their own."""
+
+
+def _by_tile(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, accesses: _Accesses) -> None:
+    """The accesses of a thread: without checks where the whole tile is inside the view, as most are."""
+    many = fragment.value_count // vector >= FEWEST_UNCHECKED
+    whole = _is_inside(code, op, fragment.shape) if many and op.checked_dims else None
+    if whole is None:
+        accesses(checked=True)
+    else:
+        code.e.branch(whole, partial(accesses, checked=False), partial(accesses, checked=True))
+
+
+def _is_inside(code: Code, op: tile.AccessOp, shape: Sequence[int]) -> SSAValue | None:
+    """Whether the whole tile is inside the view, by its corners; None where they do not tell, or it is the only one."""
+    e, walk = code.e, Walk(code.e, ())
+    exprs = {d: op.access_map.results[d] for d in op.checked_dims}
+    if any(isinstance(s.type, TensorType) for s in op.symbols) or not all(map(is_monotone, exprs.values())):
+        return None
+    symbols = [code.scalar(symbol) for symbol in op.symbols]
+    first = [Place(code.scalar(offset)) for offset in op.offsets]
+    last = [Place(e.add(at.base, extent - 1)) for at, extent in zip(first, shape, strict=True)]
+    conditions: list[SSAValue] = []
+    for d, expr in exprs.items():
+        if least(expr, [0] * len(first), [0] * len(symbols)) < 0:
+            conditions.append(e.compare("sge", walk.affine(expr, first, symbols).base, 0))
+        highest = walk.affine(expr, last, symbols).base
+        if isinstance(highest, int):
+            return None
+        conditions.append(e.compare("slt", highest, op.view_type.get_shape()[d]))
+    return e.all(conditions)
 
 
 def _fill(code: Code, target: Registers, first: Index, count: int, value: SSAValue) -> None:
@@ -127,11 +169,11 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     once = code.first_copy(fragment)
     straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
 
-    def store(components: Sequence[Index], count: int) -> None:
+    def store(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
         offset, conditions = locate(code, op, fragment, components, count)
         at, offset = code.e.index(code.register(source, components)), code.e.index(offset)
         access = cuda.StoreOp(source.array, at, pointer, offset, count=count, cache=cache if count > 1 else None)
-        inside = code.e.all(conditions)
+        inside = code.e.all(conditions) if checked else None
         if inside is not None and count > 1 and straddles:
             code.e.branch(inside, partial(code.e.insert, access), partial(each, components))
             return
@@ -142,8 +184,12 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
         for element in _elements(code, components, vector):
             store(element, 1)
 
-    with code.e.when(once), code.each(fragment, vector) as components:
-        store(components, vector)
+    def stores(*, checked: bool) -> None:
+        with code.each(fragment, vector) as components:
+            store(components, vector, checked=checked)
+
+    with code.e.when(once):
+        _by_tile(code, op, fragment, vector, stores)
 
 
 def _passes_l2(code: Code, op: tile.StoreOp, vector: int) -> bool:

@@ -85,8 +85,8 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
     """Splits and merges the dimensions of a permutation and gives the extents of its tiles: about `sides` elements in a
     run of the result and of the operand, where they have so many. Empty where all arrays are walked alike.
 
-    The space is put in the order of the result: neighbouring tiles, which share its sectors of memory, follow each
-    other.
+    The space is put in the order of the result, whose neighbouring tiles share sectors of memory; the last dimension
+    but one leads to the neighbours in the operand.
     """
     found = chains(domains, space)
     if len(found) < 2:
@@ -98,9 +98,26 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
         for run in _runs(chain.dims, own, shared):
             dim, extent = _merge(domains, space, run, own, side)
             tiles[dim] = extent
-    steps = {d: abs(step_of(domains, found[0].operand, found[0].coords, d)) for d in space}
-    space.sort(key=lambda d: -steps[d])
+    room = prod(sides) // prod(tiles.values())
+    for dim in _by_steps(domains, found[0], [d for d in space if d not in tiles]):
+        if room < 2:
+            break
+        tiles[dim] = _part(dim.extent, min(room, power_of_two(dim.extent)))
+        room //= tiles[dim]
+    several = [d for d in space if tiles.get(d, 1) < d.extent]
+    along = [_by_steps(domains, chain, several) for chain in found[:2]]
+    neighbours = dict.fromkeys(order[0] for order in along if order)
+    away = _by_steps(domains, found[0], space)
+    space.sort(key=lambda d: (d in several, -away.index(d)))
+    for dim in reversed(neighbours):
+        space.remove(dim)
+        space.append(dim)
     return {d: tiles[d] for d in space if d in tiles}
+
+
+def _by_steps(domains: Domains, chain: Chain, dims: Sequence[Dim]) -> list[Dim]:
+    """The dimensions in the order in which they lead away in the chain's array, neighbours first."""
+    return sorted(dims, key=lambda d: abs(step_of(domains, chain.operand, chain.coords, d)))
 
 
 def _take(chain: Sequence[Dim], side: int) -> dict[Dim, int]:
