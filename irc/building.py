@@ -63,7 +63,8 @@ def simulate(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> E
         if level == "kernel":
             facts = kernel_facts(lowered)
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    entries = [kernel_entry(op, facts.get(op.sym_name.data), {}) for op in kernels]
+    unknown = {"registers": None, "spills": None}
+    entries = [kernel_entry(op, facts.get(op.sym_name.data), {}) | unknown for op in kernels]
     program = SimProgram(module, arguments, results)
     manifest = _manifest(arch, read_plan(module), entries)
     return Executable(name, "sim", arguments, results, program, manifest=manifest)

@@ -50,8 +50,8 @@ class Executable:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """As `irc-compile` writes it; without kernels on the target `cpu`, which has none, and without registers and
-        spills on `sim`, which has no machine code."""
+        """As `irc-compile` writes it; without kernels on the target `cpu`, which has none, and with None for
+        registers and spills on `sim`, which has no machine code."""
         if self._manifest is not None:
             return self._manifest
         return {"kernels": []} if self.artifact is None else self.artifact.manifest

@@ -125,7 +125,7 @@ def test_bad_input_to_a_run_is_one_diagnostic(program: str, tmp_path: Path, caps
     assert "sm_12" in _diagnostic(_run(program, "--arch", "sm_12"), capsys)
     assert "not negative" in _diagnostic(_run(program, "--seed", "-1"), capsys)
     assert "cannot write" in _diagnostic(_run(program, "--output", str(x)), capsys)
-    assert "invalid choice" in _diagnostic(irc_run.main([program, "--target", "sim"]), capsys)
+    assert "invalid choice" in _diagnostic(irc_run.main([program, "--target", "tpu"]), capsys)
 
 
 def test_a_program_error_quotes_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,7 +31,9 @@ CLOCK_UNIT = 1 << (OP_BITS + AGENT_BITS)
 EPOCH_UNIT = 1 << (OP_BITS + AGENT_BITS + CLOCK_BITS)
 ASYNC_EPOCH = 2**EPOCH_BITS - 1
 NEVER = -1
-"""The key of a byte that was not accessed."""
+"""A clock before all others."""
+UNTOUCHED = 0
+"""The key of a byte that was not accessed: no epoch is 0."""
 
 WARP = 32
 
@@ -72,10 +74,10 @@ class Clocks:
         """Threads that can know of each other: those of a cluster."""
         self.agent: Array = np.arange(lanes) % self.domain
         self.clock: Array = np.zeros(lanes, np.int64)
-        self.epoch: Array = np.zeros(blocks, np.int64)
-        self.floor: Array = np.zeros(lanes, np.int64)
+        self.epoch: Array = np.ones(blocks, np.int64)
+        self.floor: Array = np.full(lanes, EPOCH_UNIT)
         """The least key of the lane's block that no barrier of the whole block has ordered."""
-        self.key: Array = self.agent << OP_BITS
+        self.key: Array = self.floor + (self.agent << OP_BITS)
         """What an access by the lane leaves, without the op."""
         self._agents = self.domain
         self._generic: list[tuple[int, int]] = [(0, self.domain)]
@@ -214,7 +216,8 @@ class Clocks:
         agents, own = agent_of(keys), self.agent[lanes]
         suspect = (keys >= self.floor[lanes]) & (agents != own)
         if self.domain > self.threads:
-            suspect |= (agents < self.domain) & (agents // self.threads != own // self.threads)
+            elsewhere = (agents < self.domain) & (agents // self.threads != own // self.threads)
+            suspect |= elsewhere & (keys != UNTOUCHED)
         if not suspect.any():
             return suspect
         which = np.nonzero(suspect)
@@ -243,7 +246,7 @@ class Clocks:
         for first, end in self._generic:
             generic |= (agents >= first) & (agents < end)
         own = (agents == self.agent[lanes]) & (clocks <= self._own_fenced[lanes])
-        return (keys != NEVER) & generic & ~own & (self._fenced.of(lanes, agents) < clocks)
+        return (keys != UNTOUCHED) & generic & ~own & (self._fenced.of(lanes, agents) < clocks)
 
 
 def _row(agents: Array, clocks: Array) -> Array:

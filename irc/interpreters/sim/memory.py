@@ -35,10 +35,10 @@ class Memory:
     _views: dict[tuple[Any, int], Array] = field(default_factory=dict[tuple[Any, int], Array])
 
     @staticmethod
-    def empty(name: str, size: int, *, poison: int = 0xCD) -> Memory:
+    def empty(name: str, size: int) -> Memory:
         """Memory that nothing wrote."""
         padded = -(-max(size, 1) // PADDING) * PADDING
-        return Memory(name, np.full(padded, poison, np.uint8), size, np.zeros(padded, np.uint8))
+        return Memory(name, np.zeros(padded, np.uint8), size, np.zeros(padded, np.uint8))
 
     @staticmethod
     def of(name: str, content: bytes | Array) -> Memory:

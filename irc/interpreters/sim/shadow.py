@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from xdsl.ir import Operation
 
-from irc.interpreters.sim.clocks import NEVER, agent_of, op_of
+from irc.interpreters.sim.clocks import UNTOUCHED, agent_of, op_of
 from irc.interpreters.sim.memory import Array
 from irc.locations import describe
 
@@ -42,10 +42,11 @@ class Shadow:
         self._name = name
         self._pitch = pitch
         self.granule = granule
-        self.writes: Array = np.full(count, NEVER, np.int64)
-        self.reads: list[Array] = [np.full(count, NEVER, np.int64) for _ in range(READERS)]
-        self.write_blocks: Array | None = np.full(count, NEVER, np.int64) if blocks else None
-        self.read_blocks: list[Array] = [np.full(count, NEVER, np.int64) for _ in self.reads] if blocks else []
+        self.writes: Array = np.zeros(count, np.int64)
+        self.reads: list[Array] = [np.zeros(count, np.int64) for _ in range(READERS)]
+        self.write_blocks: Array | None = np.zeros(count, np.int64) if blocks else None
+        self.read_blocks: list[Array] = [np.zeros(count, np.int64) for _ in self.reads] if blocks else []
+        self._is_read = False
 
     def _granules(self, addresses: Array, size: int) -> Array:
         """(accesses, granules of each)."""
@@ -66,7 +67,7 @@ class Shadow:
             before = blocks[granules]
             mine = s.frame.block[lanes][:, None]
             wrong = (before == mine) & clocks.unordered(column, found)
-            others = (before != mine) & (before != NEVER)
+            others = (before != mine) & (found != UNTOUCHED)
             if others.any():
                 rows = np.broadcast_to(column, others.shape)[others]
                 wrong[others] |= ~s.frame.order.orders(rows, before[others], found[others])
@@ -89,10 +90,11 @@ class Shadow:
 
     def _note_read(self, s: Strand, lanes: Array, granules: Array, mine: Array) -> None:
         clocks = s.frame.clocks
+        self._is_read = True
         kept = clocks.unordered(lanes[:, None], self.reads[0][granules])
         if self.read_blocks:
             kept |= (self.read_blocks[0][granules] != s.frame.block[lanes][:, None]) & (
-                self.reads[0][granules] != NEVER
+                self.reads[0][granules] != UNTOUCHED
             )
         if not kept.any():
             self._put(s, 0, lanes, granules, mine)
@@ -130,7 +132,7 @@ class Shadow:
         wrong = self._conflicts(s, lanes, granules, self.writes, self.write_blocks)
         if wrong is not None:
             self._check_values(s, op, lanes, addresses, wrong, values)
-        for i, reads in enumerate(self.reads):
+        for i, reads in enumerate(self.reads if self._is_read else ()):
             wrong = self._conflicts(s, lanes, granules, reads, self.read_blocks[i] if self.read_blocks else None)
             if wrong is not None:
                 self._race(s, op, lanes, addresses, wrong, "writes", "read")

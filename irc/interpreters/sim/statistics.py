@@ -131,12 +131,15 @@ class Counters:
     def ops(self, kernel: Operation) -> Iterator[OpStatistics]:
         """The ops of the kernel in their order; those that never ran too."""
         for op in kernel.walk():
-            if op is kernel or op.parent_block() is None:
-                continue
-            parent = op.parent_block()
-            assert parent is not None
-            counts = self._ops.get(op, np.zeros(5, np.int64)).tolist()
-            yield OpStatistics(op.name, describe(op.location), self._entered.get(parent, 0), *counts)
+            if op is not kernel:
+                yield self.of(op)
+
+    def of(self, op: Operation) -> OpStatistics:
+        """The counts of one op."""
+        block = op.parent_block()
+        instructions = 0 if block is None else self._entered.get(block, 0)
+        counts = self._ops.get(op, np.zeros(5, np.int64)).tolist()
+        return OpStatistics(op.name, describe(op.location), instructions, *counts)
 
 
 def _groups(groups: Array) -> int:

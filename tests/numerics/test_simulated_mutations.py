@@ -1,0 +1,106 @@
+"""Kernels of examples with one thing taken out: the simulator says what is missing.
+
+This judges both sides. A barrier that is not missed is either one that the kernel does not need, or a race that the
+simulator does not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.ir import Operation
+
+from irc.artifact import ArraySpec
+from irc.interpreters.sim import SimProgram, SimulationError
+from irc.locations import describe
+from irc.lowering import lower
+from irc.program import entry_of, isolate, load, signature
+from irc_tools.inputs import make_arguments
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+SYNCHRONISED: Mapping[str, Mapping[str, int]] = {
+    "permute_2d": {"M": 64, "N": 64},
+    "permute_nchw": {"N": 1, "H": 8, "W": 8},
+    "softmax": {"M": 8},
+    "layer_norm_backward": {"M": 16},
+    "reductions": {"A": 4, "B": 8, "C": 64},
+    "attention": {"B": 1, "H": 1, "S": 64},
+    # The ring of stages goes round.
+    "gating": {"M": 128, "N": 128, "K": 1024},
+}
+
+BARRIERS = ("cuda.sync", "cuda.named_sync", "cuda.warp_sync", "cuda.barrier_wait", "cuda.wgmma_wait")
+
+GUARDED: Mapping[str, Mapping[str, int]] = {
+    "permute_2d": {"M": 100, "N": 52},
+    "gelu_chain": {"M": 5, "N": 33},
+}
+
+
+def lowered(name: str, dims: Mapping[str, int]) -> tuple[ModuleOp, Sequence[ArraySpec], Sequence[ArraySpec]]:
+    module = isolate(load(EXAMPLES / f"{name}.irc", dims=dims))
+    arguments, results = signature(entry_of(module))
+    return lower(module, "all", arch="sm_90a"), arguments, results
+
+
+def places(module: ModuleOp, *names: str) -> list[int]:
+    """The ops of these names, by their number in a walk."""
+    return [number for number, op in enumerate(module.walk()) if op.name in names]
+
+
+def mistake(module: ModuleOp, arguments: Sequence[ArraySpec], results: Sequence[ArraySpec]) -> SimulationError | None:
+    """What the simulator finds wrong."""
+    try:
+        SimProgram(module, arguments, results).run(make_arguments(arguments, {}, 0), None)
+    except SimulationError as error:
+        return error
+    return None
+
+
+def op_at(module: ModuleOp, number: int) -> Any:
+    return next(op for at, op in enumerate(module.walk()) if at == number)
+
+
+@pytest.mark.parametrize("name", SYNCHRONISED)
+def test_every_barrier_is_missed(name: str) -> None:
+    module, arguments, results = lowered(name, SYNCHRONISED[name])
+    found = places(module, *BARRIERS)
+    assert found
+    for number in found:
+        changed = module.clone()
+        op: Operation = op_at(changed, number)
+        what = f"{op.name} at {describe(op.location)}, op {number}"
+        op.detach()
+        op.erase()
+        error = mistake(changed, arguments, results)
+        assert error is not None, f"nothing misses {what}"
+        assert error.kind in ("race", "uninitialised", "protocol"), f"{what}: {error}"
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_every_guard_of_an_access_is_missed(name: str) -> None:
+    module, arguments, results = lowered(name, GUARDED[name])
+    guards = [n for n in places(module, "scf.if") if _accesses(op_at(module, n))]
+    assert guards
+    for number in guards:
+        changed = module.clone()
+        op: scf.IfOp = op_at(changed, number)
+        always = arith.ConstantOp.from_int_and_width(1, i1)
+        block = op.parent_block()
+        assert block is not None
+        block.insert_op_before(always, op)
+        op.operands[0] = always.result
+        error = mistake(changed, arguments, results)
+        assert error is not None, f"nothing misses the condition at {describe(op.location)}, op {number}"
+        assert error.kind in ("out of bounds", "race", "misaligned"), str(error)
+
+
+def _accesses(op: scf.IfOp) -> bool:
+    """Whether the branch is an access to global memory and nothing else."""
+    return all(inner.name in ("cuda.load", "cuda.store", "scf.yield") for inner in op.true_region.block.ops)
