@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from irc.interpreters import tile
 from irc.ir_parser import parse_ir
 from irc.lowering import passes_of, run_passes
-from irc.program import new_context
+from irc.pipelines import TILE
+from irc.program import new_context, parse
 
 PROGRAM = """
 func.func @f(%x: tensor<9x37xf32>, %w: tensor<9x37xf32>) -> (tensor<9xf32>, tensor<9xf32>, tensor<9xf32>) {{
@@ -62,6 +63,23 @@ def test_special_values(op: str) -> None:
 
 
 def test_one_walk() -> None:
-    """Both sums take the walk of the maximum; a sum that depends on the maximum otherwise takes one of its own."""
-    assert str(lowered("looped", "mul")).count("scf.for ") == 1
+    """A maximum and the sum relative to it are read together; what is weighted takes a walk of its own."""
+    assert str(lowered("looped", "mul")).count("scf.for ") == 2
     assert str(lowered("looped", "add")).count("scf.for ") == 2
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return -take_along(log_softmax(x, axis=1), labels[:, None], axis=1)",
+        "top = max(x, axis=1, keepdims=true)\n"
+        "return log(sum(exp(x - top), axis=1, keepdims=true)) + top - take_along(x, labels[:, None], axis=1)",
+    ],
+)
+def test_logits_are_read_once(lines: str) -> None:
+    """However a cross entropy is written: the row is walked over once, and one element of it is picked."""
+    head = "func cross_entropy(x: f32[400, 20000], labels: i64[400]) -> f32[400, 1] {\n"
+    module = parse(f"{head}{lines}\n}}\n", "cross_entropy.irc")
+    run_passes(module, passes_of(TILE, arch="sm_90a"))
+    assert str(module).count("scf.for ") == 1
+    assert str(module).count("tile.load %x") == 2

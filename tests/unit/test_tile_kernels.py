@@ -113,7 +113,8 @@ SPLIT = [
            %t = nd.max %x {axes = [1]} : tensor<3x150xf32> -> tensor<3xf32>
            %r = nd.div %s, %t : tensor<3xf32>""", "%r: 3xf32, %t: 3xf32", 0.2),
     Case("everything", 'reduce config<tile = [1, 16], reduction = "looped", split = 4>', "%x: 7x30xf32", """
-           %s = nd.sum %x {axes = [0, 1]} : tensor<7x30xf32> -> tensor<f32>""", "%s: f32"),
+           %e = nd.exp %x : tensor<7x30xf32>
+           %s = nd.sum %e {axes = [0, 1]} : tensor<7x30xf32> -> tensor<f32>""", "%s: f32"),
 ]  # fmt: skip
 
 

@@ -33,6 +33,8 @@ class ConfigFields:
     group: int | None = None
     split: int | None = None
     reduction: str | None = None
+    unroll: int | None = None
+    occupancy: int | None = None
     indexing: str | None = None
     vector: int | None = None
     panel: int | None = None
@@ -87,6 +89,8 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "group": _check_positive,
     "split": _check_positive,
     "reduction": _check_choice(REDUCTIONS),
+    "unroll": _check_positive,
+    "occupancy": _check_positive,
     "indexing": _check_choice(INDEXINGS),
     "vector": _check_positive,
     "panel": _check_positive,
@@ -118,6 +122,8 @@ class ConfigAttr(Data[ConfigFields]):
     - `group`: rows of tiles that are walked together, for the L2 cache.
     - `split`: parts of the reduced extent of a reduction that different blocks compute; K of a matmul is not split yet.
     - `reduction`: `persistent`, a row is held in registers, or `looped`, it is read in steps.
+    - `unroll`: steps of a looped reduction whose loads are in flight together.
+    - `occupancy`: blocks that an SM has to have room for, which bounds the registers of a thread.
     - `panel`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else no panels).
     - `instruction`: `wgmma`, `mma` or `fma`, what computes a product.
 
@@ -178,6 +184,14 @@ class ConfigAttr(Data[ConfigFields]):
     @property
     def reduction(self) -> str | None:
         return self.data.reduction
+
+    @property
+    def occupancy(self) -> int | None:
+        return self.data.occupancy
+
+    @property
+    def unroll(self) -> int | None:
+        return self.data.unroll
 
     @property
     def indexing(self) -> str | None:

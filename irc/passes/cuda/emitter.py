@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, UnitAttr, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, UnitAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -169,9 +169,9 @@ class Emitter:
 
     @contextmanager
     def loop(
-        self, start: Index, stop: Index, step: Index = 1, *, unroll: bool = False, hint: str = "i"
+        self, start: Index, stop: Index, step: Index = 1, *, unroll: bool | int = False, hint: str = "i"
     ) -> Generator[Index]:
-        """A loop without results; one of a single step has no loop around it."""
+        """A loop without results; one of a single step has no loop around it. `unroll`: all steps, or so many."""
         if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and 0 < stop - start <= step:
             yield start
             return
@@ -179,7 +179,7 @@ class Emitter:
         body.args[0].name_hint = hint
         op = scf.ForOp(self.index(start), self.index(stop), self.index(step), [], Region(body))
         if unroll:
-            op.attributes["unroll"] = UnitAttr()
+            op.attributes["unroll"] = UnitAttr() if unroll is True else IntegerAttr(unroll, i64)
         self.insert(op)
         with self.inside(body):
             yield body.args[0]

@@ -19,6 +19,7 @@ from irc.layout.instructions import LANES, WARP_GROUP
 from irc.passes.cuda import compute, dots, memory, reduce, rings, scan
 from irc.passes.cuda.emitter import Emitter, Index
 from irc.passes.cuda.values import Bytes, Code, Crew, Registers, Tile, buffer_of, tile_element
+from irc.passes.tile.configs import config_of
 from irc.passes.tile.plan_shared import check_shared
 from irc.passes.tile.rings import ALIGNMENT
 from irc.targets import target
@@ -88,7 +89,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cud
         block=threads,
         shared=shared,
         index=64 if _largest_index(program, code) >= INT32_ELEMENTS else 32,
-        min_blocks=1 if code.tensor_maps else None,
+        min_blocks=1 if code.tensor_maps else config_of(program).occupancy,
         operands=operands,
         writes=writes,
     )
@@ -182,7 +183,8 @@ def _for(code: Code, op: scf.ForOp) -> None:
     """Loop-carried values live in registers that the body updates."""
     carried = [_carried(code, initial) for initial in op.iter_args]
     block = op.body.block
-    unroll = "unroll" in op.attributes
+    factor = op.attributes.get("unroll")
+    unroll = factor.value.data if isinstance(factor, IntegerAttr) else factor is not None
     shares = _touches_shared(op.body)
     if shares:
         code.forget_order()

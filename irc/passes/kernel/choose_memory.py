@@ -10,6 +10,9 @@ from irc.passes.kernel.op_classes import shape_of
 from irc.passes.kernel.problem import Reduction, ceil_div, power_of_two
 from irc.targets import Target
 
+LEAST_PER_THREAD = 4
+"""Elements of a step that a thread takes: 16 bytes of f32."""
+
 ELEMENTS_PER_THREAD = 16
 """Elements of a row that a thread holds: its loads overlap, and registers are left for what it computes from them."""
 
@@ -17,8 +20,11 @@ LONGEST_PERSISTENT = 16384
 """The longest row that one block holds in registers: 32 elements in each of 512 threads."""
 
 MOST_WARPS = 16
-CHUNK = 4096
-"""Elements of a row for each step of a looped reduction."""
+STEP_THREADS = 256
+"""Threads of a block that walks in steps. Each makes one access of 16 bytes a step."""
+
+UNROLL = 4
+"""Steps whose accesses are in flight together, where nothing else happens between them."""
 
 SHORT_ROWS = 4096
 """Elements of a tile of several short rows."""
@@ -29,17 +35,22 @@ COLUMN_BYTES = 512
 STEP = 32
 """The longest reduced extent of columns that is one tile, where it is not needed again."""
 
-COLUMN_ELEMENTS = 8192
-COLUMN_THREADS = 256
-"""Elements of a step of a reduction over columns, of all its accumulators, and the threads that share them: four
-accesses of bf16 in flight of each, and 32 registers of accumulators."""
+FEW_REGISTERS = 32
+MOST_REGISTERS = 64
+"""Registers of a thread that holds at most ELEMENTS_PER_THREAD elements of one aligned array, so that an SM is full of
+them, and of one that holds more."""
 
-LEAST_STEP = 8
+MOST_ACCUMULATORS = 2
+"""Reductions of one kernel for which that is enough."""
 
-LEAST_PART = 4096
+LEAST_PART = 8192
 """Elements that a block should reduce at least, for a split to be worth another kernel."""
 
 BLOCKS_PER_SM = 2
+"""Blocks of a reduction that keep an SM busy."""
+
+PARTS_PER_SM = 8
+"""Blocks for each SM of a reduction that is split: enough for the last ones not to be waited for long."""
 VECTOR = 16
 """Bytes of the widest access of a thread."""
 
@@ -65,22 +76,33 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     chosen = _choose_rows(reduction, machine) if by_rows else _choose_columns(reduction, machine)
     tile = given.tile or chosen.tile
     assert tile is not None
-    threads = prod(tile) // ELEMENTS_PER_THREAD
-    if chosen.reduction == "looped" and not by_rows:
-        threads = min(threads, COLUMN_THREADS)
-    warps = max(1, min(MOST_WARPS, power_of_two(threads) // 32))
-    return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR)
+    threads = min(prod(tile) // ELEMENTS_PER_THREAD, MOST_WARPS * machine.warp_size)
+    if chosen.reduction == "looped":
+        threads = min(prod(tile) // LEAST_PER_THREAD, STEP_THREADS)
+    warps = max(1, power_of_two(threads) // machine.warp_size)
+    occupancy = None
+    if reduction.is_aligned and reduction.arrays <= 1 and reduction.count <= MOST_ACCUMULATORS:
+        is_lean = chosen.reduction == "looped" or prod(tile) <= ELEMENTS_PER_THREAD * warps * machine.warp_size
+        registers = FEW_REGISTERS if is_lean else MOST_REGISTERS
+        occupancy = machine.registers // (registers * warps * machine.warp_size)
+        occupancy = max(1, min(occupancy, machine.blocks_per_sm))
+    return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR, occupancy=occupancy)
 
 
 def _choose_rows(reduction: Reduction, machine: Target) -> ConfigAttr:
     length = power_of_two(reduction.extent)
     if length > LONGEST_PERSISTENT:
-        split = _split(reduction, reduction.rows, machine, BLOCKS_PER_SM)
-        return ConfigAttr.of(tile=(1, CHUNK), reduction="looped", split=split)
+        split = _split(reduction, reduction.rows, machine, 2 * PARTS_PER_SM)
+        return ConfigAttr.of(tile=(1, _step(reduction)), reduction="looped", unroll=UNROLL, split=split)
     height = max(1, SHORT_ROWS // length)
     while height > 1 and ceil_div(reduction.rows, height) < BLOCKS_PER_SM * machine.sms:
         height //= 2
     return ConfigAttr.of(tile=(height, length), reduction="persistent")
+
+
+def _step(reduction: Reduction) -> int:
+    """Elements of a step in which each thread makes one access."""
+    return STEP_THREADS * VECTOR // max(reduction.loaded.size, 2)
 
 
 def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
@@ -90,19 +112,24 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
         width = max(1, min(width, LONGEST_PERSISTENT // length))
         return ConfigAttr.of(tile=(width, length), reduction="persistent")
     blocks = (reduction.rows // reduction.columns) * ceil_div(reduction.columns, width)
-    step = max(LEAST_STEP, COLUMN_ELEMENTS // (width * power_of_two(reduction.count)))
-    split = _split(reduction, blocks, machine, 2 * BLOCKS_PER_SM)
-    return ConfigAttr.of(tile=(width, min(step, length)), reduction="looped", split=split)
+    step = min(max(1, _step(reduction) // width), length)
+    split = _split(reduction, blocks, machine, PARTS_PER_SM)
+    return ConfigAttr.of(tile=(width, step), reduction="looped", unroll=UNROLL, split=split)
 
 
 def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> int | None:
     """Parts of the reduced extent, where there are too few blocks without, for `per_sm` blocks on each SM; None where
     the rows are needed again."""
-    if reduction.returns or not reduction.is_splittable or blocks == 0 or blocks >= machine.sms:
+    if (
+        reduction.returns
+        or reduction.is_nested
+        or not reduction.is_splittable
+        or blocks == 0
+        or blocks >= BLOCKS_PER_SM * machine.sms
+    ):
         return None
-    wanted = power_of_two(ceil_div(per_sm * machine.sms, blocks))
-    size = reduction.rows * reduction.extent
-    parts = min(wanted, power_of_two(size // (LEAST_PART * blocks)) if size >= LEAST_PART * blocks else 1)
+    wanted = ceil_div(per_sm * machine.sms, blocks)
+    parts = min(wanted, reduction.rows * reduction.extent // (LEAST_PART * blocks))
     return parts if parts > 1 else None
 
 

@@ -8,7 +8,21 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, tensor
+from irc.dialects.nd import (
+    AddOp,
+    BinaryOp,
+    BitwiseAndOp,
+    BitwiseOrOp,
+    ConstantOp,
+    MaximumOp,
+    MinimumOp,
+    MulOp,
+    PadOp,
+    PermuteOp,
+    ReshapeOp,
+    SliceOp,
+    tensor,
+)
 from irc.dialects.nd.base import plain
 from irc.dtypes import element_of
 from irc.neutral import neutral
@@ -16,6 +30,8 @@ from irc.passes.kernel.op_classes import reduced_axes, shape_of
 from irc.passes.kernel.problem import ceil_div
 
 Insert = Callable[[Operation], None]
+
+FEW_RESULTS = 1024
 
 
 @dataclass(frozen=True)
@@ -30,17 +46,24 @@ class Side:
 
 @dataclass(frozen=True)
 class TwoStages:
-    """A reduction in two stages: the ops of the first give `partial`, `finish` builds those of the second."""
+    """A reduction in two stages: the ops of the first give `partials`, `finish` builds those of the second.
+
+    The first of the partials is reduced again along `axes`; another one is what the parts leave over."""
 
     op: Operation
-    partial: SSAValue
+    partials: tuple[SSAValue, ...]
     axes: tuple[int, ...]
 
-    def finish(self, partial: SSAValue, insert: Insert) -> SSAValue:
-        """The result of the reduction, of its first stage."""
-        whole = _reduce(self.op, partial, self.axes)
+    def finish(self, partials: Sequence[SSAValue], insert: Insert) -> SSAValue:
+        """The result of the reduction, of the results of its first stage."""
+        whole = _reduce(self.op, partials[0], self.axes)
         insert(whole)
-        return _reshaped(whole.results[0], shape_of(self.op.results[0]), self.op, insert)
+        result = whole.results[0]
+        for rest in partials[1:]:
+            combined = _combiner(self.op)(result, rest, location=self.op.location)
+            insert(combined)
+            result = combined.result
+        return _reshaped(result, shape_of(self.op.results[0]), self.op, insert)
 
 
 def first_stage(op: Operation, sides: Sequence[Side], insert: Insert) -> TwoStages:
@@ -69,7 +92,84 @@ def first_stage(op: Operation, sides: Sequence[Side], insert: Insert) -> TwoStag
     value = _reshaped(value, cut, op, insert)
     partial = _reduce(op, value, inner)
     insert(partial)
-    return TwoStages(op, partial.results[0], tuple(outer))
+    return TwoStages(op, (partial.results[0],), tuple(outer))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Parts of a reduced extent: `count` of `part` elements each, and what is left over.
+
+    sides: adjacent axes of the operand that are alike, reduced or kept, in order; `at` is the number of the one that is
+    cut."""
+
+    sides: tuple[tuple[int, ...], ...]
+    at: int
+    part: int
+    count: int
+
+
+def alike_axes(shape: Sequence[int], reduced: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The axes in runs that are all reduced or all kept. An axis of extent 1 goes with its neighbours."""
+    runs: list[list[int]] = []
+    last: bool | None = None
+    for axis, extent in enumerate(shape):
+        is_reduced = axis in reduced
+        if not runs or (extent != 1 and last is not None and is_reduced != last):
+            runs.append([])
+        runs[-1].append(axis)
+        last = is_reduced if extent != 1 or last is None else last
+    return tuple(tuple(run) for run in runs)
+
+
+def cut_reduction(op: Operation, cut: Cut, insert: Insert) -> TwoStages:
+    """Reduces each part, and what is left over by itself: the parts need no tests of where they end."""
+    shape, axes = shape_of(op.operands[0]), set(reduced_axes(op))
+    extents = [prod(shape[axis] for axis in side) for side in cut.sides]
+    whole = _reshaped(op.operands[0], extents, op, insert)
+    reduced = [at for at, side in enumerate(cut.sides) if axes.issuperset(side)]
+    covered = cut.part * cut.count
+    main = whole if covered == extents[cut.at] else _sliced(whole, cut.at, 0, covered, op, insert)
+    main = _reshaped(main, [*extents[: cut.at], cut.count, cut.part, *extents[cut.at + 1 :]], op, insert)
+    partial = _reduce(op, main, [at + (at >= cut.at) for at in reduced])
+    insert(partial)
+    kept_before = sum(at not in reduced for at in range(cut.at))
+    results = [_rows_of_partials(partial.results[0], kept_before, op, insert)]
+    if covered < extents[cut.at]:
+        rest = _reduce(op, _sliced(whole, cut.at, covered, extents[cut.at], op, insert), reduced)
+        insert(rest)
+        results.append(rest.results[0])
+    moved = results[0] is not partial.results[0]
+    return TwoStages(op, tuple(results), (len(shape_of(results[0])) - 1 if moved else kept_before,))
+
+
+def _rows_of_partials(partial: SSAValue, axis: int, op: Operation, insert: Insert) -> SSAValue:
+    """The partials with those of one result side by side, where there are few results: a block of the second kernel
+    for each of them then has a row to read. Many are better stored, and read, side by side themselves."""
+    shape = shape_of(partial)
+    if prod(shape[axis + 1 :]) == 1 or prod(shape) > FEW_RESULTS * shape[axis]:
+        return partial
+    permute = PermuteOp(partial, [*(at for at in range(len(shape)) if at != axis), axis], location=op.location)
+    insert(permute)
+    return permute.result
+
+
+def _sliced(value: SSAValue, axis: int, start: int, stop: int, op: Operation, insert: Insert) -> SSAValue:
+    shape = shape_of(value)
+    starts = [start if at == axis else 0 for at in range(len(shape))]
+    stops = [stop if at == axis else extent for at, extent in enumerate(shape)]
+    slice = SliceOp(value, starts, stops, [1] * len(shape), location=op.location)
+    insert(slice)
+    return slice.result
+
+
+_COMBINERS: dict[str, type[BinaryOp]] = {"nd.sum": AddOp, "nd.prod": MulOp, "nd.max": MaximumOp, "nd.min": MinimumOp}
+
+
+def _combiner(op: Operation) -> type[BinaryOp]:
+    """The elementwise op that joins two results of the reduction."""
+    if element_of(op.results[0].type).kind == "bool":
+        return BitwiseAndOp if op.name in ("nd.all", "nd.min", "nd.prod") else BitwiseOrOp
+    return _COMBINERS[op.name]
 
 
 def _reshaped(value: SSAValue, shape: Sequence[int], op: Operation, insert: Insert) -> SSAValue:

@@ -107,8 +107,9 @@ class Reduction:
 
     columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
-    after they have been reduced. is_splittable: whether parts can be reduced first. element: what is reduced. loaded:
-    the element of the largest operand.
+    after they have been reduced. is_nested: whether one reduction needs the result of another. is_splittable: whether
+    parts can be reduced first. element: what is reduced. loaded: the element of the largest operand. arrays: operands
+    of the domain's size. is_aligned: whether runs of contiguous elements that are alike start at multiples of 16 bytes.
     """
 
     count: int
@@ -117,8 +118,11 @@ class Reduction:
     columns: int
     element: Element
     loaded: Element
+    arrays: int
+    is_aligned: bool
     is_contiguous: bool
     returns: bool
+    is_nested: bool
     is_splittable: bool
 
 
@@ -137,10 +141,36 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         columns=1 if not long or long[-1] in axes else shape[long[-1]],
         element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
         loaded=_loaded(kernel, op),
+        arrays=sum(2 * prod(shape_of(value)) > prod(shape) for value in kernel.inputs),
+        is_aligned=_run(shape, axes) * _loaded(kernel, op).size % 16 == 0 or _run(shape, axes) == prod(shape),
         is_contiguous=not long or long[-1] in axes,
         returns=_returns(kernel, shape),
+        is_nested=_is_nested(kernel),
         is_splittable=all(core.name in SPLITTABLE for core in cores),
     )
+
+
+def _run(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """Elements of the innermost axes that are all reduced or all kept."""
+    run, first = 1, None
+    for axis in reversed(range(len(shape))):
+        if shape[axis] != 1 and first is not None and (axis in axes) != first:
+            break
+        run *= shape[axis]
+        first = (axis in axes) if shape[axis] != 1 and first is None else first
+    return run
+
+
+def _is_nested(kernel: FusedOp) -> bool:
+    dependent: set[SSAValue] = set()
+    cores = kernel.cores()
+    for op in kernel.block.ops:
+        depends = any(operand in dependent for operand in op.operands)
+        if op in cores and depends:
+            return True
+        if op in cores or depends:
+            dependent |= set(op.results)
+    return False
 
 
 def _loaded(kernel: FusedOp, op: Operation) -> Element:

@@ -8,7 +8,10 @@ the elementwise work on their results.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -20,10 +23,13 @@ from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
 from irc.passes.kernel.choose_config import choose
 from irc.passes.kernel.op_classes import SPLITTABLE, integers, reduced_axes, shape_of
-from irc.passes.kernel.partials import Side, TwoStages, first_stage
+from irc.passes.kernel.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.passes.kernel.problem import ceil_div
 from irc.rewriting import location_of
 from irc.targets import DEFAULT_TARGET, Target, target
+
+ENOUGH_TO_CUT = 4
+"""The outermost reduced axes are cut where they have at least so many elements for each part."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +45,30 @@ class SplitReductionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target(self.arch)
         for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
-            if sides := _sides(kernel):
-                _split(kernel, sides, machine)
+            if stages := _stages(kernel):
+                _split(kernel, stages, machine)
 
 
-def _sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
+Stage = Callable[[Operation, Callable[[Operation], None]], TwoStages]
+"""Builds the first stage of a reduction."""
+
+
+def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
     """The reductions of a kernel to split, and how."""
     match kernel.kind:
         case Anchor.MATMUL:
-            return _tile_sides(kernel)
+            sides = _tile_sides(kernel)
+            return {op: lambda op, insert: first_stage(op, sides[op], insert) for op in sides}
         case Anchor.REDUCE:
-            return _part_sides(kernel)
+            if (cut := _cut(kernel)) is None:
+                return {}
+            return dict.fromkeys(kernel.cores(), partial(_cut_stage, cut))
         case _:
             return {}
+
+
+def _cut_stage(cut: Cut, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
+    return cut_reduction(op, cut, insert)
 
 
 def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
@@ -78,36 +95,56 @@ def _side(op: Operation, axes: tuple[int, ...], tile: int) -> Side:
     return Side(axes, tile if is_reduced else None)
 
 
-def _part_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
-    """Reductions with a `split`: the longest reduced axis is cut into that many parts, the others are one part each."""
-    parts = 1 if kernel.config is None or kernel.config.split is None else kernel.config.split
+def _cut(kernel: FusedOp) -> Cut | None:
+    """How the reductions of a kernel with a `split` are cut; None where there are no two parts.
+
+    The outermost reduced axes are cut, or the longest where those are few. Parts are multiples of the steps in which a
+    tile walks over them."""
+    config = kernel.config
+    parts = 1 if config is None or config.split is None else config.split
     if parts == 1:
-        return {}
+        return None
     cores = kernel.cores()
     if other := next((op for op in cores if op.name not in SPLITTABLE), None):
         raise IrcError(f"{other.name} cannot be split, its config asks for {parts} parts", other.location)
     shape, axes = shape_of(cores[0].operands[0]), reduced_axes(cores[0])
-    longest = max(axes, key=lambda axis: (shape[axis], -axis))
-    part = ceil_div(shape[longest], parts)
-    cuts = {axis: part if axis == longest else max(shape[axis], 1) for axis in axes}
-    sides = [Side((axis,), cuts.get(axis)) for axis in range(len(shape))]
-    return dict.fromkeys(cores, sides) if part > 0 else {}
+    sides = alike_axes(shape, axes)
+    extents = [prod(shape[axis] for axis in side) for side in sides]
+    reduced = [at for at, side in enumerate(sides) if set(axes) & {axis for axis in side if shape[axis] != 1}]
+    if not reduced:
+        return None
+    at = next((i for i in reduced if extents[i] >= ENOUGH_TO_CUT * parts), max(reduced, key=lambda i: extents[i]))
+    step = 1
+    if config is not None and config.tile is not None and len(reduced) == 1:
+        step = config.tile[-1] * (config.unroll or 1)
+    part = _part(extents[at], parts, step)
+    count = extents[at] // part
+    return Cut(sides, at, part, count) if count > 1 else None
 
 
-def _split(kernel: FusedOp, sides: dict[Operation, list[Side]], machine: Target) -> None:
-    dependent = _dependent(kernel, sides)
+def _part(extent: int, parts: int, step: int) -> int:
+    """About extent / parts elements: a multiple of the step, the one that leaves least over."""
+    part = max(1, ceil_div(extent, parts))
+    step = min(step, part)
+    part = ceil_div(part, step) * step
+    return min(range(part, part + part // 8 + 1, step), key=lambda candidate: (extent % candidate, candidate))
+
+
+def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> None:
+    dependent = _dependent(kernel, build)
     old_yield = kernel.yielded
-    if any(operand in dependent for op in kernel.cores() if op not in sides for operand in op.operands):
+    if any(operand in dependent for op in kernel.cores() if op not in build for operand in op.operands):
         raise IrcError("a product of a reduction's result cannot be in the reduction's kernel", location_of(kernel))
-    stages = [first_stage(op, sides[op], lambda new: kernel.block.insert_op_before(new, old_yield)) for op in sides]
+    stages = [stage(op, lambda new: kernel.block.insert_op_before(new, old_yield)) for op, stage in build.items()]
+    partials = [each for stage in stages for each in reversed(stage.partials)]  # what is left over starts first
     kept = [i for i, value in enumerate(old_yield.outputs) if value not in dependent]
     moved = [i for i, value in enumerate(old_yield.outputs) if value in dependent]
     finish = _Finish(kernel, stages)
     for i in moved:
         finish.add_result(old_yield.outputs[i])
-    values = [*(old_yield.outputs[i] for i in kept), *(stage.partial for stage in stages)]
+    values = [*(old_yield.outputs[i] for i in kept), *partials]
     first = _first_kernel(kernel, values)
-    second = finish.build({stage.partial: first.results[len(kept) + i] for i, stage in enumerate(stages)}, machine)
+    second = finish.build(dict(zip(partials, first.results[len(kept) :], strict=True)), machine)
     block = kernel.parent
     assert block is not None
     block.insert_op_before(first, kernel)
@@ -129,11 +166,11 @@ def _split(kernel: FusedOp, sides: dict[Operation, list[Side]], machine: Target)
             op.erase()
 
 
-def _dependent(kernel: FusedOp, sides: dict[Operation, list[Side]]) -> set[SSAValue]:
+def _dependent(kernel: FusedOp, split: Container[Operation]) -> set[SSAValue]:
     """The values that depend on the reductions."""
     found: set[SSAValue] = set()
     for op in kernel.block.ops:
-        if op in sides or any(operand in found for operand in op.operands):
+        if op in split or any(operand in found for operand in op.operands):
             found |= set(op.results)
     return found
 
@@ -163,8 +200,8 @@ class _Finish:
         self._values: dict[SSAValue, SSAValue] = {}
         self._results: list[SSAValue] = []
         for stage in stages:
-            argument = self._argument(stage.partial)
-            self._values[stage.op.results[0]] = stage.finish(argument, self._block.add_op)
+            arguments = [self._argument(each) for each in stage.partials]
+            self._values[stage.op.results[0]] = stage.finish(arguments, self._block.add_op)
 
     def _argument(self, value: SSAValue) -> SSAValue:
         argument = self._block.insert_arg(value.type, len(self._block.args))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 
@@ -73,26 +72,3 @@ def combine_tiles(
         return map_tiles(stage, node, inputs, shape, lambda body, args: combined(body, node, args)[which], which)
 
     return [part(which) for which in range(len(values))]
-
-
-def finite(body: Body, args: list[SSAValue]) -> SSAValue:
-    """The maximum so far; 0 where it is -inf, as all summands are then exp(-inf), which exp(-inf - -inf) is not."""
-    (maximum,) = args
-    lowest = body.constant(float("-inf"), maximum.type)
-    return body.select(body.compare("oeq", maximum, lowest), body.constant(0.0, maximum.type), maximum)
-
-
-def falloff(body: Body, args: list[SSAValue]) -> SSAValue:
-    before, now = args
-    return body(math.ExpOp(body(arith.SubfOp(before, now))))
-
-
-def scale_and_add(body: Body, args: list[SSAValue]) -> SSAValue:
-    total, factor, value = args
-    return body(math.FmaOp(total, factor, value))
-
-
-def unless_infinite(body: Body, args: list[SSAValue]) -> SSAValue:
-    """The sum; NaN where the maximum is infinite or NaN, as exp(inf - inf) is."""
-    total, maximum = args
-    return body(arith.AddfOp(total, body(arith.SubfOp(maximum, maximum))))

@@ -40,6 +40,8 @@ class Program:
     """The reductions of the results that are being computed."""
     chunks: dict[Dim, int] = field(default_factory=dict[Dim, int])
     """The tile extent of each dimension that is reduced or scanned over."""
+    unroll: int = 1
+    """Steps over a reduced dimension whose loads are in flight together."""
     shared: frozenset[Node] = frozenset()
     """Nodes that are computed once, as a tile, for all that use them."""
     _dims: dict[Node, frozenset[Dim]] = field(default_factory=dict[Node, frozenset[Dim]])

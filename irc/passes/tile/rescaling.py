@@ -1,54 +1,70 @@
 """Sums of exponentials relative to a maximum, computed in the same walk as the maximum.
 
-`sum(exp(a - max(a)) * g)` seems to need the maximum first. But a sum relative to a smaller maximum m is the sum
-relative to M after a multiplication by exp(m - M), so one walk over a long row can keep both: wherever the maximum
-grows, what has been summed is scaled down (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
+`sum(exp(a - max(a)))` seems to need the maximum first. But a sum relative to a smaller maximum m is the sum relative to
+M after a multiplication by exp(m - M), so one walk over a long row can keep both: wherever the maximum grows, what has
+been summed is scaled down (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018). Of the two
+exponentials, of the summand and of the scale, one is always exp(0).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith, math
+from xdsl.ir import SSAValue
+
 from irc.dtypes import element_of
-from irc.passes.tile.index_maps import Dim
-from irc.passes.tile.nodes import Apply, Choose, Constant, Node, Reduced, name_of, walk_nodes
-from irc.passes.tile.program import Program
+from irc.passes.tile.nodes import Apply, Node, Reduced, name_of
+from irc.passes.tile.scalar_body import Body
+from irc.passes.tile.tile_scalar import APPROXIMATE
 
 
-def maximum_of(program: Program, node: Reduced, column: Dim, candidates: Sequence[Reduced]) -> Reduced | None:
-    """The maximum among `candidates`, which run over the same column, that the summands of `node` are scaled by; None
-    where there is none, or where the sum depends on it in another way."""
+def maximum_of(node: Reduced, candidates: Sequence[Reduced]) -> Reduced | None:
+    """The maximum among `candidates` that a sum of exponentials is relative to; None where the node is no such sum."""
     if name_of(node.op) != "sum" or not element_of(node.source).is_float:
         return None
-    inside = walk_nodes([node.input], inside=lambda n: not isinstance(n, Reduced))
-    below = [n for n in inside if isinstance(n, Reduced)]
-    if len(below) != 1 or below[0] not in candidates or name_of(below[0].op) != "max":
+    power = _operand(node.input, "exp")
+    if power is None or not isinstance(power, Apply) or name_of(power.op) != "sub":
         return None
-    return below[0] if _scales(program, node.input, below[0], column) else None
+    value, maximum = power.inputs
+    if not isinstance(maximum, Reduced) or maximum not in candidates or name_of(maximum.op) != "max":
+        return None
+    return maximum if maximum.input is value else None
 
 
-def _scales(program: Program, node: Node, maximum: Reduced, column: Dim) -> bool:
-    """Whether the node is exp(-maximum) times what does not depend on the maximum."""
-    match node:
-        case Apply() if name_of(node.op) == "exp":
-            power = node.inputs[0]
-            if not isinstance(power, Apply) or name_of(power.op) != "sub" or power.inputs[1] is not maximum:
-                return False
-            # What does not change along the column is computed outside the walk, where there is no maximum yet.
-            return _is_free(power.inputs[0]) and column in program.dims(power.inputs[0])
-        case Apply() if name_of(node.op) in ("mul", "div"):
-            a, b = node.inputs
-            if name_of(node.op) == "mul" and _is_free(a):
-                a, b = b, a
-            return _is_free(b) and _scales(program, a, maximum, column)
-        case Choose():
-            outside = node.outside
-            return (
-                isinstance(outside, Constant) and outside.value == 0 and _scales(program, node.inside, maximum, column)
-            )
-        case _:
-            return False
+def _operand(node: Node, name: str) -> Node | None:
+    return node.inputs[0] if isinstance(node, Apply) and name_of(node.op) == name else None
 
 
-def _is_free(node: Node) -> bool:
-    return not any(isinstance(n, Reduced) for n in walk_nodes([node]))
+def lowest_of(node: Reduced) -> float:
+    """What the walk takes for the maximum of nothing: finite, so that a row may start with -inf."""
+    return float(element_of(node.source).limits()[0])
+
+
+def scaled_sum(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+    """The sum relative to max(m, x), with exp(x - max(m, x)) added; `args`: the sum relative to m, m, x."""
+    total, maximum, x = args
+    one = body.constant(1.0, x.type)
+    distance = body(math.AbsFOp(body(arith.SubfOp(x, maximum))))
+    falloff = body(math.ExpOp(body(arith.NegfOp(distance)), APPROXIMATE))
+    grows = body.compare("ogt", x, maximum)
+    return body(math.FmaOp(total, body.select(grows, falloff, one), body.select(grows, one, falloff)))
+
+
+def moved_sum(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+    """A sum relative to m as one relative to the maximum of all; `args`: the sum, m, that maximum."""
+    total, maximum, whole = args
+    return body(arith.MulfOp(total, body(math.ExpOp(body(arith.SubfOp(maximum, whole)), APPROXIMATE))))
+
+
+def true_maximum(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+    """The maximum, or -inf where nothing but that was summed; `args`: the maximum found, the sum relative to it."""
+    maximum, total = args
+    nothing = body.compare("oeq", total, body.constant(0.0, total.type))
+    return body.select(nothing, body.constant(float("-inf"), maximum.type), maximum)
+
+
+def unless_infinite(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+    """The sum; NaN where the maximum is infinite or NaN, as exp(inf - inf) is. `args`: the sum, the maximum."""
+    total, maximum = args
+    return body(arith.AddfOp(total, body(arith.SubfOp(maximum, maximum))))

@@ -30,13 +30,14 @@ class Config:
     schedule: str = "grid"
     group: int | None = None
     reduction: str | None = None
+    unroll: int | None = None
 
     @staticmethod
     def of(attribute: Attribute | None) -> Config:
         fields: Any = attribute
         if fields is None:
             return Config()
-        return Config(fields.tile, fields.schedule or "grid", fields.group, fields.reduction)
+        return Config(fields.tile, fields.schedule or "grid", fields.group, fields.reduction, fields.unroll)
 
 
 @dataclass
@@ -129,6 +130,7 @@ def emit_group(program: Program, plan: Plan, config: Config) -> None:
     """Adds the group's loop over tiles to the program."""
     program.reductions = [n for n in plan.nodes if isinstance(n, Reduced)]
     program.shared = frozenset()
+    program.unroll = config.unroll or 1
     if plan.matmul is not None:
         program.shared = shared_nodes(_roots(program, plan))
         emit_matmul(program, plan.matmul, plan.group.results, config.tile, config.schedule, config.group)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from irc.diagnostics import IrcError
@@ -20,14 +20,10 @@ from irc.passes.tile.combiners import (
     LAST,
     combine_tiles,
     combined,
-    falloff,
-    finite,
     is_arg,
     map_tiles,
     neutral_of,
     part_count,
-    scale_and_add,
-    unless_infinite,
 )
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
 from irc.passes.tile.nodes import (
@@ -43,7 +39,7 @@ from irc.passes.tile.nodes import (
     walk_nodes,
 )
 from irc.passes.tile.program import INDEX, Axis, Program, Shape
-from irc.passes.tile.rescaling import maximum_of
+from irc.passes.tile.rescaling import lowest_of, maximum_of, moved_sum, scaled_sum, true_maximum, unless_infinite
 from irc.passes.tile.scalar_body import Body
 from irc.passes.tile.stage import Stage
 from irc.rewriting import give_location
@@ -87,8 +83,6 @@ class ReduceStage(Stage):
             return super().core(node)
         if node.is_scan:
             return self._scanned(node)
-        if node in self.computed:
-            return self.computed[node]
         if (root := self._root()).axes_of(node) is not None:
             return root.reduced_axes(node)
         owner = self
@@ -186,6 +180,8 @@ class ReduceStage(Stage):
         bounds = (self.index(0), self.index(column.extent), self.index(chunk))
         loop = scf.ForOp(*bounds, arguments, Region(block))
         loop.location = self.program.op.location
+        if self.program.unroll > 1:
+            loop.attributes["unroll"] = IntegerAttr(self.program.unroll, i64)
         self.block.add_op(loop)
         return list(loop.results[: len(initial)])
 
@@ -212,6 +208,11 @@ class ReduceStage(Stage):
         column, depth = column_of(self.program, node), _depth(node)
         if self.has([column]):
             raise IrcError("a reduction crosses the tiles of a kernel", node.location, "run split-reductions first")
+        for below in walk_nodes([node.input], inside=lambda n: not isinstance(n, Reduced)):
+            if isinstance(below, Reduced) and not below.is_scan and self.has(self.program.dims(below)):
+                self.core(below)
+        if node in self.computed:  # with the maximum that it is relative to
+            return
         batch = [n for n in self.program.reductions if self._fits(n, column, depth)]
         roots: list[Node] = [root for n in batch for root in self._elements(n, column)]
         if self.program.chunks[column] >= column.extent:
@@ -234,44 +235,44 @@ class ReduceStage(Stage):
         """The sums of the next depth that can be computed with the batch (irc/passes/tile/rescaling.py): each with its
         maximum."""
         later = [n for n in self.program.reductions if self._fits(n, column, depth + 1)]
-        found = {n: maximum_of(self.program, n, column, batch) for n in later}
+        found = {n: maximum_of(n, batch) for n in later}
         return {n: maximum for n, maximum in found.items() if maximum is not None}
 
     def _run_rescaling(self, column: Dim, batch: Sequence[Reduced], scaled: dict[Reduced, Reduced]) -> None:
-        """One walk for the batch and for sums that are relative to maxima of it. A maximum is carried as one element a
-        row, so that all summands of a chunk share it; sums as an element for each of the chunk."""
+        """One walk for the batch and for sums that are relative to maxima of it."""
         maxima = list(dict.fromkeys(scaled.values()))
         others = [n for n in batch if n not in maxima]
-        roots = {n: self._elements(n, column) for n in (*batch, *scaled)}
-        row, chunk = self._carry_shape(), self._chunk_shape(column)
-        initial = [self._start(n, 0, row) for n in maxima]
+        roots = {n: self._elements(n, column) for n in (*maxima, *others)}
+        chunk = self._chunk_shape(column)
+        initial = [self.splat(lowest_of(n), n.type, chunk, n.location) for n in maxima]
         initial += [self._start(n, i, chunk) for n in (*scaled, *others) for i in range(part_count(n))]
 
         def step(stage: ReduceStage, accumulators: list[SSAValue]) -> list[SSAValue]:
-            factors: dict[Reduced, SSAValue] = {}
-            results: list[SSAValue] = []
-            for n, before in zip(maxima, accumulators, strict=False):
-                largest = stage._reduce(n, [stage.tile(roots[n][0], stage.shape)], [len(row) - 1], row)
-                results += combine_tiles(stage, n, [before], [largest], row)
-                stage.computed[n] = map_tiles(stage, n, [results[-1]], row, finite)
-                factors[n] = map_tiles(stage, n, [before, stage.computed[n]], row, falloff)
+            before = dict(zip(maxima, accumulators, strict=False))
+            elements = {n: stage.tile(roots[n][0], stage.shape) for n in maxima}
+            results = [combine_tiles(stage, n, [before[n]], [elements[n]], chunk)[0] for n in maxima]
             rest = accumulators[len(maxima) :]
-            for n, before in zip(scaled, rest, strict=False):
-                value = stage.tile(roots[n][0], stage.shape)
-                results.append(map_tiles(stage, n, [before, factors[scaled[n]], value], chunk, scale_and_add))
+            for (n, m), total in zip(scaled.items(), rest, strict=False):
+                results.append(map_tiles(stage, n, [total, before[m], elements[m]], chunk, scaled_sum))
             return results + _accumulate(stage, others, [r for n in others for r in roots[n]], rest[len(scaled) :])
 
         parts = self.over(column, [root for each in roots.values() for root in each], initial, step)
-        for n, value in zip(maxima, parts, strict=False):
-            self._keep(n, value)
-        rest = parts[len(maxima) :]
-        for n, value in zip(scaled, rest, strict=False):
-            total = self._reduce(n, [value], [len(row) - 1], row)
-            self._keep(n, map_tiles(self, n, [total, parts[maxima.index(scaled[n])]], row, unless_infinite))
-        rest = rest[len(scaled) :]
+        self._finish_scaled(scaled, dict(zip((*maxima, *scaled), parts, strict=False)))
+        rest = parts[len(maxima) + len(scaled) :]
         for n in others:
             self._finish_reduction(n, rest[: part_count(n)])
             rest = rest[part_count(n) :]
+
+    def _finish_scaled(self, scaled: dict[Reduced, Reduced], parts: dict[Reduced, SSAValue]) -> None:
+        """From sums relative to a maximum for each element of a chunk to those relative to the row's."""
+        row, axis = self._carry_shape(), len(self._carry_shape()) - 1
+        found = {m: self._reduce(m, [parts[m]], [axis], row) for m in scaled.values()}
+        for n, m in scaled.items():
+            moved = map_tiles(self, n, [parts[n], parts[m], found[m]], tile.shape_of(parts[n].type), moved_sum)
+            total = self._reduce(n, [moved], [axis], row)
+            maximum = map_tiles(self, m, [found[m], total], row, true_maximum)
+            self._keep(m, maximum)
+            self._keep(n, map_tiles(self, n, [total, maximum], row, unless_infinite))
 
     def _fits(self, node: Reduced, column: Dim, depth: int) -> bool:
         if node.is_scan or node in self.computed or not self.has(self.program.dims(node)):

@@ -35,7 +35,7 @@ func.func @given(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tens
 }
 
 // A row that fits stays in registers; one that does not is read in steps.
-// CHECK:      @short reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", vector = 16>
+// CHECK:      @short reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, vector = 16>
 func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {
   %r = kernel.fused @short reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<4096xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x8192xf32> -> tensor<4096xf32>
@@ -44,7 +44,7 @@ func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {
   func.return %r : tensor<4096xf32>
 }
 
-// CHECK:      @long reduce config<tile = [1, 4096], warps = 8, schedule = "grid", reduction = "looped", vector = 16>
+// CHECK:      @long reduce config<tile = [1, 1024], warps = 8, schedule = "grid", reduction = "looped", unroll = 4, occupancy = 8, vector = 16>
 func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
   %r = kernel.fused @long reduce (%a = %x : tensor<4096x32768xf32>) -> tensor<4096xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x32768xf32> -> tensor<4096xf32>
@@ -54,7 +54,7 @@ func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
 }
 
 // One row leaves the GPU idle: it is split.
-// CHECK:      @whole reduce config<tile = [1, 4096], warps = 8, schedule = "grid", split = 512, reduction = "looped", vector = 16>
+// CHECK:      @whole reduce config<tile = [1, 1024], warps = 8, schedule = "grid", split = 2112, reduction = "looped", unroll = 4, occupancy = 8, vector = 16>
 func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
   %r = kernel.fused @whole reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<f32> {
     %s = nd.sum %a {axes = [0, 1]} : tensor<4096x8192xf32> -> tensor<f32>
@@ -64,7 +64,7 @@ func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
 }
 
 // Columns go side by side.
-// CHECK:      @columns reduce config<tile = [128, 64], {{.*}}split = 16, reduction = "looped", vector = 16>
+// CHECK:      @columns reduce config<tile = [128, 8], warps = 8, {{.*}}split = 17, reduction = "looped", unroll = 4, occupancy = 8, vector = 16>
 func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
   %r = kernel.fused @columns reduce (%a = %x : tensor<16384x8192xf32>) -> tensor<8192xf32> {
     %s = nd.sum %a {axes = [0]} : tensor<16384x8192xf32> -> tensor<8192xf32>

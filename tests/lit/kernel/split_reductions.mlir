@@ -27,17 +27,19 @@ func.func @epilogue(%x: tensor<48x8xf32>, %w: tensor<8x40xf32>) -> (tensor<48x40
   func.return %r, %s, %t : tensor<48x40xf32>, tensor<40xf32>, tensor<f32>
 }
 
-// A reduction that asks for parts gets them; the rest is filled with what does not change the result.
+// A reduction that asks for parts gets at most as many, each of whole steps; what they leave over is reduced beside them.
 // CHECK-LABEL: func.func @parts
-// CHECK-NEXT:    kernel.fused @p reduce config<tile = [1, 64]> {{.*}} -> tensor<4xf32> {
-// CHECK:           nd.constant -inf : tensor<f32>
-// CHECK:           nd.pad {{.*}} : (tensor<250xf32>, tensor<f32>) -> tensor<252xf32>
-// CHECK:           nd.reshape {{.*}} : tensor<252xf32> -> tensor<4x63xf32>
-// CHECK:           nd.max {{.*}} : tensor<4x63xf32> -> tensor<4xf32>
+// CHECK-NEXT:    {{.*}} = kernel.fused @p reduce config<tile = [1, 16]> {{.*}} -> (tensor<f32>, tensor<3xf32>) {
+// CHECK:           nd.slice {{.*}} {starts = [0], stops = [192], steps = [1]}
+// CHECK-NEXT:      nd.reshape {{.*}} -> tensor<3x64xf32>
+// CHECK:           nd.max {{.*}} : tensor<3x64xf32> -> tensor<3xf32>
+// CHECK:           nd.slice {{.*}} {starts = [192], stops = [250], steps = [1]}
+// CHECK:           nd.max {{.*}} : tensor<58xf32> -> tensor<f32>
 // CHECK:         kernel.fused @p_finish reduce
-// CHECK:           nd.max {{.*}} : tensor<4xf32> -> tensor<f32>
+// CHECK:           nd.max {{.*}} : tensor<3xf32> -> tensor<f32>
+// CHECK:           nd.maximum
 func.func @parts(%x: tensor<250xf32>) -> tensor<f32> {
-  %r = kernel.fused @p reduce config<tile = [1, 64], split = 4> (%a = %x : tensor<250xf32>) -> tensor<f32> {
+  %r = kernel.fused @p reduce config<tile = [1, 16], split = 4> (%a = %x : tensor<250xf32>) -> tensor<f32> {
     %m = nd.max %a {axes = [0]} : tensor<250xf32> -> tensor<f32>
     kernel.yield %m : tensor<f32>
   }
@@ -58,4 +60,22 @@ func.func @alone(%x: tensor<250xf32>) -> tensor<f32> {
     kernel.yield %m : tensor<f32>
   }
   func.return %r : tensor<f32>
+}
+
+// Adjacent axes that are reduced are one extent; where kept axes lie between, the outermost is cut. The
+// partials of few results lie side by side.
+// CHECK-LABEL: func.func @between
+// CHECK-NEXT:    kernel.fused @b reduce {{.*}} -> tensor<3x4xf32> {
+// CHECK:           nd.reshape {{.*}} : tensor<2x24x3x5xf32> -> tensor<48x3x5xf32>
+// CHECK-NEXT:      nd.reshape {{.*}} : tensor<48x3x5xf32> -> tensor<4x12x3x5xf32>
+// CHECK:           nd.sum {{.*}} {axes = [1, 3]}
+// CHECK:           nd.permute {{.*}} : tensor<4x3xf32> -> tensor<3x4xf32>
+// CHECK:         kernel.fused @b_finish reduce
+// CHECK:           nd.sum {{.*}} {axes = [1]} : tensor<3x4xf32> -> tensor<3xf32>
+func.func @between(%x: tensor<2x24x3x5xf32>) -> tensor<3xf32> {
+  %r = kernel.fused @b reduce config<tile = [1, 16], split = 4> (%a = %x : tensor<2x24x3x5xf32>) -> tensor<3xf32> {
+    %m = nd.sum %a {axes = [0, 1, 3]} : tensor<2x24x3x5xf32> -> tensor<3xf32>
+    kernel.yield %m : tensor<3xf32>
+  }
+  func.return %r : tensor<3xf32>
 }
