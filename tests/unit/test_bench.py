@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from irc.runtime.driver import is_present
-from irc_tools.bench.bars import parse_bar
+from irc_tools.bench.bars import LIMITS, PEERS, RIVAL, parse_bar
 from irc_tools.bench.command import main
+from irc_tools.bench.plot import COLOURS
 from irc_tools.bench.record import Record, RowRecord, read_record, write_record
 from irc_tools.bench.statistics import opponent, ratio, spread, summarise
 
@@ -95,6 +96,10 @@ def test_compare_prints_what_changed(record: Record, tmp_path: Path, capsys: pyt
     assert main(["compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith(" scale"))
     assert line.split() == ["scale", "2", "ms", "1", "ms", "2.00", "0.95", "of", "copy", "0.950", "1.900", "ok"]
+
+
+def test_every_variant_has_a_colour() -> None:
+    assert {"irc", RIVAL, *LIMITS, *PEERS} == set(COLOURS)
 
 
 @pytest.mark.parametrize("name", ["plot.svg", "plot.png"])

@@ -8,8 +8,11 @@ from typing import Any
 from irc.artifact import ArraySpec
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> None:
-    """Prints a table; the columns from `numbers_from` on are set flush right."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1, width: int = 140
+) -> None:
+    """Prints a table; the columns from `numbers_from` on are set flush right. `width` is that of a file; a terminal has
+    its own."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -21,7 +24,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         table.add_row(*row)
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = 140
+        console.width = width
     console.print(title)
     console.print(table)
 

@@ -23,6 +23,7 @@ COLOURS = {
     "compile": "#d1603d",
     "max-autotune": "#8d3b72",
     "reduce-overhead": "#5d8a66",
+    "rival": "#444444",
 }
 
 

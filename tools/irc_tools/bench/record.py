@@ -10,7 +10,7 @@ from typing import Any
 
 from irc.diagnostics import IrcError
 from irc.files import read_text, write_text
-from irc_tools.bench.bars import Bar, parse_bar
+from irc_tools.bench.bars import LIMITS, PEERS, RIVAL, Bar, parse_bar
 from irc_tools.bench.statistics import IRC, Spread, ratio, spread, summarise
 from irc_tools.bench.suite import Row, Suite, Summary
 
@@ -76,9 +76,8 @@ class Record:
         return Record(suite.name, suite.title, suite.show, machine, settings, tuple(rows), summaries)
 
     def variants(self) -> list[str]:
-        """All that were timed, irc first."""
-        names = dict.fromkeys([IRC, *(name for row in self.rows for name in row.times)])
-        return list(names)
+        """All that were timed: irc, its rival, the limits, the peers."""
+        return [name for name in (IRC, RIVAL, *LIMITS, *PEERS) if any(name in row.times for row in self.rows)]
 
     def group_verdicts(self) -> list[tuple[Summary, float | None, int]]:
         """Each bar of a group with the statistic of its rows' ratios and their number."""

@@ -11,12 +11,15 @@ from irc_tools.bench.record import Record, RowRecord
 from irc_tools.bench.statistics import IRC, Spread
 from irc_tools.tables import duration, print_table
 
+WIDTH = 180
+"""Characters of a table in a file."""
+
 
 def print_record(record: Record) -> None:
     """The table of a record: every variant's median, every bar with its ratio and the quartiles around it."""
     variants = record.variants()
     columns = ["row", *variants, "against", "bar", "reached", "quartiles", ""]
-    print_table(_title(record), columns, [_cells(record, row, variants) for row in record.rows])
+    print_table(_title(record), columns, [_cells(record, row, variants) for row in record.rows], width=WIDTH)
     groups = [_group_cells(*verdict) for verdict in record.group_verdicts()]
     if groups:
         print_table("groups of rows", ["group", "rows", "statistic", "bar", "reached", ""], groups)
