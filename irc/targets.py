@@ -9,7 +9,7 @@ sheet: A100 SXM 80 GB, L40S, H200 SXM, B200 SXM. Peak rates are dense.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
@@ -28,6 +28,8 @@ class Target:
     sms: streaming multiprocessors. shared_memory: bytes that one block can have. shared_memory_per_sm: bytes of an SM.
     registers: 32-bit registers of an SM. clock: boost clock, Hz.
     registers_per_thread, threads_per_block, threads_per_sm, blocks_per_sm, max_cluster (blocks of a cluster): limits.
+    clusters: for sizes of clusters, how many run at once with a block an SM: a cluster stays inside a GPC, and SMs of
+    GPCs that are no multiple of it stay empty (cuOccupancyMaxActiveClusters on the product).
     l2: bytes. bandwidth: of the device memory, bytes/s. l2_bytes_per_cycle: of the L2, for each SM; the A100's of its
     white paper (5120 bytes a cycle in all), taken for the others too.
     has_tma: tensor memory accelerator, mbarriers and clusters. has_wgmma: the warp-group products of sm_90a.
@@ -56,11 +58,16 @@ class Target:
     has_tma: bool
     has_wgmma: bool
     max_cluster: int = 1
+    clusters: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     l2_bytes_per_cycle: float = 5120 / 108
     registers: int = 65536
     registers_per_thread: int = 255
     threads_per_block: int = 1024
     warp_size: int = 32
+
+    def resident_clusters(self, size: int) -> int:
+        """Clusters of `size` blocks that run at once with a block an SM."""
+        return self.clusters.get(size, self.sms // size if size == 1 else self.sms // (2 * size))
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -155,6 +162,7 @@ TARGETS: tuple[Target, ...] = (
         has_tma=True,
         has_wgmma=True,
         max_cluster=16,
+        clusters=MappingProxyType({2: 66, 4: 30, 8: 15, 16: 7}),
     ),
     Target(
         name="sm_100a",

@@ -72,6 +72,29 @@ def uses(counts: Counter[str], opcode: str) -> bool:
     return any(name == opcode or name.startswith(f"{opcode}.") for name in counts)
 
 
+_PRODUCT = re.compile(r"[HQI]GMMA\.64x(\d+)x\S* R(\d+),")
+_WAIT = re.compile(r"WARPGROUP\.DEPBAR\.LE gsb0, 0x(\d+)")
+_REGISTER = re.compile(r"\bR(\d+)\b")
+
+
+def touched_in_flight(sass: str) -> list[str]:
+    """Instructions that touch accumulators of a warp-group product before a wait for it, in the order of the code: a
+    compiler must leave none (PTX ISA, wgmma.wait_group). f32 accumulators; loops are read once."""
+    found: list[str] = []
+    groups: list[set[int]] = [set()]
+    for line in sass.splitlines():
+        if product := _PRODUCT.search(line):
+            columns, first = int(product[1]), int(product[2])
+            groups[-1] |= set(range(first, first + columns // 2))
+            if "gsb0" in line:
+                groups.append(set())
+        elif wait := _WAIT.search(line):
+            groups = [*groups[-1 - int(wait[1]) : -1], set()]
+        elif set().union(*groups) & {int(number) for number in _REGISTER.findall(line)}:
+            found.append(line.strip())
+    return found
+
+
 def _tool(name: str) -> str:
     """The path of a program: of its wheel, of the path, of a toolkit."""
     candidates: list[Path] = []

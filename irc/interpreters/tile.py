@@ -115,7 +115,8 @@ class _Machine:
 
 def _for_tiles(m: _Machine, op: tile.ForTilesOp) -> list[Any]:
     ranges = [range(0, n, s) for n, s in zip(op.extent_values, op.step_values, strict=True)]
-    for offsets in itertools.product(*ranges):
+    own, turns = op.turns
+    for offsets in itertools.islice(itertools.product(*ranges), own, None, turns):
         m.run(op.body.block, [np.int64(o) for o in offsets])
     return []
 
@@ -175,6 +176,12 @@ def _wait(m: _Machine, op: tile.WaitOp) -> list[Any]:
         raise IrcError("a role waits for a stage that nothing before it commits", op.location)
     ring.readers[m.role] = at + 1
     return list(ring.committed[at])
+
+
+def _skip(m: _Machine, op: tile.SkipOp) -> list[Any]:
+    readers = m.values[op.ring].readers
+    readers[m.role] = readers.get(m.role, 0) + op.count.value.data
+    return []
 
 
 def _subview(m: _Machine, op: tile.SubviewOp) -> list[Any]:
@@ -338,6 +345,9 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.AcquireOp: _acquire,
     tile.CommitOp: _commit,
     tile.WaitOp: _wait,
+    tile.BeginTurnOp: lambda m, op: [],
+    tile.EndTurnOp: lambda m, op: [],
+    tile.SkipOp: _skip,
     tile.ReleaseOp: lambda m, op: [],
     tile.AllocOp: lambda m, op: [_new_buffer(op.buffer.type)],
     tile.SubviewOp: _subview,
@@ -346,6 +356,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.CopyOp: _copy,
     tile.LoadOp: _load,
     tile.StoreOp: _store,
+    tile.StoreWaitOp: lambda m, op: [],
     tile.MapOp: _map,
     tile.IotaOp: _iota,
     tile.SplatOp: lambda m, op: [_full(m.values[op.value], op.result.type)],

@@ -48,13 +48,15 @@ def test_facts_of_the_architectures() -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ("cluster = [2, 1]", "no pass makes clusters yet"),
+        ("cluster = [16, 1]", "do not divide 8 x 8 tiles"),
+        ('cluster = [2, 1], instruction = "mma"', "only wgmma kernels have clusters"),
+        ('schedule = "pingpong", instruction = "mma"', "only wgmma kernels have the schedule"),
         ("vector = 4", "as wide as they can be"),
         ("loop_order = [1, 0]", "no pass changes the order of tile loops"),
         ('indexing = "pointers"', "a kernel of wgmma reads by tma"),
     ],
 )
-def test_choices_that_nothing_acts_on_are_refused(choice: str, message: str) -> None:
+def test_choices_that_cannot_come_true_are_refused(choice: str, message: str) -> None:
     text = f"""
 func.func @f(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x512xf32> {{
   %r = kernel.fused @f_0 matmul config<{choice}> (%a = %x : tensor<512x512xbf16>, %b = %w : tensor<512x512xbf16>) -> tensor<512x512xf32> {{

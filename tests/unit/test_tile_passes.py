@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,12 +33,20 @@ GATING = Case(
     "%r: 256x512xbf16",
 )
 
+PINGPONG = replace(
+    GATING,
+    name="gating-pingpong",
+    anchor=GATING.anchor.replace("[128, 128, 64]", "[64, 128, 64]")
+    .replace("warps = 8", "warps = 4")
+    .replace('"persistent"', '"pingpong"'),
+)
+
 CHOSEN = {
     "bias", "transpose", "permute-batch", "pad", "concat", "take", "take_along", "scalar", "two-domains", "softmax", "softmax-looped",
     "norm", "norm-looped", "argmax-f32-9x37-1-looped", "sum-f32-37x9-0-looped", "cumsum-1", "cumsum-1-looped", "nested", "group-norm",
     "matmul-nn-bf16", "matmul-nn-f32", "matmul-heads-f32", "prologue", "heads-out", "gating",
 }  # fmt: skip
-SELECTED = [GATING, *(case for case in (*CASES, *REDUCTIONS, *PRODUCTS) if case.name in CHOSEN)]
+SELECTED = [GATING, PINGPONG, *(case for case in (*CASES, *REDUCTIONS, *PRODUCTS) if case.name in CHOSEN)]
 
 
 @pytest.mark.parametrize("case", SELECTED, ids=lambda c: c.name)
@@ -49,5 +58,8 @@ def test_passes_keep_the_meaning(case: Case) -> None:
         module.verify()
         for a, b in zip(expected, tile.evaluate(module, args), strict=True):
             check_same(a, b)
-    if case is GATING:
-        assert any(isinstance(op, tile_dialect.RolesOp) for op in module.walk())
+    if case in (GATING, PINGPONG):
+        (roles,) = (op for op in module.walk() if isinstance(op, tile_dialect.RolesOp))
+        assert len(roles.warp_counts) == (2 if case is GATING else 3)
+        assert any(isinstance(op, tile_dialect.StoreWaitOp) for op in roles.walk())
+        assert any(isinstance(op, tile_dialect.CopyOp) and op.multicast is not None for op in roles.walk())

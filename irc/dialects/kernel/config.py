@@ -15,7 +15,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-SCHEDULES = ("grid", "persistent")
+SCHEDULES = ("grid", "persistent", "pingpong")
 REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
 INSTRUCTIONS = ("wgmma", "mma", "fma")
@@ -118,7 +118,9 @@ class ConfigAttr(Data[ConfigFields]):
       merged dimension of the result. Lowering clamps them.
     - `stages`: buffers in the ring of the operands of a wgmma kernel.
     - `warps`: warps that compute (a producer warp group comes on top).
-    - `schedule`: `grid`, a block for each tile, or `persistent`, a block for each SM that walks over the tiles.
+    - `schedule`: `grid`, a block for each tile; `persistent`, a block for each SM that walks over the tiles;
+      `pingpong`, the same with two crews of `warps` in a block that take turns in the tiles, of a wgmma kernel.
+    - `cluster`: blocks of a cluster, along M and N, that share what they read; of a wgmma kernel.
     - `group`: rows of tiles that are walked together, for the L2 cache.
     - `split`: parts of the reduced extent of a reduction that different blocks compute; K of a matmul is not split yet.
     - `reduction`: `persistent`, a row is held in registers, or `looped`, it is read in steps.
@@ -129,7 +131,6 @@ class ConfigAttr(Data[ConfigFields]):
 
     No pass acts on these yet; any other value than the one in force is refused:
 
-    - `cluster`: blocks of a cluster, along M and N; 1 and 1.
     - `indexing`: `tma` or `pointers`, how operands are read; `tma` by wgmma, `pointers` otherwise.
     - `vector`: bytes of one access of a thread to global memory; up to 16.
     - `loop_order`: the tiled dimensions, outermost first; in order.

@@ -131,7 +131,9 @@ class ForTilesOp(IRDLOperation):
     order of tiles; with `group` g, g rows of tiles are taken together, column by column, so that they share the L2
     cache (rows and columns are the last two dimensions). `schedule` "grid" gives each block one tile, "persistent"
     lets as many blocks as the device runs at once take tiles in turn. Several in one program share the grid: each has
-    a range of consecutive blocks.
+    a range of consecutive blocks. With `cluster` [r, c], r x c blocks of a cluster take that many rows and columns of
+    neighbouring tiles at the same time. With `turn` [t, n], the loop takes every n-th of its block's tiles, from the
+    t-th on: the others are those of other roles.
     """
 
     name = "tile.for_tiles"
@@ -139,6 +141,8 @@ class ForTilesOp(IRDLOperation):
     steps = prop_def(DenseArrayBase)
     schedule = opt_prop_def(StringAttr)
     group = opt_prop_def(IntegerAttr)
+    cluster = opt_prop_def(DenseArrayBase)
+    turn = opt_prop_def(DenseArrayBase)
     body = region_def("single_block")
 
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
@@ -150,6 +154,7 @@ class ForTilesOp(IRDLOperation):
         *,
         schedule: str = "grid",
         group: int | None = None,
+        cluster: Sequence[int] | None = None,
         body: Region | None = None,
         location: LocationAttr | None = None,
     ):
@@ -159,6 +164,7 @@ class ForTilesOp(IRDLOperation):
                 "steps": dense(steps),
                 "schedule": StringAttr(schedule),
                 "group": None if group is None else IntegerAttr(group, i64),
+                "cluster": None if cluster is None else dense(cluster),
             },
             regions=[body if body is not None else Region(Block(arg_types=[IndexType()] * len(extents)))],
         )
@@ -185,6 +191,18 @@ class ForTilesOp(IRDLOperation):
     def schedule_name(self) -> str:
         return "grid" if self.schedule is None else self.schedule.data
 
+    @property
+    def cluster_shape(self) -> tuple[int, int]:
+        """Blocks of a cluster along the last two dimensions."""
+        rows, columns = ints(self.cluster) or (1, 1)
+        return rows, columns
+
+    @property
+    def turns(self) -> tuple[int, int]:
+        """(t, n): which of each n tiles of a block are this loop's."""
+        own, count = ints(self.turn) or (0, 1)
+        return own, count
+
     def verify_(self) -> None:
         args = self.body.block.args
         verify_same("as many offsets as extents:", len(self.extent_values), len(args))
@@ -197,6 +215,18 @@ class ForTilesOp(IRDLOperation):
             )
         if self.schedule_name not in SCHEDULES:
             raise VerifyException(f'expected schedule "grid" or "persistent", found "{self.schedule_name}"')
+        if self.cluster is not None:
+            self._verify_cluster(ints(self.cluster))
+        if self.turn is not None and (len(ints(self.turn)) != 2 or not 0 <= self.turns[0] < self.turns[1]):
+            raise VerifyException(f"expected a turn below the number of turns, found {list(ints(self.turn))}")
+
+    def _verify_cluster(self, cluster: tuple[int, ...]) -> None:
+        if len(cluster) != 2 or len(self.extent_values) < 2 or any(blocks < 1 for blocks in cluster):
+            raise VerifyException(f"expected a cluster of rows and columns of tiles, found {list(cluster)}")
+        if any(tiles % blocks for tiles, blocks in zip(self.tile_counts[-2:], cluster, strict=True)):
+            raise VerifyException(
+                f"expected whole clusters of {list(cluster)}, found {list(self.tile_counts[-2:])} tiles"
+            )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -207,6 +237,10 @@ class ForTilesOp(IRDLOperation):
             printer.print_string(f' schedule "{self.schedule_name}"')
         if self.group is not None:
             printer.print_string(f" group {self.group.value.data}")
+        if self.cluster is not None:
+            printer.print_string(f" cluster {list(self.cluster_shape)}")
+        if self.turn is not None:
+            printer.print_string(f" turn {list(self.turns)}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
@@ -222,11 +256,18 @@ class ForTilesOp(IRDLOperation):
         steps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         schedule = parser.parse_str_literal() if parser.parse_optional_keyword("schedule") else "grid"
         group = parser.parse_integer() if parser.parse_optional_keyword("group") else None
+        cluster = None
+        if parser.parse_optional_keyword("cluster"):
+            cluster = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        turn = None
+        if parser.parse_optional_keyword("turn"):
+            turn = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region([n.resolve(IndexType()) for n in names])
         if not region.blocks:
             region.add_block(Block(arg_types=[IndexType()] * len(names)))
-        op = cls(extents, steps, schedule=schedule, group=group, body=region)
+        op = cls(extents, steps, schedule=schedule, group=group, cluster=cluster, body=region)
+        op.turn = None if turn is None else dense(turn)
         if attributes is not None:
             op.attributes |= attributes.data
         return op

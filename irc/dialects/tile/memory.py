@@ -167,7 +167,10 @@ class LoadOp(AccessOp):
 
 @irdl_op_definition
 class StoreOp(AccessOp):
-    """Registers or a shared buffer -> global memory. What falls outside a checked dimension of the view is dropped."""
+    """Registers or a shared buffer -> global memory. What falls outside a checked dimension of the view is dropped.
+
+    A store from a buffer is asynchronous: the buffer may be written again after a `store_wait`.
+    """
 
     name = "tile.store"
     tile = operand_def()
@@ -204,11 +207,30 @@ class StoreOp(AccessOp):
 
 
 @irdl_op_definition
+class StoreWaitOp(IRDLOperation):
+    """All but the latest `pending` stores from buffers have read their buffers."""
+
+    name = "tile.store_wait"
+    pending = opt_prop_def(IntegerAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def __init__(self, pending: int = 0):
+        super().__init__(properties={"pending": IntegerAttr(pending, i64) if pending else None})
+
+    @property
+    def pending_count(self) -> int:
+        return 0 if self.pending is None else self.pending.value.data
+
+
+@irdl_op_definition
 class CopyOp(AccessOp):
     """Global memory -> shared buffer, asynchronous inside a ring. Outside a checked dimension the buffer gets 0.
 
-    `via` is "tma", "cp_async" or "registers"; `multicast` is the rank in the cluster that issues the copy for all its
-    blocks. So far passes make "tma" copies without multicast.
+    `via` is "tma", "cp_async" or "registers"; so far passes make "tma" copies. `multicast` is a dimension of the
+    cluster (0: M, 1: N) along which all blocks make this very copy: each brings a part of it, to all of them.
     """
 
     name = "tile.copy"

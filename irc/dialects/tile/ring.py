@@ -26,7 +26,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.memory import dense, verify_same
+from irc.dialects.tile.memory import dense, ints, verify_same
 from irc.dialects.tile.types import RingType
 
 
@@ -61,6 +61,11 @@ class RingOp(IRDLOperation):
     @property
     def stage_count(self) -> int:
         return self.stages.value.data
+
+    @property
+    def cluster_shape(self) -> tuple[int, int]:
+        rows, columns = ints(self.cluster) or (1, 1)
+        return rows, columns
 
     def verify_(self) -> None:
         if self.stage_count < 1:
@@ -151,3 +156,61 @@ class ReleaseOp(IRDLOperation):
     @property
     def lag_count(self) -> int:
         return 0 if self.lag is None else self.lag.value.data
+
+
+class TurnOp(IRDLOperation):
+    """What `begin_turn` and `end_turn` share: `turn` is [t, n], as that of `for_tiles`."""
+
+    ring = operand_def(RingType)
+    turn = prop_def(DenseArrayBase)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$ring attr-dict `:` type($ring)"
+
+    def __init__(self, ring: SSAValue | Operation, turn: Sequence[int]):
+        super().__init__(operands=[ring], properties={"turn": dense(turn)})
+
+    @property
+    def turns(self) -> tuple[int, int]:
+        own, count = ints(self.turn)
+        return own, count
+
+    def verify_(self) -> None:
+        numbers = ints(self.turn)
+        if len(numbers) != 2 or not 0 <= numbers[0] < numbers[1]:
+            raise VerifyException(f"expected a turn below the number of turns, found {list(numbers)}")
+
+
+@irdl_op_definition
+class BeginTurnOp(TurnOp):
+    """Consumer t of n that take turns in the stages of a ring goes on when the one before it has ended its turn.
+
+    Without it, a consumer could wait for a stage a whole round before it is its own: a barrier knows only the parity
+    of its phase.
+    """
+
+    name = "tile.begin_turn"
+
+
+@irdl_op_definition
+class EndTurnOp(TurnOp):
+    """Consumer t of n has waited for the last stage of its turn."""
+
+    name = "tile.end_turn"
+
+
+@irdl_op_definition
+class SkipOp(IRDLOperation):
+    """The next `count` stages are another consumer's: this one neither waits for them nor releases them."""
+
+    name = "tile.skip"
+    ring = operand_def(RingType)
+    count = prop_def(IntegerAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$ring attr-dict `:` type($ring)"
+
+    def __init__(self, ring: SSAValue | Operation, count: int):
+        super().__init__(operands=[ring], properties={"count": IntegerAttr(count, i64)})

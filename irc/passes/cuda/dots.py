@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, IntegerType, i1, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -156,8 +156,24 @@ def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers)
                 )
             )
     e.insert(cuda.WgmmaCommitOp())
-    e.insert(cuda.WgmmaWaitOp(op.in_flight.value.data if op.in_flight is not None else 0))
+    _await(code, op)
     e.insert(cuda.RegistersFenceOp(acc.array))
+
+
+def _await(code: Code, op: tile.DotOp) -> None:
+    """Waits for all but the products that stay in flight; in the last iteration of the loop for these too.
+
+    The wait after the loop would do, but ptxas 13.0 moves conversions of the accumulator up over it. It does not move
+    them into a branch.
+    """
+    e, loop = code.e, op.parent_op()
+    pending = op.in_flight.value.data if op.in_flight is not None else 0
+    if not pending or not isinstance(loop, scf.ForOp):
+        e.insert(cuda.WgmmaWaitOp(pending))
+        return
+    following = e.add(code.scalar(loop.body.block.args[0]), code.scalar(loop.step))
+    more = e.compare("ult", following, code.scalar(loop.ub))
+    e.branch(more, lambda: e.insert(cuda.WgmmaWaitOp(pending)), lambda: e.insert(cuda.WgmmaWaitOp(0)))
 
 
 def _advance(code: Code, descriptor: SSAValue, buffer: Buffer, k_dim: int, step: Index, depth: int) -> SSAValue:

@@ -16,12 +16,12 @@ from xdsl.passes import ModulePass
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.passes.cuda import compute, dots, memory, reduce, rings, scan
+from irc.passes.cuda import compute, dots, memory, reduce, rings, scan, tma
 from irc.passes.cuda.emitter import Emitter, Index
 from irc.passes.cuda.values import Bytes, Code, Crew, Registers, Tile, buffer_of, tile_element
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.plan_shared import check_shared
-from irc.passes.tile.rings import ALIGNMENT
+from irc.passes.tile.rings import ALIGNMENT, turns_of
 from irc.targets import target
 
 INT32_ELEMENTS = 2**31 - 2**24
@@ -87,6 +87,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cud
         Region(code.kernel),
         grid=[_attribute(program, "grid", 1), 1, 1],
         block=threads,
+        cluster=_cluster(program),
         shared=shared,
         index=64 if _largest_index(program, code) >= INT32_ELEMENTS else 32,
         min_blocks=1 if code.tensor_maps else config_of(program).occupancy,
@@ -95,6 +96,12 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cud
     )
     kernel.location = program.location
     return kernel
+
+
+def _cluster(program: tile.ProgramOp) -> list[int] | None:
+    """The blocks of a cluster, side by side in the grid; None without clusters."""
+    sizes = {prod(op.cluster_shape) for op in program.body.block.ops if isinstance(op, tile.RingOp)}
+    return [max(sizes), 1, 1] if max(sizes, default=1) > 1 else None
 
 
 def _largest_index(program: tile.ProgramOp, code: Code) -> int:
@@ -116,11 +123,7 @@ def _arguments(program: tile.ProgramOp, code: Code) -> tuple[list[int], list[int
             operands.pop(argument.index)
             body.erase_arg(argument)
     first_result = len(views) - program.result_count
-    writes = [
-        int(operand >= first_result and isinstance(argument.type, cuda.PtrType))
-        for operand, argument in zip(operands, body.args, strict=True)
-    ]
-    return operands, writes
+    return operands, [int(operand >= first_result) for operand in operands]
 
 
 def _attribute(program: tile.ProgramOp, name: str, default: int) -> int:
@@ -284,10 +287,15 @@ def _roles(code: Code, op: tile.RolesOp) -> None:
     block = op.parent_block()
     assert block is not None
     ring_ops = [r for r in block.ops if isinstance(r, tile.RingOp)]
-    producers, consumers = LANES * op.warp_counts[0], LANES * sum(op.warp_counts[1:])
+    # Where consumers take turns, one of them reads and releases a stage.
+    takes_turns = any(turns_of(ring) for ring in ring_ops)
+    producers, consumers = LANES * op.warp_counts[0], LANES * sum(op.warp_counts[1 : 2 if takes_turns else None])
     for ring in ring_ops:
         rings.initialise(code, ring, consumers, producers)
-    code.sync()
+    if any(ring.cluster is not None for ring in ring_ops):
+        e.insert(cuda.ClusterSyncOp())
+    else:
+        code.sync()
     group = e.value(cuda.WarpUniformOp(e.index(e.div(code.crew.thread, WARP_GROUP))))
 
     def chain(role: int, start: int) -> None:
@@ -312,9 +320,11 @@ def _role(code: Code, op: tile.RolesOp, ring_ops: Sequence[tile.RingOp], role: i
     code.crew = Crew(own, 1) if alone else Crew(own, LANES * op.warp_counts[role], role + 1)
     with e.when(e.compare("eq", own, 0) if alone else None):
         for ring in ring_ops:
-            rings.enter(code, ring, producer=role == 0)
+            rings.enter(code, ring, producer=role == 0, first=role == 1)
         code.dirty, code.stale = [], []
         lower_block(code, op.roles[role].block)
+        for ring in ring_ops if role == 0 else ():
+            rings.leave(code, ring)
     code.close_scratch()
     code.crew = whole
 
@@ -336,7 +346,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.CommitOp: rings.lower_commit,
     tile.ConcatOp: compute.lower_concat,
     tile.ConvertOp: memory.lower_convert,
-    tile.CopyOp: rings.lower_copy,
+    tile.CopyOp: tma.lower_copy,
     tile.DotOp: dots.lower_dot,
     tile.DotWaitOp: dots.lower_dot_wait,
     tile.IotaOp: compute.lower_iota,
@@ -349,10 +359,14 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.RingOp: _nothing,
     tile.RolesOp: _roles,
     tile.ScanOp: scan.lower_scan,
+    tile.BeginTurnOp: rings.lower_begin_turn,
+    tile.EndTurnOp: rings.lower_end_turn,
+    tile.SkipOp: rings.lower_skip,
     tile.SliceOp: compute.lower_slice,
     tile.SplatOp: compute.lower_splat,
-    tile.StoreOp: memory.lower_store,
+    tile.StoreOp: tma.lower_store,
+    tile.StoreWaitOp: tma.lower_store_wait,
     tile.SubviewOp: rings.lower_subview,
     tile.WaitOp: rings.lower_wait,
-    tile.WriteOp: memory.lower_write,
+    tile.WriteOp: tma.lower_write,
 }

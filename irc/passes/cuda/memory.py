@@ -11,7 +11,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
 from irc.layout.access import is_monotone, least
 from irc.layout.exchange import exchange, led_by
@@ -158,8 +157,6 @@ def _fill(code: Code, target: Registers, first: Index, count: int, value: SSAVal
 
 
 def lower_store(code: Code, op: tile.StoreOp) -> None:
-    if not isinstance(op.tile.type, TensorType):
-        raise IrcError("a store from a shared buffer has no lowering", op.location)
     source = code.materialise(code.tile(op.tile), tile_element(op.tile.type))
     source = _led(code, source, source.fragment.vector[0])
     fragment = source.fragment

@@ -15,11 +15,9 @@ from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.layout.instructions import WARP_GROUP
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
-from irc.passes.cuda.memory import element_offset, shared_base
-from irc.passes.cuda.places import Place, Walk
+from irc.passes.cuda.memory import shared_base
 from irc.passes.cuda.values import Buffer, Code, buffer_of, element_bytes
 from irc.passes.tile.rings import BARRIER_BYTES, RingPlan, fills_of, ring_plan
-from irc.passes.tile.tma import BoxAccess, box_access
 
 
 @dataclass(frozen=True)
@@ -41,10 +39,18 @@ class Ring:
     released: Cursor
     written: bool
     """Whether threads of the producer write stages themselves, besides TMA."""
+    turn: SSAValue
+    """The phase parity with which the role's next turn begins, in a register."""
+    cluster: tuple[int, int] = (1, 1)
+    """Blocks along M and N that fill each other's stages; a block's rank counts along M first."""
 
     def barrier(self, code: Code, which: int, stage: Index) -> SSAValue:
         e = code.e
         return e.i32(e.add(shared_base(code, self.offset + which), e.mul(stage, BARRIER_BYTES)))
+
+    def filling(self, code: Code) -> SSAValue:
+        """The full barrier of the stage that is being filled."""
+        return self.barrier(code, self.plan.full, _read(code.e, self.cursor.stage))
 
 
 def _register(e: Emitter, initial: int) -> SSAValue:
@@ -88,24 +94,87 @@ def is_copied(ring: SSAValue) -> bool:
 
 def initialise(code: Code, op: tile.RingOp, consumers: int, producers: int) -> None:
     """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty
-    one takes an arrival a consumer warp group."""
+    one takes an arrival a consumer warp group of each block that this one's copies go to."""
     e, plan = code.e, ring_plan(op)
     arrivals = (1 if is_copied(op.ring) else 0) + (producers if is_written(op.ring) else 0)
+    releases = consumers // WARP_GROUP * _neighbours(op.cluster_shape)
     with e.when(e.compare("eq", code.crew.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
         base = shared_base(code, offset_of(op))
-        for which, count in ((plan.full, arrivals), (plan.empty, consumers // WARP_GROUP)):
+        for which, count in ((plan.full, arrivals), (plan.empty, releases)):
             at = e.i32(e.add(e.add(base, which), e.mul(stage, BARRIER_BYTES)))
             e.insert(cuda.BarrierInitOp(at, count))
+    if plan.turns:
+        with e.when(e.compare("eq", code.crew.thread, 0)):
+            for turn in range(plan.turns):
+                place = e.add(shared_base(code, offset_of(op)), plan.turn + turn * BARRIER_BYTES)
+                e.insert(cuda.BarrierInitOp(e.i32(place), 1))
     e.insert(cuda.FenceBarrierInitOp())
 
 
-def enter(code: Code, op: tile.RingOp, *, producer: bool) -> None:
-    """The role's own cursors."""
+def _neighbours(cluster: tuple[int, int]) -> int:
+    """Blocks in the row and the column of a block of the cluster, with itself."""
+    return sum(cluster) - 1
+
+
+def enter(code: Code, op: tile.RingOp, *, producer: bool, first: bool) -> None:
+    """The role's own cursors. `first`: whether it is the first consumer, whose first turn begins at once."""
     e = code.e
     cursor = Cursor(_register(e, 0), _register(e, 1 if producer else 0))
     released = Cursor(_register(e, 0), _register(e, 0))
     assert isinstance(op.ring.type, tile.RingType)
-    code.rings[op.ring] = Ring(ring_plan(op), op.ring.type, offset_of(op), cursor, released, is_written(op.ring))
+    plan, turn = ring_plan(op), _register(e, 1 if first else 0)
+    code.rings[op.ring] = Ring(
+        plan, op.ring.type, offset_of(op), cursor, released, is_written(op.ring), turn, op.cluster_shape
+    )
+
+
+def leave(code: Code, op: tile.RingOp) -> None:
+    """A producer of a cluster stays until every stage has been released: until then other blocks arrive on its
+    barriers."""
+    ring = code.rings[op.ring]
+    if _neighbours(ring.cluster) == 1:
+        return
+    with code.e.loop(0, ring.plan.stages):
+        _await_empty(code, ring)
+        _advance(code.e, ring.cursor, ring.plan.stages)
+
+
+def _await_empty(code: Code, ring: Ring) -> SSAValue:
+    """Waits until the current stage is free; gives its number."""
+    stage, phase = _read(code.e, ring.cursor.stage), _read(code.e, ring.cursor.phase)
+    code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.empty, stage), code.e.i32(phase)))
+    return stage
+
+
+def lower_skip(code: Code, op: tile.SkipOp) -> None:
+    ring = code.rings[op.ring]
+    for cursor in (ring.cursor, ring.released):
+        _skip(code.e, cursor, ring.plan.stages, op.count.value.data)
+
+
+def lower_begin_turn(code: Code, op: tile.BeginTurnOp) -> None:
+    ring, e = code.rings[op.ring], code.e
+    parity = _read(e, ring.turn)
+    e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.turn, op.turns[0]), e.i32(parity)))
+    e.insert(cuda.SetOp(ring.turn, e.index(0), e.index(e.xor(parity, 1))))
+
+
+def lower_end_turn(code: Code, op: tile.EndTurnOp) -> None:
+    """One thread lets the next consumer go on. All threads have: it meets them before its next turn."""
+    ring, e = code.rings[op.ring], code.e
+    own, count = op.turns
+    with e.when(issuer(code)):
+        e.insert(cuda.BarrierArriveOp(ring.barrier(code, ring.plan.turn, (own + 1) % count)))
+
+
+def _skip(e: Emitter, cursor: Cursor, stages: int, count: int) -> None:
+    """`count` stages further; the phase flips with every wrap."""
+    rounds, rest = divmod(count, stages)
+    moved = e.add(_read(e, cursor.stage), rest)
+    wraps = e.compare("sge", moved, stages)
+    phase = e.xor(_read(e, cursor.phase), rounds % 2) if rounds % 2 else _read(e, cursor.phase)
+    e.insert(cuda.SetOp(cursor.stage, e.index(0), e.index(e.select(wraps, e.sub(moved, stages), moved))))
+    e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
 
 
 def _stage_buffers(code: Code, ring: Ring, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
@@ -118,12 +187,11 @@ def _stage_buffers(code: Code, ring: Ring, op: tile.AcquireOp | tile.WaitOp, sta
 
 def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
     ring = code.rings[op.ring]
-    stage, phase = _read(code.e, ring.cursor.stage), _read(code.e, ring.cursor.phase)
-    code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.empty, stage), code.e.i32(phase)))
+    stage = _await_empty(code, ring)
     _stage_buffers(code, ring, op, stage)
     expected = sum(_copied_bytes(buffer) for buffer in op.buffers)
     if expected:
-        with code.e.when(_issuer(code)):
+        with code.e.when(issuer(code)):
             code.e.insert(cuda.BarrierExpectOp(ring.barrier(code, ring.plan.full, stage), expected))
 
 
@@ -133,7 +201,7 @@ def _copied_bytes(buffer: SSAValue) -> int:
     return sum(prod(shape_of(type)) * element_bytes(element_type_of(type)) for type in types)
 
 
-def _issuer(code: Code) -> SSAValue | None:
+def issuer(code: Code) -> SSAValue | None:
     """The one thread that issues TMA; None where only that thread runs the code."""
     return None if code.crew.count == 1 else code.e.compare("eq", code.crew.thread, 0)
 
@@ -156,56 +224,42 @@ def lower_wait(code: Code, op: tile.WaitOp) -> None:
 
 
 def lower_release(code: Code, op: tile.ReleaseOp) -> None:
-    """One thread of each warp group arrives: its wgmmas that read the stage are complete."""
+    """One thread of each warp group arrives: its wgmmas that read the stage are complete. In a cluster, one thread for
+    each block that may fill the stage."""
     ring = code.rings[op.ring]
     e = code.e
-    stage = _read(e, ring.released.stage)
-    with e.when(e.compare("eq", e.rem(code.crew.thread, WARP_GROUP), 0)):
-        e.insert(cuda.BarrierArriveOp(ring.barrier(code, ring.plan.empty, stage)))
+    barrier = ring.barrier(code, ring.plan.empty, _read(e, ring.released.stage))
+    lane, blocks = e.rem(code.crew.thread, WARP_GROUP), _neighbours(ring.cluster)
+    with e.when(e.compare("ult", lane, blocks)):
+        if blocks == 1:
+            e.insert(cuda.BarrierArriveOp(barrier))
+        else:
+            e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbour(e, ring.cluster, lane))))
     _advance(e, ring.released, ring.plan.stages)
 
 
-def lower_copy(code: Code, op: tile.CopyOp) -> None:
-    """TMA, a box a panel of the buffer's layout; counted on the full barrier of the ring's current stage. No swizzle
-    moves the start of a panel."""
-    buffer = code.buffer(op.buffer)
-    box = box_access(op, buffer.shape)
-    assert box is not None
-    e = code.e
-    ring = _ring_of(code, op.buffer)
-    barrier = ring.barrier(code, ring.plan.full, _read(e, ring.cursor.stage))
-    dims = [code.scalar(o) for o in op.offsets]
-    symbols = [code.scalar(s) for s in op.symbols]
-    width = buffer.layout.modes[box.inner][0][0]
-    mapping = _tensor_map(code, op, box, buffer, width)
-    with e.when(_issuer(code)):
-        for panel in range(buffer.shape[box.inner] // width):
-            start = list(dims)
-            start[box.inner] = e.add(start[box.inner], panel * width)
-            walk, places = Walk(e, ()), [Place(at) for at in start]
-            at = [e.i32(walk.affine(expr, places, symbols).base) for expr in op.access_map.results]
-            local: list[Index] = [0] * len(dims)
-            local[box.inner] = panel * width
-            offset = e.mul(element_offset(code, buffer, local), element_bytes(buffer.element))
-            e.insert(cuda.TmaLoadOp(mapping, barrier, e.i32(e.add(buffer.address, offset)), at))
+def _neighbour(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:
+    """The rank of a block in this one's row or column of the cluster: first those along M, then the others along N."""
+    rows, columns = cluster
+    if columns == 1:
+        return number
+    row, column = place(e, cluster)
+    across = e.sub(number, rows)
+    across = e.add(across, e.select(e.compare("sge", across, column), 1, 0))
+    other = e.add(row, e.mul(across, rows))
+    return e.select(e.compare("slt", number, rows), e.add(number, e.mul(column, rows)), other)
 
 
-def _tensor_map(code: Code, op: tile.CopyOp, box: BoxAccess, buffer: Buffer, width: int) -> SSAValue:
-    """The kernel argument with the tensor map of this view and box."""
-    view = op.view_type
-    extents = [1 if d is None else (width if d == box.inner else buffer.shape[d]) for d in box.dims]
-    swizzle = 0 if buffer.layout.swizzle.is_identity else width * element_bytes(buffer.element)
-    type = cuda.TensorMapType.of(view.element_type, view.get_shape(), view.get_strides(), extents, swizzle)
-    key = (op.view, type)
-    if key not in code.tensor_maps:
-        code.tensor_maps[key] = code.kernel.insert_arg(type, len(code.kernel.args))
-    return code.tensor_maps[key]
+def place(e: Emitter, cluster: tuple[int, int]) -> tuple[Index, Index]:
+    """The block's row and column in the cluster."""
+    row, column = e.split(e.value(cuda.ClusterRankOp()), cluster)
+    return row, column
 
 
-def _ring_of(code: Code, buffer: SSAValue) -> Ring:
+def ring_of(code: Code, buffer: SSAValue) -> Ring:
     owner = buffer.owner
     if isinstance(owner, tile.SubviewOp):
-        return _ring_of(code, owner.buffer)
+        return ring_of(code, owner.buffer)
     assert isinstance(owner, tile.AcquireOp)
     return code.rings[owner.ring]
 

@@ -8,7 +8,7 @@ from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.layout.requests import WIDEST
 from irc.passes.kernel.choose_product import GROUP_WARPS, can_use_mma, can_use_wgmma, stage_bytes
-from irc.passes.kernel.problem import Product, product_of
+from irc.passes.kernel.problem import Product, ceil_div, product_of
 from irc.rewriting import location_of
 from irc.targets import KIB, Target
 
@@ -66,7 +66,8 @@ class _Check:
     def _total_warps(config: ConfigAttr) -> int:
         """A wgmma kernel has a producer warp group beside the warps that compute."""
         producers = GROUP_WARPS if config.instruction == "wgmma" else 0
-        return (config.warps or 1) + producers
+        crews = 2 if config.schedule == "pingpong" else 1
+        return crews * (config.warps or 1) + producers
 
     def cluster(self, config: ConfigAttr) -> None:
         blocks = prod(config.cluster or (1,))
@@ -76,10 +77,10 @@ class _Check:
 
     def unsupported(self, config: ConfigAttr) -> None:
         """Choices that no pass can make come true yet are refused, not ignored."""
-        if prod(config.cluster or (1,)) > 1:
-            raise self._fail(
-                f"no pass makes clusters yet, found cluster = {list(config.cluster or ())}", "leave it out"
-            )
+        if prod(config.cluster or (1,)) > 1 and config.instruction != "wgmma":
+            raise self._fail(f"only wgmma kernels have clusters, found cluster = {list(config.cluster or ())}")
+        if config.schedule == "pingpong" and config.instruction != "wgmma":
+            raise self._fail('only wgmma kernels have the schedule "pingpong"')
         if config.vector not in (None, WIDEST):
             raise self._fail(f"accesses are as wide as they can be, up to 16 bytes, found vector = {config.vector}")
         order = config.loop_order or ()
@@ -99,8 +100,20 @@ class _Check:
             self._wgmma(config, config.tile, product)
         if config.instruction == "mma" and not can_use_mma(product, self._machine):
             raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
+        self._clusters(config.cluster or (1, 1), config.tile, product)
         self._shared_memory(config, config.tile, product)
         self._registers(config, config.tile, product)
+
+    def _clusters(self, cluster: tuple[int, ...], tile: tuple[int, ...], product: Product) -> None:
+        tiles = (ceil_div(product.m, tile[0]), ceil_div(product.n, tile[1]))
+        if any(count % blocks for count, blocks in zip(tiles, cluster, strict=True)):
+            raise self._fail(f"clusters of {list(cluster)} do not divide {tiles[0]} x {tiles[1]} tiles")
+        shared = (cluster[1], tile[0]), (cluster[0], tile[1])
+        if any(blocks & (blocks - 1) or extent // blocks % 8 for blocks, extent in shared if blocks > 1):
+            raise self._fail(
+                f"clusters of {list(cluster)} cannot share the operands of tiles of {tile[0]} x {tile[1]}",
+                "powers of two that leave 8 rows a block",
+            )
 
     def _wgmma(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
         if not self._machine.has_wgmma:

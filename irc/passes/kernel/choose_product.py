@@ -12,6 +12,9 @@ from irc.targets import KIB, Target
 EPILOGUE_BYTES = 33 * KIB
 """Shared memory that the ring leaves to the epilogue's staging and the barriers."""
 
+EXCHANGE_BYTES = 32 * KIB
+"""Shared memory that panels of arrays which the epilogue reads take on top, on their way to the accumulators."""
+
 MOST_STAGES = 8
 GROUP = 8
 """Rows of tiles that are walked together, so that the columns of the right operand stay in the L2 cache."""
@@ -35,7 +38,7 @@ class _Shape:
 
 _WGMMA_SHAPES = (
     _Shape(128, 256, 1.0),
-    _Shape(128, 128, 0.85),
+    _Shape(128, 128, 0.97),
     _Shape(64, 256, 0.75),
     _Shape(64, 128, 0.65),
     _Shape(64, 64, 0.45),
@@ -54,6 +57,24 @@ LEAST_WGMMA_COLUMNS = 64
 
 _WGMMA_K = 128
 """Bytes of a row of an operand tile: the widest swizzle."""
+
+CREW_ROWS = 128
+CREW_COLUMNS = 128
+"""The tile of a crew of one warp group, of the schedule "pingpong": 128 accumulators a thread."""
+
+MULTIPLY_ADDS = 2048
+"""Multiply-adds of 16-bit operands that an SM makes in a cycle."""
+
+STORE_CYCLES, CHEAP_CYCLES, COSTLY_CYCLES = 0.05, 0.008, 0.22
+"""Cycles of an SM for an element of an accumulator that is rounded and stored, and for an elementwise op on one.
+Fitted to an H200: benchmarks/results/2026-11-21-h200-gemm-sweep.json."""
+
+LEAST_EXPOSED = 0.04
+"""From this fraction of a tile's mainloop on, its epilogue is worth hiding: the smaller tiles that take turns read
+operands more often, which costs 2 to 4 percent."""
+
+LEAST_ROUNDS = 3
+"""Tiles that an SM computes from which on most of the epilogues are hidden."""
 
 
 def choose_product(product: Product, machine: Target, given: ConfigAttr, instruction: str | None) -> ConfigAttr:
@@ -101,21 +122,46 @@ def can_use_wgmma(product: Product, machine: Target) -> bool:
 def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> ConfigAttr:
     wide = tuple(s for s in _WGMMA_SHAPES if s.columns >= LEAST_WGMMA_COLUMNS * power_of_two(product.count))
     shape = _best(product, machine, wide)
+    schedule = given.schedule or ("persistent" if given.tile or given.warps else _schedule(product, machine, shape))
+    if schedule == "pingpong":
+        shape = _Shape(CREW_ROWS, CREW_COLUMNS, shape.rate)
     depth = _WGMMA_K // product.lhs.size
     tile = given.tile or (shape.rows, shape.columns // power_of_two(product.count), depth)
     tile = (*tile, depth)[:3] if len(tile) < 3 else tile
-    stages = (machine.shared_memory - EPILOGUE_BYTES) // max(stage_bytes(product, tile), 1)
+    epilogue = EPILOGUE_BYTES + (EXCHANGE_BYTES if product.returns else 0)
+    stages = (machine.shared_memory - epilogue) // max(stage_bytes(product, tile), 1)
     return ConfigAttr.of(
         tile=tile,
         stages=max(1, min(MOST_STAGES, stages)),
-        cluster=(1, 1),
-        warps=GROUP_WARPS * max(1, tile[0] // 64),
-        schedule="persistent",
+        cluster=_cluster(product, tile, schedule),
+        warps=GROUP_WARPS * (1 if schedule == "pingpong" else max(1, tile[0] // 64)),
+        schedule=schedule,
         group=GROUP,
         indexing="tma",
         vector=16,
         instruction="wgmma",
     )
+
+
+def _schedule(product: Product, machine: Target, shape: _Shape) -> str:
+    """Whether two crews take turns: where the epilogue of the largest tile is long beside its mainloop, and an SM
+    computes several. A producer that computes operands does not keep up with two smaller tiles."""
+    columns = shape.columns // power_of_two(product.count)
+    tiles = product.batch * ceil_div(product.m, shape.rows) * ceil_div(product.n, columns)
+    largest = shape.rows * shape.columns == CREW_ROWS * CREW_COLUMNS * 2
+    if product.is_computed or not largest or tiles < LEAST_ROUNDS * machine.sms:
+        return "persistent"
+    following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
+    epilogue = shape.rows * (shape.columns * STORE_CYCLES + columns * following)
+    mainloop = shape.rows * shape.columns * product.k / MULTIPLY_ADDS
+    return "pingpong" if epilogue >= LEAST_EXPOSED * mainloop else "persistent"
+
+
+def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[int, int]:
+    """Two blocks share the right operand where a producer, or an epilogue beside the products, reads global memory too;
+    else there is room enough between the L2 cache and the SMs, and blocks by themselves wait less."""
+    reads = product.is_computed or (product.returns and schedule == "pingpong")
+    return (2, 1) if reads and ceil_div(product.m, tile[0]) % 2 == 0 else (1, 1)
 
 
 def stage_bytes(product: Product, tile: tuple[int, ...]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -10,7 +11,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.dialects.kernel import FusedOp
 from irc.dtypes import Element, element_of
-from irc.passes.kernel.op_classes import SCANS, SPLITTABLE, integers, reduced_axes, shape_of
+from irc.passes.kernel.op_classes import CHEAP, COSTLY, SCANS, SPLITTABLE, integers, reduced_axes, shape_of, size_of
 
 
 def power_of_two(n: int) -> int:
@@ -27,7 +28,9 @@ class Product:
     """The products of a kernel: `count` of them, of extents batch x m x n x k each.
 
     lhs, rhs: elements of the operands. is_loadable: for both operands, of all products, whether tensor maps can load
-    them as they are; an operand that the kernel computes first needs none.
+    them as they are; an operand that the kernel computes first needs none. is_computed: whether there is such a one.
+    cheap, costly: elementwise ops that follow, for each element of the result. returns: whether something of the
+    result's size is read by what follows.
     """
 
     count: int
@@ -39,12 +42,18 @@ class Product:
     rhs: Element
     result: Element
     is_loadable: bool
+    is_computed: bool = False
+    cheap: int = 0
+    costly: int = 0
+    returns: bool = False
 
 
 def product_of(kernel: FusedOp) -> Product:
     """The products of a matmul kernel; they have the same extents."""
     cores = kernel.cores()
     op = cores[0]
+    size = size_of(op.results[0])
+    epilogue = [o for o in _after(kernel, cores) if any(size_of(r) >= size for r in o.results)]
     lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
     lhs_batch, lhs_contract = integers(op, "lhs_batch"), integers(op, "lhs_contract")
     rhs_outer = {*integers(op, "rhs_batch"), *integers(op, "rhs_contract")}
@@ -58,7 +67,23 @@ def product_of(kernel: FusedOp) -> Product:
         rhs=element_of(op.operands[1].type),
         result=element_of(op.results[0].type),
         is_loadable=all(_is_loadable(core, side) for core in cores for side in ("lhs", "rhs")),
+        is_computed=any(not isinstance(v, BlockArgument) for core in cores for v in core.operands),
+        cheap=sum(o.name in CHEAP and o.name != "nd.cast" for o in epilogue),
+        costly=sum(o.name in COSTLY for o in epilogue),
+        returns=any(
+            isinstance(v, BlockArgument) and size_of(v) >= size for o in _after(kernel, cores) for v in o.operands
+        ),
     )
+
+
+def _after(kernel: FusedOp, cores: Sequence[Operation]) -> list[Operation]:
+    """The ops that depend on the cores, and those that make what else these read."""
+    before: set[Operation] = set()
+    for op in reversed(list(kernel.block.ops)):
+        users = {use.operation for result in op.results for use in result.uses}
+        if op in cores or (users and users <= {*before, *cores}):
+            before.add(op)
+    return [op for op in kernel.block.ops if op not in before]
 
 
 TENSOR_MAP_RANK = 5

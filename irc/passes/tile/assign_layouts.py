@@ -24,6 +24,7 @@ from irc.passes.tile.configs import PRODUCER_WARPS, compute_warps, config_of
 from irc.passes.tile.explain_layouts import explain
 from irc.passes.tile.layout_problems import problem_of
 from irc.passes.tile.operand_layouts import assign_buffers, mma_atom, warp_split
+from irc.passes.tile.rings import is_staging
 from irc.passes.tile.spaces import Space, collect
 from irc.targets import DEFAULT_TARGET, target
 
@@ -153,7 +154,8 @@ def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:
 
 def _is_written(space: Space) -> bool:
     """Whether the space is written to an operand's buffer: the producer of a wgmma kernel computes in it."""
-    return any(isinstance(use.operation, tile.WriteOp) for value in space.values for use in value.uses)
+    uses = [use.operation for value in space.values for use in value.uses]
+    return any(isinstance(op, tile.WriteOp) and not is_staging(op) for op in uses)
 
 
 # Conversions

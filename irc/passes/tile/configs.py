@@ -16,6 +16,11 @@ def config_of(program: tile.ProgramOp) -> ConfigFields:
     return program.config.data if isinstance(program.config, ConfigAttr) else ConfigFields()
 
 
+def consumer_roles(program: tile.ProgramOp) -> int:
+    """The roles that compute tiles beside each other."""
+    return 2 if config_of(program).schedule == "pingpong" else 1
+
+
 def compute_warps(program: tile.ProgramOp) -> int:
     """The warps that compute; producers come on top."""
     return config_of(program).warps or DEFAULT_WARPS

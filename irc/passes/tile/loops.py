@@ -1,10 +1,11 @@
-"""Loops with other carried values."""
+"""Loops: their trips, and the same loop with other carried values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -16,3 +17,14 @@ def with_carried(loop: scf.ForOp, starts: Sequence[SSAValue]) -> scf.ForOp:
     new.location = loop.location
     Rewriter.insert_op(new, InsertPoint.before(loop))
     return new
+
+
+def trips(loop: scf.ForOp) -> int:
+    """How often a loop with constant bounds runs."""
+    low, high, step = (_constant(v) for v in (loop.lb, loop.ub, loop.step))
+    return max(0, -(-(high - low) // step))
+
+
+def _constant(value: SSAValue) -> int:
+    assert isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr)
+    return value.owner.value.value.data

@@ -16,7 +16,7 @@ from irc.layout.fragment import Fragment
 from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
 from irc.layout.shared import SharedLayout, Swizzle, panels, plain
 from irc.passes.tile.attributes import fragment_layout
-from irc.passes.tile.rings import fills_of
+from irc.passes.tile.rings import fills_of, root_of
 from irc.passes.tile.tma import SWIZZLE_BYTES, box_access
 
 _INSTRUCTIONS = {"bf16": "m16n8k16", "f16": "m16n8k16", "i8": "m16n8k32", "f64": "m8n8k4"}
@@ -49,8 +49,10 @@ def warp_split(atom: Atom, shape: tuple[int, int], warps: int) -> tuple[int, int
 
 
 def assign_buffers(program: tile.ProgramOp) -> None:
-    """Gives the operand buffers of every dot their layouts. Fragments are known."""
+    """Gives the operand buffers of every dot, and the buffers that TMA stores, their layouts. Fragments are known."""
     for op in list(program.walk()):
+        if isinstance(op, tile.StoreOp) and isinstance(op.tile.type, tile.BufferType):
+            _retype(root_of(op.tile), _stored_layout(op.tile))
         if isinstance(op, tile.DotOp):
             for operand, k_dim in ((op.lhs, 1), (op.rhs, 0)):
                 layout = _wgmma_layout(operand) if _is(op, "wgmma") else _exchange(op, operand, k_dim)
@@ -87,6 +89,18 @@ def _wgmma_layout(buffer: SSAValue) -> SharedLayout:
             fills_of(buffer)[0].location,
             "a larger tile in its #kernel.config",
         )
+    return _panels(shape, inner, width, size)
+
+
+def _stored_layout(buffer: SSAValue) -> SharedLayout:
+    """Rows of the widest swizzle that fits into the part that is stored at a time."""
+    size = element_of(element_type_of(buffer.type)).size
+    width = min(SWIZZLE_BYTES // size, shape_of(buffer.type)[1])
+    return _panels(shape_of(root_of(buffer).type), 1, width, size)
+
+
+def _panels(shape: tuple[int, ...], inner: int, width: int, size: int) -> SharedLayout:
+    """Panels of `width` elements of `size` bytes, each with the hardware's swizzle for that many bytes."""
     base = (16 // size).bit_length() - 1
     bits = (width * size // 16).bit_length() - 1
     return panels(shape, inner, width, Swizzle(bits, base, 3))

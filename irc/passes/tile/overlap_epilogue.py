@@ -21,6 +21,8 @@ from irc.passes.tile.panels import build, neutral_of
 
 ACCUMULATOR = 64
 """Elements of an accumulator per thread above which an epilogue is cut into panels."""
+PANEL_BYTES = 128
+"""Bytes of a row of a panel: a row of the widest swizzle."""
 PANEL_REGISTERS = 48
 """Registers of a thread that the tensors read by one panel may take."""
 
@@ -31,8 +33,8 @@ class OverlapEpiloguePass(ModulePass):
 
     A panel's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
     beside the ring and the accumulator does not spill. The panel is `panel` columns of the config, or else the widest,
-    up to 64, whose loads stay small. A reduction over columns is carried from panel to panel. An epilogue whose tiles
-    do not follow the product's is left alone.
+    up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel. An
+    epilogue whose tiles do not follow the product's is left alone.
     """
 
     name: ClassVar[str] = "overlap-epilogue"
@@ -113,13 +115,15 @@ def _follows(op: Operation, columns: int) -> bool:
 
 
 def _width(epilogue: list[Operation], rows: int, columns: int, threads: int) -> int:
-    """The widest panel of at most 64 columns whose full-size loads take no more than a few registers of a thread."""
+    """The widest panel of at most 64 columns, and 128 bytes of any result, whose full-size loads take no more than a
+    few registers of a thread."""
     size = sum(
         element_of(op.view_type.element_type).size
         for op in epilogue
         if isinstance(op, tile.LoadOp) and shape_of(op.result.type) == (rows, columns)
     )
-    width = min(64, columns // 2)
+    stored = [element_of(op.view_type.element_type).size for op in epilogue if isinstance(op, tile.StoreOp)]
+    width = min(64, columns // 2, PANEL_BYTES // max(stored, default=1))
     while width > 16 and rows * width // threads * size > 4 * PANEL_REGISTERS:
         width //= 2
     return width

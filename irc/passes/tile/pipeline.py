@@ -51,7 +51,7 @@ def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, arch: str) -> None:
     if not buffers:
         return
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
-    ring = tile.RingOp(_stages(program, allocs, arch), [b.type for b in buffers])
+    ring = tile.RingOp(_stages(program, allocs, arch), [b.type for b in buffers], _cluster(loop))
     ring.location = loop.location
     first = program.body.block.first_op
     assert first is not None
@@ -60,6 +60,14 @@ def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, arch: str) -> None:
     _drain_stages(ring, loop, dots, buffers)
     for alloc in allocs:
         Rewriter.erase_op(alloc)
+
+
+def _cluster(loop: scf.ForOp) -> tuple[int, int] | None:
+    """The cluster whose blocks fill each other's stages; None of a block by itself."""
+    parent = loop.parent_op()
+    while parent is not None and not isinstance(parent, tile.ForTilesOp):
+        parent = parent.parent_op()
+    return parent.cluster_shape if parent is not None and parent.cluster is not None else None
 
 
 def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], arch: str) -> int:

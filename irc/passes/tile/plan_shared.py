@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
-from irc.passes.tile.rings import alloc_bytes, ring_plan
+from irc.passes.tile.rings import aligned, alloc_bytes, is_swizzled, ring_plan
 from irc.targets import target
 
 
@@ -19,7 +19,7 @@ from irc.targets import target
 class PlanSharedPass(ModulePass):
     """Gives every `tile.ring` and `tile.alloc` its byte offset and the program its `shared` size.
 
-    Rings come first: their stages are aligned to 1024 bytes, what the 128-byte swizzle needs.
+    Rings come first: their stages are aligned to 1024 bytes, what the 128-byte swizzle needs. So are swizzled buffers.
     """
 
     name: ClassVar[str] = "plan-shared"
@@ -37,6 +37,7 @@ def plan(program: tile.ProgramOp, arch: str) -> None:
         ring.offset = IntegerAttr(at, i64)
         at += ring_plan(ring).size
     for alloc in (op for op in program.walk() if isinstance(op, tile.AllocOp)):
+        at = aligned(at) if is_swizzled(alloc) else at
         alloc.offset = IntegerAttr(at, i64)
         at += alloc_bytes(alloc)
     check_shared(program, at, arch, " for its buffers")

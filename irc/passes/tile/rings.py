@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects.tile import (
     AllocOp,
+    BeginTurnOp,
     BufferType,
     CopyOp,
+    DotOp,
     RingOp,
     RingType,
     SubviewOp,
@@ -37,14 +39,16 @@ def buffer_bytes(type: BufferType) -> int:
 
 @dataclass(frozen=True)
 class RingPlan:
-    """Byte offsets from the ring's start: of each buffer's stage 0, of the full and the empty barriers, and the whole
-    size."""
+    """Byte offsets from the ring's start: of each buffer's stage 0, of the full and the empty barriers, of one barrier
+    a turn, and the whole size."""
 
     stages: int
     buffers: tuple[int, ...]
     pitches: tuple[int, ...]
     full: int
     empty: int
+    turn: int
+    turns: int
     size: int
 
 
@@ -59,14 +63,38 @@ def ring_plan(ring: RingOp) -> RingPlan:
         pitches.append(aligned(buffer_bytes(type)))
         at += pitches[-1] * ring.stage_count
     empty = at + BARRIER_BYTES * ring.stage_count
-    return RingPlan(
-        ring.stage_count, tuple(starts), tuple(pitches), at, empty, aligned(empty + BARRIER_BYTES * ring.stage_count)
-    )
+    turn, turns = empty + BARRIER_BYTES * ring.stage_count, turns_of(ring)
+    size = aligned(turn + BARRIER_BYTES * turns)
+    return RingPlan(ring.stage_count, tuple(starts), tuple(pitches), at, empty, turn, turns, size)
+
+
+def turns_of(ring: RingOp) -> int:
+    """How many consumers take turns in the ring's stages; 0 where all read every stage."""
+    return max((use.operation.turns[1] for use in ring.ring.uses if isinstance(use.operation, BeginTurnOp)), default=0)
 
 
 def alloc_bytes(alloc: AllocOp) -> int:
     assert isinstance(alloc.buffer.type, BufferType)
     return aligned(buffer_bytes(alloc.buffer.type), 128)
+
+
+def is_swizzled(alloc: AllocOp) -> bool:
+    assert isinstance(alloc.buffer.type, BufferType)
+    layout = alloc.buffer.type.shared_layout
+    return layout is not None and not layout.data.swizzle.is_identity
+
+
+def root_of(buffer: SSAValue) -> SSAValue:
+    """The whole buffer that a subview, if it is one, is part of."""
+    return root_of(buffer.owner.buffer) if isinstance(buffer.owner, SubviewOp) else buffer
+
+
+def is_staging(op: Operation) -> bool:
+    """Whether an op writes what is no operand of a product: a result on its way to global memory."""
+    if not isinstance(op, WriteOp):
+        return False
+    root = root_of(op.buffer)
+    return isinstance(root.owner, AllocOp) and not any(isinstance(use.operation, DotOp) for use in root.uses)
 
 
 def fills_of(buffer: SSAValue) -> list[CopyOp | WriteOp]:

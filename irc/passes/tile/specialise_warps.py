@@ -16,9 +16,10 @@ from xdsl.traits import IsTerminator
 
 from irc.dialects import tile
 from irc.layout.instructions import LANES
-from irc.passes.tile.configs import PRODUCER_WARPS
+from irc.passes.tile.configs import PRODUCER_WARPS, consumer_roles
 from irc.passes.tile.dead import erase_dead
-from irc.passes.tile.loops import with_carried
+from irc.passes.tile.loops import trips, with_carried
+from irc.passes.tile.rings import is_staging
 
 REGISTERS = 65536
 """32-bit registers of an SM (CUDA C++ Programming Guide, compute capability 9.0)."""
@@ -28,6 +29,7 @@ WRITER_REGISTERS = 88
 """A thread's registers where it loads, computes and writes operands itself."""
 
 FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
+STORES = (tile.StoreOp, tile.StoreWaitOp)
 DRAINS = (tile.WaitOp, tile.ReleaseOp, tile.DotOp, tile.DotWaitOp)
 
 
@@ -35,6 +37,8 @@ DRAINS = (tile.WaitOp, tile.ReleaseOp, tile.DotOp, tile.DotWaitOp)
 class SpecialiseWarpsPass(ModulePass):
     """A program with a ring -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that wait,
     multiply, release and run the epilogue. Both walk over the same tiles. Registers move from the first to the others.
+    With the schedule "pingpong" there are two consumers, which take turns in the tiles: the epilogue of one runs beside
+    the products of the other.
     """
 
     name: ClassVar[str] = "specialise-warps"
@@ -54,17 +58,21 @@ def _specialise(program: tile.ProgramOp) -> None:
     assert isinstance(threads, IntegerAttr)
     warps = threads.value.data // LANES
     body = [op for op in block.ops if not isinstance(op, tile.RingOp)]
-    roles = [_clone(body), _clone(body)]
+    consumers = consumer_roles(program)
+    roles = [_clone(body) for _ in range(1 + consumers)]
     for op in reversed(body):
         Rewriter.erase_op(op, safe_erase=False)
-    writes = any(isinstance(op, tile.WriteOp) for op in roles[0].walk())
+    writes = any(isinstance(op, tile.WriteOp) and not is_staging(op) for op in roles[0].walk())
     mine = WRITER_REGISTERS if writes else TMA_REGISTERS
-    theirs = _consumer_registers(warps, mine)
-    op = tile.RolesOp(roles, [PRODUCER_WARPS, warps], [mine, theirs])
+    theirs = _consumer_registers(consumers * warps, mine)
+    op = tile.RolesOp(roles, [PRODUCER_WARPS, *[warps] * consumers], [mine, *[theirs] * consumers])
     op.location = program.location
     Rewriter.insert_op(op, InsertPoint.at_end(block))
     _producer(op.roles[0])
-    _consumer(op.roles[1])
+    for turn, role in enumerate(op.roles[1:]):
+        _consumer(role)
+        if consumers > 1:
+            _take_turns(role, turn, consumers)
 
 
 def _clone(body: Sequence[Operation]) -> Region:
@@ -90,7 +98,7 @@ def _producer(region: Region) -> None:
     for loop in [op for op in region.walk() if isinstance(op, scf.ForOp)]:
         if any(isinstance(op, tile.AcquireOp) for op in loop.body.block.ops):
             _without_results(loop)
-    _erase_all(region, lambda op: isinstance(op, (*DRAINS, tile.StoreOp)))
+    _erase_all(region, lambda op: isinstance(op, (*DRAINS, *STORES)) or is_staging(op))
     _erase_all(region, lambda op: isinstance(op, scf.IfOp) and all(len(list(r.walk())) <= 1 for r in op.regions))
     _erase_all(region, lambda op: isinstance(op, scf.ForOp) and not _fills(op))
     _erase_dead(region)
@@ -98,12 +106,56 @@ def _producer(region: Region) -> None:
 
 def _consumer(region: Region) -> None:
     """Keeps the rest."""
-    _erase_all(region, lambda op: isinstance(op, FILLS))
+    _erase_all(region, _is_fill)
     _erase_dead(region)
 
 
+def _take_turns(region: Region, turn: int, consumers: int) -> None:
+    """Leaves the other consumers' tiles, and the stages that they read, to them."""
+    for loop in [op for op in region.walk() if isinstance(op, tile.ForTilesOp)]:
+        loop.turn = tile.dense([turn, consumers])
+        waits = [op for op in loop.walk() if isinstance(op, tile.WaitOp)]
+        for ring in dict.fromkeys(op.ring for op in waits):
+            own = [op for op in waits if op.ring is ring]
+            stages = sum(_repeats(op, loop) for op in own)
+            before = _skip(ring, turn * stages)
+            begin, end = tile.BeginTurnOp(ring, (turn, consumers)), tile.EndTurnOp(ring, (turn, consumers))
+            after = _skip(ring, (consumers - 1 - turn) * stages)
+            for op in (*before, begin, end, *after):
+                op.location = own[0].location
+            Rewriter.insert_op([*before, begin], InsertPoint.before(_outermost(own[0], loop)))
+            Rewriter.insert_op(end, InsertPoint.after(_outermost(own[-1], loop)))
+            Rewriter.insert_op(after, InsertPoint.at_end(loop.body.block))
+
+
+def _skip(ring: SSAValue, stages: int) -> list[Operation]:
+    return [tile.SkipOp(ring, stages)] if stages else []
+
+
+def _outermost(op: Operation, loop: tile.ForTilesOp) -> Operation:
+    """The op of the loop's own block that an op is in."""
+    while op.parent_op() is not loop:
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op
+
+
+def _repeats(op: Operation, loop: tile.ForTilesOp) -> int:
+    """How often an op runs for a tile: the trips of the loops around it."""
+    count, parent = 1, op.parent_op()
+    while parent is not None and parent is not loop:
+        count *= trips(parent) if isinstance(parent, scf.ForOp) else 1
+        parent = parent.parent_op()
+    return count
+
+
 def _fills(op: Operation) -> bool:
-    return any(isinstance(inner, FILLS) for inner in op.walk())
+    return any(_is_fill(inner) for inner in op.walk())
+
+
+def _is_fill(op: Operation) -> bool:
+    return isinstance(op, FILLS) and not is_staging(op)
 
 
 def _erase_dead(region: Region) -> None:

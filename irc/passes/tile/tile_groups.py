@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.ir import Attribute
-
 from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.passes.tile.boxes import box_permutation
@@ -17,27 +15,10 @@ from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
 from irc.passes.tile.nodes import Dot, Node, Reduced, number
 from irc.passes.tile.program import Axis, Program, shared_nodes
 from irc.passes.tile.stage import Stage
+from irc.passes.tile.tile_config import Config
 from irc.passes.tile.tile_matmul import MatmulPlan, emit_matmul
 from irc.passes.tile.tile_reduce import ReduceStage
 from irc.passes.tile.tile_sizes import SQUARE, Contiguity, map_tiles, reduce_tiles
-
-
-@dataclass
-class Config:
-    """The fields of `#kernel.config` that tiling reads; None where nothing was chosen."""
-
-    tile: tuple[int, ...] | None = None
-    schedule: str = "grid"
-    group: int | None = None
-    reduction: str | None = None
-    unroll: int | None = None
-
-    @staticmethod
-    def of(attribute: Attribute | None) -> Config:
-        fields: Any = attribute
-        if fields is None:
-            return Config()
-        return Config(fields.tile, fields.schedule or "grid", fields.group, fields.reduction, fields.unroll)
 
 
 @dataclass
@@ -133,7 +114,7 @@ def emit_group(program: Program, plan: Plan, config: Config) -> None:
     program.unroll = config.unroll or 1
     if plan.matmul is not None:
         program.shared = shared_nodes(_roots(program, plan))
-        emit_matmul(program, plan.matmul, plan.group.results, config.tile, config.schedule, config.group)
+        emit_matmul(program, plan.matmul, plan.group.results, config)
     elif plan.columns or any(n.is_scan for n in program.reductions):
         _emit_rows(program, plan, config)
     else:

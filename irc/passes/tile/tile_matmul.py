@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, f16, i32
@@ -18,6 +19,7 @@ from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
 from irc.passes.tile.nodes import Cast, Choose, Constant, Dot, Load, Node, Test
 from irc.passes.tile.program import INDEX, Axis, Program
 from irc.passes.tile.scalar_body import is_unsigned
+from irc.passes.tile.tile_config import Config
 from irc.passes.tile.tile_reduce import ReduceStage
 from irc.passes.tile.tile_sizes import matmul_tiles
 
@@ -75,19 +77,18 @@ def _add(program: Program, space: Space, lins: Sequence[Lin]) -> None:
                 space.append(dim)
 
 
-def emit_matmul(
-    program: Program,
-    plan: MatmulPlan,
-    results: Sequence[Result],
-    sizes: tuple[int, ...] | None,
-    schedule: str,
-    group: int | None,
-) -> None:
+def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], config: Config) -> None:
     """The loop over tiles: batch dimensions one by one, then M and N."""
     m, n = plan.m[0], plan.n[0]
-    bm, bn, bk = matmul_tiles(m, n, [k[0] for k in plan.ks], sizes)
+    bm, bn, bk = matmul_tiles(m, n, [k[0] for k in plan.ks], config.tile)
     dims = [*plan.batch, m, n]
-    loop = tile.ForTilesOp([d.extent for d in dims], [1] * len(plan.batch) + [bm, bn], schedule=schedule, group=group)
+    loop = tile.ForTilesOp(
+        [d.extent for d in dims],
+        [1] * len(plan.batch) + [bm, bn],
+        schedule=config.schedule,
+        group=config.group,
+        cluster=config.cluster if prod(config.cluster or ()) > 1 else None,
+    )
     loop.location = program.op.location
     program.op.body.block.add_op(loop)
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))

@@ -48,7 +48,10 @@
 // GATING:         cuda.wgmma_fence
 // GATING:         cuda.wgmma {{.*}} {n = 256 : i64, k = 16 : i64, lhs_type = bf16, rhs_type = bf16, transpose_rhs = true}
 // GATING:         cuda.wgmma_commit
-// GATING-NEXT:    cuda.wgmma_wait {pending = 1 : i64}
+// GATING:         scf.if
+// GATING-NEXT:      cuda.wgmma_wait {pending = 1 : i64}
+// GATING:         else
+// GATING-NEXT:      cuda.wgmma_wait
 // GATING:         cuda.barrier_arrive
 // GATING:         cuda.wgmma_wait
 // GATING:         cuda.named_sync {{.*}} {threads = 256 : i64}

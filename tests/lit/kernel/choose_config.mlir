@@ -34,6 +34,27 @@ func.func @given(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tens
   func.return %r : tensor<4096x4096xf32>
 }
 
+// With a short K the epilogue is long beside the products: two crews take turns in smaller tiles.
+// CHECK:      @turns matmul config<tile = [128, 128, 64], stages = 6, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}instruction = "wgmma">
+func.func @turns(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
+  %r = kernel.fused @turns matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<4096x4096xf32>
+    kernel.yield %c : tensor<4096x4096xf32>
+  }
+  func.return %r : tensor<4096x4096xf32>
+}
+
+// The same where the epilogue reads an array: two blocks share what they multiply with.
+// CHECK:      @residual matmul config<tile = [128, 128, 64], stages = 5, cluster = [2, 1], warps = 4, schedule = "pingpong", {{.*}}>
+func.func @residual(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>, %y: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = kernel.fused @residual matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>, %d = %y : tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<4096x4096xf32>
+    %e = nd.add %c, %d : tensor<4096x4096xf32>
+    kernel.yield %e : tensor<4096x4096xf32>
+  }
+  func.return %r : tensor<4096x4096xf32>
+}
+
 // A row that fits stays in registers; one that does not is read in steps.
 // CHECK:      @short reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, vector = 16>
 func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {

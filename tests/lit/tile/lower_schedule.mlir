@@ -30,6 +30,37 @@ tile.program @persistent(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096
 
 // -----
 
+// Clusters of 2 x 2 tiles are taken in turn: 30 clusters of 4 blocks run at once on an H200.
+// CHECK-LABEL: @clusters
+// CHECK-SAME:    grid = 120 : i64
+// CHECK:         [[BLOCK:%[a-z0-9_]+]] = cuda.block_id
+// CHECK:         [[FIRST:%[a-z0-9_]+]] = arith.shrui [[BLOCK]]
+// CHECK:         scf.for %tile = [[FIRST]] to
+// CHECK:           cuda.cluster_rank
+tile.program @clusters(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [4096, 4096] steps [64, 64] schedule "persistent" group 8 cluster [2, 2] {
+    %a = tile.load %x[%i, %j] : !tile.view<4096x4096xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<4096x4096xf32>
+  }
+}
+
+// -----
+
+// Every second of a block's tiles, from the second on.
+// CHECK-LABEL: @turns
+// CHECK:         [[BLOCK:%[a-z0-9_]+]] = cuda.block_id
+// CHECK:         [[FIRST:%[a-z0-9_]+]] = arith.addi [[BLOCK]]
+// CHECK:         [[STEP:%[a-z0-9_]+]] = arith.constant 264 : index
+// CHECK:         scf.for %tile = [[FIRST]] to {{.*}} step [[STEP]]
+tile.program @turns(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [4096, 4096] steps [64, 64] schedule "persistent" turn [1, 2] {
+    %a = tile.load %x[%i, %j] : !tile.view<4096x4096xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<4096x4096xf32>
+  }
+}
+
+// -----
+
 // Two tile loops share the grid as ranges of blocks; no tile is no code.
 // CHECK-LABEL: @beside
 // CHECK-SAME:    grid = 5 : i64

@@ -1,0 +1,46 @@
+"""multicast-copies: blocks of a cluster that need the same box bring a part of it each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from irc.dialects import tile
+
+
+@dataclass(frozen=True)
+class MulticastCopiesPass(ModulePass):
+    """A copy by TMA in a tile loop over clusters that does not depend on the tile's row, or column, while the cluster
+    has several -> `multicast` along that dimension: a box crosses from the L2 cache to the SMs once a cluster. Other
+    copies are left alone.
+    """
+
+    name: ClassVar[str] = "multicast-copies"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in [o for o in op.walk() if isinstance(o, tile.ForTilesOp) and o.cluster is not None]:
+            dependent = [_dependents(loop, offset) for offset in loop.offsets[-2:]]
+            for copy in [o for o in loop.walk() if isinstance(o, tile.CopyOp)]:
+                if copy.via is not None and copy.via.data == "tma":
+                    _share(copy, loop, dependent)
+
+
+def _share(copy: tile.CopyOp, loop: tile.ForTilesOp, dependent: list[set[SSAValue]]) -> None:
+    for dim, (blocks, values) in enumerate(zip(loop.cluster_shape, dependent, strict=True)):
+        if blocks > 1 and not any(v in values for v in (*copy.offsets, *copy.symbols)):
+            copy.multicast = IntegerAttr(dim, i64)
+            return
+
+
+def _dependents(loop: tile.ForTilesOp, offset: SSAValue) -> set[SSAValue]:
+    """The values of the loop that may change with one of its offsets."""
+    found = {offset}
+    for op in loop.walk():
+        if op is not loop and any(v in found for v in op.operands):
+            found.update(op.results, *(block.args for region in op.regions for block in region.blocks))
+    return found

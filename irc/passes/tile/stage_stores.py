@@ -1,0 +1,145 @@
+"""stage-stores: results of products leave through shared memory, by TMA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from irc.dialects import tile
+from irc.dialects.tile import element_type_of, shape_of
+from irc.dtypes import element_of
+from irc.passes.tile.configs import config_of, consumer_roles
+from irc.passes.tile.loops import trips
+from irc.passes.tile.operand_layouts import SMALLEST_SWIZZLE
+from irc.passes.tile.rings import ALIGNMENT, aligned
+from irc.passes.tile.tma import box_access
+from irc.targets import target
+
+SCRATCH = 1024
+"""Shared memory left to reductions of the epilogue; stores that are not staged, and
+loads beside them, take as much as their tiles."""
+BUFFERS = 2
+"""Panels in flight: one is stored while the next is written."""
+
+
+@dataclass(frozen=True)
+class StageStoresPass(ModulePass):
+    """A store of a tile that a wgmma product ends in -> a write to a shared buffer and a store from there by TMA, where
+    the access is a box of the view and the buffer fits beside the ring.
+
+    The store runs beside what follows: in a loop over panels, panels take turns in two buffers where there is room, and
+    a buffer is waited for when it is written again. Stores along columns, or of a few elements, are left alone.
+    """
+
+    name: ClassVar[str] = "stage-stores"
+    arch: str = "sm_90a"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = target(self.arch)
+        for program in op.body.block.ops:
+            if isinstance(program, tile.ProgramOp) and machine.has_tma and config_of(program).instruction == "wgmma":
+                for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
+                    _stage(program, loop, machine.shared_memory)
+
+
+def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
+    made = _from_products(loop)
+    every = [op for op in loop.walk() if isinstance(op, tile.StoreOp)]
+    stores = [op for op in every if op.tile in made and _fits_tma(op)]
+    blocks = dict.fromkeys(op.parent_block() for op in stores)
+    if len(blocks) != 1:
+        return
+    (block,) = blocks
+    assert block is not None
+    shapes = {shape_of(op.tile.type) for op in every}
+    loads = [op.result for op in loop.walk() if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
+    exchanged = max((_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
+    room = (limit - _ring_bytes(program, loop)) // consumer_roles(program) - exchanged - SCRATCH
+    need = sum(aligned(_bytes(op.tile)) for op in stores)
+    if need > room:
+        return
+    count = BUFFERS if BUFFERS * need <= room and _turns(block) % BUFFERS == 0 else 1
+    waits = [tile.StoreWaitOp((count - 1) * len(stores)), tile.StoreWaitOp()]
+    for wait in waits:
+        wait.location = stores[0].location
+    Rewriter.insert_op(waits[0], InsertPoint.before(stores[0]))
+    Rewriter.insert_op(waits[1], InsertPoint.after(loop))
+    for store in stores:
+        _write(program, block, store, count)
+    for store in stores:
+        store.detach()
+        _append(block, store)
+
+
+def _fits_tma(op: tile.StoreOp) -> bool:
+    """Whether TMA can store the tile from rows of a swizzled buffer."""
+    if not isinstance(op.tile.type, TensorType) or len(shape_of(op.tile.type)) != 2:
+        return False
+    box = box_access(op, shape_of(op.tile.type))
+    width = shape_of(op.tile.type)[1] * element_of(element_type_of(op.tile.type)).size
+    return box is not None and box.inner == 1 and width >= SMALLEST_SWIZZLE
+
+
+def _from_products(loop: tile.ForTilesOp) -> set[SSAValue]:
+    """The values that depend on a product."""
+    found: set[SSAValue] = set()
+    for op in loop.walk():
+        inside = isinstance(op, scf.ForOp) and any(isinstance(o, tile.DotOp) for o in op.body.block.ops)
+        if inside or any(v in found for v in op.operands):
+            found.update(op.results)
+    return found
+
+
+def _bytes(value: SSAValue) -> int:
+    return prod(shape_of(value.type)) * element_of(element_type_of(value.type)).size
+
+
+def _ring_bytes(program: tile.ProgramOp, loop: tile.ForTilesOp) -> int:
+    """Shared memory that the operands of the products will take."""
+    operands = {b for op in loop.walk() if isinstance(op, tile.DotOp) for b in (op.lhs, op.rhs)}
+    return (config_of(program).stages or 1) * sum(aligned(_bytes(b)) for b in operands) + ALIGNMENT
+
+
+def _turns(block: Block) -> int:
+    """How often a tile runs through the block: 1, or the panels of a loop over them."""
+    parent = block.parent_op()
+    return trips(parent) if isinstance(parent, scf.ForOp) else 1
+
+
+def _write(program: tile.ProgramOp, block: Block, store: tile.StoreOp, count: int) -> None:
+    """Puts a write to a buffer, or to the part of it whose turn it is, in the place of the store of a tile."""
+    (rows, columns), element = shape_of(store.tile.type), element_type_of(store.tile.type)
+    alloc = tile.AllocOp(tile.BufferType.of((rows, count * columns), element))
+    buffer, before = alloc.buffer, list[Operation]()
+    if count > 1:
+        parent = block.parent_op()
+        assert isinstance(parent, scf.ForOp)
+        bounds = [arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, count * columns)]
+        at = arith.RemUIOp(block.args[0], bounds[1].result)
+        type = tile.BufferType.of((rows, columns), element)
+        part = tile.SubviewOp(buffer, (0, 0), type, [bounds[0].result, at.result])
+        before, buffer = [*bounds, at, part], part.result
+    write = tile.WriteOp(store.tile, buffer)
+    for op in (alloc, *before, write):
+        op.location = store.location
+    first = program.body.block.first_op
+    assert first is not None
+    Rewriter.insert_op(alloc, InsertPoint.before(first))
+    Rewriter.insert_op([*before, write], InsertPoint.before(store))
+    store.operands[list(store.operands).index(store.tile)] = buffer
+
+
+def _append(block: Block, op: Operation) -> None:
+    last = block.last_op
+    if isinstance(last, scf.YieldOp):
+        block.insert_op_before(op, last)
+    else:
+        block.add_op(op)

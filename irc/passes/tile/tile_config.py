@@ -1,0 +1,28 @@
+"""What tiling reads of a kernel's config."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import Attribute
+
+
+@dataclass
+class Config:
+    """The fields of `#kernel.config` that tiling reads; None where nothing was chosen."""
+
+    tile: tuple[int, ...] | None = None
+    schedule: str = "grid"
+    group: int | None = None
+    reduction: str | None = None
+    unroll: int | None = None
+    cluster: tuple[int, ...] | None = None
+
+    @staticmethod
+    def of(attribute: Attribute | None) -> Config:
+        fields: Any = attribute
+        if fields is None:
+            return Config()
+        schedule = "persistent" if fields.schedule == "pingpong" else fields.schedule or "grid"
+        return Config(fields.tile, schedule, fields.group, fields.reduction, fields.unroll, fields.cluster)

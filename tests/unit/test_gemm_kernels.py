@@ -1,0 +1,120 @@
+"""Warp-group products: their machine code for the shapes of the benchmarks, and what they compute, on the simulator."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irc
+from irc import targets
+from irc.codegen.sass import disassemble, opcodes_of, touched_in_flight, uses
+from irc.compiler import compile_artifact
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.lowering import passes_of, run_passes
+from irc.pipelines import KERNEL
+from irc.program import parse
+
+HEAD = "dim M = 2048, N = 2048, K = 2048\n"
+PROGRAMS = {
+    "matmul": "func f(x: bf16[M, K], w: bf16[K, N]) -> bf16[M, N] {\n    return x @ w\n}\n",
+    "transposed": "func f(x: f16[K, M], w: f16[N, K]) -> f16[M, N] {\n    return transpose(x) @ transpose(w)\n}\n",
+    "gating": """func f(x: bf16[M, K], w: bf16[K, N], v: bf16[K, N], b: bf16[N]) -> bf16[M, N] {
+    return sigmoid(x @ w + b) * (x @ v)
+}
+""",
+    "gelu": """func f(x: bf16[M, K], w: bf16[K, N], b: bf16[N], r: bf16[M, N]) -> bf16[M, N] {
+    return gelu(x @ w + b, approximate="tanh") + r
+}
+""",
+    "prologue": "func f(x: bf16[M, K], s: bf16[M, K], w: bf16[K, N]) -> bf16[M, N] {\n    return (relu(x) * s) @ w\n}\n",
+    "squares": "func f(x: bf16[M, K], w: bf16[K, N]) -> f32[M] {\n    y = cast(x @ w, f32)\n    return sum(y * y, axis=1)\n}\n",
+}
+PINGPONG = {"tile": (128, 128, 64), "schedule": "pingpong", "warps": 4}
+NARROW = {"tile": (128, 64, 64), "schedule": "pingpong", "warps": 4}
+
+
+def configured(name: str, fields: dict[str, Any], **dims: int) -> Any:
+    """The program with these fields in the config of its product."""
+    module = parse(HEAD + PROGRAMS[name], "program.irc", dims=dims)
+    run_passes(module, passes_of(KERNEL[: KERNEL.index("choose-config")], arch="sm_90a"))
+    for op in module.walk():
+        if isinstance(op, FusedOp) and op.kind is Anchor.MATMUL:
+            op.config = ConfigAttr.of(**fields)
+    return module
+
+
+SASS = [
+    *((name, {}) for name in PROGRAMS),
+    ("matmul", {"tile": (128, 128, 64)}),
+    ("matmul", {"cluster": (2, 1)}),
+    ("matmul", {"cluster": (2, 2)}),
+    *((name, PINGPONG) for name in PROGRAMS if name != "gating"),
+    ("matmul", {**PINGPONG, "cluster": (2, 1)}),
+    ("gating", NARROW),
+]
+
+
+@pytest.mark.parametrize(("name", "fields"), SASS, ids=str)
+def test_machine_code(name: str, fields: dict[str, Any]) -> None:
+    """No spill, no accumulator read before it is complete, no warning that products run one after the other."""
+    artifact = compile_artifact(configured(name, fields), arch="sm_90a")
+    (kernel, *_), (described, *_) = artifact.kernels, artifact.manifest["kernels"]
+    sass = disassemble(kernel.cubin)
+    counts = opcodes_of(sass)
+    assert uses(counts, "HGMMA")
+    assert uses(counts, "UTMALDG")
+    assert uses(counts, "UTMASTG") == (name != "squares")
+    assert not touched_in_flight(sass)
+    assert described["spills"] == 0
+    assert not uses(counts, "STL")
+
+
+def test_an_accumulator_read_too_early_is_found() -> None:
+    sass = """
+        /*1430*/                   HGMMA.64x128x16.F32.BF16 R24, gdesc[UR8].tnspB, R24, gsb0 ;
+        /*1440*/                   WARPGROUP.DEPBAR.LE gsb0, 0x1 ;
+        /*1490*/                   F2FP.BF16.F32.PACK_AB R101, R55, R54 ;
+        /*14a0*/                   WARPGROUP.DEPBAR.LE gsb0, 0x0 ;
+        /*14b0*/                   F2FP.BF16.F32.PACK_AB R25, R25, R24 ;
+"""
+    assert touched_in_flight(sass) == ["/*1490*/                   F2FP.BF16.F32.PACK_AB R101, R55, R54 ;"]
+
+
+@pytest.fixture
+def few_sms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An H200 of four SMs, so that a small product has several tiles for a block."""
+    known = {t.name: t for t in targets.TARGETS}
+    known["sm_90a"] = dataclasses.replace(known["sm_90a"], sms=4, clusters=MappingProxyType({2: 2, 4: 1}))
+    monkeypatch.setattr(targets, "_by_name", lambda: known)
+
+
+SIMULATED = [
+    ("matmul", {"tile": (128, 128, 64)}, (384, 256, 448)),
+    ("matmul", {"tile": (128, 128, 64)}, (200, 264, 136)),
+    ("matmul", {"tile": (128, 128, 64), "cluster": (2, 1)}, (512, 384, 256)),
+    ("matmul", {**PINGPONG, "tile": (64, 128, 64)}, (320, 384, 448)),
+    ("matmul", {**PINGPONG, "cluster": (2, 2)}, (512, 512, 128)),
+    ("matmul", {**PINGPONG, "stages": 1}, (256, 384, 128)),
+    ("transposed", {**PINGPONG, "cluster": (1, 2)}, (384, 512, 192)),
+    ("gating", NARROW, (256, 200, 192)),
+    ("gelu", {**PINGPONG, "cluster": (2, 1)}, (512, 264, 128)),
+    ("prologue", {**PINGPONG, "cluster": (2, 1)}, (512, 256, 128)),
+    ("squares", PINGPONG, (256, 384, 128)),
+]
+
+
+@pytest.mark.usefixtures("few_sms")
+@pytest.mark.parametrize(("name", "fields", "shape"), SIMULATED, ids=str)
+def test_on_the_simulator(name: str, fields: dict[str, Any], shape: tuple[int, int, int]) -> None:
+    """Right, without a race or a deadlock, where blocks walk over several tiles."""
+    dims = dict(zip("MNK", shape, strict=True))
+    reference = irc.compile(HEAD + PROGRAMS[name], target="cpu", dims=dims)
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(spec.shape).astype(np.float32).astype(spec.dtype) for spec in reference.arguments]
+    wanted = reference(*arrays).astype(np.float32)
+    found = irc.compile(configured(name, fields, **dims), target="sim")(*arrays).astype(np.float32)
+    assert np.abs(found - wanted).max() <= 0.01 * np.abs(wanted).max()
