@@ -60,7 +60,7 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
     (block,) = blocks
     assert block is not None
     shapes = {shape_of(op.tile.type) for op in every}
-    loads = [op.result for op in loop.walk() if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
+    loads = [op.result for op in block.ops if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
     exchanged = max((_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
     room = (limit - _ring_bytes(program, loop)) // consumer_roles(program) - exchanged - SCRATCH
     need = sum(aligned(_bytes(op.tile)) for op in stores)
