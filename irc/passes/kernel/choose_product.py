@@ -133,7 +133,7 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Confi
     return ConfigAttr.of(
         tile=tile,
         stages=max(1, min(MOST_STAGES, stages)),
-        cluster=_cluster(product, tile, schedule),
+        cluster=_cluster(product, tile),
         warps=GROUP_WARPS * (1 if schedule == "pingpong" else max(1, tile[0] // 64)),
         schedule=schedule,
         group=GROUP,
@@ -157,11 +157,10 @@ def _schedule(product: Product, machine: Target, shape: _Shape) -> str:
     return "pingpong" if epilogue >= LEAST_EXPOSED * mainloop else "persistent"
 
 
-def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[int, int]:
-    """Two blocks share the right operand where a producer, or an epilogue beside the products, reads global memory too;
-    else there is room enough between the L2 cache and the SMs, and blocks by themselves wait less."""
-    reads = product.is_computed or (product.returns and schedule == "pingpong")
-    return (2, 1) if reads and ceil_div(product.m, tile[0]) % 2 == 0 else (1, 1)
+def _cluster(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
+    """Two blocks share the right operand where a producer reads global memory too; else there is room enough between the
+    L2 cache and the SMs, and blocks by themselves wait less."""
+    return (2, 1) if product.is_computed and ceil_div(product.m, tile[0]) % 2 == 0 else (1, 1)
 
 
 def stage_bytes(product: Product, tile: tuple[int, ...]) -> int:

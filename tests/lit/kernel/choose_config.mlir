@@ -44,8 +44,8 @@ func.func @turns(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>) -> tens
   func.return %r : tensor<4096x4096xf32>
 }
 
-// The same where the epilogue reads an array: two blocks share what they multiply with.
-// CHECK:      @residual matmul config<tile = [128, 128, 64], stages = 5, cluster = [2, 1], warps = 4, schedule = "pingpong", {{.*}}>
+// The same where the epilogue reads an array: its panels take the place of a stage.
+// CHECK:      @residual matmul config<tile = [128, 128, 64], stages = 5, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}>
 func.func @residual(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>, %y: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = kernel.fused @residual matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>, %d = %y : tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<4096x4096xf32>
