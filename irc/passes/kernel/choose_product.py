@@ -158,8 +158,8 @@ def _schedule(product: Product, machine: Target, shape: _Shape) -> str:
 
 
 def _cluster(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
-    """Two blocks share the right operand where a producer reads global memory too; else there is room enough between the
-    L2 cache and the SMs, and blocks by themselves wait less."""
+    """Two blocks share the right operand where a producer reads global memory too; else there is room enough between
+    the L2 cache and the SMs, and blocks by themselves wait less."""
     return (2, 1) if product.is_computed and ceil_div(product.m, tile[0]) % 2 == 0 else (1, 1)
 
 
