@@ -17,6 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 DIMS: Mapping[str, Mapping[str, int]] = {
     "attention": {"B": 1, "H": 2, "S": 64},
     "cross_entropy": {"B": 16, "C": 200},
+    "cross_entropy_backward": {"B": 16, "C": 200},
     "gated_unit_step": {"B": 256, "H": 256},
     "gating": {"M": 256, "K": 128, "N": 256},
     "gelu_chain": {"M": 64, "N": 128},
@@ -33,7 +34,9 @@ DIMS: Mapping[str, Mapping[str, int]] = {
     "permute_nchw": {"N": 2, "H": 16, "W": 16},
     "reductions": {"A": 8, "B": 16, "C": 64},
     "rms_norm": {"M": 32},
+    "rms_norm_backward": {"M": 32},
     "softmax": {"M": 32},
+    "softmax_backward": {"M": 32},
     "train_mlp": {"N": 64, "D": 64, "H": 128, "C": 64},
 }
 """Sizes at which a run takes about a second or less."""

@@ -36,22 +36,27 @@ class PipelinePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                for loop in [o for o in program.walk() if isinstance(o, scf.ForOp)]:
-                    _pipeline(program, loop, self.arch)
+                loops = [o for o in program.walk() if isinstance(o, scf.ForOp) and _products(o)]
+                for loop in loops:
+                    _pipeline(program, loop, self.arch, len(loops))
 
 
 def _is_wgmma(op: Operation) -> bool:
     return isinstance(op, tile.DotOp) and op.instruction is not None and op.instruction.data == "wgmma"
 
 
-def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, arch: str) -> None:
-    block = loop.body.block
-    dots = [op for op in block.ops if isinstance(op, tile.DotOp) and _is_wgmma(op)]
+def _products(loop: scf.ForOp) -> list[tile.DotOp]:
+    return [op for op in loop.body.block.ops if isinstance(op, tile.DotOp) and _is_wgmma(op)]
+
+
+def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, arch: str, rings: int) -> None:
+    """`rings` is how many loops of the program get one: they share the stages that the config asks for."""
+    block, dots = loop.body.block, _products(loop)
     buffers = list(dict.fromkeys(b for dot in dots for b in (dot.lhs, dot.rhs) if isinstance(b.owner, tile.AllocOp)))
     if not buffers:
         return
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
-    ring = tile.RingOp(_stages(program, allocs, arch), [b.type for b in buffers], _cluster(loop))
+    ring = tile.RingOp(_stages(program, allocs, arch, rings), [b.type for b in buffers], _cluster(loop))
     ring.location = loop.location
     first = program.body.block.first_op
     assert first is not None
@@ -70,12 +75,12 @@ def _cluster(loop: scf.ForOp) -> tuple[int, int] | None:
     return parent.cluster_shape if parent is not None and parent.cluster is not None else None
 
 
-def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], arch: str) -> int:
+def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], arch: str, rings: int) -> int:
     stages = config_of(program).stages
-    if stages is not None:
-        return stages
-    room = target(arch).shared_memory - EPILOGUE_BYTES
-    return max(1, min(MOST_STAGES, room // sum(alloc_bytes(a) for a in allocs)))
+    if stages is None:
+        room = target(arch).shared_memory - EPILOGUE_BYTES
+        stages = min(MOST_STAGES, room // sum(alloc_bytes(a) for a in allocs))
+    return max(1, stages // rings)
 
 
 def _is_fill(op: Operation) -> bool:
