@@ -14,7 +14,15 @@ BASIC_N = frozenset((8, 16, 32, 64, 96, 128, 192, 256))
 _HEADER = "#include <cute/arch/mma_sm90_gmma.hpp>\n"
 _EXTENDED = "#define CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED\n"
 
-CUTLASS_TYPES = {"bf16": "BF16", "f16": "F16", "f32": "TF32", "i8": "S8", "f8E4M3FN": "E4M3", "f8E5M2": "E5M2"}
+CUTLASS_TYPES = {
+    "bf16": "BF16",
+    "f16": "F16",
+    "f32": "TF32",
+    "i8": "S8",
+    "ui8": "U8",
+    "f8E4M3FN": "E4M3",
+    "f8E5M2": "E5M2",
+}
 """CUTLASS's name of each operand type of the IR."""
 
 _ACCUMULATORS = {"f32": "F32", "f16": "F16", "i32": "S32"}
@@ -52,7 +60,7 @@ class Atom:
         types = _ACCUMULATORS[self.accumulator] + CUTLASS_TYPES[self.lhs] + CUTLASS_TYPES[self.rhs]
         name = f"cute::SM90::GMMA::MMA_64x{self.n}x{self.k}_{types}_{'RS' if self.lhs_in_registers else 'SS'}"
         if self.k != 16:
-            return f"{name}_TN" if self.lhs == "i8" else f"{name}_TN<>"
+            return f"{name}_TN" if self.lhs in ("i8", "ui8") else f"{name}_TN<>"
         major = "cute::SM90::GMMA::Major::"
         return f"{name}<{major}{_major(self.transpose_lhs)}, {major}{_major(self.transpose_rhs)}>"
 

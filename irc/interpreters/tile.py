@@ -319,6 +319,8 @@ def _dot(m: _Machine, op: tile.DotOp) -> list[Any]:
     a, b, acc = m.get([op.lhs, op.rhs, op.acc])
     if op.precision is not None:
         a, b = _rounded(a, op.precision.data), _rounded(b, op.precision.data)
+    if op.unsigned is not None:
+        a, b = a.view(np.uint8), b.view(np.uint8)
     wide = np.float64 if acc.dtype.kind == "f" else acc.dtype
     with np.errstate(all="ignore"):
         return [(acc.astype(wide) + a.astype(wide) @ b.astype(wide)).astype(acc.dtype)]

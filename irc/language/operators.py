@@ -204,13 +204,15 @@ def matmul(
 
 
 def matrices(builder: Builder, left: Operand, right: Operand, place: Place) -> tuple[Array, Array]:
-    """The operands of a matrix product: two arrays of one number type."""
+    """The operands of a matrix product: two arrays of one number type, or of two f8 types."""
     a, b = left[0], right[0]
     for value, value_place in (left, right):
         if not isinstance(value, Array):
             raise builder.error(f"a matrix product takes arrays, found {describe(value)}", value_place)
     assert isinstance(a, Array) and isinstance(b, Array)
     what = _phrase("@", a, b)
+    if all(value.element.is_float and value.element.size == 1 for value in (a, b)):
+        return a, b
     if common_element(builder, (a, b), place, what) is BOOL:
         raise builder.error(what, place, "cast them to a number type: cast(x, i32)")
     return a, b

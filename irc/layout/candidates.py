@@ -59,6 +59,23 @@ def blocked(shape: Sequence[int], order: Sequence[int], vector: int, threads: in
     return partition(shape, order, runs, lanes, [1] * len(shape), left)
 
 
+def turning(shape: tuple[int, int], source: int, run: int, width: int, threads: int) -> Fragment:
+    """Threads that read a tile in vectors of `run` along dimension `source` and write it in vectors of up to `width`
+    along the other one: each has a block of both. Threads lie along the other dimension first, so that together they
+    write whole rows of it, which a swizzle spreads over all banks."""
+    target = 1 - source
+    held = max(1, shape[0] * shape[1] // threads)
+    runs = [1, 1]
+    runs[target] = min(width, _binary(shape[target]), held)
+    runs[source] = min(run, _binary(shape[source]), held // runs[target])
+    order = (target, source)
+    lanes, left = _greedy(_room(shape, runs), order, threads)
+    fragment = partition(shape, order, runs, lanes, [1, 1], left)
+    first = [mode for mode in fragment.values if mode.dim == source and mode.step == 1]
+    rest = [mode for mode in fragment.values if mode not in first]
+    return Fragment(fragment.shape, fragment.threads, (*first, *rest))
+
+
 @cache
 def candidates(
     shape: tuple[int, ...], threads: int, runs: tuple[tuple[int, ...], ...], orders: tuple[tuple[int, ...], ...]

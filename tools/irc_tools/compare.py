@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.dtypes import element_of
 
 Array = np.ndarray[Any, Any]
 
@@ -18,6 +21,16 @@ TOLERANCES: dict[str, float] = {
     "f8e5m2": 0.15,
 }
 """The greatest error, relative to the greatest finite magnitude of the reference, by element type; others are exact."""
+
+F8_PRODUCTS = 2e-3
+"""The same for f32 results of programs that multiply f8 matrices: tensor cores keep about 13 bits of the sum of 32
+products (docs/design.md, Numbers on tensor cores)."""
+
+
+def multiplies_f8(module: ModuleOp) -> bool:
+    """Whether a module has a product of f8 matrices."""
+    products = (op for op in module.walk() if op.name == "nd.matmul")
+    return any(e.is_float and e.size == 1 for op in products for e in (element_of(v.type) for v in op.operands))
 
 
 @dataclass(frozen=True)
@@ -39,14 +52,20 @@ class Comparison:
         return not self.reason
 
 
-def compare(result: Array, reference: Array, element: str) -> Comparison:
-    """Compares arrays of an element type. NaN has to meet NaN and an infinity the same infinity; the reference may be
-    wider than the result, and a value of it that the type rounds to an infinity counts as one."""
+def compare(result: Array, reference: Array, element: str, *, of_f8: bool = False) -> Comparison:
+    """Compares arrays of an element type, of a program that multiplies f8 matrices or not. NaN has to meet NaN and an
+    infinity the same infinity; the reference may be wider than the result, and a value of it that the type rounds to an
+    infinity counts as one."""
     if result.shape != reference.shape:
         return Comparison(float("inf"), 0.0, f"shape {list(result.shape)}, expected {list(reference.shape)}", "")
     if element not in TOLERANCES:
         return _exact(result, reference)
-    return _close(result.astype(np.float64), _as_stored(reference, result.dtype), TOLERANCES[element])
+    return _close(result.astype(np.float64), _as_stored(reference, result.dtype), tolerance_of(element, of_f8))
+
+
+def tolerance_of(element: str, of_f8: bool) -> float:
+    """The greatest error of a float element type."""
+    return F8_PRODUCTS if of_f8 and element == "f32" else TOLERANCES[element]
 
 
 def _exact(result: Array, reference: Array) -> Comparison:

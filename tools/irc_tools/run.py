@@ -152,11 +152,11 @@ def _check(
     from irc_tools.compare import Comparison, compare
     from irc_tools.tables import print_table
 
-    references = _reference(args, dims, arrays)
+    references, of_f8 = _reference(args, dims, arrays)
     comparisons: list[Comparison] = []
     rows: list[list[str]] = []
     for spec, result, reference in zip(executable.results, results, references, strict=True):
-        comparison = compare(result, reference, spec.element)
+        comparison = compare(result, reference, spec.element, of_f8=of_f8)
         comparisons.append(comparison)
         verdict = "ok" if comparison.passed else comparison.reason
         rows.append(
@@ -172,13 +172,14 @@ def _check(
     return 1
 
 
-def _reference(args: argparse.Namespace, dims: dict[str, int], arrays: list[Any]) -> list[Any]:
-    """The results in float64, rounded where the program rounds."""
+def _reference(args: argparse.Namespace, dims: dict[str, int], arrays: list[Any]) -> tuple[list[Any], bool]:
+    """The results in float64, rounded where the program rounds; and whether it multiplies f8 matrices."""
     from irc.interpreters.nd import evaluate
     from irc.program import isolate, load
+    from irc_tools.compare import multiplies_f8
 
     module = isolate(load(Path(args.file), dims=dims), args.func)
-    return list(evaluate(module, arrays, precision="float64"))
+    return list(evaluate(module, arrays, precision="float64")), multiplies_f8(module)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from irc.dialects.cuda.async_ops import BareOp, PendingOp
 from irc.dialects.cuda.common import FALSE, check_one_of, check_registers, effects, flag, number
 from irc.dialects.cuda.types import SWIZZLES, RegistersType, size_of
 
-WGMMA_DEPTH = {"bf16": 16, "f16": 16, "f32": 8, "i8": 32, "f8E4M3FN": 32, "f8E5M2": 32}
+WGMMA_DEPTH = {"bf16": 16, "f16": 16, "f32": 8, "i8": 32, "ui8": 32, "f8E4M3FN": 32, "f8E5M2": 32}
 """k of a wgmma by the type of its operands: 32 bytes. f32 operands are read as tf32."""
 
 MMA_SHAPES = {
@@ -89,17 +89,20 @@ class WgmmaBase(IRDLOperation):
     def verify_wgmma(self) -> None:
         n, lhs, rhs = self.n.value.data, str(self.lhs_type), str(self.rhs_type)
         check_one_of("the operand type of wgmma", lhs, tuple(WGMMA_DEPTH))
-        if lhs != rhs and not (lhs.startswith("f8") and rhs.startswith("f8")):
-            raise VerifyException(f"expected wgmma operands of one type, or both f8, found {lhs} and {rhs}")
+        if lhs != rhs and not any(a in lhs and a in rhs for a in ("f8", "i8")):
+            raise VerifyException(
+                f"expected wgmma operands of one type, or both f8 or 8-bit integers, found {lhs} and {rhs}"
+            )
+        is_integer = "i8" in lhs
         if self.k.value.data != WGMMA_DEPTH[lhs]:
             raise VerifyException(f"expected k = {WGMMA_DEPTH[lhs]} for {lhs}, found {self.k.value.data}")
-        if n % 8 or not 8 <= n <= 256 or (lhs == "i8" and n > 24 and n % 16):
+        if n % 8 or not 8 <= n <= 256 or (is_integer and n > 24 and n % 16):
             raise VerifyException(
                 f"expected n to be a multiple of 8 in 8..256 (i8: 8, 24 or a multiple of 16), found {n}"
             )
         accumulator = self.accumulator.type
         assert isinstance(accumulator, RegistersType)
-        allowed = ("i32",) if lhs == "i8" else ("f32", "f16") if lhs == "f16" else ("f32",)
+        allowed = ("i32",) if is_integer else ("f32", "f16") if lhs == "f16" else ("f32",)
         check_one_of("the accumulator's type", str(accumulator.element), allowed)
         check_registers("cuda.wgmma", self.accumulator, self.index, n // 2)
 

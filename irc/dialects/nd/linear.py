@@ -37,11 +37,11 @@ class MatmulOp(NdOp):
     """Sums products over pairs of contracted axes, for each index of the batch axes, which are pairs too.
 
     The result's axes are the batch axes (in the order of `lhs_batch`), then lhs's free axes, then rhs's, each in their
-    order. Operands have one element type. Products of f16, bf16 and f8 are exact and accumulate in f32, or in f64 for a
-    result of f64; the sum is rounded to the result's element type, so that bf16 x bf16 -> f32 gives it unrounded.
-    Integers are exact modulo the width of an integer result; for a float result i8 and ui8 accumulate in i32, wider
-    ones in their own type. `precision` says how f32 operands are multiplied: `default` and `f32` accurately, `tf32` and
-    `bf16` after rounding them.
+    order. Operands have one element type, or both are f8. Products of f16, bf16 and f8 are exact and accumulate in f32,
+    or in f64 for a result of f64; the sum is rounded to the result's element type, so that bf16 x bf16 -> f32 gives it
+    unrounded. Integers are exact modulo the width of an integer result; for a float result i8 and ui8 accumulate in
+    i32, wider ones in their own type. `precision` says how f32 operands are multiplied: `default` and `f32` accurately,
+    `tf32` and `bf16` after rounding them.
     """
 
     name = "nd.matmul"
@@ -91,7 +91,8 @@ class MatmulOp(NdOp):
         return _free(rank_of(self.rhs), ints(self.rhs_batch), ints(self.rhs_contract))
 
     def check(self) -> None:
-        if element_of(self.lhs) is not element_of(self.rhs):
+        elements = [element_of(value) for value in (self.lhs, self.rhs)]
+        if elements[0] is not elements[1] and not all(e.is_float and e.size == 1 for e in elements):
             raise self.fail(f"expects operands with one element type, found {self.lhs.type} and {self.rhs.type}")
         check_element(self, self.lhs, is_number, "float or integer")
         check_element(self, self.result, is_number, "float or integer result")

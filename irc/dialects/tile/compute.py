@@ -7,11 +7,15 @@ from math import prod
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     IndexType,
     IntegerAttr,
     LocationAttr,
     StringAttr,
     TensorType,
+    UnitAttr,
+    i8,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -248,7 +252,7 @@ class DotOp(IRDLOperation):
 
     `instruction` names what computes it (`assign-layouts` decides); with `in_flight` n the result is not there until
     at most n later dots are pending: only `dot`, `yield` and `dot_wait` may use it. `precision` is `default f32 tf32
-    bf16` for f32 operands.
+    bf16` for f32 operands; `unsigned` says that 8-bit integers have no sign. Operands are of one type, or both f8.
     """
 
     name = "tile.dot"
@@ -258,6 +262,7 @@ class DotOp(IRDLOperation):
     instruction = opt_prop_def(StringAttr)
     in_flight = opt_prop_def(IntegerAttr)
     precision = opt_prop_def(StringAttr)
+    unsigned = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
@@ -273,6 +278,7 @@ class DotOp(IRDLOperation):
         instruction: str | None = None,
         in_flight: int | None = None,
         precision: str | None = None,
+        unsigned: bool = False,
         location: LocationAttr | None = None,
     ):
         super().__init__(
@@ -282,6 +288,7 @@ class DotOp(IRDLOperation):
                 "instruction": None if instruction is None else StringAttr(instruction),
                 "in_flight": None if in_flight is None else IntegerAttr(in_flight, i64),
                 "precision": None if precision is None else StringAttr(precision),
+                "unsigned": UnitAttr() if unsigned else None,
             },
         )
         set_location(self, location)
@@ -299,7 +306,11 @@ class DotOp(IRDLOperation):
         verify_same("operands of the same K:", k, shape_of(self.rhs.type)[0])
         verify_same("an accumulator of shape", (m, n), shape_of(self.acc.type))
         verify_same("a result of type", self.acc.type, self.result.type)
-        verify_same("operands of one type:", element_type_of(self.lhs.type), element_type_of(self.rhs.type))
+        types = [element_type_of(value.type) for value in (self.lhs, self.rhs)]
+        if not all(isinstance(type, Float8E4M3FNType | Float8E5M2Type) for type in types):
+            verify_same("operands of one type:", *types)
+        if self.unsigned is not None:
+            verify_same("integers of 8 bits where they are unsigned:", i8, types[0])
 
 
 @irdl_op_definition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, IntegerType, i1, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
 from irc.diagnostics import IrcError
@@ -14,30 +14,43 @@ from irc.layout.instructions import WARP_GROUP, mma_operand, warp_grid
 from irc.layout.traffic import shared_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import element_offset, shared_address
-from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, tile_element
+from irc.passes.cuda.values import Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
 from irc.passes.tile.operand_layouts import mma_atom
+
+_U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def lower_dot(code: Code, op: tile.DotOp) -> None:
     element = tile_element(op.acc.type)
     source = code.tile(op.acc)
-    if isinstance(source, Registers) and op.acc.has_one_use() and _block_of(op.acc) is op.parent_block():
+    instruction = op.instruction.data if op.instruction is not None else ""
+    starts = instruction == "wgmma" and _is_zero(source)
+    if starts:
+        acc = code.array(source.fragment, element, op.result.name_hint)
+    elif isinstance(source, Registers) and op.acc.has_one_use() and _block_of(op.acc) is op.parent_block():
         acc = source
     else:
         acc = code.array(source.fragment, element, op.result.name_hint)
         code.copy(source, acc)
     lhs, rhs = code.buffer(op.lhs), code.buffer(op.rhs)
-    instruction = op.instruction.data if op.instruction is not None else ""
     match instruction:
         case "wgmma":
-            _wgmma(code, op, lhs, rhs, acc)
+            _wgmma(code, op, lhs, rhs, acc, accumulates=not starts)
         case "mma":
             _mma(code, op, lhs, rhs, acc)
         case "fma":
-            _fma(code, lhs, rhs, acc, element)
+            _fma(code, op, lhs, rhs, acc)
         case _:
             raise IrcError(f'a dot without an instruction: "{instruction}"', op.location, "run assign-layouts first")
     code.values[op.result] = acc
+
+
+def _is_zero(tile: Tile) -> bool:
+    """Whether a tile is zero everywhere, which the first wgmma on it need not be told in registers."""
+    if not isinstance(tile, Splat) or not isinstance(tile.scalar.owner, arith.ConstantOp):
+        return False
+    value = tile.scalar.owner.value
+    return isinstance(value, FloatAttr) and value.value.data == 0
 
 
 def _block_of(value: SSAValue) -> Block | None:
@@ -56,16 +69,16 @@ def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:
 # Scalar multiply-adds
 
 
-def _fma(code: Code, lhs: Buffer, rhs: Buffer, acc: Registers, element: Attribute) -> None:
+def _fma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
     code.before_read()
-    e = code.e
+    e, element, unsigned = code.e, tile_element(op.acc.type), op.unsigned is not None
     rows, columns = acc.fragment.project([1]), acc.fragment.project([0])
     with e.loop(0, lhs.shape[1], unroll=True, hint="k") as k:
         a = _operand(code, lhs, rows, 1, k)
         b = _operand(code, rhs, columns, 0, k)
         with code.each(acc.fragment) as at:
-            x = _convert(code, code.element(a, acc.fragment, at), element)
-            y = _convert(code, code.element(b, acc.fragment, at), element)
+            x = _convert(code, code.element(a, acc.fragment, at), element, unsigned)
+            y = _convert(code, code.element(b, acc.fragment, at), element, unsigned)
             before = code.element(acc, acc.fragment, at)
             if isinstance(element, IntegerType):
                 after = e.value(arith.AddiOp(before, e.value(arith.MuliOp(x, y))))
@@ -87,11 +100,11 @@ def _operand(code: Code, buffer: Buffer, fragment: Fragment, k_dim: int, k: Inde
     return result
 
 
-def _convert(code: Code, value: SSAValue, element: Attribute) -> SSAValue:
+def _convert(code: Code, value: SSAValue, element: Attribute, unsigned: bool) -> SSAValue:
     if value.type == element:
         return value
     if isinstance(element, IntegerType):
-        return code.e.value(arith.ExtSIOp(value, element))
+        return code.e.value(arith.ExtUIOp(value, element) if unsigned else arith.ExtSIOp(value, element))
     assert isinstance(element, AnyFloat)
     return code.e.value(arith.ExtFOp(value, element))
 
@@ -121,6 +134,8 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
                     b.array,
                     e.index(e.mul(j, size_b)),
                     instruction=atom.name,
+                    unsigned_lhs=op.unsigned is not None,
+                    unsigned_rhs=op.unsigned is not None,
                 )
             )
 
@@ -128,7 +143,8 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
 # wgmma
 
 
-def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
+def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
+    """Steps of 32 bytes along K. Without `accumulates` the first of them overwrites the accumulator."""
     e = code.e
     groups = code.crew.count // WARP_GROUP
     (m, n), k = acc.fragment.shape, lhs.shape[1]
@@ -147,10 +163,10 @@ def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers)
                     e.index(e.add(acc.base, row * n // 2)),
                     _advance(code, a, lhs, 1, step, depth),
                     _advance(code, b, rhs, 0, step, depth),
-                    e.constant(1, i1),
+                    e.constant(1, i1) if accumulates else e.compare("ne", step, 0),
                     n=n,
-                    lhs_type=lhs.element,
-                    rhs_type=rhs.element,
+                    lhs_type=_U8 if op.unsigned is not None else lhs.element,
+                    rhs_type=_U8 if op.unsigned is not None else rhs.element,
                     transpose_lhs=transpose_a,
                     transpose_rhs=transpose_b,
                 )

@@ -90,7 +90,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cud
         cluster=_cluster(program),
         shared=shared,
         index=64 if _largest_index(program, code) >= INT32_ELEMENTS else 32,
-        min_blocks=1 if code.tensor_maps else config_of(program).occupancy,
+        min_blocks=1 if code.rings else config_of(program).occupancy,
         operands=operands,
         writes=writes,
     )

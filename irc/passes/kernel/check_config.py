@@ -7,16 +7,20 @@ from math import prod
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.layout.requests import WIDEST
-from irc.passes.kernel.choose_product import GROUP_WARPS, can_use_mma, can_use_wgmma, stage_bytes
+from irc.passes.kernel.choose_product import (
+    GROUP_WARPS,
+    WGMMA_OPERANDS,
+    can_use_mma,
+    can_use_wgmma,
+    stage_bytes,
+    wgmma_operands,
+)
 from irc.passes.kernel.problem import Product, ceil_div, product_of
 from irc.rewriting import location_of
 from irc.targets import KIB, Target
 
 WGMMA_COLUMNS = 256
 """The widest wgmma (PTX ISA, wgmma.mma_async: n is a multiple of 8 up to 256)."""
-
-WGMMA_DEPTH = 16
-"""Elements along K of one wgmma on 16-bit operands (PTX ISA, wgmma.mma_async)."""
 
 OTHER_REGISTERS = 40
 """Registers of a thread that are not accumulators: addresses, counters, one step of the epilogue."""
@@ -119,18 +123,21 @@ class _Check:
         if not self._machine.has_wgmma:
             found = f"wgmma is an instruction of sm_90a, found {self._machine.name}"
             raise self._fail(found, 'use instruction = "fma"')
-        if not can_use_wgmma(product, self._machine):
+        operands = wgmma_operands(product)
+        if operands is None or not can_use_wgmma(product, self._machine):
             raise self._fail(
-                f"wgmma takes bf16 or f16 operands that tensor maps can load, found {product.lhs.name} and "
-                f"{product.rhs.name}, {'' if product.is_loadable else 'not '}loadable",
+                f"wgmma multiplies {', '.join(WGMMA_OPERANDS)}, two of a kind or both f8, those of 16 bits loaded by "
+                f"tensor maps, found {product.lhs.name} and {product.rhs.name} to {product.result.name}, "
+                f"{'' if product.is_loadable else 'not '}loadable",
                 "rows of 16-byte multiples can be loaded",
             )
         warps = config.warps or GROUP_WARPS
         rows = 64 * max(1, warps // GROUP_WARPS)
         if warps % GROUP_WARPS or tile[0] % rows:
             raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tile[0]}")
-        if tile[2] % WGMMA_DEPTH:
-            raise self._fail(f"wgmma takes steps of {WGMMA_DEPTH} along K, found a tile of {tile[2]}")
+        depth = self._machine.wgmma[operands.operand]
+        if tile[2] % depth:
+            raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile[2]}")
         if tile[1] % 8 or tile[1] * product.count > WGMMA_COLUMNS:
             raise self._fail(
                 f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.count} x {tile[1]}",
@@ -150,11 +157,13 @@ class _Check:
     def _registers(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
         threads = self._machine.warp_size * (config.warps or 1)
         words = max(1, product.result.size // 4)
-        need = product.count * tile[0] * tile[1] * words // threads + OTHER_REGISTERS
+        operands = wgmma_operands(product) if config.instruction == "wgmma" else None
+        sums = 1 if operands is None else operands.sums
+        need = sums * product.count * tile[0] * tile[1] * words // threads + OTHER_REGISTERS
         limit = self._machine.registers_per_thread
         if need > limit:
             raise self._fail(
-                f"accumulators of {product.count} x {tile[0]} x {tile[1]} need about {need} registers in each of "
-                f"{threads} threads, but a thread of {self._machine.name} has {limit}",
+                f"accumulators of {sums * product.count} x {tile[0]} x {tile[1]} need about {need} registers in each "
+                f"of {threads} threads, but a thread of {self._machine.name} has {limit}",
                 "use a smaller tile or more warps",
             )

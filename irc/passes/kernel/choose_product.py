@@ -43,6 +43,14 @@ _WGMMA_SHAPES = (
     _Shape(64, 128, 0.65),
     _Shape(64, 64, 0.45),
 )
+_PROMOTED_SHAPES = (
+    _Shape(128, 128, 1.0),
+    _Shape(64, 128, 0.7),
+    _Shape(128, 64, 0.7),
+    _Shape(64, 64, 0.5),
+)
+"""Where each thread has a second accumulator."""
+
 _FMA_SHAPES = (
     _Shape(128, 128, 1.0),
     _Shape(64, 128, 0.85),
@@ -86,8 +94,8 @@ def choose_product(product: Product, machine: Target, given: ConfigAttr, instruc
 
 
 def best_instruction(product: Product, machine: Target, preferred: str | None = None) -> str:
-    """`wgmma` where tensor maps can load the operands, else `mma` where it has the type, else `fma`; `preferred` where
-    that is possible. f32 stays with `fma`, which is accurate to f32."""
+    """`wgmma` where it has the operands, else `mma` where it has the type, else `fma`; `preferred` where that is
+    possible. f32 without wgmma stays with `fma`."""
     possible = ["fma"]
     if can_use_mma(product, machine):
         possible.append("mma")
@@ -100,27 +108,70 @@ def best_instruction(product: Product, machine: Target, preferred: str | None = 
     return "mma" if "mma" in possible else "fma"
 
 
-MMA_OPERANDS = {"bf16": "f32", "f16": "f32", "f8e4m3": "f32", "f8e5m2": "f32", "i8": "i32", "f64": "f64"}
+@dataclass(frozen=True)
+class WarpGroupOperands:
+    """How irc multiplies operands of an element type with wgmma. `operand`: the instruction's name of them
+    (`Target.wgmma`); `accumulator`: the element type of sums; `parts`: tiles that each operand becomes; `sums`:
+    accumulators of a tile, 2 where the sums of one step along K are added to those of all (promote-sums)."""
+
+    operand: str
+    accumulator: str
+    parts: int = 1
+    sums: int = 1
+
+
+WGMMA_OPERANDS = {
+    "bf16": WarpGroupOperands("bf16", "f32"),
+    "f16": WarpGroupOperands("f16", "f32"),
+    "f32": WarpGroupOperands("tf32", "f32", parts=2, sums=2),
+    "tf32": WarpGroupOperands("tf32", "f32"),
+    "f8e4m3": WarpGroupOperands("f8e4m3", "f32", sums=2),
+    "f8e5m2": WarpGroupOperands("f8e5m2", "f32", sums=2),
+    "i8": WarpGroupOperands("i8", "i32"),
+    "u8": WarpGroupOperands("u8", "i32"),
+}
+"""By element type; f32 operands are `tf32` where a product asks for that precision."""
+
+MMA_OPERANDS = {"bf16": "f32", "f16": "f32", "f8e4m3": "f32", "f8e5m2": "f32", "i8": "i32", "u8": "i32", "f64": "f64"}
 """Operands that irc multiplies with `mma.sync`, and what it accumulates into; f8 is widened to f16 on the way."""
+
+
+def are_multiplied(product: Product) -> bool:
+    """Whether there are instructions for these two operands together: of one type, or both f8."""
+    lhs, rhs = product.lhs, product.rhs
+    return lhs is rhs or (lhs.name.startswith("f8") and rhs.name.startswith("f8"))
 
 
 def can_use_mma(product: Product, machine: Target) -> bool:
     """Whether warp-wide products can compute this: operands of one type, accumulated as the instruction does."""
     element = "f16" if product.lhs.name.startswith("f8") else product.lhs.name
-    same = product.lhs is product.rhs and product.result.name == MMA_OPERANDS.get(product.lhs.name)
+    same = are_multiplied(product) and product.result.name == MMA_OPERANDS.get(product.lhs.name)
     return same and element in machine.mma
 
 
+def wgmma_operands(product: Product) -> WarpGroupOperands | None:
+    """How wgmma multiplies these operands; None where it does not."""
+    if not are_multiplied(product):
+        return None
+    name = "tf32" if product.lhs.name == "f32" and product.precision == "tf32" else product.lhs.name
+    found = WGMMA_OPERANDS.get(name)
+    return found if found is not None and found.accumulator == product.result.name else None
+
+
 def can_use_wgmma(product: Product, machine: Target) -> bool:
-    """Whether warp-group products can compute this: bf16 or f16 in both operands, into f32, loaded by tensor maps."""
-    if not machine.has_wgmma or product.lhs is not product.rhs or product.lhs.name not in ("bf16", "f16"):
+    """Whether warp-group products can compute this: operands of a type that they have, with its accumulator. Those of
+    16 bits have to be loaded by tensor maps."""
+    operands = wgmma_operands(product)
+    if not machine.has_wgmma or operands is None or operands.operand not in machine.wgmma:
         return False
     is_empty = product.batch * product.m * product.n * product.k == 0
-    return product.is_loadable and product.result.name == "f32" and not is_empty
+    return (product.is_loadable or product.lhs.size != 2) and not is_empty
 
 
 def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> ConfigAttr:
-    wide = tuple(s for s in _WGMMA_SHAPES if s.columns >= LEAST_WGMMA_COLUMNS * power_of_two(product.count))
+    operands = wgmma_operands(product)
+    shapes = _WGMMA_SHAPES if operands is None or operands.sums == 1 else _PROMOTED_SHAPES
+    wide = tuple(s for s in shapes if s.columns >= LEAST_WGMMA_COLUMNS * power_of_two(product.count))
     shape = _best(product, machine, wide)
     schedule = given.schedule or ("persistent" if given.tile or given.warps else _schedule(product, machine, shape))
     if schedule == "pingpong":
@@ -149,7 +200,8 @@ def _schedule(product: Product, machine: Target, shape: _Shape) -> str:
     columns = shape.columns // power_of_two(product.count)
     tiles = product.batch * ceil_div(product.m, shape.rows) * ceil_div(product.n, columns)
     largest = shape.rows * shape.columns == CREW_ROWS * CREW_COLUMNS * 2
-    if product.is_computed or not largest or tiles < LEAST_ROUNDS * machine.sms:
+    rounds = product.precision in ("tf32", "bf16")
+    if product.is_computed or rounds or not largest or tiles < LEAST_ROUNDS * machine.sms:
         return "persistent"
     following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
     epilogue = shape.rows * (shape.columns * STORE_CYCLES + columns * following)
@@ -166,7 +218,9 @@ def _cluster(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
 def stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
     """Shared memory of one step along K: the tile of the shared operand, and one of each other operand."""
     rows, columns, depth = tile
-    return (rows * product.lhs.size + product.count * columns * product.rhs.size) * depth
+    operands = wgmma_operands(product)
+    parts = 1 if operands is None else operands.parts
+    return parts * (rows * product.lhs.size + product.count * columns * product.rhs.size) * depth
 
 
 def _choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> ConfigAttr:

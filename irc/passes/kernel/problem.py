@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.dialects.kernel import FusedOp
-from irc.dtypes import Element, element_of
+from irc.dtypes import Element, element_named, element_of
 from irc.passes.kernel.op_classes import CHEAP, COSTLY, SCANS, SPLITTABLE, integers, reduced_axes, shape_of, size_of
 
 
@@ -27,10 +27,11 @@ def ceil_div(a: int, b: int) -> int:
 class Product:
     """The products of a kernel: `count` of them, of extents batch x m x n x k each.
 
-    lhs, rhs: elements of the operands. is_loadable: for both operands, of all products, whether tensor maps can load
-    them as they are; an operand that the kernel computes first needs none. is_computed: whether there is such a one.
-    cheap, costly: elementwise ops that follow, for each element of the result. returns: whether something of the
-    result's size is read by what follows.
+    lhs, rhs: elements of the operands, bf16 where the products round them to that. is_loadable: for both operands, of
+    all products, whether tensor maps can load them as they are; an operand that the kernel computes first needs none.
+    is_computed: whether there is such a one. cheap, costly: elementwise ops that follow, for each element of the
+    result. returns: whether something of the result's size is read by what follows. precision: how f32 operands are
+    multiplied, `default f32 tf32 bf16`.
     """
 
     count: int
@@ -46,6 +47,7 @@ class Product:
     cheap: int = 0
     costly: int = 0
     returns: bool = False
+    precision: str = "default"
 
 
 def product_of(kernel: FusedOp) -> Product:
@@ -63,8 +65,8 @@ def product_of(kernel: FusedOp) -> Product:
         m=prod(extent for axis, extent in enumerate(lhs) if axis not in {*lhs_batch, *lhs_contract}),
         n=prod(extent for axis, extent in enumerate(rhs) if axis not in rhs_outer),
         k=prod(lhs[axis] for axis in lhs_contract),
-        lhs=element_of(op.operands[0].type),
-        rhs=element_of(op.operands[1].type),
+        lhs=_multiplied(op, 0),
+        rhs=_multiplied(op, 1),
         result=element_of(op.results[0].type),
         is_loadable=all(_is_loadable(core, side) for core in cores for side in ("lhs", "rhs")),
         is_computed=any(not isinstance(v, BlockArgument) for core in cores for v in core.operands),
@@ -73,6 +75,7 @@ def product_of(kernel: FusedOp) -> Product:
         returns=any(
             isinstance(v, BlockArgument) and size_of(v) >= size for o in _after(kernel, cores) for v in o.operands
         ),
+        precision=_precision(op),
     )
 
 
@@ -84,6 +87,17 @@ def _after(kernel: FusedOp, cores: Sequence[Operation]) -> list[Operation]:
         if op in cores or (users and users <= {*before, *cores}):
             before.add(op)
     return [op for op in kernel.block.ops if op not in before]
+
+
+def _precision(op: Operation) -> str:
+    value = op.properties.get("precision")
+    return value.data if isinstance(value, StringAttr) else "default"
+
+
+def _multiplied(op: Operation, operand: int) -> Element:
+    """The element type in which an operand is multiplied."""
+    element = element_of(op.operands[operand].type)
+    return element_named("bf16") if element.name == "f32" and _precision(op) == "bf16" else element
 
 
 TENSOR_MAP_RANK = 5

@@ -67,9 +67,9 @@ def assign(program: tile.ProgramOp, rates: Rates) -> list[Problem]:
     problems: dict[Space, Problem] = {}
     has_dots = any(space.dots for space in distinct)
     for space in distinct:
-        fills = instruction == "wgmma" and _is_written(space)
-        crew = LANES * PRODUCER_WARPS if fills else threads
-        problems[space] = problem_of(space, crew, is_alone=has_dots, fills_wgmma=fills)
+        writes = _writes(space) if instruction == "wgmma" else []
+        crew = LANES * PRODUCER_WARPS if writes else threads
+        problems[space] = problem_of(space, crew, is_alone=has_dots, writes=writes)
         if space.fragment is None:
             space.fragment = search(problems[space], rates)[0].fragment
             _propagate(program, spaces)
@@ -152,10 +152,10 @@ def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:
                 pass
 
 
-def _is_written(space: Space) -> bool:
-    """Whether the space is written to an operand's buffer: the producer of a wgmma kernel computes in it."""
+def _writes(space: Space) -> list[tile.WriteOp]:
+    """What writes the space to operands' buffers: then the producer of a wgmma kernel computes in it."""
     uses = [use.operation for value in space.values for use in value.uses]
-    return any(isinstance(op, tile.WriteOp) and not is_staging(op) for op in uses)
+    return [op for op in uses if isinstance(op, tile.WriteOp) and not is_staging(op)]
 
 
 # Conversions

@@ -12,36 +12,54 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.dtypes import element_of
+from irc.layout.candidates import turning
 from irc.layout.fragment import REPLICATED, Fragment, Mode
+from irc.layout.requests import WIDEST
 from irc.layout.search import Problem, Reduction, Use
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.multiples import constant_of
+from irc.passes.tile.operand_layouts import written_major
 from irc.passes.tile.spaces import Space
 
 UNKNOWN_TRIPS = 4
 """How often a loop is taken to run whose bounds are not constants."""
 
 
-def problem_of(space: Space, threads: int, *, is_alone: bool, fills_wgmma: bool) -> Problem:
+def problem_of(space: Space, threads: int, *, is_alone: bool, writes: Sequence[tile.WriteOp]) -> Problem:
     """The accesses, reductions and slices of a space, in a block that has its multiprocessor for itself or not. A space
-    that fills an operand of wgmma holds runs along one dimension only: the buffer's panels lie along it."""
+    that `writes` operands of wgmma holds runs along one dimension only: the buffer's panels lie along it. Where they
+    have to lie along another one than memory does, its threads turn blocks of the tile."""
     shape = space.shape
     weights = _weights(space)
-    given = (space.fragment,) if space.fragment is not None else ()
+    along = max(range(len(shape)), key=lambda d: (weights[d], d)) if writes else None
+    turned = _turned(space, along, threads, writes)
+    given = (space.fragment,) if space.fragment is not None else turned
     if space.scans and not given:
         given = (_scanned(shape, space.scans, weights, threads),)
     return Problem(
         shape,
         threads,
-        tuple(_use(space, op, value) for op, value in space.accesses),
+        tuple(_use(space, op, value, is_bound=bool(turned)) for op, value in space.accesses),
         tuple(_reductions(space)),
         sum(trips(op) * (len(op.body.block.ops) - 1) for op in _makers(space) if isinstance(op, tile.MapOp)),
         max((_size(v) for v in space.values if shape_of(v.type) == shape), default=4),
         given,
         tuple(_slices(space)),
-        max(range(len(shape)), key=lambda d: (weights[d], d)) if fills_wgmma else None,
+        along,
         is_alone,
     )
+
+
+def _turned(space: Space, along: int | None, threads: int, writes: Sequence[tile.WriteOp]) -> tuple[Fragment, ...]:
+    """The fragment of a space that is read along one dimension and written along the other; none where it is not."""
+    if along is None or len(space.shape) != 2:
+        return ()
+    for op in writes:
+        if written_major(op.buffer) not in (None, along):
+            run = max((access_of(o).vector(along, shape_of(v.type)[along]) for o, v in space.accesses), default=1)
+            rows, columns = space.shape
+            return (turning((rows, columns), along, run, WIDEST // _size(op.buffer), threads),)
+    return ()
 
 
 def trips(op: Operation) -> int:
@@ -61,11 +79,14 @@ def _trips(loop: scf.ForOp) -> int:
     return max(1, -(-(last - first) // step))
 
 
-def _use(space: Space, op: tile.AccessOp, value: SSAValue) -> Use:
+def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) -> Use:
+    """`is_bound`: the access is made in the space's fragment."""
     is_store = isinstance(op, tile.StoreOp)
     shape = shape_of(value.type)
     gathers = any(isinstance(symbol.type, TensorType) for symbol in op.symbols)
-    is_free = shape == space.shape and not gathers and not (space.scans and is_store and len(shape) < 2)
+    is_free = (
+        shape == space.shape and not gathers and not is_bound and not (space.scans and is_store and len(shape) < 2)
+    )
     view = op.view.name_hint or (op.view.index if isinstance(op.view, BlockArgument) else "?")
     name = f"{'store' if is_store else 'load'} %{view}"
     return Use(name, access_of(op), shape, is_store, is_free, trips(op))

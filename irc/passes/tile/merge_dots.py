@@ -121,7 +121,7 @@ def _merge_body(loop: scf.ForOp, dots: Sequence[tile.DotOp], positions: Sequence
     columns = _widened([d.rhs.type for d in dots])
     concat = tile.ConcatOp([d.rhs for d in dots], 1, columns, location=dots[0].location)
     dot = tile.DotOp(dots[0].lhs, concat.result, carried, location=dots[-1].location)
-    dot.precision = dots[0].precision
+    dot.precision, dot.unsigned = dots[0].precision, dots[0].unsigned
     Rewriter.insert_op([concat, dot], InsertPoint.before(dots[-1]))
     last = block.last_op
     assert last is not None

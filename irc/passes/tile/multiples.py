@@ -34,6 +34,8 @@ def multiple_of(value: SSAValue) -> int:
             return multiple_of(owner.lhs) << shift if shift is not None else 1
         case arith.AddiOp() | arith.SubiOp():
             return gcd(multiple_of(owner.lhs), multiple_of(owner.rhs))
+        case arith.SelectOp():
+            return gcd(multiple_of(owner.lhs), multiple_of(owner.rhs))
         case arith.DivUIOp() | arith.FloorDivSIOp():
             by, of = constant_of(owner.rhs), multiple_of(owner.lhs)
             return of // by if by and of % by == 0 else 1

@@ -3,7 +3,7 @@ conflicts."""
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.diagnostics import IrcError
@@ -55,7 +55,7 @@ def assign_buffers(program: tile.ProgramOp) -> None:
             _retype(root_of(op.tile), _stored_layout(op.tile))
         if isinstance(op, tile.DotOp):
             for operand, k_dim in ((op.lhs, 1), (op.rhs, 0)):
-                layout = _wgmma_layout(operand) if _is(op, "wgmma") else _exchange(op, operand, k_dim)
+                layout = _wgmma_layout(operand, k_dim) if _is(op, "wgmma") else _exchange(op, operand, k_dim)
                 _retype(operand, layout)
 
 
@@ -63,10 +63,27 @@ def _is(dot: tile.DotOp, instruction: str) -> bool:
     return dot.instruction is not None and dot.instruction.data == instruction
 
 
-def _wgmma_layout(buffer: SSAValue) -> SharedLayout:
+def k_major(type: Attribute, operand: int) -> int | None:
+    """The dimension along which wgmma's operand number `operand` has to be contiguous: K, or either (None) where its
+    elements have 16 bits (PTX ISA, 9.7.15.5.1)."""
+    return None if element_of(element_type_of(type)).size == 2 else 1 - operand
+
+
+def written_major(buffer: SSAValue) -> int | None:
+    """As `k_major`, for a buffer or a part of one that some wgmma reads."""
+    while isinstance(buffer.owner, tile.SubviewOp):
+        buffer = buffer.owner.buffer
+    for use in buffer.uses:
+        if isinstance(use.operation, tile.DotOp) and _is(use.operation, "wgmma"):
+            return k_major(buffer.type, use.index)
+    return None
+
+
+def _wgmma_layout(buffer: SSAValue, k_dim: int) -> SharedLayout:
     """Panels of the swizzle's 128 bytes along the dimension that is contiguous in what fills the buffer; narrower ones
     where the parts that fill it are."""
     size = element_of(element_type_of(buffer.type)).size
+    major = k_major(buffer.type, 1 - k_dim)
     directions: set[int] = set()
     parts: list[tuple[int, ...]] = []
     for fill in fills_of(buffer):
@@ -77,7 +94,7 @@ def _wgmma_layout(buffer: SSAValue) -> SharedLayout:
             directions.add(box.inner)
         else:
             parts.append(shape_of(fill.tile.type))
-            directions.add(fragment_layout(fill.tile.type).vector[0])
+            directions.add(fragment_layout(fill.tile.type).vector[0] if major is None else major)
     if len(directions) != 1:
         raise IrcError("the parts of a dot's operand are contiguous along different dimensions")
     (inner,) = directions

@@ -27,7 +27,8 @@ MOST_STAGES = 8
 class PipelinePass(ModulePass):
     """A loop with a wgmma dot: its operand buffers -> a ring, `acquire` and `commit` around what fills them, `wait`
     before the dot and `release` after it. One dot stays in flight: its stage is released when the next one has been
-    issued. A ring of one stage has none to fill meanwhile, and is released at once.
+    issued. A ring of one stage has none to fill meanwhile, and is released at once; so is one whose dot's result the
+    loop does more with than carry it.
     """
 
     name: ClassVar[str] = "pipeline"
@@ -111,7 +112,7 @@ def _drain_stages(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], bu
     for old, new in zip(buffers, wait.buffers, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    if len(dots) > 1 or ring.stage_count == 1:
+    if len(dots) > 1 or ring.stage_count == 1 or not _is_carried(loop, dots[0]):
         release = tile.ReleaseOp(ring.ring)
         release.location = location
         Rewriter.insert_op(release, InsertPoint.after(dots[-1]))
@@ -120,15 +121,25 @@ def _drain_stages(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], bu
 
 
 def _put_last(block: Block, dots: list[tile.DotOp]) -> None:
-    """Moves dots that only other dots and the next iteration use behind all that fills the stage, so that it can be
-    waited for before the first of them."""
+    """Moves dots, and what depends on them, behind all that fills the stage, so that it can be waited for before the
+    first of them; where something that fills it depends on a dot, nothing."""
     last = block.last_op
-    users = {use.operation for dot in dots for use in dot.result.uses}
-    if last is None or not users <= {last, *dots}:
+    assert last is not None
+    moved: dict[Operation, None] = dict.fromkeys(dots)
+    for op in block.ops:
+        if any(value.owner in moved for inner in op.walk() for value in inner.operands):
+            moved[op] = None
+    moved.pop(last, None)
+    if any(_is_fill(op) for op in moved):
         return
-    for dot in dots:
-        dot.detach()
-        block.insert_op_before(dot, last)
+    for op in [op for op in block.ops if op in moved]:
+        op.detach()
+        block.insert_op_before(op, last)
+
+
+def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
+    """Whether nothing but the loop's next iteration uses the dot's result."""
+    return all(use.operation is loop.body.block.last_op for use in dot.result.uses)
 
 
 def _keep_in_flight(ring: tile.RingOp, loop: scf.ForOp, dot: tile.DotOp) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType, f16
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -16,6 +16,7 @@ from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.dead import erase_dead
+from irc.passes.tile.operand_layouts import k_major
 from irc.passes.tile.tma import box_access
 from irc.targets import target
 
@@ -23,8 +24,9 @@ from irc.targets import target
 @dataclass(frozen=True)
 class PlaceOperandsPass(ModulePass):
     """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is
-    wgmma; any other operand is computed in registers and written. The parts of a concatenation fill parts of one
-    buffer.
+    wgmma; any other operand is computed in registers and written, turned on the way where the instruction reads it
+    along K only. The parts of a concatenation fill parts of one buffer. f8 is widened to f16, which is exact, for
+    instructions that do not have it.
     """
 
     name: ClassVar[str] = "place-operands"
@@ -38,17 +40,35 @@ class PlaceOperandsPass(ModulePass):
 
 
 def _place_all(program: tile.ProgramOp, tma: bool) -> None:
-    placed: dict[SSAValue, SSAValue] = {}
+    wgmma = config_of(program).instruction == "wgmma"
+    placed: dict[tuple[SSAValue, int | None], SSAValue] = {}
     for dot in [op for op in program.walk() if isinstance(op, tile.DotOp)]:
         for at in (0, 1):
             value = dot.operands[at]
-            if value not in placed:
-                placed[value] = _place(dot, value, tma)
-            dot.operands[at] = placed[value]
+            major = k_major(value.type, at) if wgmma else None
+            if (value, major) not in placed:
+                placed[value, major] = _place(dot, value if wgmma else _widened(dot, value), tma, major)
+            dot.operands[at] = placed[value, major]
 
 
-def _place(dot: tile.DotOp, value: SSAValue, tma: bool) -> SSAValue:
-    """A buffer that holds the operand when the dot runs."""
+def _widened(dot: tile.DotOp, value: SSAValue) -> SSAValue:
+    """The operand as mma and scalar multiply-adds take it."""
+    element = element_type_of(value.type)
+    if not isinstance(value.type, TensorType) or not isinstance(element, AnyFloat) or element.bitwidth != 8:
+        return value
+    block = Block(arg_types=[element])
+    wide = arith.ExtFOp(block.args[0], f16)
+    block.add_ops([wide, tile.YieldOp(wide.result)])
+    for op in block.ops:
+        op.location = dot.location
+    map = tile.MapOp([value], TensorType(f16, shape_of(value.type)), Region(block), location=dot.location)
+    map.result.name_hint = value.name_hint
+    Rewriter.insert_op(map, InsertPoint.before(dot))
+    return map.result
+
+
+def _place(dot: tile.DotOp, value: SSAValue, tma: bool, major: int | None) -> SSAValue:
+    """A buffer that holds the operand when the dot runs, contiguous along `major` where that is given."""
     if isinstance(value.type, tile.BufferType):
         return value
     alloc = tile.AllocOp(tile.BufferType.of(shape_of(value.type), element_type_of(value.type)))
@@ -56,11 +76,11 @@ def _place(dot: tile.DotOp, value: SSAValue, tma: bool) -> SSAValue:
     alloc.buffer.name_hint = value.name_hint
     loop = dot.parent_op()
     Rewriter.insert_op(alloc, InsertPoint.before(loop if isinstance(loop, scf.ForOp) else dot))
-    _fill(dot, value, alloc.buffer, tma)
+    _fill(dot, value, alloc.buffer, tma, major)
     return alloc.buffer
 
 
-def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, tma: bool) -> None:
+def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, tma: bool, major: int | None) -> None:
     owner = value.owner
     if isinstance(owner, tile.ConcatOp):
         at = [0] * len(shape_of(value.type))
@@ -69,11 +89,11 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, tma: bool) -> None
             view = tile.SubviewOp(buffer, at, tile.BufferType.of(shape, element_type_of(part.type)))
             view.location = owner.location
             Rewriter.insert_op(view, InsertPoint.before(dot))
-            _fill(dot, part, view.result, tma)
+            _fill(dot, part, view.result, tma, major)
             at[owner.axis_value] += shape[owner.axis_value]
         return
     fill: Operation
-    if tma and isinstance(owner, tile.LoadOp) and owner.other is None and box_access(owner, shape_of(value.type)):
+    if tma and isinstance(owner, tile.LoadOp) and _is_copied(owner, shape_of(value.type), major):
         fill = tile.CopyOp.of(
             owner.view,
             owner.offsets,
@@ -86,7 +106,12 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, tma: bool) -> None
         )
         Rewriter.insert_op(fill, InsertPoint.before(dot))
         return
-    assert isinstance(value.type, TensorType)
     fill = tile.WriteOp(value, buffer)
     fill.location = dot.location
     Rewriter.insert_op(fill, InsertPoint.before(dot))
+
+
+def _is_copied(load: tile.LoadOp, shape: tuple[int, ...], major: int | None) -> bool:
+    """Whether TMA can fill a buffer with what is loaded: it keeps the direction that is contiguous."""
+    box = box_access(load, shape)
+    return box is not None and load.other is None and major in (None, box.inner)

@@ -15,18 +15,25 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from irc.dialects import tile
+from irc.dtypes import element_of
 from irc.layout.instructions import LANES
+from irc.passes.tile.attributes import fragment_layout
 from irc.passes.tile.configs import PRODUCER_WARPS, consumer_roles
 from irc.passes.tile.dead import erase_dead
 from irc.passes.tile.loops import trips, with_carried
-from irc.passes.tile.rings import is_staging
+from irc.passes.tile.rings import aligned, is_staging
 
+REGISTER_BYTES = 4
 REGISTERS = 65536
 """32-bit registers of an SM (CUDA C++ Programming Guide, compute capability 9.0)."""
+MOST_REGISTERS = 240
+"""What setmaxnreg gives a thread at most here: 255 rounded down, less what ptxas keeps."""
 TMA_REGISTERS = 40
 """A thread's registers where it only issues TMA."""
-WRITER_REGISTERS = 88
-"""A thread's registers where it loads, computes and writes operands itself."""
+WRITER_REGISTERS = 56
+"""A thread's registers where it loads, computes and writes operands itself, besides those that hold them."""
+CONSUMER_REGISTERS = 176
+"""What a writer leaves to a thread that multiplies."""
 
 FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
 STORES = (tile.StoreOp, tile.StoreWaitOp)
@@ -62,8 +69,8 @@ def _specialise(program: tile.ProgramOp) -> None:
     roles = [_clone(body) for _ in range(1 + consumers)]
     for op in reversed(body):
         Rewriter.erase_op(op, safe_erase=False)
-    writes = any(isinstance(op, tile.WriteOp) and not is_staging(op) for op in roles[0].walk())
-    mine = WRITER_REGISTERS if writes else TMA_REGISTERS
+    writes = [op for op in roles[0].walk() if isinstance(op, tile.WriteOp) and not is_staging(op)]
+    mine = _producer_registers(consumers * warps, writes)
     theirs = _consumer_registers(consumers * warps, mine)
     op = tile.RolesOp(roles, [PRODUCER_WARPS, *[warps] * consumers], [mine, *[theirs] * consumers])
     op.location = program.location
@@ -73,6 +80,21 @@ def _specialise(program: tile.ProgramOp) -> None:
         _consumer(role)
         if consumers > 1:
             _take_turns(role, turn, consumers)
+
+
+def _producer_registers(warps: int, writes: Sequence[tile.WriteOp]) -> int:
+    """The registers of a producer's thread beside `warps` that consume, a multiple of 8: setmaxnreg takes no other."""
+    if not writes:
+        return TMA_REGISTERS
+    need = WRITER_REGISTERS + sum(_held(op.tile) for op in writes)
+    left = _launched(warps) * (PRODUCER_WARPS + warps) - CONSUMER_REGISTERS * warps
+    return min(MOST_REGISTERS, left // PRODUCER_WARPS // 8 * 8, aligned(need, 8))
+
+
+def _held(tile: SSAValue) -> int:
+    """The registers that hold a tile while it is written; single bytes are apart until they are put together."""
+    count, size = fragment_layout(tile.type).value_count, element_of(tile.type).size
+    return count if size == 1 else count * size // REGISTER_BYTES
 
 
 def _clone(body: Sequence[Operation]) -> Region:
@@ -89,8 +111,12 @@ def _erase_all(region: Region, unwanted: Callable[[Operation], bool]) -> None:
 def _consumer_registers(warps: int, producer: int) -> int:
     """Registers of a thread of `warps` consumer warps beside a producer's. There are no more than the block was
     launched with: those of a thread are a multiple of 8, which leaves some of the SM's unused."""
-    launched = REGISTERS // LANES // (PRODUCER_WARPS + warps) // 8 * 8
-    return min(240, (launched * (PRODUCER_WARPS + warps) - PRODUCER_WARPS * producer) // warps // 8 * 8)
+    total = _launched(warps) * (PRODUCER_WARPS + warps)
+    return min(MOST_REGISTERS, (total - PRODUCER_WARPS * producer) // warps // 8 * 8)
+
+
+def _launched(warps: int) -> int:
+    return min(MOST_REGISTERS, REGISTERS // LANES // (PRODUCER_WARPS + warps) // 8 * 8)
 
 
 def _producer(region: Region) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import StringAttr, f16, i32
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import StringAttr, bf16
+from xdsl.ir import Block, Region, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
@@ -111,9 +111,11 @@ def _accumulate(program: Program, stage: ReduceStage, dots: Sequence[Dot], k: Di
     right = ReduceStage(program, block, [k_axis, column_axis], stage.scalars)
     results: list[SSAValue] = []
     for dot, acc in zip(dots, block.args[1:], strict=True):
-        a = left.tile(_operand(program, dot.lhs, k, step), left.shape)
-        b = right.tile(_operand(program, dot.rhs, k, step), right.shape)
-        results.append(left.insert(tile.DotOp(a, b, acc, precision=_precision(dot)), dot.location))
+        precision, unsigned = _precision(dot), is_unsigned(dot.lhs.source)
+        a = left.tile(_operand(program, dot.lhs, k, step, precision), left.shape)
+        b = right.tile(_operand(program, dot.rhs, k, step, precision), right.shape)
+        product = tile.DotOp(a, b, acc, precision=precision, unsigned=unsigned)
+        results.append(left.insert(product, dot.location))
     left.insert(scf.YieldOp(*results), program.op.location)
     bounds = (stage.index(0), stage.index(k.extent), stage.index(step))
     loop = scf.ForOp(*bounds, initial, Region(block))
@@ -131,23 +133,16 @@ def _precision(dot: Dot) -> str | None:
     return value.data
 
 
-def _operand(program: Program, node: Node, k: Dim, step: int) -> Node:
-    """The operand as it feeds `tile.dot`: u8 as i32, f8 as f16 (both exact), and 0 beyond the end of K."""
-    type = _dot_type(node.source)
-    if type != node.source:
-        node = Cast(type, node.location, node)
+def _operand(program: Program, node: Node, k: Dim, step: int, precision: str | None) -> Node:
+    """The operand as it feeds `tile.dot`: rounded to bf16 where the product asks for that, and 0 beyond the end of
+    K."""
+    if precision == "bf16" and element_of(node.source).name == "f32":
+        node = Cast(bf16, node.location, node)
     if k.extent % step == 0 or _is_zero_beyond(program, node, k):
         return node
     zero = Constant(node.source, node.location, 0)
     position = Lin(((k, 1),), 0)  # not `lin_of`, to which an extent of 1 is no axis
     return Choose(node.source, node.location, (Test(position, None, k.extent),), node, zero)
-
-
-def _dot_type(source: Attribute) -> Attribute:
-    element = element_of(source)
-    if is_unsigned(source):
-        return i32
-    return f16 if element.is_float and element.size == 1 else source
 
 
 def _is_zero_beyond(program: Program, node: Node, k: Dim) -> bool:

@@ -146,6 +146,13 @@ def types() -> Iterator[Program]:
     yield program(
         "matmul-f8-bf16", "x: f8e4m3[70, 192], w: f8e4m3[192, 90]", ("bf16[70, 90]", "matmul(x, w, dtype=bf16)")
     )
+    for m, n, k in ((70, 90, 192), (128, 256, 256)):
+        yield program(
+            f"matmul-f8-mixed-{m}",
+            f"x: f8e4m3[{m}, {k}], w: f8e5m2[{k}, {n}], y: f8e5m2[{m}, {k}], u: f8e4m3[{n}, {k}]",
+            (f"f32[{m}, {n}]", "x @ w"),
+            (f"f32[{m}, {n}]", "y @ transpose(u)"),
+        )
     yield program(
         "matmul-i8-i64",
         "x: i8[70, 200], w: i8[200, 90]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +12,8 @@ import ml_dtypes
 import numpy as np
 
 from irc.artifact import ArraySpec
-from irc_tools.compare import TOLERANCES, compare
+from irc.program import parse
+from irc_tools.compare import TOLERANCES, compare, multiplies_f8, tolerance_of
 from irc_tools.inputs import draw_array
 
 Array = np.ndarray[Any, Any]
@@ -66,12 +68,18 @@ def arguments_of(program: Program, specs: Sequence[ArraySpec]) -> list[Array]:
 
 def difference(program: Program, result: Array, reference: Array, element: str) -> str:
     """Why a result is wrong; empty where it is right."""
-    comparison = compare(result, reference, element)
+    of_f8 = _multiplies_f8(program.text)
+    comparison = compare(result, reference, element, of_f8=of_f8)
     if not program.pointwise or element not in TOLERANCES:
         return comparison.reason
     if "NaN" in comparison.reason or "infinite" in comparison.reason:
         return comparison.reason
-    return _pointwise(result.astype(np.float64), reference.astype(np.float64), TOLERANCES[element])
+    return _pointwise(result.astype(np.float64), reference.astype(np.float64), tolerance_of(element, of_f8))
+
+
+@cache
+def _multiplies_f8(text: str) -> bool:
+    return "f8" in text and multiplies_f8(parse(text, "program"))
 
 
 SMALLEST = 1e-2

@@ -14,7 +14,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: accumulators of 1 x 256 x 256 need about 2088 registers in each of 32 threads, but a thread of sm_90a has 255}}
-  %r = kernel.fused @k matmul config<tile = [256, 256, 16], warps = 1> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = [256, 256, 16], warps = 1, instruction = "fma"> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -23,13 +23,13 @@ func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
 
 // -----
 
-func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: wgmma takes bf16 or f16 operands that tensor maps can load, found f32 and f32, loadable}}
-  %r = kernel.fused @k matmul config<instruction = "wgmma"> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
-    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
-    kernel.yield %c : tensor<512x512xf32>
+func.func @f(%x: tensor<512x512xf64>) -> tensor<512x512xf64> {
+  // expected-error @below {{kernel k: wgmma multiplies bf16, f16, f32, tf32, f8e4m3, f8e5m2, i8, u8, two of a kind or both f8, those of 16 bits loaded by tensor maps, found f64 and f64 to f64, loadable}}
+  %r = kernel.fused @k matmul config<instruction = "wgmma"> (%a = %x : tensor<512x512xf64>) -> tensor<512x512xf64> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf64>
+    kernel.yield %c : tensor<512x512xf64>
   }
-  func.return %r : tensor<512x512xf32>
+  func.return %r : tensor<512x512xf64>
 }
 
 // -----

@@ -15,7 +15,7 @@ from irc.runtime.plan import Plan
 from irc_tools.bench.draws import draw_block
 from irc_tools.bench.suite import Row
 from irc_tools.bench.workbench import Arrays, Enqueue, Workbench
-from irc_tools.compare import Array, Comparison, compare
+from irc_tools.compare import Array, Comparison, compare, multiplies_f8
 
 POISON = 0xFF
 """Bytes of results before the check: NaN, or -1. An element that is not written keeps them."""
@@ -97,8 +97,9 @@ class Case:
         with np.errstate(all="ignore"):
             references = list(evaluate(module, arrays[: self._split], precision="float64"))
         results = arrays[self._split :]
+        of_f8 = multiplies_f8(module)
         return [
-            compare(result, reference, spec.element)
+            compare(result, reference, spec.element, of_f8=of_f8)
             for result, reference, spec in zip(results, references, self.executable.results, strict=True)
         ]
 

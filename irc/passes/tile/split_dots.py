@@ -1,0 +1,131 @@
+"""split-dots: f32 products on tensor cores, as three products of tf32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, IntegerAttr, ModuleOp, TensorType, f32, i32, i64
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from irc.dialects import tile
+from irc.dialects.tile import element_type_of, shape_of
+from irc.passes.tile.configs import config_of
+from irc.passes.tile.map_body import finish
+from irc.passes.tile.scalar_body import Body
+
+KEPT = 0xFFFFE000 - (1 << 32)
+"""Bits of an f32 that tf32 has: sign, exponent and 10 bits of the significand."""
+
+HALF = 0x1000
+"""Half of tf32's last place, in bits of an f32."""
+
+LARGEST = 0x7F7FEFFF
+"""Bits of the largest magnitude that does not round to infinity."""
+
+FINITE = 0x7F7FFFFF
+"""Bits of the largest finite magnitude."""
+
+SMALL = 0xBFFFE000 - (1 << 32)
+"""`KEPT` without the first bit of the exponent: infinity becomes 1, the largest numbers about 1."""
+
+
+@dataclass(frozen=True)
+class SplitDotsPass(ModulePass):
+    """A wgmma dot of f32 -> three dots of tf32 on the parts of its operands, a = hi + lo: lo x hi, hi x lo, hi x hi.
+
+    hi is a rounded to the 11 bits of tf32, lo = a - hi is exact and has 12 bits, of which wgmma reads 11. What is left
+    out, lo x lo and the last bit of lo, is as large as the rounding of an f32 product. The large product comes last, so
+    that the small ones are summed exactly enough. An infinity is split into 1 and itself and a NaN likewise, so that
+    products with them are what they are in f32; numbers above 0.9998 of the largest have 11 bits. A product
+    with the precision `tf32` stays one, on rounded operands: wgmma itself would cut their last bits off.
+    """
+
+    name: ClassVar[str] = "split-dots"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for program in op.body.block.ops:
+            if isinstance(program, tile.ProgramOp) and config_of(program).instruction == "wgmma":
+                parts: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
+                for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
+                    if not isinstance(element_type_of(dot.lhs.type), Float32Type):
+                        continue
+                    if dot.precision is not None and dot.precision.data == "tf32":
+                        _round(dot)
+                    else:
+                        _split(dot, parts)
+
+
+def _round(dot: tile.DotOp) -> None:
+    for at in (0, 1):
+        rounded = _map([dot.operands[at]], _rounded, dot)
+        Rewriter.insert_op(rounded, InsertPoint.before(dot))
+        dot.operands[at] = rounded.result
+
+
+def _split(dot: tile.DotOp, parts: dict[SSAValue, tuple[SSAValue, SSAValue]]) -> None:
+    for value in (dot.lhs, dot.rhs):
+        if value not in parts:
+            parts[value] = _parts(value, dot)
+    (a_high, a_low), (b_high, b_low) = parts[dot.lhs], parts[dot.rhs]
+    products: list[tile.DotOp] = []
+    acc = dot.acc
+    for a, b in ((a_low, b_high), (a_high, b_low), (a_high, b_high)):
+        product = tile.DotOp(a, b, acc, precision="tf32", location=dot.location)
+        products.append(product)
+        acc = product.result
+    for pending, product in enumerate(products[:-1], 1):
+        product.in_flight = IntegerAttr(pending, i64)
+    Rewriter.replace_op(dot, products, [acc])
+
+
+def _parts(value: SSAValue, dot: tile.DotOp) -> tuple[SSAValue, SSAValue]:
+    """The high and the low part of an operand, put before the dot. Those of a concatenation are concatenated."""
+    owner = value.owner
+    if isinstance(owner, tile.ConcatOp):
+        pairs = [_parts(part, dot) for part in owner.inputs]
+        joined = [
+            tile.ConcatOp([pair[at] for pair in pairs], owner.axis_value, value.type, location=owner.location)
+            for at in (0, 1)
+        ]
+        Rewriter.insert_op(joined, InsertPoint.before(dot))
+        return joined[0].result, joined[1].result
+    high = _map([value], _high, dot)
+    low = _map([value, high.result], lambda body, x, hi: body(arith.SubfOp(x, hi)), dot)
+    for op, suffix in ((high, "high"), (low, "low")):
+        op.result.name_hint = f"{value.name_hint or 'x'}_{suffix}"
+    Rewriter.insert_op([high, low], InsertPoint.before(dot))
+    return high.result, low.result
+
+
+def _map(inputs: list[SSAValue], build: Callable[..., SSAValue], dot: tile.DotOp) -> tile.MapOp:
+    block = Block(arg_types=[f32] * len(inputs))
+    body = Body(block, dot.location)
+    finish(body, build(body, *block.args))
+    return tile.MapOp(inputs, TensorType(f32, shape_of(inputs[0].type)), Region(block), location=dot.location)
+
+
+def _high(body: Body, x: SSAValue) -> SSAValue:
+    """x rounded to tf32; what would become infinite, and what is not finite, with a smaller exponent."""
+    bits = body(arith.BitcastOp(x, i32))
+    small = body(arith.AndIOp(bits, body.constant(SMALL, i32)))
+    return _nearest(body, bits, LARGEST, small)
+
+
+def _rounded(body: Body, x: SSAValue) -> SSAValue:
+    """x rounded to tf32; what is not finite as it is."""
+    bits = body(arith.BitcastOp(x, i32))
+    return _nearest(body, bits, FINITE, bits)
+
+
+def _nearest(body: Body, bits: SSAValue, largest: int, other: SSAValue) -> SSAValue:
+    """The nearest number of tf32, ties away from zero, for magnitudes up to `largest`; above it `other`."""
+    magnitude = body(arith.AndIOp(bits, body.constant(0x7FFFFFFF, i32)))
+    rounded = body(arith.AndIOp(body(arith.AddiOp(bits, body.constant(HALF, i32))), body.constant(KEPT, i32)))
+    rounds = body.compare("sle", magnitude, body.constant(largest, i32))
+    return body(arith.BitcastOp(body.select(rounds, rounded, other), f32))

@@ -1,0 +1,81 @@
+"""The machine code of products of every type that Hopper's tensor cores have."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+import pytest
+
+from irc.artifact import Artifact
+from irc.codegen.sass import opcodes, uses
+from irc.compiler import compile_artifact
+from irc.layout.instructions import WARP_GROUP
+
+RESULTS = {"i8": "i32", "u8": "i32", "f8e4m3": "f32", "f8e5m2": "f32"}
+OPCODES = {"i8": "IGMMA", "u8": "IGMMA", "f8e4m3": "QGMMA", "f8e5m2": "QGMMA"}
+MAJORS = {
+    "nn": ("[M, K]", "[K, N]", "x, w"),
+    "nt": ("[M, K]", "[N, K]", "x, transpose(w)"),
+    "tn": ("[K, M]", "[K, N]", "transpose(x), w"),
+    "tt": ("[K, M]", "[N, K]", "transpose(x), transpose(w)"),
+}
+
+
+def product(element: str, majors: str, size: int, precision: str = "default", arch: str = "sm_90a") -> Artifact:
+    x, w, call = MAJORS[majors]
+    text = (
+        f"dim M = {size}, N = {size}, K = {size}\n"
+        f"func f(x: {element}{x}, w: {element}{w}) -> {RESULTS.get(element, element)}[M, N] {{\n"
+        f'    return matmul({call}, precision="{precision}")\n}}\n'
+    )
+    return compile_artifact(text, arch=arch)
+
+
+def check(artifact: Artifact, opcode: str) -> None:
+    (kernel,) = artifact.manifest["kernels"]
+    assert kernel["config"]["instruction"] == "wgmma"
+    assert kernel["spills"] == 0
+    (cubin,) = (k.cubin for k in artifact.kernels)
+    counts = opcodes(cubin)
+    assert uses(counts, opcode)
+    assert not any(uses(counts, other) for other in ("HGMMA", "QGMMA", "IGMMA", "FFMA") if other != opcode)
+    assert fits(kernel["registers"], prod(kernel["block"]), artifact.kernels[0].source)
+    assert not uses(counts, "LDL")
+    assert not uses(counts, "STL")
+
+
+def fits(registers: int, threads: int, source: str) -> bool:
+    """Whether the roles' registers are no more than the block is launched with: it would wait for them forever."""
+    (producer,) = map(int, re.findall(r"shrink_registers<(\d+)>\(\);", source))
+    (consumer,) = map(int, re.findall(r"grow_registers<(\d+)>\(\);", source))
+    return producer * WARP_GROUP + consumer * (threads - WARP_GROUP) <= registers * threads
+
+
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize("element", ["f32", "i8", "u8", "f8e4m3", "f8e5m2"])
+def test_a_large_product_is_on_the_tensor_cores(element: str, majors: str) -> None:
+    check(product(element, majors, 4096), OPCODES.get(element, "HGMMA"))
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bf16"])
+def test_f32_in_one_pass(precision: str) -> None:
+    check(product("f32", "nn", 2048, precision), "HGMMA")
+
+
+@pytest.mark.parametrize("element", ["f32", "i8", "f8e4m3"])
+def test_rows_that_tensor_maps_cannot_load(element: str) -> None:
+    check(product(element, "nn", 1001), OPCODES.get(element, "HGMMA"))
+
+
+def test_f32_is_three_products_a_step() -> None:
+    (cubin,) = (k.cubin for k in product("f32", "nt", 4096).kernels)
+    shapes = [name for name in opcodes(cubin) if name.startswith("HGMMA")]
+    assert all(".TF32" in name for name in shapes)
+    assert sum(opcodes(cubin)[name] for name in shapes) % 12 == 0
+
+
+@pytest.mark.parametrize(("element", "opcode"), [("u8", "IMMA"), ("i8", "IMMA"), ("f8e4m3", "HMMA"), ("f32", "FFMA")])
+def test_other_architectures(element: str, opcode: str) -> None:
+    artifact = product(element, "nn", 256, arch="sm_89")
+    assert uses(opcodes(artifact.kernels[0].cubin), opcode)
