@@ -17,7 +17,7 @@ Numbers of a narrower type are f32's, rounded, so that a uniform one can be 1.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,14 +26,16 @@ Words: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
+SeedT = TypeVar("SeedT", bound=Any)
+
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)
 ROUNDS = 10
 MASK = 0xFFFFFFFF
 
 
-def key_of(seed: int) -> tuple[int, int]:
-    """The two words of the key for a 64-bit seed."""
+def key_of(seed: SeedT) -> tuple[SeedT, SeedT]:
+    """The two words of the key for a 64-bit seed: a number, or whatever has its operators."""
     return seed & MASK, (seed >> 32) & MASK
 
 

@@ -74,23 +74,34 @@ def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = "f32") -
     return on.astype(dtype)
 
 
-def random_normal(shape: int | Sequence[int], seed: int, dtype: Any = "f32") -> Tensor:
-    """Numbers of the standard normal distribution (Philox): the same for the same seed on every target."""
+def random_normal(shape: int | Sequence[int], seed: int | Tensor, dtype: Any = "f32") -> Tensor:
+    """Numbers of the standard normal distribution (Philox): the same for the same seed, an int or an i64
+    Tensor without axes, on every target."""
     return _random("random_normal", shape, seed, dtype)
 
 
-def random_uniform(shape: int | Sequence[int], seed: int, dtype: Any = "f32") -> Tensor:
-    """Numbers of [0, 1) (Philox): the same for the same seed on every target."""
+def random_uniform(shape: int | Sequence[int], seed: int | Tensor, dtype: Any = "f32") -> Tensor:
+    """Numbers of [0, 1) (Philox): the same for the same seed, an int or an i64
+    Tensor without axes, on every target."""
     return _random("random_uniform", shape, seed, dtype)
 
 
-def _random(op: str, shape: int | Sequence[int], seed: int, dtype: Any) -> Tensor:
-    node = Node(op, (), shape_of(shape), element_named(dtype), (("seed", seed),))
+def _random(op: str, shape: int | Sequence[int], seed: int | Tensor, dtype: Any) -> Tensor:
+    node = Node(op, (_seed(seed),), shape_of(shape), element_named(dtype))
     if not node.is_float:
         raise fail(f"{op} makes floats, not {node.element}", "multiply and cast them: floor(x * n).astype('i32')")
-    if seed not in SEEDS:
-        raise fail(f"a seed is a 64-bit integer, found {seed}")
     return Tensor.of(node)
+
+
+def _seed(seed: Any) -> Node:
+    if isinstance(seed, int):
+        if seed not in SEEDS:
+            raise fail(f"a seed is a 64-bit integer, found {seed}")
+        return elementwise.constant(seed, (), "i64")
+    node = node_of(seed)
+    if node.type != "i64[]":
+        raise fail(f"a seed is an integer or an i64[], found {node.type}")
+    return node
 
 
 def _iota(shape: tuple[int, ...], element: str, axis: int) -> Node:

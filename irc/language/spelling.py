@@ -169,9 +169,8 @@ def _nested(values: Any, element: Element) -> str:
     return number_text(values, element)
 
 
-def _made(op: nd.IotaOp | nd.RandomOp, operands: Sequence[str]) -> str:
-    extra = f"axis={integer(op.axis)}" if isinstance(op, nd.IotaOp) else f"seed={integer(op.seed)}"
-    return call(op.name.removeprefix("nd."), _shape(op), _element(op).name, extra)
+def _random(op: nd.RandomOp, operands: Sequence[str]) -> str:
+    return call(op.name.removeprefix("nd."), _shape(op), _element(op).name, f"seed={operands[0]}")
 
 
 def _matmul(op: nd.MatmulOp, operands: Sequence[str]) -> str:
@@ -232,8 +231,8 @@ _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.AxisOp: _along,
     nd.TopkOp: lambda op, x: call("topk", *x, f"k={integer(op.k)}", f"axis={integer(op.axis)}"),
     nd.ConstantOp: _constant,
-    nd.IotaOp: _made,
-    nd.RandomOp: _made,
+    nd.IotaOp: lambda op, x: call("iota", _shape(op), _element(op).name, f"axis={integer(op.axis)}"),
+    nd.RandomOp: _random,
     nd.MatmulOp: _matmul,
     nd.ConvOp: _conv,
 }

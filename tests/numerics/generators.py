@@ -299,7 +299,16 @@ def made(p: Program) -> SSAValue | None:
         type = nd.tensor(shape, element_named(p.rng.choice(("f32", "bf16", "i32", "u8"))))
         return exact_if(p, p.put(nd.IotaOp(type, p.rng.randrange(len(shape)))), True)
     op = p.rng.choice((nd.RandomNormalOp, nd.RandomUniformOp))
-    return p.put(op(nd.tensor(shape, element_named(p.rng.choice(("f32", "f64", "bf16")))), p.rng.randint(-9, 2**40)))
+    return p.put(op(seed(p), nd.tensor(shape, element_named(p.rng.choice(("f32", "f64", "bf16"))))))
+
+
+def seed(p: Program) -> SSAValue:
+    """A constant, or a number that is computed."""
+    scalar = nd.tensor([], element_named("i64"))
+    number = p.put(nd.ConstantOp.splat(p.rng.randint(-9, 2**40), scalar))
+    if p.rng.random() < 0.5:
+        return number
+    return p.put(nd.AddOp(number, p.put(nd.SumOp(p.put(nd.IotaOp(nd.tensor([3], element_named("i64")), 0)), [0]))))
 
 
 FAMILIES = (

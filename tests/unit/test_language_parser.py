@@ -64,7 +64,7 @@ def type_of(text: str, parameters: str = "x: f32[4, 6], y: f32[6], i: i32[4, 6],
         ("stack([x, x])", "reshape reshape concat"),
         ("transpose(x) @ x", "permute matmul"),
         ("pad(x, [[1, 0], [0, 2]])", "constant pad"),
-        ("random_normal([2], f32, seed=3)", "random_normal"),
+        ("random_normal([2], f32, seed=3)", "constant random_normal"),
     ],
 )
 def test_operations(text: str, expected: str) -> None:

@@ -143,22 +143,27 @@ def test_philox_known_answers() -> None:
         assert [f"{int(w[0]):08x}" for w in found] == expected.split()
 
 
+def drawn(cls: type[nd.RandomOp], seed: int, shape: list[int], element: Any) -> list[nd.NdOp]:
+    number = nd.ConstantOp.splat(seed, nd.tensor([], i64))
+    return [number, cls(number, nd.tensor(shape, element))]
+
+
 @pytest.mark.parametrize("element", [f32, f64])
 def test_random_numbers(element: Any) -> None:
-    uniform = run(lambda: nd.RandomUniformOp(nd.tensor([40, 501], element), 5))
-    normal = run(lambda: nd.RandomNormalOp(nd.tensor([40, 501], element), -5))
+    uniform = run(lambda: drawn(nd.RandomUniformOp, 5, [40, 501], element))
+    normal = run(lambda: drawn(nd.RandomNormalOp, -5, [40, 501], element))
     assert uniform.min() >= 0 and uniform.max() < 1
     assert abs(uniform.mean() - 0.5) < 0.01 and abs(uniform.var() - 1 / 12) < 0.005
     assert abs(normal.mean()) < 0.03 and abs(normal.var() - 1) < 0.04
     assert len(np.unique(normal)) > 20000
-    prefix = run(lambda: nd.RandomNormalOp(nd.tensor([7], element), -5))
+    prefix = run(lambda: drawn(nd.RandomNormalOp, -5, [7], element))
     same(prefix, normal.reshape(-1)[:7])
-    same(run(lambda: nd.RandomUniformOp(nd.tensor([0, 3], element), 1)), np.zeros((0, 3)))
+    same(run(lambda: drawn(nd.RandomUniformOp, 1, [0, 3], element)), np.zeros((0, 3)))
 
 
 def test_first_uniform_numbers_of_seed_0() -> None:
     expected = [int(w, 16) >> 8 for w in "6627e8d5 e169c58d bc57ac4c 9b00dbd8".split()]
-    same(run(lambda: nd.RandomUniformOp(nd.tensor([4], f32), 0)), np.array(expected) / 2**24)
+    same(run(lambda: drawn(nd.RandomUniformOp, 0, [4], f32)), np.array(expected) / 2**24)
 
 
 # Products

@@ -127,9 +127,13 @@ def test_holds_knows_the_usual_pairs():
 @pytest.mark.parametrize("element", ["f32", "f64"])
 def test_random_uniform_is_the_same_to_the_bit(element: str):
     type = f"tensor<5x7x{element}>"
-    module = function(f"  %r = nd.random_uniform {{seed = -123456789012345}} : {type}", "", type)
-    before = evaluate(module, [])[0]
-    after = evaluate(run(module, "decompose-nd"), [])[0]
+    seed = np.array(-123456789012345)
+    text = "  %r = nd.random_uniform %s : tensor<i64> -> "
+    module = function(text + type, "%s: tensor<i64>", type)
+    constant = function(f"  %s = nd.constant {seed} : tensor<i64>\n{text}{type}", "", type)
+    before = evaluate(module, [seed])[0]
+    after = evaluate(run(module, "decompose-nd"), [seed])[0]
+    np.testing.assert_array_equal(evaluate(run(constant, "decompose-nd"), [])[0], before)
     assert "nd.random_uniform" not in [op.name for op in body(module)]
     np.testing.assert_array_equal(before, after)
 
@@ -195,7 +199,8 @@ def test_after_widening_only_casts_have_narrow_results_that_are_computed():
   %a = nd.softmax %x {axis = 1} : tensor<4x4xbf16>
   %b = nd.matmul %a, %x {lhs_contract = [1], rhs_contract = [0]} : tensor<4x4xbf16>
   %i = nd.iota {axis = 0} : tensor<4x4xbf16>
-  %u = nd.random_uniform {seed = 1} : tensor<4x4xbf16>
+  %s = nd.constant 1 : tensor<i64>
+  %u = nd.random_uniform %s : tensor<i64> -> tensor<4x4xbf16>
   %c = nd.add %b, %i : tensor<4x4xbf16>
   %r = nd.add %c, %u : tensor<4x4xbf16>"""
     module = run(function(text, "%x: tensor<4x4xbf16>", "tensor<4x4xbf16>"), "decompose-nd", "widen-arithmetic")
@@ -209,7 +214,8 @@ def test_every_op_has_a_location_after_each_pass():
   %a = nd.softmax %m {axis = 1} : tensor<4x4xbf16>
   %b = nd.gelu %a : tensor<4x4xbf16>
   %c = nd.permute %b {permutation = [1, 0]} : tensor<4x4xbf16>
-  %u = nd.random_normal {seed = 1} : tensor<4x4xbf16>
+  %s = nd.constant 1 : tensor<i64>
+  %u = nd.random_normal %s : tensor<i64> -> tensor<4x4xbf16>
   %d = nd.tril %c {k = 0} : tensor<4x4xbf16>
   %e = nd.layer_norm %d {axis = 1, eps = 1.0e-5} : tensor<4x4xbf16>
   %r = nd.add %e, %u : tensor<4x4xbf16>"""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike
@@ -18,6 +18,7 @@ from xdsl.traits import ConstantLike
 from irc.dialects.nd.base import (
     Location,
     NdOp,
+    Operand,
     check_axis,
     check_element,
     check_result_type,
@@ -107,15 +108,18 @@ class IotaOp(NdOp):
 
 
 class RandomOp(NdOp, ABC):
-    """Philox numbers that depend on the seed and the row-major index alone; `irc.philox` defines them."""
+    """Philox numbers that depend on the seed, an i64 without axes, and the row-major index alone; `irc.philox` defines
+    them."""
 
+    seed = operand_def(TensorType)
     result = result_def(TensorType)
-    seed = int_prop()
 
-    def __init__(self, type: TensorType[Any], seed: int, *, location: Location | None = None):
-        self.setup([], [type], {"seed": seed}, location)
+    def __init__(self, seed: Operand, type: TensorType[Any], *, location: Location | None = None):
+        self.setup([seed], [type], location=location)
 
     def check(self) -> None:
+        if self.seed.type != tensor([], i64):
+            raise self.fail(f"expects a seed of type {tensor([], i64)}, found {self.seed.type}")
         check_element(self, self.result, is_float, "float")
 
 

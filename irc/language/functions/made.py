@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from irc.dialects.nd import ElementsAttr
-from irc.dtypes import Element
+from irc.dtypes import Element, element_named
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.numbers import Number, NumberError, fit
@@ -79,4 +79,14 @@ def _random(args: Arguments, op: str) -> Array:
     shape, element = args.shape("shape"), args.element("type")
     if not element.is_float:
         raise args.wrong("type", "a float type")
-    return args.emit(op, [], shape, element, seed=args.integer("seed"))
+    return args.emit(op, [_seed(args)], shape, element)
+
+
+def _seed(args: Arguments) -> Array:
+    """An i64 without axes, or a number."""
+    seed, element = args.value("seed"), element_named("i64")
+    if not isinstance(seed, Array):
+        return args.builder.splat(args.literal("seed", element), (), element, args.place)
+    if seed.shape or seed.element is not element:
+        raise args.wrong("seed", "an integer, or an i64[]")
+    return seed

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from math import pi, prod
 
 from irc.dialects import nd
-from irc.dialects.nd.base import element_of, integer, shape_of
+from irc.dialects.nd.base import element_of, shape_of
 from irc.dtypes import element_named
 from irc.passes.nd.terms import Decomposition, Term, accumulator, iota, narrowed, splat
 from irc.philox import MASK, MULTIPLIERS, ROUNDS, WEYL, key_of
 from irc.rewriting import Inserter
 
 
-def philox(counter: Term, seed: int) -> list[Term]:
+def philox(counter: Term, seed: Term | int) -> list[Term]:
     """The four words of the block of each counter (less than 2^63)."""
     c0, c1 = counter & MASK, high_word(counter)
     c2 = c3 = counter.filled(0)
@@ -49,7 +49,7 @@ def double(words: Sequence[Term], pair: int) -> Term:
     return bits.cast(element_named("f64")) * 2.0**-53
 
 
-def uniform_of(index: Term, seed: int, is_double: bool) -> Term:
+def uniform_of(index: Term, seed: Term | int, is_double: bool) -> Term:
     """The uniform numbers of these row-major indices."""
     if not is_double:
         return singles(philox(index >> 2, seed), index & 3)
@@ -57,7 +57,7 @@ def uniform_of(index: Term, seed: int, is_double: bool) -> Term:
     return (index & 1).equal(0).where(double(words, 0), double(words, 1))
 
 
-def normal_of(index: Term, seed: int, is_double: bool) -> Term:
+def normal_of(index: Term, seed: Term | int, is_double: bool) -> Term:
     """The normal numbers of these row-major indices (Box and Muller): cosines at even ones, sines at odd ones."""
     if is_double:
         words = philox(index >> 1, seed)
@@ -72,12 +72,21 @@ def normal_of(index: Term, seed: int, is_double: bool) -> Term:
 
 def random(op: nd.RandomOp, at: Inserter) -> Term:
     """Drawn in f32 for narrower types."""
-    shape, element, seed = shape_of(op.result), element_of(op.result), integer(op.seed)
+    shape, element = shape_of(op.result), element_of(op.result)
     if 0 in shape:
         return splat(at, 0.0, shape, element)
     index = iota(at, [prod(shape)], 0, element_named("i64"))
+    seed = _seed(op, at, index.shape)
     draw = normal_of if isinstance(op, nd.RandomNormalOp) else uniform_of
     return narrowed(draw(index, seed, accumulator(element).size == 8).reshape(shape), op)
+
+
+def _seed(op: nd.RandomOp, at: Inserter, shape: Sequence[int]) -> Term | int:
+    """The number where it is known, else a term of the shape."""
+    owner = op.seed.owner
+    if isinstance(owner, nd.ConstantOp):
+        return int(owner.array())
+    return Term(op.seed, at).broadcast(shape, [])
 
 
 RANDOM: dict[type[nd.NdOp], Decomposition] = {nd.RandomNormalOp: random, nd.RandomUniformOp: random}

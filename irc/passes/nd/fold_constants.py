@@ -30,7 +30,7 @@ LARGEST = 4096
 LARGEST_OPERAND = 65536
 """Elements of an operand that is evaluated."""
 
-REPEATS = (nd.BroadcastOp, nd.TileOp, nd.OneHotOp)
+REPEATS = (nd.BroadcastOp, nd.TileOp, nd.OneHotOp, nd.RandomOp)
 """Ops that make more elements than they take."""
 
 MOVES = (nd.IndexMapOp, nd.TriangleOp, nd.WhereOp, nd.TakeOp, nd.TakeAlongOp)

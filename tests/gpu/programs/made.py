@@ -50,6 +50,12 @@ def random() -> Iterator[Program]:
         "x: bf16[65, 130]",
         ("bf16[65, 130]", "where(random_uniform([65, 130], f32, seed=1) < 0.9, x / 0.9, 0)"),
     )
+    yield program(
+        "random-seeds",
+        "seed: i64[], x: f32[3]",
+        ("f32[37, 61]", "random_normal([37, 61], f32, seed)"),
+        ("f64[7]", "random_uniform([7], f64, seed - 123456789012)"),
+    )
     yield program("random-sum", "x: f32[3]", ("f32[]", "mean(random_normal([200, 300], f32, seed=3) ** 2)"))
 
 

@@ -441,9 +441,17 @@ func.func @invalid() {
 
 // -----
 
-func.func @invalid() {
+func.func @invalid(%s: tensor<i64>) {
   // expected-error @below {{nd.random_normal expects float elements, found tensor<3xi32>}}
-  %r = nd.random_normal {seed = 1} : tensor<3xi32>
+  %r = nd.random_normal %s : tensor<i64> -> tensor<3xi32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%s: tensor<i32>) {
+  // expected-error @below {{nd.random_uniform expects a seed of type tensor<i64>, found tensor<i32>}}
+  %r = nd.random_uniform %s : tensor<i32> -> tensor<3xf32>
   func.return
 }
 

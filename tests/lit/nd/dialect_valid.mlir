@@ -209,10 +209,11 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %empty = nd.constant 0.0 : tensor<0x4xf32>
   // CHECK: %iota = nd.iota {axis = 1} : tensor<2x5xi32>
   %iota = nd.iota {axis = 1} : tensor<2x5xi32>
-  // CHECK: %normal = nd.random_normal {seed = 7} : tensor<4xf32>
-  %normal = nd.random_normal {seed = 7} : tensor<4xf32>
-  // CHECK: %uniform = nd.random_uniform {seed = -1} : tensor<4xf64>
-  %uniform = nd.random_uniform {seed = -1} : tensor<4xf64>
+  %seed = nd.constant -1 : tensor<i64>
+  // CHECK: %normal = nd.random_normal %seed : tensor<i64> -> tensor<4xf32>
+  %normal = nd.random_normal %seed : tensor<i64> -> tensor<4xf32>
+  // CHECK: %uniform = nd.random_uniform %seed : tensor<i64> -> tensor<4xf64>
+  %uniform = nd.random_uniform %seed : tensor<i64> -> tensor<4xf64>
 
   // linear
 
