@@ -65,11 +65,12 @@ def _chosen(args: Sequence[Any], positions: Sequence[int]) -> dict[int, Any]:
     return {position: args[position] for position in positions}
 
 
-def _float_node(path: str, leaf: Any) -> Node:
+def _float_node(path: Sequence[Any], leaf: Any) -> Node:
     node = node_of(leaf)
     if not node.is_float:
+        where = "".join(f"[{key!r}]" for key in path)
         raise fail(
-            f"cannot differentiate with respect to {node.type}, argument {path}",
+            f"cannot differentiate with respect to {node.type}, argument {where}",
             "gradients are with respect to floats; cast it, or leave it out of wrt",
         )
     return node

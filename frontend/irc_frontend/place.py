@@ -33,8 +33,13 @@ class Place:
 def here() -> Place | None:
     """The place of the caller's caller that is not in this package."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_code.co_filename.startswith(_PACKAGE):
+    while _is_between(frame.f_code):
         if frame.f_back is None:
             return None
         frame = frame.f_back
     return Place(frame.f_code, frame.f_lasti)
+
+
+def _is_between(code: CodeType) -> bool:
+    """Whether a user's line is further out: in this package, or in what dataclasses make from no line at all."""
+    return code.co_filename.startswith(_PACKAGE) or (code.co_filename, code.co_name) == ("<string>", "__init__")

@@ -28,17 +28,17 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     return rebuilt(tree, (function(*row) for row in rows))
 
 
-def with_paths(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each leaf, with how it is reached: `['w'][0]`."""
+def with_paths(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Each leaf, with the keys and positions by which it is reached: `('w', 0)`."""
     match tree:
         case None:
             return
         case dict():
             for key, value in cast("dict[Any, Any]", tree).items():
-                yield from with_paths(value, f"{path}[{key!r}]")
+                yield from with_paths(value, (*path, key))
         case list() | tuple():
             for index, value in enumerate(cast("list[Any]", tree)):
-                yield from with_paths(value, f"{path}[{index}]")
+                yield from with_paths(value, (*path, index))
         case _:
             yield path, tree
 
