@@ -6,7 +6,9 @@ views: treat them as read-only. `nd_base.Precision` says how floats are carried.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -14,13 +16,17 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.diagnostics import IrcError
+from irc.dialects.nd import ConstantOp
 from irc.dtypes import element_of
 from irc.interpreters import nd_composed, nd_elementwise, nd_linear, nd_made, nd_reduce, nd_shape
 from irc.interpreters.nd_base import (
     MEANINGS,
     Array,
+    Meaning,
     Precision,
+    carried_dtype,
     carry,
+    convert,
     evaluate_op,
     meaning,
     rounded,
@@ -91,45 +97,80 @@ def evaluate_block(block: Block, args: Sequence[Array], precision: Precision = "
 
 
 class Schedule:
-    """A block in order, with the values that die at each op, so that arrays are freed at their last use."""
+    """A block in order, to be run many times: what each run needs to know of an op is looked up once, constants are
+    made once, and arrays are freed at their last use. Threads may share it."""
 
     def __init__(self, block: Block):
-        *body, terminator = block.ops
-        self.arguments = block.args
-        self.results = terminator.operands
-        self.steps = _with_deaths(body, self.arguments, self.results)
+        *self._body, self._terminator = block.ops
+        self._arguments = block.args
+        self._prepared: dict[Precision, _Steps] = {}
 
     def run(self, args: Sequence[Array], precision: Precision) -> tuple[Array, ...]:
-        """The terminator's operands."""
-        values: dict[SSAValue, Array] = dict(zip(self.arguments, args, strict=True))
-        for op, dead in self.steps:
-            results = run_op(op, [values[operand] for operand in op.operands], precision)
-            values.update(zip(op.results, results, strict=True))
-            for value in dead:
-                values.pop(value, None)
-        return tuple(values[value] for value in self.results)
+        """The terminator's operands. IrcError where an op has no meaning, or memory ends."""
+        prepared = self._prepared.get(precision)
+        if prepared is None:
+            prepared = self._prepare(precision)
+            self._prepared[precision] = prepared
+        values: list[Array | None] = [*args, *prepared.constants]
+        with np.errstate(all="ignore"):
+            for step in prepared.steps:
+                step.run(values, precision)
+        return tuple(cast(Array, values[slot]) for slot in prepared.results)
+
+    def _prepare(self, precision: Precision) -> _Steps:
+        constants = [op for op in self._body if isinstance(op, ConstantOp)]
+        others = [op for op in self._body if not isinstance(op, ConstantOp)]
+        made = [value for op in others for value in op.results]
+        order: list[SSAValue] = [*self._arguments, *(op.result for op in constants), *made]
+        slots = {value: i for i, value in enumerate(order)}
+        results = [slots[value] for value in self._terminator.operands]
+        kept = {*results, *range(len(slots) - len(made))}
+        last = {slots[value]: i for i, op in enumerate(others) for value in (*op.results, *op.operands)}
+        dead: list[list[int]] = [[] for _ in others]
+        for slot, i in last.items():
+            if slot not in kept:
+                dead[i].append(slot)
+        arrays = tuple(evaluate_op(op, [], precision)[0] for op in constants)
+        steps = tuple(_Step.of(op, slots, each, precision) for op, each in zip(others, dead, strict=True))
+        return _Steps(arrays, steps, tuple(results))
 
 
-def _with_deaths(
-    body: Sequence[Operation], arguments: Sequence[SSAValue], results: Sequence[SSAValue]
-) -> list[tuple[Operation, tuple[SSAValue, ...]]]:
-    last: dict[SSAValue, int] = {}
-    for i, op in enumerate(body):
-        last.update(dict.fromkeys((*op.results, *op.operands), i))
-    dead: list[list[SSAValue]] = [[] for _ in body]
-    kept = set(results)
-    for value, i in last.items():
-        if value not in kept:
-            dead[i].append(value)
-    return [(op, tuple(values)) for op, values in zip(body, dead, strict=True)]
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """A block as numbered slots: those of its arguments, then of its constants, then of what its other ops give."""
+
+    constants: tuple[Array, ...]
+    steps: tuple[_Step, ...]
+    results: tuple[int, ...]
 
 
-def run_op(op: Operation, args: Sequence[Array], precision: Precision) -> tuple[Array, ...]:
-    """`evaluate_op`, with errors that name the op and its location."""
-    if type(op) not in MEANINGS:
-        raise IrcError(f"{op.name} has no meaning in numpy", op.location)
-    try:
-        return evaluate_op(op, args, precision)
-    except MemoryError as error:
-        types = ", ".join(str(result.type) for result in op.results)
-        raise IrcError(f"not enough memory for the result of {op.name}, {types}", op.location) from error
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One op: its meaning, its operands' slots, the dtypes in which its results are carried, and the slots that nobody
+    reads after it."""
+
+    op: Operation
+    meaning: Meaning
+    operands: tuple[int, ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    dead: tuple[int, ...]
+
+    @staticmethod
+    def of(op: Operation, slots: Mapping[SSAValue, int], dead: Sequence[int], precision: Precision) -> _Step:
+        if type(op) not in MEANINGS:
+            raise IrcError(f"{op.name} has no meaning in numpy", op.location)
+        operands = tuple(slots[value] for value in op.operands)
+        dtypes = tuple(carried_dtype(element_of(result.type), precision) for result in op.results)
+        return _Step(op, MEANINGS[type(op)], operands, dtypes, tuple(dead))
+
+    def run(self, values: list[Array | None], precision: Precision) -> None:
+        """Appends the results: ops are run in the order of the slots."""
+        try:
+            found = self.meaning(self.op, [cast(Array, values[slot]) for slot in self.operands], precision)
+            arrays = found if isinstance(found, tuple) else (found,)
+            values.extend(convert(np.asarray(x), dtype) for x, dtype in zip(arrays, self.dtypes, strict=True))
+        except MemoryError as error:
+            types = ", ".join(str(result.type) for result in self.op.results)
+            raise IrcError(f"not enough memory for the result of {self.op.name}, {types}", self.op.location) from error
+        for slot in self.dead:
+            values[slot] = None

@@ -39,5 +39,12 @@ class CpuProgram:
 
 def _own(x: Array, inputs: Sequence[Array]) -> Array:
     """x, or a copy of it where it is a view of an input or of a constant, or not contiguous."""
-    shared = not (x.flags.c_contiguous and x.flags.writeable) or any(np.may_share_memory(x, y) for y in inputs)
-    return np.array(x, order="C", copy=True) if shared else x
+    whole = x.flags.c_contiguous and x.flags.writeable
+    return x if whole and not _is_shared(x, inputs) else np.array(x, order="C", copy=True)
+
+
+def _is_shared(x: Array, inputs: Sequence[Array]) -> bool:
+    """Whether x may have memory of an input; arrays that have their own are the inputs themselves or share nothing."""
+    if x.base is None:
+        return any(x is y for y in inputs)
+    return any(np.may_share_memory(x, y) for y in inputs)
