@@ -1,12 +1,17 @@
-"""The README's worked example is what irc-opt prints."""
+"""The README's worked example is what irc-opt prints, and its programs and those of docs/training.md run."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import irc_frontend as ir
+from irc_frontend import nn
 from irc_tools.opt import main
 
 README = Path(__file__).parents[2] / "README.md"
@@ -27,3 +32,38 @@ def test_the_worked_example_is_real(passes: str, tmp_path: Path, capsys: pytest.
     assert main([str(path), "-p", passes]) == 0
     printed = {line.strip() for line in capsys.readouterr().out.split("\n")}
     assert [line for line in shown.strip().split("\n") if line.strip() not in printed] == []
+
+
+def _run(path: Path, marker: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Runs the Python block that has the marker; what it leaves."""
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
+    code = next(block for block in blocks if marker in block)
+    exec(compile(code, path.name, "exec"), values)
+    return values
+
+
+def _batch() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((8, 64)).astype(np.float32), rng.integers(0, 10, 8)
+
+
+def test_the_training_step_of_the_readme_trains() -> None:
+    with ir.target("cpu"):
+        values = _run(README, "from irc_frontend import nn, optim", {"ir": ir})
+        params, (x, y) = values["model"].init(0), _batch()
+        memory, losses = values["optimizer"].init(params), list[float]()
+        for _ in range(20):
+            params, memory, loss = values["step"](params, memory, x, y)
+            losses.append(loss.item())
+    assert losses[-1] < losses[0] / 1.5
+
+
+def test_the_programs_of_the_training_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = README.parent / "docs" / "training.md"
+    monkeypatch.chdir(tmp_path)
+    with ir.target("cpu"):
+        values = _run(page, "for x, y in batches", {"batches": [_batch()] * 3})
+        assert values["memory"]["step"].item() == 3
+        assert (tmp_path / "model.safetensors").exists()
+        values = _run(page, "class Mlp", {"ir": ir, "nn": nn, "dataclass": dataclass, "__name__": __name__})
+        assert values["model"](values["model"].init(0), _batch()[0]).shape == (8, 10)

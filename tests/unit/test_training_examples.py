@@ -1,0 +1,65 @@
+"""The training examples, on the cpu target: what they reach, and that an interrupted run ends as one that was not."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irc.diagnostics import IrcError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    pytest.importorskip("sklearn")
+    return importlib.import_module
+
+
+def test_digits_are_97_percent_right(load: Any, tmp_path: Path) -> None:
+    assert load("train_digits").main(["--target", "cpu", "--out", str(tmp_path)]) >= 0.97
+    assert {path.name for path in tmp_path.iterdir()} == {"checkpoint.safetensors", "loss.png"}
+    assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_breast_cancer(load: Any) -> None:
+    assert load("train_cancer").main(["--target", "cpu"]) >= 0.96
+
+
+def test_the_gpt_learns_and_goes_on_after_an_interruption(
+    load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = load("train_gpt")
+    for name, small in {"CONTEXT": 16, "WIDTH": 32, "HELD_OUT": 0.01, "WRITTEN": 20}.items():
+        monkeypatch.setattr(module, name, small)
+    options = ["--target", "cpu", "--steps", "120", "--save-every", "50"]
+    whole = module.main([*options, "--out", str(tmp_path / "whole")])
+    _, counts = np.unique(module.corpus()[1], return_counts=True)
+    shares = counts / counts.sum()
+    assert whole < -(shares * np.log(shares)).sum() - 0.3, "not much better than by the characters' frequencies"
+    batch_of = module.batch_of
+
+    def interrupted(text: Any, seed: int, number: int) -> Any:
+        if number == 70:
+            raise KeyboardInterrupt
+        return batch_of(text, seed, number)
+
+    monkeypatch.setattr(module, "batch_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        module.main([*options, "--out", str(tmp_path / "parts")])
+    monkeypatch.setattr(module, "batch_of", batch_of)
+    parts = module.main([*options, "--out", str(tmp_path / "parts"), "--resume"])
+    assert parts == whole
+    assert len({(tmp_path / name / "checkpoint.safetensors").read_bytes() for name in ("whole", "parts")}) == 1
+    shown = capsys.readouterr().out
+    assert shown.count("nats a character") == 2
+
+
+def test_nothing_to_resume(load: Any, tmp_path: Path) -> None:
+    with pytest.raises(IrcError, match="cannot read"):
+        load("train_cancer").main(["--target", "cpu", "--out", str(tmp_path), "--resume"])
