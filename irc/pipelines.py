@@ -27,6 +27,7 @@ PASSES: dict[str, str] = {
     "assign-layouts": "irc.passes.tile.assign_layouts:AssignLayoutsPass",
     "pipeline": "irc.passes.tile.pipeline:PipelinePass",
     "specialise-warps": "irc.passes.tile.specialise_warps:SpecialiseWarpsPass",
+    "prefetch-loads": "irc.passes.tile.prefetch_loads:PrefetchLoadsPass",
     "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
     "lower-schedule": "irc.passes.tile.lower_schedule:LowerSchedulePass",
     "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
@@ -67,6 +68,7 @@ TILE: tuple[str, ...] = (
     "assign-layouts",
     "pipeline",
     "specialise-warps",
+    "prefetch-loads",
     "plan-shared",
 )
 """To tile programs with layouts, rings and roles, their shared memory planned."""

@@ -59,18 +59,30 @@ def blocked(shape: Sequence[int], order: Sequence[int], vector: int, threads: in
     return partition(shape, order, runs, lanes, [1] * len(shape), left)
 
 
+BANK_ROWS = 8
+"""Rows of 128 bytes after which the widest swizzle repeats, and threads whose 16-byte accesses are one wavefront."""
+
+
 def turning(shape: tuple[int, int], source: int, run: int, width: int, threads: int) -> Fragment:
     """Threads that read a tile in vectors of `run` along dimension `source` and write it in vectors of up to `width`
-    along the other one: each has a block of both. Threads lie along the other dimension first, so that together they
-    write whole rows of it, which a swizzle spreads over all banks."""
+    along the other one: each has a block of both.
+
+    Eight threads write at a time, each a vector of a row of 128 bytes, of which the swizzle moves vector c of row r to
+    c ^ (r mod 8). Their rows are multiples of `run` apart: `run` threads side by side along the written dimension, and
+    the others along the one that is read, meet all banks. More of a warp along the dimension that is read makes longer
+    lines of global memory."""
     target = 1 - source
     held = max(1, shape[0] * shape[1] // threads)
     runs = [1, 1]
     runs[target] = min(width, _binary(shape[target]), held)
     runs[source] = min(run, _binary(shape[source]), held // runs[target])
-    order = (target, source)
-    lanes, left = _greedy(_room(shape, runs), order, threads)
-    fragment = partition(shape, order, runs, lanes, [1, 1], left)
+    order, room = (target, source), _room(shape, runs)
+    lanes = [1, 1]
+    lanes[target] = min(BANK_ROWS, max(1, runs[source]), room[target])
+    lanes[source] = min(WARP // lanes[target], room[source])
+    lanes[target] = min(WARP // lanes[source], room[target])
+    warps, left = _greedy([n // used for n, used in zip(room, lanes, strict=True)], order, threads // prod(lanes))
+    fragment = partition(shape, order, runs, lanes, warps, left)
     first = [mode for mode in fragment.values if mode.dim == source and mode.step == 1]
     rest = [mode for mode in fragment.values if mode not in first]
     return Fragment(fragment.shape, fragment.threads, (*first, *rest))

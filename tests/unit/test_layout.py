@@ -13,12 +13,19 @@ from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.layout.access import Access, least
-from irc.layout.candidates import blocked
+from irc.layout.candidates import blocked, turning
 from irc.layout.cute import Layout
 from irc.layout.exchange import exchange, led_by, move_cycles, side_cycles, swizzles
 from irc.layout.fragment import Fragment, Mode
-from irc.layout.instructions import ATOMS, fma_accumulator, mma_accumulator, mma_operand, wgmma_accumulator
-from irc.layout.requests import lines, sectors, wavefronts
+from irc.layout.instructions import (
+    ATOMS,
+    WARP_GROUP,
+    fma_accumulator,
+    mma_accumulator,
+    mma_operand,
+    wgmma_accumulator,
+)
+from irc.layout.requests import WIDEST, lines, sectors, wavefronts
 from irc.layout.shared import Swizzle, panels, plain
 from irc.layout.traffic import global_traffic, shared_traffic, shared_vector
 
@@ -385,3 +392,27 @@ def test_the_fma_accumulator_covers_its_tile(rows: int, columns: int, threads: i
     assert fragment.thread_count == threads
     assert len(held(fragment)) == rows * columns
     assert Mode(0, 0, 0) not in fragment.values
+
+
+@pytest.mark.parametrize(
+    ("shape", "source", "run", "size"),
+    [
+        ((32, 128), 1, 4, 4),
+        ((128, 32), 0, 4, 4),
+        ((32, 128), 1, 2, 4),
+        ((32, 64), 1, 1, 4),
+        ((128, 128), 1, 16, 1),
+        ((128, 64), 1, 16, 1),
+        ((128, 256), 1, 4, 1),
+        ((128, 128), 1, 1, 1),
+    ],
+)
+def test_a_turned_tile_is_written_without_conflicts(shape: tuple[int, int], source: int, run: int, size: int) -> None:
+    fragment = turning(shape, source, run, WIDEST // size, WARP_GROUP)
+    assert fragment.vector[0] == source or run == 1
+    rows = panels(shape, 1 - source, 128 // size, Swizzle(3, (WIDEST // size).bit_length() - 1, 3))
+    led = led_by(fragment, 1 - source)
+    vector = shared_vector(led, rows, size)
+    traffic = shared_traffic(led, rows, vector, size)
+    assert vector * size == WIDEST
+    assert traffic.units == traffic.ideal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float32Type, IntegerAttr, ModuleOp, TensorType, f32, i32, i64
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -25,11 +25,11 @@ KEPT = 0xFFFFE000 - (1 << 32)
 HALF = 0x1000
 """Half of tf32's last place, in bits of an f32."""
 
-LARGEST = 0x7F7FEFFF
-"""Bits of the largest magnitude that does not round to infinity."""
+LARGEST = float.fromhex("0x1.ffdffep127")
+"""The largest magnitude that does not round to infinity."""
 
-FINITE = 0x7F7FFFFF
-"""Bits of the largest finite magnitude."""
+FINITE = float.fromhex("0x1.fffffep127")
+"""The largest finite magnitude."""
 
 SMALL = 0xBFFFE000 - (1 << 32)
 """`KEPT` without the first bit of the exponent: infinity becomes 1, the largest numbers about 1."""
@@ -114,18 +114,18 @@ def _high(body: Body, x: SSAValue) -> SSAValue:
     """x rounded to tf32; what would become infinite, and what is not finite, with a smaller exponent."""
     bits = body(arith.BitcastOp(x, i32))
     small = body(arith.AndIOp(bits, body.constant(SMALL, i32)))
-    return _nearest(body, bits, LARGEST, small)
+    return _nearest(body, x, bits, LARGEST, small)
 
 
 def _rounded(body: Body, x: SSAValue) -> SSAValue:
     """x rounded to tf32; what is not finite as it is."""
     bits = body(arith.BitcastOp(x, i32))
-    return _nearest(body, bits, FINITE, bits)
+    return _nearest(body, x, bits, FINITE, bits)
 
 
-def _nearest(body: Body, bits: SSAValue, largest: int, other: SSAValue) -> SSAValue:
-    """The nearest number of tf32, ties away from zero, for magnitudes up to `largest`; above it `other`."""
-    magnitude = body(arith.AndIOp(bits, body.constant(0x7FFFFFFF, i32)))
+def _nearest(body: Body, x: SSAValue, bits: SSAValue, largest: float, other: SSAValue) -> SSAValue:
+    """The nearest number of tf32, ties away from zero, for magnitudes up to `largest`; above it and for NaN `other`."""
+    magnitude = body(math.AbsFOp(x))
     rounded = body(arith.AndIOp(body(arith.AddiOp(bits, body.constant(HALF, i32))), body.constant(KEPT, i32)))
-    rounds = body.compare("sle", magnitude, body.constant(largest, i32))
+    rounds = body.compare("ole", magnitude, body.constant(largest, f32))
     return body(arith.BitcastOp(body.select(rounds, rounded, other), f32))

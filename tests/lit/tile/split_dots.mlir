@@ -6,7 +6,7 @@
 // CHECK:         %b = tile.load
 // CHECK:         [[ZERO:%[a-z0-9_]+]] = tile.splat
 // CHECK:         %a_high = tile.map %a
-// CHECK:           arith.cmpi sle
+// CHECK:           math.absf
 // CHECK:         %a_low = tile.map %a, %a_high
 // CHECK:           arith.subf
 // CHECK:         %b_high = tile.map %b
