@@ -22,7 +22,6 @@ from irc.passes.cuda.values import Bytes, Code, Crew, Registers, Tile, buffer_of
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.plan_shared import check_shared
 from irc.passes.tile.rings import ALIGNMENT, turns_of
-from irc.targets import target
 
 INT32_ELEMENTS = 2**31 - 2**24
 """From this many elements of a view on, offsets need 64 bits: a tile that reaches over the end counts further."""
@@ -67,7 +66,6 @@ def lower_program(program: tile.ProgramOp, arch: str) -> cuda.KernelOp:
         Crew(thread, threads),
         body,
         dict(zip(views, body.args, strict=True)),
-        l2=target(arch).l2,
         shared_align=ALIGNMENT if has_ring else 16,
         scratch_base=shared,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import prod
 from typing import Protocol
 
 from xdsl.dialects import arith
@@ -15,7 +14,6 @@ from irc.dialects import cuda, tile
 from irc.layout.access import is_monotone, least
 from irc.layout.exchange import exchange, led_by
 from irc.layout.fragment import Fragment
-from irc.layout.requests import WIDEST
 from irc.layout.traffic import global_vector, shared_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.places import Place, Walk, scaled, sum_of
@@ -162,14 +160,13 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     fragment = source.fragment
     vector = global_vector(fragment, access_of(op))
     pointer = code.pointers[op.view]
-    cache = "streaming" if _passes_l2(code, op, vector) else None
     once = code.first_copy(fragment)
     straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
 
     def store(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
         offset, conditions = locate(code, op, fragment, components, count)
         at, offset = code.e.index(code.register(source, components)), code.e.index(offset)
-        access = cuda.StoreOp(source.array, at, pointer, offset, count=count, cache=cache if count > 1 else None)
+        access = cuda.StoreOp(source.array, at, pointer, offset, count=count)
         inside = code.e.all(conditions) if checked else None
         if inside is not None and count > 1 and straddles:
             code.e.branch(inside, partial(code.e.insert, access), partial(each, components))
@@ -187,14 +184,6 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
 
     with code.e.when(once):
         _by_tile(code, op, fragment, vector, stores)
-
-
-def _passes_l2(code: Code, op: tile.StoreOp, vector: int) -> bool:
-    """Whether a result is too large for the next kernel to find it in the L2: its lines may leave as soon as they are
-    full. Measured on an H200: a copy of 537 MB by blocks of 16 KB reaches 4.09 TB/s so, 3.90 TB/s otherwise. Narrow
-    stores are left alone, as theirs could leave half full."""
-    bytes = element_bytes(op.view_type.element_type)
-    return vector * bytes == WIDEST and prod(op.view_type.get_shape()) * bytes > code.l2
 
 
 def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:

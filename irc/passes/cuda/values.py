@@ -118,8 +118,6 @@ class Code:
     values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
     rings: dict[SSAValue, Ring] = field(default_factory=dict[SSAValue, "Ring"])
     """Rings as the role that is being lowered sees them."""
-    l2: int = 0
-    """Bytes of the second-level cache."""
     shared_align: int = 16
     """Bytes to which the start of shared memory is aligned."""
     scratch_base: int = 0

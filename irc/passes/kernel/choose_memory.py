@@ -82,7 +82,8 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     warps = max(1, power_of_two(threads) // machine.warp_size)
     occupancy = None
     if reduction.is_aligned and reduction.arrays <= 1 and reduction.count <= MOST_ACCUMULATORS:
-        is_lean = chosen.reduction == "looped" or prod(tile) <= ELEMENTS_PER_THREAD * warps * machine.warp_size
+        held = prod(tile) * (2 * reduction.count if chosen.reduction == "looped" else 1)
+        is_lean = held <= ELEMENTS_PER_THREAD * warps * machine.warp_size
         registers = FEW_REGISTERS if is_lean else MOST_REGISTERS
         occupancy = machine.registers // (registers * warps * machine.warp_size)
         occupancy = max(1, min(occupancy, machine.blocks_per_sm))
@@ -106,14 +107,15 @@ def _step(reduction: Reduction) -> int:
 
 
 def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
-    length = power_of_two(reduction.extent)
-    width = min(COLUMN_BYTES // reduction.loaded.size, power_of_two(reduction.columns))
+    together = reduction.together
+    length, columns = power_of_two(reduction.extent // together), reduction.columns * together
+    width = min(COLUMN_BYTES // reduction.loaded.size, power_of_two(columns))
     if length <= STEP or (reduction.returns and 8 * length <= LONGEST_PERSISTENT):
         width = max(1, min(width, LONGEST_PERSISTENT // length))
         return ConfigAttr.of(tile=(width, length), reduction="persistent")
-    blocks = (reduction.rows // reduction.columns) * ceil_div(reduction.columns, width)
+    blocks = (reduction.rows // reduction.columns) * ceil_div(columns, width)
     step = min(max(1, _step(reduction) // width), length)
-    split = _split(reduction, blocks, machine, PARTS_PER_SM)
+    split = _split(reduction, blocks, machine, PARTS_PER_SM) or (1 if together > 1 else None)
     return ConfigAttr.of(tile=(width, step), reduction="looped", unroll=UNROLL, split=split)
 
 

@@ -42,14 +42,16 @@ def _grow(graph: FusionGraph, i: int, reductions: list[int]) -> Cluster:
     size = 0
     while size != cluster.members.bit_count():
         size = cluster.members.bit_count()
-        grow_forward(
-            graph, cluster, lambda j: _accept_elementwise(graph, j, cluster) or _accept_pick(graph, j, cluster)
-        )
         if not is_scan:
             grow_forward(graph, cluster, lambda j: _accept_reduction(graph, j, cluster))
             _absorb_siblings(graph, cluster, reductions)
         _absorb_shared_producers(graph, cluster)
         absorb_producers(graph, cluster, lambda j: _is_local(graph, j))
+        if size != cluster.members.bit_count():
+            continue  # what joins several reductions would keep those out that are not in the cluster yet
+        grow_forward(
+            graph, cluster, lambda j: _accept_elementwise(graph, j, cluster) or _accept_pick(graph, j, cluster)
+        )
     grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
     return cluster
 

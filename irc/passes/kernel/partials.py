@@ -100,12 +100,15 @@ class Cut:
     """Parts of a reduced extent: `count` of `part` elements each, and what is left over.
 
     sides: adjacent axes of the operand that are alike, reduced or kept, in order; `at` is the number of the one that is
-    cut."""
+    cut. together: so many neighbours of the cut extent go to one element, side by side with the other columns, and
+    are reduced in the second stage; `part` counts them as one. Then the extent that is cut comes first, and one more
+    side follows."""
 
     sides: tuple[tuple[int, ...], ...]
     at: int
     part: int
     count: int
+    together: int = 1
 
 
 def alike_axes(shape: Sequence[int], reduced: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -127,18 +130,22 @@ def cut_reduction(op: Operation, cut: Cut, insert: Insert) -> TwoStages:
     extents = [prod(shape[axis] for axis in side) for side in cut.sides]
     whole = _reshaped(op.operands[0], extents, op, insert)
     reduced = [at for at, side in enumerate(cut.sides) if axes.issuperset(side)]
-    covered = cut.part * cut.count
+    covered = cut.part * cut.count * cut.together
     main = whole if covered == extents[cut.at] else _sliced(whole, cut.at, 0, covered, op, insert)
-    main = _reshaped(main, [*extents[: cut.at], cut.count, cut.part, *extents[cut.at + 1 :]], op, insert)
+    inner = [cut.together * extents[1]] if cut.together > 1 else extents[cut.at + 1 :]
+    main = _reshaped(main, [*extents[: cut.at], cut.count, cut.part, *inner], op, insert)
     partial = _reduce(op, main, [at + (at >= cut.at) for at in reduced])
     insert(partial)
+    partials = partial.results[0]
+    if cut.together > 1:
+        partials = _reshaped(partials, [cut.count * cut.together, extents[1]], op, insert)
     kept_before = sum(at not in reduced for at in range(cut.at))
-    results = [_rows_of_partials(partial.results[0], kept_before, op, insert)]
+    results = [_rows_of_partials(partials, kept_before, op, insert)]
     if covered < extents[cut.at]:
         rest = _reduce(op, _sliced(whole, cut.at, covered, extents[cut.at], op, insert), reduced)
         insert(rest)
         results.append(rest.results[0])
-    moved = results[0] is not partial.results[0]
+    moved = results[0] is not partials
     return TwoStages(op, tuple(results), (len(shape_of(results[0])) - 1 if moved else kept_before,))
 
 

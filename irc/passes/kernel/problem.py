@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -149,6 +149,8 @@ class Reduction:
     after they have been reduced. is_nested: whether one reduction needs the result of another. is_splittable: whether
     parts can be reduced first. element: what is reduced. loaded: the element of the largest operand. arrays: operands
     of the domain's size. is_aligned: whether runs of contiguous elements that are alike start at multiples of 16 bytes.
+    together: elements of a column that follow each other in one row, when rows are put together so that they start at
+    such multiples and fill tiles; else 1.
     """
 
     count: int
@@ -163,6 +165,7 @@ class Reduction:
     returns: bool
     is_nested: bool
     is_splittable: bool
+    together: int
 
 
 def reduction_of(kernel: FusedOp) -> Reduction:
@@ -173,6 +176,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     long = [axis for axis, extent in enumerate(shape) if extent != 1]
     extent = prod(shape[axis] for axis in axes)
+    together = _together(kernel, shape, axes)
     return Reduction(
         count=len(cores),
         rows=prod(shape[axis] for axis in kept),
@@ -181,12 +185,43 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
         loaded=_loaded(kernel, op),
         arrays=sum(2 * prod(shape_of(value)) > prod(shape) for value in kernel.inputs),
-        is_aligned=_run(shape, axes) * _loaded(kernel, op).size % 16 == 0 or _run(shape, axes) == prod(shape),
-        is_contiguous=not long or long[-1] in axes,
+        is_aligned=together * _run(shape, axes) * _loaded(kernel, op).size % ALIGNED == 0
+        or _run(shape, axes) == prod(shape),
+        is_contiguous=_is_contiguous(shape, axes),
         returns=_returns(kernel, shape),
         is_nested=_is_nested(kernel),
         is_splittable=all(core.name in SPLITTABLE for core in cores),
+        together=together,
     )
+
+
+ALIGNED = 16
+"""Bytes of the widest access."""
+
+LEAST_ROWS = 64
+"""Rows, each of several put together, for which it is worth it to reduce those several in the end."""
+
+LEAST_ROW = 4096
+"""Elements of such a row that waste little of its last tile."""
+
+
+def _together(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """Rows of the innermost axes, of a reduction over all others, that are put together; 1 where there is no need."""
+    columns, size = _run(shape, axes), _loaded(kernel, kernel.cores()[0]).size
+    extent = prod(shape[axis] for axis in axes)
+    is_over_columns = 0 < columns * extent == prod(shape) and columns > 1 and not _is_contiguous(shape, axes)
+    if not is_over_columns or columns * size % ALIGNED == 0 or any(c.name not in SPLITTABLE for c in kernel.cores()):
+        return 1
+    if _is_nested(kernel) or _returns(kernel, shape):
+        return 1
+    least = ALIGNED // gcd(ALIGNED, columns * size)
+    together = least * max(1, power_of_two(ceil_div(LEAST_ROW, least * columns)))
+    return together if extent >= LEAST_ROWS * together else 1
+
+
+def _is_contiguous(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    long = [axis for axis, extent in enumerate(shape) if extent != 1]
+    return not long or long[-1] in axes
 
 
 def _run(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:

@@ -24,7 +24,7 @@ from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
 from irc.passes.kernel.choose_config import choose
 from irc.passes.kernel.op_classes import SPLITTABLE, integers, reduced_axes, shape_of
 from irc.passes.kernel.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
-from irc.passes.kernel.problem import ceil_div
+from irc.passes.kernel.problem import ceil_div, reduction_of
 from irc.rewriting import location_of
 from irc.targets import DEFAULT_TARGET, Target, target
 
@@ -101,8 +101,9 @@ def _cut(kernel: FusedOp) -> Cut | None:
     The outermost reduced axes are cut, or the longest where those are few. Parts are multiples of the steps in which a
     tile walks over them."""
     config = kernel.config
-    parts = 1 if config is None or config.split is None else config.split
-    if parts == 1:
+    parts = None if config is None else config.split
+    together = reduction_of(kernel).together if parts is not None else 1
+    if parts is None or parts * together == 1:
         return None
     cores = kernel.cores()
     if other := next((op for op in cores if op.name not in SPLITTABLE), None):
@@ -117,9 +118,10 @@ def _cut(kernel: FusedOp) -> Cut | None:
     step = 1
     if config is not None and config.tile is not None and len(reduced) == 1:
         step = config.tile[-1] * (config.unroll or 1)
-    part = _part(extents[at], parts, step)
-    count = extents[at] // part
-    return Cut(sides, at, part, count) if count > 1 else None
+    extent = extents[at] // together
+    part = _part(extent, parts, step)
+    count = extent // part
+    return Cut(sides, at, part, count, together) if count * together > 1 else None
 
 
 def _part(extent: int, parts: int, step: int) -> int:

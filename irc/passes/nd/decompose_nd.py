@@ -2,7 +2,7 @@
 
 | op | becomes |
 |---|---|
-| `mean var` | `sum`, division; the variance in two passes |
+| `mean var` | `sum`, division; the variance in two passes, in one where a block cannot hold what it is of |
 | `softmax log_softmax` | the maximum is subtracted first; `log_softmax` by the logarithm of the sum |
 | `layer_norm rms_norm` | sums, `rsqrt` |
 | `attention` | two products, a mask, a softmax in between |

@@ -8,10 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.ir import BlockArgument
+
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints
 from irc.passes.nd.terms import Decomposition, Term, accumulator, deferred_cast, narrowed, widened
 from irc.rewriting import Inserter
+
+LONGEST_HELD = 16384
+"""Elements of a row that a block holds, so that a second pass over it reads nothing again."""
 
 
 def mean_of(x: Term, axes: Sequence[int]) -> Term:
@@ -33,8 +38,43 @@ def mean(op: nd.MeanOp, at: Inserter) -> Term:
 
 
 def var(op: nd.VarOp, at: Inserter) -> Term:
-    x = deferred_cast(Term(op.x, at), accumulator(element_of(op.result)))
-    return narrowed(variance_of(x, ints(op.axes), integer(op.correction)), op)
+    """In two passes, or in one where the second would read an array again."""
+    axes, correction, element = ints(op.axes), integer(op.correction), accumulator(element_of(op.result))
+    x = deferred_cast(Term(op.x, at), element)
+    if not isinstance(op.x, BlockArgument) or is_held(x.shape, axes):
+        return narrowed(variance_of(x, axes, correction), op)
+    pivot = deferred_cast(middle_of_three(Term(op.x, at), axes), element)
+    return narrowed(variance_about(x, pivot, axes, correction), op)
+
+
+def is_held(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether a block can hold what one result is reduced from: a short row of neighbours in memory, or nothing."""
+    innermost = max((axis for axis, extent in enumerate(shape) if extent != 1), default=None)
+    count = prod(shape[axis] for axis in axes)
+    return prod(shape) == 0 or count == 1 or (innermost in axes and count <= LONGEST_HELD)
+
+
+def middle_of_three(x: Term, axes: Sequence[int]) -> Term:
+    """The middle one of the first, the central and the last element of what each result is reduced from: one of them
+    may be far from all others."""
+
+    def at(numerator: int) -> Term:
+        starts = [(n - 1) * numerator // 2 if axis in axes else 0 for axis, n in enumerate(x.shape)]
+        stops = [start + 1 if axis in axes else n for axis, (start, n) in enumerate(zip(starts, x.shape, strict=True))]
+        return x.slice(starts, stops).reshape([n for axis, n in enumerate(x.shape) if axis not in axes])
+
+    first, central, last = at(0), at(1), at(2)
+    return first.minimum(central).maximum(first.maximum(central).minimum(last))
+
+
+def variance_about(x: Term, pivot: Term, axes: Sequence[int], correction: float) -> Term:
+    """The variance in one pass, from the sums of the deviations from a pivot and of their squares. It loses as many
+    digits as the square of the pivot's distance from the mean has more than the variance (Chan, Golub, LeVeque 1983,
+    "Algorithms for Computing the Sample Variance")."""
+    deviation = x - pivot.over(x.shape, axes)
+    count = float(prod(x.shape[axis] for axis in axes))
+    total = deviation.sum(axes)
+    return ((deviation * deviation).sum(axes) - total * total / count).maximum(0.0) / max(count - correction, 0.0)
 
 
 def softmax(op: nd.SoftmaxOp, at: Inserter) -> Term:

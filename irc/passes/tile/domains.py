@@ -250,9 +250,9 @@ class Domains:
             i = max(i - 1, 0)
 
     def flatten(self, space: Space, alignment: int) -> None:
-        """Merges all of a space into one dimension where its rows begin anywhere but what is large lies in its order:
-        then large operands are read and written in vectors, and only small ones at coordinates that take divisions.
-        `alignment` is the bytes of a vector."""
+        """Merges a space, or the innermost dimensions of it, into one where its rows begin anywhere but what is large
+        lies in its order: then large operands are read and written in vectors, and only small ones at coordinates that
+        take divisions. `alignment` is the bytes of a vector."""
         if len(space) < 2:
             return
         most = max(prod(operand.shape) for operand in self.operands)
@@ -260,9 +260,11 @@ class Domains:
         row = space[-1].extent
         if all(row * element_of(operand.element_type).size % alignment == 0 for operand in large):
             return
-        trial = self.bindings.with_bound(_merged(space)[0])
-        if all(operand.cost(trial)[0] == 0 for operand in large):
-            self.force_one(space)
+        for start in range(len(space) - 1):
+            trial = self.bindings.with_bound(_merged(space[start:])[0])
+            if all(operand.cost(trial)[0] == 0 for operand in large):
+                space[start:] = [self.join(space[start:])]
+                return
 
     def force_one(self, space: Space) -> None:
         """Merges all of a space into one dimension, at whatever cost; an empty space gets one of extent 1."""

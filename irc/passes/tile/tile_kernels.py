@@ -148,7 +148,7 @@ def _settle(program: Program, plans: list[Plan], config: Config) -> None:
     domains.spaces = [space for plan in plans for space in plan.spaces]
     domains.simplify()
     for plan in plans:
-        if plan.matmul is None and not plan.columns:
+        if plan.matmul is None:
             domains.flatten(plan.rows, WIDEST)
         for space in plan.columns:
             domains.force_one(space)

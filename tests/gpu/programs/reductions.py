@@ -155,6 +155,14 @@ def lengths() -> Iterator[Program]:
     )
 
 
+def uneven_columns() -> Iterator[Program]:
+    """Columns whose rows begin anywhere, long enough that rows are put together, and columns far from 0."""
+    for t, rows, columns in (("bf16", 4203, 127), ("f32", 4105, 129), ("f16", 131077, 2)):
+        results = [(f"{t}[{columns}]", f"{f}(x, axis=0)") for f in ("sum", "max", "mean", "var")]
+        yield program(f"uneven-columns-{t}", f"x: {t}[{rows}, {columns}]", *results)
+    yield program("var-far-from-0", "x: f32[517, 64]", ("f32[64]", "var(x + 1000.0, axis=0)"), ("f32[]", "var(x)"))
+
+
 def empty() -> Iterator[Program]:
     yield program(
         "reduce-empty-rows",
@@ -245,5 +253,5 @@ def composed() -> Iterator[Program]:
 
 
 def programs() -> Iterator[Program]:
-    for family in (over_axes, over_types, lengths, empty, places, scans, composed):
+    for family in (over_axes, over_types, lengths, uneven_columns, empty, places, scans, composed):
         yield from family()

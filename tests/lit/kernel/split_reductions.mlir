@@ -79,3 +79,24 @@ func.func @between(%x: tensor<2x24x3x5xf32>) -> tensor<3xf32> {
   }
   func.return %r : tensor<3xf32>
 }
+
+// Rows of an odd pitch are put together, here 2048 of them: 6144 columns, of which every access is aligned. The
+// second kernel reduces those that are one column.
+// CHECK-LABEL: func.func @together
+// CHECK-NEXT:    kernel.fused @g reduce {{.*}} -> (tensor<3xf32>, tensor<3x2048xf32>) {
+// CHECK:           nd.slice {{.*}} {starts = [0, 0], stops = [131072, 3], steps = [1, 1]}
+// CHECK-NEXT:      nd.reshape {{.*}} -> tensor<1x64x6144xf32>
+// CHECK:           nd.sum {{.*}} {axes = [1]} : tensor<1x64x6144xf32> -> tensor<1x6144xf32>
+// CHECK:           nd.reshape {{.*}} -> tensor<2048x3xf32>
+// CHECK-NEXT:      nd.permute
+// CHECK:           nd.slice {{.*}} {starts = [131072, 0], stops = [131079, 3], steps = [1, 1]}
+// CHECK:         kernel.fused @g_finish reduce
+// CHECK:           nd.sum {{.*}} {axes = [1]} : tensor<3x2048xf32> -> tensor<3xf32>
+// CHECK:           nd.add
+func.func @together(%x: tensor<131079x3xf32>) -> tensor<3xf32> {
+  %r = kernel.fused @g reduce config<tile = [128, 8], split = 1> (%a = %x : tensor<131079x3xf32>) -> tensor<3xf32> {
+    %m = nd.sum %a {axes = [0]} : tensor<131079x3xf32> -> tensor<3xf32>
+    kernel.yield %m : tensor<3xf32>
+  }
+  func.return %r : tensor<3xf32>
+}

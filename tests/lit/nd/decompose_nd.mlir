@@ -38,6 +38,23 @@ func.func @var(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   func.return %r : tensor<4xf32>
 }
 
+// Of columns in one pass, about the middle one of three elements: a block does not hold a column to read it again.
+// CHECK-LABEL: func.func @var_of_columns
+// CHECK:         nd.slice %x {starts = [0, 0], stops = [1, 8], steps = [1, 1]}
+// CHECK:         nd.slice %x {starts = [1, 0], stops = [2, 8], steps = [1, 1]}
+// CHECK:         nd.slice %x {starts = [3, 0], stops = [4, 8], steps = [1, 1]}
+// CHECK:         %[[C:.*]] = nd.sub %x
+// CHECK-NEXT:    %[[S:.*]] = nd.sum %[[C]] {axes = [0]}
+// CHECK-NEXT:    %[[Q:.*]] = nd.mul %[[C]], %[[C]]
+// CHECK-NEXT:    nd.sum %[[Q]] {axes = [0]}
+// CHECK-NEXT:    nd.mul %[[S]], %[[S]]
+// CHECK:         nd.maximum
+// CHECK:         func.return
+func.func @var_of_columns(%x: tensor<4x8xf32>) -> tensor<8xf32> {
+  %r = nd.var %x {axes = [0], correction = 1} : tensor<4x8xf32> -> tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}
+
 // Indices are clamped; a u8 is widened, so that 300 classes can be counted.
 // CHECK-LABEL: func.func @one_hot
 // CHECK-NEXT:    %[[I:.*]] = nd.cast %i : tensor<4xui8> -> tensor<4xi32>
