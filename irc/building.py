@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.artifact import Artifact, KernelBinary
+from irc.artifact import ArraySpec, Artifact, KernelBinary
 from irc.codegen import CompiledKernel, compile_kernel
 from irc.dialects.cuda import KernelOp
 from irc.executable import Executable
@@ -17,7 +18,7 @@ from irc.ir_printer import print_ir
 from irc.lowering import levels
 from irc.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
 from irc.program import entry_of, signature
-from irc.runtime.plan import Plan
+from irc.runtime.plan import Launch, Plan
 from irc.runtime.plan_reader import read_plan
 
 SEPARATE_ROUNDING = ("--fmad=false",)
@@ -46,7 +47,7 @@ def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Arti
         arguments=arguments,
         results=results,
         plan=plan.to_json(),
-        manifest=_manifest(arch, plan, entries),
+        manifest=_manifest(arch, plan, entries, (*arguments, *results)),
         kernels=tuple(_binary(op, facts, binary) for op, binary in zip(kernels, compiled, strict=True)),
         levels=texts,
     )
@@ -66,7 +67,7 @@ def simulate(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> E
     unknown = {"registers": None, "spills": None}
     entries = [kernel_entry(op, facts.get(op.sym_name.data), {}) | unknown for op in kernels]
     program = SimProgram(module, arguments, results)
-    manifest = _manifest(arch, read_plan(module), entries)
+    manifest = _manifest(arch, read_plan(module), entries, (*arguments, *results))
     return Executable(name, "sim", arguments, results, program, manifest=manifest)
 
 
@@ -88,5 +89,9 @@ def _binary(op: KernelOp, facts: dict[str, KernelFacts], binary: CompiledKernel)
     return KernelBinary(name, binary.source, binary.ptx, binary.cubin, kernel_location(op, facts.get(name)))
 
 
-def _manifest(arch: str, plan: Plan, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"arch": arch, "arena": plan.arena, "streams": plan.streams, "kernels": entries}
+def _manifest(arch: str, plan: Plan, entries: list[dict[str, Any]], arrays: Sequence[ArraySpec]) -> dict[str, Any]:
+    """`arrays` are the arguments and the results."""
+    launched = Counter(step.kernel for step in plan.steps if isinstance(step, Launch))
+    kernels = [{**entry, "launches": launched[entry["name"]]} for entry in entries]
+    peak = plan.arena + sum(map(len, plan.constants)) + sum(spec.nbytes for spec in arrays)
+    return {"arch": arch, "arena": plan.arena, "peak": peak, "streams": plan.streams, "kernels": kernels}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from irc.artifact import ArraySpec, Artifact
 from irc.diagnostics import IrcError
+from irc.runtime.bound import Bound, Graph
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.statistics import KernelStatistics
@@ -59,12 +60,32 @@ class Executable:
     @property
     def kernels(self) -> list[dict[str, Any]]:
         """One entry a kernel: name, anchor, ops, config, grid, block, shared_memory, registers, spills, flops,
-        bytes_read, bytes_written."""
+        bytes_read, bytes_written, launches."""
         return self.manifest["kernels"]
 
     def __call__(self, *arrays: Any, stream: Any | None = None) -> Any:
         results = self._program.run(arrays, stream)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def bind(self, *arrays: Any) -> Bound:
+        """This call with its arrays fixed: what it returns is called without arguments, reads what the arrays hold
+        then, and writes the same results every time. Target `cuda`; the arrays are on the device, row-major and
+        aligned to 16 bytes; IrcError otherwise."""
+        return self._bound(arrays, as_graph=False)
+
+    def graph(self, *arrays: Any) -> Graph:
+        """This call captured as a CUDA graph, from arrays as `bind` takes them: `graph(*arrays)` replays it on others,
+        `graph()` on those of the call before."""
+        graph = self._bound(arrays, as_graph=True)
+        assert isinstance(graph, Graph)
+        return graph
+
+    def _bound(self, arrays: Sequence[Any], *, as_graph: bool) -> Bound:
+        from irc.runtime.cuda import CudaProgram
+
+        if not isinstance(self._program, CudaProgram):
+            raise IrcError(f"the {self.target} target has no bound calls", hint="compile for the target cuda")
+        return self._program.bind(arrays, as_graph=as_graph)
 
     def statistics(self, *arrays: Any) -> list[KernelStatistics]:
         """What the kernels do in a call with these arrays, on the target `sim`: instructions, sectors of global memory

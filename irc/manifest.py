@@ -1,11 +1,13 @@
 """The manifest of a compilation: what `irc-compile` writes as `manifest.json` and `Executable.kernels` gives.
 
-    {"arch", "arena", "streams", "kernels": [{"name", "anchor", "ops", "config", "grid", "block", "shared_memory",
-    "registers", "spills", "flops", "bytes_read", "bytes_written", "location"}, ...]}
+    {"arch", "arena", "peak", "streams", "kernels": [{"name", "anchor", "ops", "config", "grid", "block",
+    "shared_memory", "registers", "spills", "flops", "bytes_read", "bytes_written", "location", "launches"}, ...]}
 
-`ops` names the nd ops of the kernel in order; `config` has the fields that were chosen; `grid`, `block` and `cluster`
-are extents along x, y, z; `shared_memory` (static and dynamic), `spills`, `arena`, `bytes_read` and `bytes_written` are
-bytes, `registers` 32-bit registers of a thread, `flops` operations of a launch (`irc.costs`).
+`arena` is the bytes of scratch memory of a call, `peak` all of its device memory: arena, constants, arguments and
+results. `ops` names the nd ops of the kernel in order; `config` has the fields that were chosen; `grid`, `block` and
+`cluster` are extents along x, y, z; `shared_memory` (static and dynamic), `spills`, `bytes_read` and `bytes_written`
+are bytes, `registers` 32-bit registers of a thread, `flops` operations of a launch (`irc.costs`); `launches` is how
+many of it a call makes, `location` that of the first.
 """
 
 from __future__ import annotations

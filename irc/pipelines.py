@@ -17,6 +17,7 @@ PASSES: dict[str, str] = {
     "choose-config": "irc.passes.kernel.choose_config:ChooseConfigPass",
     "split-reductions": "irc.passes.kernel.split_reductions:SplitReductionsPass",
     "tile-kernels": "irc.passes.tile.tile_kernels:TileKernelsPass",
+    "share-programs": "irc.passes.tile.share_programs:ShareProgramsPass",
     "merge-dots": "irc.passes.tile.merge_dots:MergeDotsPass",
     "promote-sums": "irc.passes.tile.promote_sums:PromoteSumsPass",
     "split-dots": "irc.passes.tile.split_dots:SplitDotsPass",
@@ -31,6 +32,7 @@ PASSES: dict[str, str] = {
     "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
     "lower-schedule": "irc.passes.tile.lower_schedule:LowerSchedulePass",
     "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
+    "overlap-launches": "irc.passes.host.overlap_launches:OverlapLaunchesPass",
     "build-host-plan": "irc.passes.host.build_host_plan:BuildHostPlanPass",
 }
 """Pass name to `module:Class`, in the order in which they run."""
@@ -58,6 +60,7 @@ KERNEL: tuple[str, ...] = (*ND, "recompute-nd", "fuse-kernels", "choose-config",
 TILE: tuple[str, ...] = (
     *KERNEL,
     "tile-kernels",
+    "share-programs",
     "merge-dots",
     "promote-sums",
     "split-dots",
@@ -76,7 +79,7 @@ TILE: tuple[str, ...] = (
 CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda")
 """To the code of a thread."""
 
-ALL: tuple[str, ...] = (*CUDA, "build-host-plan")
+ALL: tuple[str, ...] = (*CUDA, "overlap-launches", "build-host-plan")
 """Everything: kernels and the host plan that launches them."""
 
 PIPELINES: dict[str, tuple[str, ...]] = {"nd": ND, "kernel": KERNEL, "tile": TILE, "cuda": CUDA, "all": ALL}

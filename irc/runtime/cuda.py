@@ -11,18 +11,16 @@ import numpy as np
 from irc.artifact import ArraySpec, Artifact
 from irc.diagnostics import IrcError
 from irc.runtime.arrays import check_count, host_array
+from irc.runtime.bound import Bound, Graph
 from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError, device, out_of_memory
 from irc.runtime.executor import Executor
-from irc.runtime.libraries import Library, Taken, library_of, stream_handle
+from irc.runtime.libraries import ALIGNMENT, Library, Quick, Taken, library_of, stream_handle
 from irc.runtime.placement import placed
 from irc.runtime.plan import Plan
 
 if TYPE_CHECKING:
     from irc.runtime.device import Device, Memory, Stream
-
-ALIGNMENT = 16
-"""Bytes. Kernels are compiled for arrays that start at a multiple of it; others are copied first."""
 
 
 class CudaProgram:
@@ -30,11 +28,12 @@ class CudaProgram:
 
     def __init__(self, artifact: Artifact):
         self._artifact = artifact
-        self._arguments = artifact.arguments
+        self.arguments = self._arguments = artifact.arguments
         self._results = artifact.results
         self._plan = Plan.from_json(artifact.plan)
         self._lock = threading.Lock()
         self._executors: dict[int, Executor] = {}
+        self._quick: dict[Library, Quick | None] = {}
         self._made_bytes = sum(spec.nbytes for spec in artifact.results) + self._plan.arena
         """What a call allocates at least."""
         self._taken_bytes = sum(spec.nbytes for spec in artifact.arguments)
@@ -43,15 +42,79 @@ class CudaProgram:
         """One call. Arrays are all on the host, or all on one device; IrcError otherwise, and where they do not fit."""
         check_count(self._arguments, arrays)
         handle = None if stream is None else stream_handle(stream)
-        libraries = [library for array in arrays if (library := library_of(array)) and library.is_on_device(array)]
         try:
-            if not libraries:
+            if (found := self._quickly(arrays)) is not None:
+                return self._on_device(*found, handle)
+            libraries = [library_of(array) for array in arrays]
+            on_device = [lib for lib, array in zip(libraries, arrays, strict=True) if lib and lib.is_on_device(array)]
+            if not on_device:
                 return self._run_from_host(arrays, handle)
-            if len(libraries) < len(arrays):
+            if len(on_device) < len(arrays):
                 raise self._mixed(arrays)
-            return self._run_on_device(arrays, libraries, handle)
+            return self._run_on_device(arrays, on_device, handle)
         except DriverError as error:
             raise IrcError(f"the CUDA driver failed: {error}") from error
+
+    def bind(self, arrays: Sequence[Any], *, as_graph: bool) -> Bound:
+        """A call whose arrays are fixed, or a graph. IrcError where the arrays do not fit or cannot be used in
+        place."""
+        try:
+            library, on, addresses, owners = self.in_place(arrays)
+            stream = library.current_stream(on.ordinal)
+            make, allocate = library.make, _lasting(on, stream)
+            made = [make(spec, on.ordinal, allocate) for spec in self._results]
+            executor = self._executor(on)
+            kind = Graph if as_graph else Bound
+            return kind(self, executor, library, on, addresses, owners, made)
+        except DriverError as error:
+            raise IrcError(f"the CUDA driver failed: {error}") from error
+
+    def in_place(self, arrays: Sequence[Any]) -> tuple[Library, Device, list[int], list[Any]]:
+        """The library, the device and the addresses of arrays that kernels can use as they are, and what keeps them
+        alive. IrcError otherwise."""
+        check_count(self._arguments, arrays)
+        if (found := self._quickly(arrays)) is not None:
+            return (*found, list(arrays))
+        libraries = [library_of(array) for array in arrays]
+        addresses, owners = list[int](), list[Any]()
+        for spec, library, array in zip(self._arguments, libraries, arrays, strict=True):
+            if library is None or not library.is_on_device(array):
+                raise IrcError(f"argument {spec.name} is on the host", hint="a bound call takes arrays on the device")
+            taken = library.take(spec, array, library.current_stream(library.device_of(array)))
+            if taken.copied or taken.address % ALIGNMENT:
+                hint = f"a bound call takes row-major arrays that start at a multiple of {ALIGNMENT} bytes"
+                raise IrcError(f"argument {spec.name} cannot be used in place", hint=hint)
+            if taken.device != libraries[0].device_of(arrays[0]):  # pyright: ignore[reportOptionalMemberAccess]
+                raise IrcError(f"argument {spec.name} is on device {taken.device}, and the first one is not")
+            addresses.append(taken.address)
+            owners.append(taken.owner)
+        if not libraries or libraries[0] is None:
+            raise IrcError("a program without arguments cannot be bound: nothing says whose arrays it makes")
+        on = device(libraries[0].device_of(arrays[0]))
+        on.use()
+        return libraries[0], on, addresses, owners
+
+    def _quickly(self, arrays: Sequence[Any]) -> tuple[Library, Device, list[int]] | None:
+        """The library, the device and the addresses of arrays of one library that need no more than a look; None where
+        they do."""
+        first = library_of(arrays[0]) if arrays else None
+        if first is None:
+            return None
+        for array in arrays:
+            if library_of(array) is not first:
+                return None
+        try:
+            quick = self._quick[first]
+        except KeyError:
+            quick = self._quick.setdefault(first, first.quick(self._arguments))
+        if quick is None or (ordinal := first.device_of(arrays[0])) < 0:
+            return None
+        addresses = quick(arrays, ordinal)
+        if addresses is None:
+            return None
+        on = device(ordinal)
+        on.use()
+        return first, on, addresses
 
     def _mixed(self, arrays: Sequence[Any]) -> IrcError:
         """The diagnostic of arrays on both sides: it names the first on the host."""
@@ -76,7 +139,7 @@ class CudaProgram:
         on.use()
         self._check_memory(on, self._taken_bytes + self._made_bytes)
         if handle is not None:
-            return self._through_copies(checked, on, on.stream(handle))
+            return self._through_copies(checked, on, handle)
         stream = on.take_stream()
         try:
             return self._through_copies(checked, on, stream)
@@ -97,38 +160,43 @@ class CudaProgram:
                 raise executor.failure(error) from error
         return outputs
 
-    def _run_on_device(self, arrays: Sequence[Any], libraries: Sequence[Library], handle: int | None) -> list[Any]:
-        ordinal = libraries[0].device_of(arrays[0])
-        on = device(ordinal)
-        on.use()
-        self._check_memory(on, self._made_bytes)
-        if handle is None:
-            return self._in_place(arrays, libraries, on, libraries[0].current_stream(ordinal))
-        with libraries[0].on_stream(handle, ordinal):
-            return self._in_place(arrays, libraries, on, handle)
+    def _on_device(self, library: Library, on: Device, inputs: Sequence[int], handle: int | None) -> list[Any]:
+        """Enqueues the run on arrays at these addresses, and does not wait."""
+        stream = library.current_stream(on.ordinal)
+        if handle is None or handle == stream:
+            return self._enqueue(library, on, inputs, stream)
+        with library.on_stream(handle, on.ordinal):
+            return self._enqueue(library, on, inputs, handle)
 
-    def _in_place(self, arrays: Sequence[Any], libraries: Sequence[Library], on: Device, handle: int) -> list[Any]:
-        """Enqueues the run on the caller's arrays and stream, and does not wait."""
-        stream, ordinal = on.stream(handle), on.ordinal
+    def _enqueue(self, library: Library, on: Device, inputs: Sequence[int], stream: Stream) -> list[Any]:
+        self._check_memory(on, self._made_bytes)
+        allocate = _lasting(on, stream)
+        made = [library.make(spec, on.ordinal, allocate) for spec in self._results]
+        self._executor(on).enqueue(inputs, [address for _, address in made], stream)
+        return [array for array, _ in made]
+
+    def _run_on_device(self, arrays: Sequence[Any], libraries: Sequence[Library], handle: int | None) -> list[Any]:
+        """A run on arrays of which some may have to be copied first."""
+        on = device(libraries[0].device_of(arrays[0]))
+        on.use()
+        stream = libraries[0].current_stream(on.ordinal) if handle is None else handle
         inputs: list[int] = []
         # What is taken stays referenced until the run is enqueued: a library may free it on its own stream then.
         kept: list[Taken] = []
         temporary: list[Memory] = []
-        try:
-            for library, spec, array in zip(libraries, self._arguments, arrays, strict=True):
-                taken = library.take(spec, array, handle)
-                kept.append(taken)
-                if taken.device != ordinal or taken.address % ALIGNMENT:
-                    inputs.append(self._moved(spec, taken, on, stream, temporary))
-                else:
-                    inputs.append(taken.address)
-            make, allocate = libraries[0].make, _lasting(on, stream)
-            made = [make(spec, ordinal, allocate) for spec in self._results]
-            self._executor(on).enqueue(inputs, [address for _, address in made], stream)
-        finally:
-            for part in temporary:
-                part.free(stream)
-        return [array for array, _ in made]
+        with libraries[0].on_stream(stream, on.ordinal):
+            try:
+                for library, spec, array in zip(libraries, self._arguments, arrays, strict=True):
+                    taken = library.take(spec, array, stream)
+                    kept.append(taken)
+                    if taken.device != on.ordinal or taken.address % ALIGNMENT:
+                        inputs.append(self._moved(spec, taken, on, stream, temporary))
+                    else:
+                        inputs.append(taken.address)
+                return self._enqueue(libraries[0], on, inputs, stream)
+            finally:
+                for part in temporary:
+                    part.free(stream)
 
     def _moved(self, spec: ArraySpec, array: Taken, on: Device, stream: Stream, temporary: list[Memory]) -> int:
         """The address of a copy that is aligned as kernels expect. IrcError where the array is on another device."""
@@ -153,7 +221,7 @@ def _lasting(on: Device, stream: Stream) -> Callable[[int], tuple[int, Callable[
 
         def release() -> None:
             on.use()
-            memory.free(on.stream(LEGACY_STREAM))
+            memory.free(LEGACY_STREAM)
 
         return memory.address, release
 

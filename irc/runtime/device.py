@@ -1,27 +1,26 @@
-"""A GPU, typed: what the runtime needs of cuda.core, with addresses as ints. cuda.core is imported here alone.
+"""A GPU, typed: what the runtime needs of the driver, with streams and addresses as ints. cuda.core is imported here
+alone.
 
-Of cuda.bindings come the few calls that cuda.core 1.2 lacks: the limits of a memory pool, how much memory is free, and
-a kernel's permission to use much shared memory. The context is the device's primary one, which torch, cupy and jax
-share; `Device.use` makes it current in the calling thread. A call that fails is a `DriverError`.
+Calls that a run of a plan makes go through `irc.runtime.calls`; loading, pools and graphs through cuda.core and
+cuda.bindings. The context is the device's primary one, which torch, cupy and jax share; `Device.use` makes it current
+in the calling thread. A call that fails is a `DriverError`.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-from irc.artifact import DTYPES
+from irc.runtime.calls import KernelCall, MapEncoder, check, library
+from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError, out_of_memory
 from irc.runtime.plan import Launch, TensorMap
-from irc.runtime.tensor_map import L2_PROMOTION, data_type, swizzle_code
 
 core: Any = importlib.import_module("cuda.core")
-core_views: Any = importlib.import_module("cuda.core.utils")
-core_maps: Any = importlib.import_module("cuda.core._tensor_map")
-"""The class of tensor maps is public, the enumerations that its options take are not."""
 driver: Any = importlib.import_module("cuda.bindings.driver")
 
 _FAILURES: tuple[type[Exception], ...] = (
@@ -38,46 +37,75 @@ LARGEST_DEFAULT_SHARED = 48 * 1024
 """Bytes of dynamic shared memory that a kernel may have without opting in (CUDA C++ Programming Guide, Shared
 Memory)."""
 
-MOST_BORROWED_STREAMS = 64
-"""Streams of callers whose cuda.core object is kept."""
+_NON_BLOCKING, _TIMED, _UNTIMED = 1, 0, 2
+"""CU_STREAM_NON_BLOCKING, CU_EVENT_DEFAULT, CU_EVENT_DISABLE_TIMING."""
+
+_NOT_READY, _OUT_OF_MEMORY = 600, 2
+"""CUDA_ERROR_NOT_READY, CUDA_ERROR_OUT_OF_MEMORY."""
+
+Stream: TypeAlias = int
+"""The handle of a stream, made here or a caller's."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Stream(Protocol):
-    """A stream of cuda.core, made here or borrowed from a caller."""
+class Event:
+    """An event; it is destroyed when it dies."""
 
-    def sync(self) -> None: ...
-    def record(self, event: Event) -> Event: ...
-    def wait(self, event_or_stream: Event) -> None: ...
+    __slots__ = ("handle",)
 
-
-class Event(Protocol):
-    """An event of cuda.core."""
+    def __init__(self, *, timed: bool):
+        made = ctypes.c_void_p()
+        check(library().cuEventCreate(made, _TIMED if timed else _UNTIMED), "cuEventCreate")
+        self.handle = made.value or 0
 
     @property
-    def is_done(self) -> bool: ...
-    def __sub__(self, other: Event) -> float: ...
+    def is_done(self) -> bool:
+        """Whether what it was recorded behind is done."""
+        status = library().cuEventQuery(self.handle)
+        if status != _NOT_READY:
+            check(status, "cuEventQuery")
+        return status == 0
+
+    def __del__(self) -> None:
+        if library is not None:  # pyright: ignore[reportUnnecessaryComparison]: None while Python ends
+            library().cuEventDestroy_v2(self.handle)
 
 
 class Memory:
     """Device memory of the pool: its address (256-byte aligned; 0 where it has no bytes). It is freed by `free`, or on
-    the stream of its allocation when it dies."""
+    the legacy stream when it dies."""
 
-    __slots__ = ("_buffer", "address")
+    __slots__ = ("address",)
 
-    def __init__(self, buffer: Any | None):
-        self._buffer = buffer
-        self.address = 0 if buffer is None else int(buffer.handle)
+    def __init__(self, address: int):
+        self.address = address
 
     def free(self, stream: Stream) -> None:
         """Frees it when the stream comes to this point."""
-        if self._buffer is not None:
-            self._buffer.close(stream)
+        if address := self.address:
+            self.address = 0
+            check(library().cuMemFreeAsync(address, stream), "cuMemFreeAsync")
+
+    def __del__(self) -> None:
+        if self.address and library is not None:  # pyright: ignore[reportUnnecessaryComparison]: None while Python ends
+            library().cuMemFreeAsync(self.address, LEGACY_STREAM)
 
 
-NO_MEMORY = Memory(None)
+class Pinned:
+    """Host memory that the device reads at full speed while the host goes on; freed when it dies."""
+
+    __slots__ = ("address", "size")
+
+    def __init__(self, size: int):
+        found = ctypes.c_void_p()
+        check(library().cuMemHostAlloc(found, max(1, size), 0), "cuMemHostAlloc")
+        self.address, self.size = found.value or 0, size
+
+    def __del__(self) -> None:
+        if library is not None:  # pyright: ignore[reportUnnecessaryComparison]: None while Python ends
+            library().cuMemFreeHost(self.address)
 
 
 def _checked(function: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> R:
@@ -106,8 +134,6 @@ class Device:
         self._thread = threading.local()
         # Append and pop are atomic: threads share the list without a lock.
         self._spare_streams: list[Stream] = []
-        self._borrowed: dict[int, Stream] = {1: core.LEGACY_DEFAULT_STREAM, 2: core.PER_THREAD_DEFAULT_STREAM}
-        self._launch = core.launch
         self.use()
 
     def use(self) -> None:
@@ -154,72 +180,85 @@ class Device:
         _call("cuMemPoolSetAttribute", pool.handle, threshold, driver.cuuint64_t(KEPT_BYTES))
         return pool
 
+    @cached_property
+    def _pool_handle(self) -> int:
+        return int(self._pool.handle)
+
     def allocate(self, size: int, stream: Stream) -> Memory:
         """`size` bytes, usable on the stream from here on. IrcError where the device has not as much."""
         if size == 0:
-            return NO_MEMORY
-        try:
-            return Memory(_checked(self._pool.allocate, size, stream=stream))
-        except DriverError as error:
-            if not error.out_of_memory:
-                raise
+            return Memory(0)
+        if (found := self._allocated(size, stream)) is not None:
+            return found
         # What earlier calls freed may lie in pieces: give it back and ask again.
         self.synchronise(stream)
         _call("cuMemPoolTrimTo", self._pool.handle, 0)
-        try:
-            return Memory(_checked(self._pool.allocate, size, stream=stream))
-        except DriverError as error:
-            if not error.out_of_memory:
-                raise
-            raise out_of_memory(size, self.free_memory(), self.total_memory) from error
+        if (found := self._allocated(size, stream)) is not None:
+            return found
+        raise out_of_memory(size, self.free_memory(), self.total_memory)
+
+    def _allocated(self, size: int, stream: Stream) -> Memory | None:
+        """Memory of the pool; None where there is not as much."""
+        address = ctypes.c_uint64()
+        status = library().cuMemAllocFromPoolAsync(address, size, self._pool_handle, stream)
+        if status == _OUT_OF_MEMORY:
+            return None
+        check(status, "cuMemAllocFromPoolAsync")
+        return Memory(address.value)
 
     def copy(self, destination: int, source: int, size: int, stream: Stream) -> None:
         """Copies bytes between two addresses, each of the device or of the host."""
         if size:
-            target, origin = core.Buffer.from_handle(destination, size), core.Buffer.from_handle(source, size)
-            _checked(target.copy_from, origin, stream=stream)
+            check(library().cuMemcpyAsync(destination, source, size, stream), "cuMemcpyAsync")
 
     def fill(self, address: int, value: int, size: int, stream: Stream) -> None:
         """Sets every byte."""
         if size:
-            _checked(core.Buffer.from_handle(address, size).fill, value, stream=stream)
+            check(library().cuMemsetD8Async(address, value, size, stream), "cuMemsetD8Async")
 
-    def stream(self, handle: int) -> Stream:
-        """A caller's stream, by the driver's handle. It is not owned: the caller keeps it."""
-        if (known := self._borrowed.get(handle)) is not None:
-            return known
-        if len(self._borrowed) >= MOST_BORROWED_STREAMS:
-            self._borrowed = {number: self._borrowed[number] for number in (1, 2)}
-        return self._borrowed.setdefault(handle, core.Stream.from_handle(handle))
+    def pinned(self, size: int) -> Pinned:
+        """Pinned host memory."""
+        self.use()
+        return Pinned(size)
 
     def take_stream(self) -> Stream:
         """A non-blocking stream, from the spare ones if there is one; give it back by `give_stream`."""
         try:
             return self._spare_streams.pop()
         except IndexError:
-            return _checked(self._core.create_stream, options=core.StreamOptions(nonblocking=True))
+            self.use()
+            made = ctypes.c_void_p()
+            check(library().cuStreamCreate(made, _NON_BLOCKING), "cuStreamCreate")
+            return made.value or 0
 
     def give_stream(self, stream: Stream) -> None:
         self._spare_streams.append(stream)
 
     def event(self, *, timed: bool = False) -> Event:
-        """A new event, which notes when it is reached if it is `timed`; it is destroyed when it dies."""
-        return _checked(self._core.create_event, core.EventOptions(timing_enabled=timed))
+        """A new event, which notes when it is reached if it is `timed`."""
+        self.use()
+        return Event(timed=timed)
 
     def record(self, event: Event, stream: Stream) -> None:
-        _checked(stream.record, event)
+        check(library().cuEventRecord(event.handle, stream), "cuEventRecord")
 
     def wait(self, event: Event, stream: Stream) -> None:
         """Later work of the stream starts after what the event was recorded behind."""
-        _checked(stream.wait, event)
+        check(library().cuStreamWaitEvent(stream, event.handle, 0), "cuStreamWaitEvent")
+
+    def wait_here(self, event: Event) -> None:
+        """Blocks until what the event was recorded behind is done."""
+        check(library().cuEventSynchronize(event.handle), "cuEventSynchronize")
 
     def seconds_between(self, begin: Event, end: Event) -> float:
         """The time between two timed events that have been reached, with a resolution of half a microsecond."""
-        return _checked(lambda: end - begin) * 1e-3
+        found = ctypes.c_float()
+        check(library().cuEventElapsedTime(found, begin.handle, end.handle), "cuEventElapsedTime")
+        return found.value * 1e-3
 
     def synchronise(self, stream: Stream) -> None:
         """Blocks until the work of the stream is done; errors of kernels surface here."""
-        _checked(stream.sync)
+        check(library().cuStreamSynchronize(stream), "cuStreamSynchronize")
 
     def load(self, cubin: bytes, kernel: str, shared: int) -> Any:
         """The kernel of that name from machine code, allowed `shared` bytes of dynamic shared memory."""
@@ -229,33 +268,58 @@ class Device:
             _call("cuKernelSetAttribute", attribute, shared, loaded.handle, _call("cuDeviceGet", self.ordinal))
         return loaded
 
-    @staticmethod
-    def launch_config(step: Launch) -> Any:
-        """Grid, block, cluster and shared memory of a launch. cuda.core counts a grid in clusters where it has any."""
-        cluster = None if step.cluster == (1, 1, 1) else step.cluster
-        grid = tuple(blocks // size for blocks, size in zip(step.grid, step.cluster, strict=True))
-        return core.LaunchConfig(grid=grid, cluster=cluster, block=step.block, shmem_size=step.shared)
+    def kernel_call(self, launch: Launch, kernel: Any, parameters: int) -> KernelCall:
+        """The launch of a loaded kernel whose array of pointers to parameters is at an address of the host."""
+        return KernelCall(launch, int(kernel.handle), parameters)
 
-    def launch(self, stream: Stream, config: Any, kernel: Any, arguments: Sequence[Any]) -> None:
-        """Enqueues a kernel. Arguments are addresses as ints, numpy scalars of the parameter's size, and tensor maps;
-        they are copied now."""
-        try:
-            self._launch(stream, config, kernel, *arguments)
-        except _FAILURES as error:
-            raise DriverError(str(error)) from error
+    def map_encoder(self, map: TensorMap) -> MapEncoder:
+        """What writes the tensor map for an address."""
+        return MapEncoder(map)
 
-    def tensor_map(self, map: TensorMap, address: int) -> Any:
-        """The tensor map of the array at the address, which has to be a multiple of 16."""
-        memory = core.Buffer.from_handle(address, map.buffer.size)
-        return _checked(_encode, memory, map)
+    def is_capturing(self, stream: Stream) -> bool:
+        """Whether what is enqueued on the stream becomes a graph."""
+        found = ctypes.c_int()
+        check(library().cuStreamIsCapturing(stream, found), "cuStreamIsCapturing")
+        return found.value != 0
+
+    def begin_capture(self, stream: Stream) -> None:
+        """What is enqueued on the stream, and what waits for that on others, becomes a graph instead of being run."""
+        _call("cuStreamBeginCapture", stream, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+
+    def captured_node(self, stream: Stream) -> int:
+        """The node that was captured last on a stream."""
+        _, _, _, nodes, _, _ = _call("cuStreamGetCaptureInfo", stream)
+        return int(nodes[0])
+
+    def end_capture(self, stream: Stream) -> Graph:
+        """The graph of what was enqueued since `begin_capture`."""
+        return Graph(int(_call("cuStreamEndCapture", stream)))
+
+    def drop_capture(self, stream: Stream) -> None:
+        """Ends a capture that failed."""
+        _, graph = driver.cuStreamEndCapture(stream)
+        if int(graph):
+            library().cuGraphDestroy(int(graph))
 
 
-def _encode(memory: Any, map: TensorMap) -> Any:
-    itemsize = DTYPES[map.element].itemsize
-    view = core_views.StridedMemoryView.from_buffer(memory, map.extents, map.strides, itemsize=itemsize)
-    return view.as_tensor_map(
-        map.box,
-        data_type=core_maps.TensorMapDataType(data_type(map.element)),
-        swizzle=core_maps.TensorMapSwizzle(swizzle_code(map.swizzle)),
-        l2_promotion=core_maps.TensorMapL2Promotion(L2_PROMOTION),
-    )
+class Graph:
+    """An executable graph, with the graph whose nodes name its own."""
+
+    def __init__(self, graph: int):
+        self._graph = graph
+        self.handle = 0
+        self.handle = int(_call("cuGraphInstantiate", graph, 0))
+        self._launch = library().cuGraphLaunch
+
+    def enqueue(self, stream: Stream) -> None:
+        """Launches it. The driver orders it behind its earlier launches."""
+        status = self._launch(self.handle, stream)
+        if status:
+            check(status, "cuGraphLaunch")
+
+    def __del__(self) -> None:
+        if library is None:  # pyright: ignore[reportUnnecessaryComparison]: None while Python ends
+            return
+        if self.handle:
+            library().cuGraphExecDestroy(self.handle)
+        library().cuGraphDestroy(self._graph)

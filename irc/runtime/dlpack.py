@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from irc.artifact import DTYPES
 
 CUDA = 2
@@ -181,6 +183,16 @@ class DeviceArray:
         address = ctypes.addressof(managed)
         _exported[address] = (managed, shape, strides, self._memory)
         return _api.PyCapsule_New(address, _NAME, _capsule_destructor)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """A copy on the host, after all work of the device's default stream."""
+        from irc.runtime.driver import device
+
+        on, found = device(self.device), np.empty(self.shape, self.dtype)
+        on.use()
+        on.copy(int(found.ctypes.data), self.address, found.nbytes, LEGACY_STREAM)
+        on.synchronise(LEGACY_STREAM)
+        return found if dtype is None else found.astype(dtype)
 
     def __repr__(self) -> str:
         return f"<irc device array {self.element}{list(self.shape)}>"

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from irc.artifact import Artifact
 from irc.diagnostics import IrcError, Span
 from irc.runtime.driver import DriverError
-from irc.runtime.launches import Addresses, Arguments, Slots
-from irc.runtime.plan import Copy, Launch, Memset, Plan, Record, Step, Wait
+from irc.runtime.launches import Addresses, Cells, Slots
+from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Wait
 
 if TYPE_CHECKING:
-    from irc.runtime.device import Device, Memory, Stream
+    from irc.runtime.calls import KernelCall
+    from irc.runtime.device import Device, Graph, Memory, Stream
+
+
+KEPT_ARENA = 16 << 20
+"""Bytes of the largest arena that is kept from one run to the next."""
 
 
 class Executor:
@@ -27,9 +32,10 @@ class Executor:
     def __init__(self, artifact: Artifact, plan: Plan, device: Device):
         self._device = device
         self._plan = plan
+        self.arena_bytes = plan.arena
         self._slots = Slots(len(artifact.arguments), len(artifact.results))
         self._locations = {kernel.name: kernel.location for kernel in artifact.kernels}
-        self._names = [step.kernel for step in plan.steps if isinstance(step, Launch)]
+        self._names = list(dict.fromkeys(step.kernel for step in plan.steps if isinstance(step, Launch)))
         shared = {step.kernel: step.shared for step in plan.steps if isinstance(step, Launch)}
         self._kernels = {
             kernel.name: self._load(kernel.name, kernel.cubin, shared[kernel.name])
@@ -62,20 +68,69 @@ class Executor:
 
     def enqueue(self, arguments: Sequence[int], results: Sequence[int], stream: Stream) -> None:
         """Enqueues one run on the addresses. All of it is ordered before what comes later on the stream."""
-        arena = self._device.allocate(self._plan.arena, stream)
-        addresses = (*arguments, *results, arena.address, *self._constant_addresses)
         try:
             frame = self._frames.pop()
         except IndexError:
-            frame = Frame(self._plan, self._slots, self._device)
+            frame = self.frame()
+        kept = 0 < self._plan.arena <= KEPT_ARENA and not self._device.is_capturing(stream)
         try:
-            if self._plan.streams == 1:
-                self._steps(frame, addresses, [stream])
-            else:
-                self._on_streams(frame, addresses, stream)
+            arena = self._kept_arena(frame, stream) if kept else self._device.allocate(self._plan.arena, stream)
+            try:
+                frame.place(arguments, results, arena.address)
+                self.run(frame, stream)
+            finally:
+                if kept:
+                    self._device.record(frame.done, stream)
+                else:
+                    arena.free(stream)
         finally:
             self._frames.append(frame)
-            arena.free(stream)
+
+    def _kept_arena(self, frame: Frame, stream: Stream) -> Memory:
+        """The arena of a frame, from the point of the stream where its last run is done. A small arena stays with its
+        frame, since memory of the pool costs more of the host's time than several launches; a run that a caller
+        captures gets one of its own."""
+        if frame.arena is None:
+            frame.arena = self.lasting(self._plan.arena)
+        else:
+            self._device.wait(frame.done, stream)
+        return frame.arena
+
+    def frame(self) -> Frame:
+        """A new frame."""
+        return Frame(self._plan, self._slots, self._kernels, self._constant_addresses, self._device)
+
+    def lasting(self, size: int) -> Memory:
+        """Memory that is usable on every stream, and freed when it dies."""
+        stream = self._device.take_stream()
+        memory = self._device.allocate(size, stream)
+        self._device.synchronise(stream)
+        self._device.give_stream(stream)
+        return memory
+
+    def run(self, frame: Frame, stream: Stream) -> None:
+        """Enqueues the steps of a frame with the addresses that it has."""
+        if self._plan.streams == 1:
+            self._steps(frame, [stream])
+        else:
+            self._on_streams(frame, stream)
+
+    def capture(self, frame: Frame) -> tuple[Graph, list[int]]:
+        """The steps of a frame as a graph, with the node of each launch."""
+        device, nodes = self._device, list[int]()
+        stream = device.take_stream()
+        device.begin_capture(stream)
+        try:
+            frame.launched = lambda on: nodes.append(device.captured_node(on))
+            self.run(frame, stream)
+            graph = device.end_capture(stream)
+        except BaseException:
+            device.drop_capture(stream)
+            raise
+        finally:
+            frame.launched = None
+            device.give_stream(stream)
+        return graph, nodes
 
     def failure(self, error: DriverError) -> IrcError:
         """The diagnostic of an error that showed after the launches: which kernel made it is known if there is one."""
@@ -83,7 +138,7 @@ class Executor:
             return IrcError(f"kernel {self._names[0]} failed: {error}", self._span(self._names[0]))
         return IrcError(f"one of the kernels {', '.join(self._names)} failed: {error}", None, "IRC_SYNC=1 shows which")
 
-    def _on_streams(self, frame: Frame, addresses: Addresses, main: Stream) -> None:
+    def _on_streams(self, frame: Frame, main: Stream) -> None:
         """The steps on the plan's streams; the others start after what is on the main one. The plan itself joins them.
 
         After a failure they are drained, so that no work is left that uses memory about to be freed."""
@@ -94,7 +149,7 @@ class Executor:
             device.record(start, main)
             for stream in side:
                 device.wait(start, stream)
-            self._steps(frame, addresses, [main, *side])
+            self._steps(frame, [main, *side])
         except BaseException:
             for stream in side:
                 try:
@@ -106,27 +161,28 @@ class Executor:
             for stream in side:
                 device.give_stream(stream)
 
-    def _steps(self, frame: Frame, addresses: Addresses, streams: Sequence[Stream]) -> None:
+    def _steps(self, frame: Frame, streams: Sequence[Stream]) -> None:
         device = self._device
         for step in frame.steps:
             stream = streams[step.stream]
             match step:
                 case ReadyLaunch():
-                    self._launch(step, addresses, stream)
+                    self._launch(step, stream, captured=frame.launched is not None)
+                    if frame.launched is not None:
+                        frame.launched(stream)
                 case Copy(source, destination):
-                    target, origin = self._slots.place(destination), self._slots.place(source)
-                    device.copy(target(addresses), origin(addresses), source.size, stream)
+                    device.copy(frame.address(destination), frame.address(source), source.size, stream)
                 case Memset(buffer, value):
-                    device.fill(self._slots.place(buffer)(addresses), value, buffer.size, stream)
+                    device.fill(frame.address(buffer), value, buffer.size, stream)
                 case Record(event):
                     device.record(frame.events[event], stream)
                 case Wait(event):
                     device.wait(frame.events[event], stream)
 
-    def _launch(self, step: ReadyLaunch, addresses: Addresses, stream: Stream) -> None:
+    def _launch(self, step: ReadyLaunch, stream: Stream, *, captured: bool = False) -> None:
         try:
-            self._device.launch(stream, step.config, self._kernels[step.kernel], step.arguments.values(addresses))
-            if self._sync:
+            step.call.enqueue(stream)
+            if self._sync and not captured:
                 self._device.synchronise(stream)
         except DriverError as error:
             raise IrcError(f"kernel {step.kernel} failed: {error}", self._span(step.kernel)) from error
@@ -143,31 +199,56 @@ class Executor:
 
 @dataclass(frozen=True, slots=True)
 class ReadyLaunch:
-    """A launch with its arguments laid out and its configuration in the driver's form."""
+    """A launch in the driver's form."""
 
     kernel: str
     stream: int
-    arguments: Arguments
-    config: Any
+    call: KernelCall
 
 
 class Frame:
-    """What one call at a time uses of a plan: its steps, its events, and the one after which side streams start.
+    """What one call at a time uses of a plan: the parameters of its launches, its events, and the one after which side
+    streams start.
 
     Events serve for the time of enqueuing alone: a wait keeps what it waits for, so they can be recorded again at once.
     """
 
-    def __init__(self, plan: Plan, slots: Slots, device: Device):
-        self.steps = [_ready(step, slots, device) for step in plan.steps]
+    def __init__(self, plan: Plan, slots: Slots, kernels: Mapping[str, Any], constants: Addresses, device: Device):
+        self._slots, self._constants = slots, constants
+        launches = [step for step in plan.steps if isinstance(step, Launch)]
+        count = slots.arguments + slots.results + 1 + len(constants)
+        self.cells = Cells(launches, slots, device.map_encoder, count)
+        parameters = iter(self.cells.parameters)
+        self.steps = [
+            ReadyLaunch(step.kernel, step.stream, device.kernel_call(step, kernels[step.kernel], next(parameters)))
+            if isinstance(step, Launch)
+            else step
+            for step in plan.steps
+        ]
+        self.launches = [step for step in self.steps if isinstance(step, ReadyLaunch)]
         self.events = [device.event() for _ in range(plan.events)]
         self.start = device.event() if plan.streams > 1 else None
+        self.arena: Memory | None = None
+        self.done = device.event()
+        """Recorded behind the last run in the kept arena."""
+        self.launched: Callable[[Stream], None] | None = None
+        """Told of every launch and its stream."""
+        self._addresses: Addresses = ()
+        self.arguments: Sequence[int] = ()
 
+    def place(self, arguments: Sequence[int], results: Sequence[int], arena: int) -> Sequence[int]:
+        """Takes the addresses of a call; the slots whose address is another than before."""
+        self.arguments = arguments
+        self._addresses = (*arguments, *results, arena, *self._constants)
+        return self.cells.place(self._addresses)
 
-def _ready(step: Step, slots: Slots, device: Device) -> ReadyLaunch | Copy | Memset | Record | Wait:
-    if not isinstance(step, Launch):
-        return step
-    arguments = Arguments(step, slots, device.tensor_map)
-    return ReadyLaunch(step.kernel, step.stream, arguments, device.launch_config(step))
+    def slot(self, buffer: Buffer) -> int:
+        """Which address a buffer is at."""
+        return self._slots.of(buffer)
+
+    def address(self, buffer: Buffer) -> int:
+        """Where a buffer is in this call."""
+        return self._addresses[self._slots.of(buffer)] + buffer.offset
 
 
 def _address_of_bytes(content: bytes) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,16 +15,26 @@ from irc.diagnostics import IrcError
 from irc.runtime.arrays import check_array
 from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray, borrow, is_on_device
 
+ALIGNMENT = 16
+"""Bytes. Kernels are compiled for arrays that start at a multiple of it; others are copied first."""
+
 Allocate = Callable[[int], tuple[int, Callable[[], None]]]
 """From bytes to an address and what releases it."""
 
 
+Quick = Callable[[Sequence[Any], int], list[int] | None]
+"""The addresses of a call's arrays, all of one library, on a device; None unless each is just what is expected, in
+place."""
+
+
 class Taken(NamedTuple):
-    """An argument as kernels take it: its address and device; `owner` keeps it alive."""
+    """An argument as kernels take it: its address and device; `owner` keeps it alive. `copied` says that it is not the
+    caller's own memory."""
 
     address: int
     device: int
     owner: Any
+    copied: bool = False
 
 
 class Library(Protocol):
@@ -49,6 +60,10 @@ class Library(Protocol):
         """An argument, checked and row-major."""
         ...
 
+    def quick(self, specs: Sequence[ArraySpec]) -> Quick | None:
+        """What takes all arguments at once where nothing has to be done to them; None where there is no such way."""
+        ...
+
     def make(self, spec: ArraySpec, device: int, allocate: Allocate) -> tuple[Any, int]:
         """A new array for a result, and its address."""
         ...
@@ -72,8 +87,14 @@ def _library(array: Any) -> Library | None:
         return None
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
-        return Torch(torch)
+        return _torch(torch)
     return ByDlpack(array)
+
+
+@cache
+def _torch(torch: Any) -> Torch:
+    """One for tensors and parameters."""
+    return Torch(torch)
 
 
 class ByDlpack:
@@ -111,6 +132,9 @@ class ByDlpack:
                 hint="copy it first, so that its last axis is contiguous",
             )
         return Taken(found.address, found.device, found.owner)
+
+    def quick(self, specs: Sequence[ArraySpec]) -> Quick | None:
+        return None
 
     def make(self, spec: ArraySpec, device: int, allocate: Allocate) -> tuple[Any, int]:
         address, release = allocate(spec.nbytes)
@@ -159,9 +183,26 @@ class Torch:
         if dtype is not self._dtypes[spec.element] or array.shape != spec.shape:
             name = self._elements.get(dtype) or str(dtype).removeprefix("torch.")
             check_array(spec, tuple(array.shape), name)
-        if not array.is_contiguous() or array.is_neg():
+        copied = not array.is_contiguous() or array.is_neg()
+        if copied:
             array = array.detach().resolve_neg().contiguous()
-        return Taken(array.data_ptr(), array.get_device(), array)
+        return Taken(array.data_ptr(), array.get_device(), array, copied)
+
+    def quick(self, specs: Sequence[ArraySpec]) -> Quick | None:
+        wanted = [(self._dtypes[spec.element], self._torch.Size(spec.shape)) for spec in specs]
+
+        def addresses(arrays: Sequence[Any], device: int) -> list[int] | None:
+            found: list[int] = []
+            for array, (dtype, shape) in zip(arrays, wanted, strict=True):
+                if array.get_device() != device or array.dtype is not dtype or array.shape != shape:
+                    return None
+                address: int = array.data_ptr()
+                if address % ALIGNMENT or not array.is_contiguous() or array.is_neg():
+                    return None
+                found.append(address)
+            return found
+
+        return addresses
 
     def make(self, spec: ArraySpec, device: int, allocate: Allocate) -> tuple[Any, int]:
         try:

@@ -52,7 +52,8 @@ Parameter: TypeAlias = Buffer | TensorMap | Scalar
 @dataclass(frozen=True)
 class Launch:
     """`grid` and `cluster` are blocks along x, y, z, `block` threads along x, `shared` bytes of dynamic shared
-    memory."""
+    memory. One that `overlaps` may start before the launch before it on its stream is done: it waits for that itself
+    (`cuda.dependency_wait`)."""
 
     kernel: str
     grid: tuple[int, int, int]
@@ -61,6 +62,7 @@ class Launch:
     shared: int
     parameters: tuple[Parameter, ...]
     stream: int
+    overlaps: bool = False
 
 
 @dataclass(frozen=True)

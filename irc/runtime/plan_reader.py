@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
@@ -23,6 +24,7 @@ from irc.dialects.cuda.host import (
 )
 from irc.dialects.cuda.kernel import KernelOp
 from irc.dialects.cuda.plan_checks import extent_of
+from irc.dialects.cuda.sync import DependencyWaitOp
 from irc.dialects.cuda.types import BufferType, PtrType, TensorMapType
 from irc.dtypes import element_of
 from irc.rewriting import location_of
@@ -62,6 +64,7 @@ class _Reader:
             elif isinstance(op, StepOp):
                 steps.append(self._step(op))
         events = [step.event for step in steps if isinstance(step, Record)]
+        steps = _overlapped(steps, {name for name, kernel in self._kernels.items() if _waits(kernel)})
         return Plan(
             self._op.sym_name.data,
             self._arena,
@@ -124,6 +127,24 @@ class _Reader:
         extent = extent_of(value)
         root = self._spaces[extent.root]
         return Buffer(root.space, root.index, extent.start, extent.end - extent.start)
+
+
+def _waits(kernel: KernelOp) -> bool:
+    """Whether the kernel waits by itself for what comes before it."""
+    return any(isinstance(op, DependencyWaitOp) for op in kernel.body.block.ops)
+
+
+def _overlapped(steps: Sequence[Step], waiting: Set[str]) -> list[Step]:
+    """The steps, with launches of kernels that wait by themselves overlapping a launch right before on their
+    stream."""
+    last: dict[int, Step] = {}
+    made: list[Step] = []
+    for step in steps:
+        if isinstance(step, Launch) and step.kernel in waiting and isinstance(last.get(step.stream), Launch):
+            step = replace(step, overlaps=True)
+        last[step.stream] = step
+        made.append(step)
+    return made
 
 
 def _size(value: SSAValue) -> int:

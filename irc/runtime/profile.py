@@ -12,7 +12,6 @@ from irc.executable import Executable
 from irc.runtime.arrays import check_count, host_array
 from irc.runtime.driver import DriverError, device
 from irc.runtime.executor import Executor, Frame, ReadyLaunch
-from irc.runtime.launches import Addresses
 from irc.runtime.placement import placed
 from irc.runtime.plan import Plan
 
@@ -75,12 +74,12 @@ class TimedExecutor(Executor):
             self._timers.clear()
         return seconds
 
-    def _launch(self, step: ReadyLaunch, addresses: Addresses, stream: Stream) -> None:
+    def _launch(self, step: ReadyLaunch, stream: Stream, *, captured: bool = False) -> None:
         begin, end = self._device.event(timed=True), self._device.event(timed=True)
         self._timers.append((step.kernel, begin, end))
         self._device.record(begin, stream)
-        super()._launch(step, addresses, stream)
+        super()._launch(step, stream, captured=captured)
         self._device.record(end, stream)
 
-    def _on_streams(self, frame: Frame, addresses: Addresses, main: Stream) -> None:
-        self._steps(frame, addresses, [main] * self._plan.streams)
+    def _on_streams(self, frame: Frame, main: Stream) -> None:
+        self._steps(frame, [main] * self._plan.streams)

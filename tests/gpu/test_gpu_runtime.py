@@ -130,6 +130,96 @@ def test_kernels_are_timed() -> None:
     assert all(1e-7 < seconds < 1e-2 for seconds in times.values())
 
 
+SIDE_BY_SIDE = """
+func f(a: bf16[64, 256], b: bf16[64, 256], w: bf16[256, 256]) -> (bf16[64, 256], bf16[64, 256], bf16[64, 256]) {
+    a1 = relu(a @ w)
+    a2 = relu(a1 @ w)
+    b1 = relu(b @ w)
+    b2 = relu(b1 @ w)
+    return a2, b2, a
+}
+"""
+
+
+def side_by_side(torch: Any, seed: int) -> tuple[list[Any], list[Any]]:
+    """Inputs of SIDE_BY_SIDE and its results by torch."""
+    torch.manual_seed(seed)
+    a, b, w = (torch.randn(s, device="cuda").bfloat16() for s in ((64, 256), (64, 256), (256, 256)))
+    w *= 0.08
+    return [a, b, w], [torch.relu(torch.relu(a @ w) @ w), torch.relu(torch.relu(b @ w) @ w), a.clone()]
+
+
+def assert_near(found: Any, wanted: Any) -> None:
+    for each, reference in zip(found, wanted, strict=True):
+        assert float((each.float() - reference.float()).abs().max()) <= 0.05 * float(reference.float().abs().max())
+
+
+def test_bound_calls_and_graphs_follow_what_their_arrays_hold() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile(SIDE_BY_SIDE, "cuda")
+    assert exe.manifest["streams"] == 2
+    inputs, wanted = side_by_side(torch, 0)
+    others, expected = side_by_side(torch, 1)
+    for call in (exe.bind(*inputs), exe.graph(*inputs)):
+        assert_near(call(), wanted)
+        for array, other in zip(inputs, others, strict=True):
+            array.copy_(other)
+        assert_near(call(), expected)
+        inputs, wanted = side_by_side(torch, 0)
+
+
+@pytest.mark.parametrize("copied", [1 << 20, 0])
+def test_graphs_take_other_arrays(copied: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr("irc.runtime.bound.COPIED_BYTES", copied)
+    exe = irc.compile(SIDE_BY_SIDE, "cuda")
+    sets = [side_by_side(torch, seed) for seed in range(3)]
+    graph = exe.graph(*sets[0][0])
+    for inputs, wanted in [*sets, *sets]:
+        assert_near(graph(*inputs), wanted)
+    (a, b, _), _ = sets[1]
+    w = sets[0][0][2]
+    assert_near(graph(a, b, w), [torch.relu(torch.relu(x @ w) @ w) for x in (a, b)] + [a])
+
+
+def test_calls_can_be_captured_by_torch() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile(SIDE_BY_SIDE, "cuda")
+    inputs, wanted = side_by_side(torch, 0)
+    assert_near(exe(*inputs), wanted)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = exe(*inputs)
+    graph.replay()
+    assert_near(found, wanted)
+
+
+def test_memory_does_not_grow_over_calls() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile(SIDE_BY_SIDE, "cuda")
+    inputs, _ = side_by_side(torch, 0)
+    graph = exe.graph(*inputs)
+    free: list[int] = []
+    for _ in range(2):
+        for _ in range(500):
+            exe(*inputs)
+            graph(*inputs)
+        torch.cuda.synchronize()
+        free.append(device().free_memory())
+    assert free[0] == free[1]
+
+
+def test_batches_are_copied_ahead_and_read_right() -> None:
+    import irc_frontend as ir
+
+    exe = irc.compile("func f(x: f32[512, 512]) -> f32[512] {\n return sum(x, axis=1)\n}", "cuda")
+    batches = [np.full((512, 512), n, np.float32) for n in range(20)]
+    with ir.target("cuda"):
+        found = [np.asarray(exe(batch)) for batch in ir.data.prefetch(batches)]
+    for number, result in enumerate(found):
+        np.testing.assert_array_equal(result, np.full(512, 512 * number, np.float32))
+
+
 def test_views_that_are_not_contiguous_or_aligned_are_taken() -> None:
     torch = pytest.importorskip("torch")
     exe = irc.compile("func f(x: f32[8, 16]) -> f32[8, 16] {\n return x * 2\n}", "cuda")

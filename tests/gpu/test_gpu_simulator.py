@@ -15,8 +15,9 @@ from irc.codegen import compile_kernel
 from irc.dialects import cuda
 from irc.dialects.cuda.common import values_of
 from irc.dtypes import element_of
-from irc.runtime.device import Memory, Stream
+from irc.runtime.device import Stream
 from irc.runtime.driver import device, is_present, present_arch
+from irc.runtime.launches import Cells, Slots
 from irc.runtime.plan import Buffer, Launch, TensorMap
 
 pytestmark = [
@@ -27,13 +28,13 @@ pytestmark = [
 Array = np.ndarray[Any, Any]
 
 
-def parameter(type: Any, memory: Memory, size: int) -> Any:
+def parameter(type: Any, index: int, size: int) -> Buffer | TensorMap:
     """What a launch takes for an argument: an address or a tensor map."""
+    buffer = Buffer("argument", index, 0, size)
     if not isinstance(type, cuda.TensorMapType):
-        return memory.address
+        return buffer
     lists = (values_of(type.extents), values_of(type.strides), values_of(type.box))
-    map = TensorMap(Buffer("argument", 0, 0, size), element_of(type.element).name, *lists, type.swizzle.data)
-    return device().tensor_map(map, memory.address)
+    return TensorMap(buffer, element_of(type.element).name, *lists, type.swizzle.data)
 
 
 def run_on_gpu(text: str, arrays: list[Array], result_bytes: int) -> Array:
@@ -42,27 +43,29 @@ def run_on_gpu(text: str, arrays: list[Array], result_bytes: int) -> Array:
     on.use()
     compiled = compile_kernel(kernel, present_arch())
     shared = 0 if kernel.shared is None else kernel.shared.value.data
-    launch = Launch(
-        compiled.name,
-        values_of(kernel.grid),  # pyright: ignore[reportArgumentType]
-        kernel.block.value.data,
-        values_of(kernel.cluster) or (1, 1, 1),  # pyright: ignore[reportArgumentType]
-        shared,
-        (),
-        0,
-    )
     stream: Stream = on.take_stream()
     host = [np.ascontiguousarray(array).view(np.uint8).reshape(-1) for array in arrays]
     host.append(np.zeros(result_bytes, np.uint8))
     memories = [on.allocate(max(content.size, 16), stream) for content in host]
     for memory, content in zip(memories, host, strict=True):
         on.copy(memory.address, content.ctypes.data, content.size, stream)
-    arguments = [
-        parameter(argument.type, memory, content.size)
-        for argument, memory, content in zip(kernel.arguments, memories, host, strict=True)
+    parameters = [
+        parameter(argument.type, index, content.size)
+        for index, (argument, content) in enumerate(zip(kernel.arguments, host, strict=True))
     ]
+    launch = Launch(
+        compiled.name,
+        values_of(kernel.grid),  # pyright: ignore[reportArgumentType]
+        kernel.block.value.data,
+        values_of(kernel.cluster) or (1, 1, 1),  # pyright: ignore[reportArgumentType]
+        shared,
+        tuple(parameters),
+        0,
+    )
+    cells = Cells([launch], Slots(len(host), 0), on.map_encoder, len(host))
+    cells.place(tuple(memory.address for memory in memories))
     loaded = on.load(compiled.compilation.cubin, compiled.name, shared)
-    on.launch(stream, on.launch_config(launch), loaded, arguments)
+    on.kernel_call(launch, loaded, cells.parameters[0]).enqueue(stream)
     on.copy(host[-1].ctypes.data, memories[-1].address, result_bytes, stream)
     on.synchronise(stream)
     on.give_stream(stream)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
+from irc.artifact import DTYPES
 from irc.runtime.driver import DriverError
-from irc.runtime.plan import Launch, TensorMap
+from irc.runtime.plan import Launch, Parameter, Scalar, TensorMap
 
 
 class NotingDevice:
@@ -20,9 +22,8 @@ class NotingDevice:
         self.streams, self.events, self.memory = 99, 199, 1 << 20
         self.spare: list[int] = []
         self.failing = failing
-
-    def stream(self, handle: int) -> int:
-        return handle
+        self.refuses_maps = False
+        self.capturing = -1
 
     def take_stream(self) -> int:
         self.streams += 1
@@ -36,6 +37,8 @@ class NotingDevice:
         return self.events
 
     def allocate(self, size: int, stream: int) -> NotedMemory:
+        if size == 0:
+            return NotedMemory(0, self.calls)
         self.memory += 4096
         self.calls.append(("allocate", size, stream))
         return NotedMemory(self.memory, self.calls)
@@ -45,16 +48,22 @@ class NotingDevice:
             raise DriverError("CUDA_ERROR_INVALID_IMAGE: no kernel image")
         return kernel
 
-    def tensor_map(self, map: TensorMap, address: int) -> Any:
-        return map, address
+    def map_encoder(self, map: TensorMap) -> Any:
+        return NotedEncoder(map, self)
 
-    def launch_config(self, step: Launch) -> Any:
-        return step.grid, step.block, step.cluster, step.shared
+    def kernel_call(self, launch: Launch, kernel: str, parameters: int) -> NotedCall:
+        return NotedCall(self, launch, kernel, parameters)
 
-    def launch(self, stream: int, config: Any, kernel: Any, arguments: Any) -> None:
-        if kernel == self.failing:
-            raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
-        self.calls.append(("launch", kernel, config, list(arguments), stream))
+    def is_capturing(self, stream: int) -> bool:
+        return stream == self.capturing
+
+    def captured_node(self, stream: int) -> int:
+        """Nodes are numbered by the calls before them."""
+        return len(self.calls)
+
+    def end_capture(self, stream: int) -> NotedGraph:
+        self.calls.append(("end_capture", stream))
+        return NotedGraph(len(self.calls), self.calls)
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments: self.calls.append((name, *arguments))
@@ -66,4 +75,54 @@ class NotedMemory:
         self._calls = calls
 
     def free(self, stream: int) -> None:
-        self._calls.append(("free", self.address, stream))
+        if self.address:
+            self._calls.append(("free", self.address, stream))
+
+
+class NotedEncoder:
+    """A tensor map of it is the address alone."""
+
+    def __init__(self, map: TensorMap, device: NotingDevice) -> None:
+        self._map, self._device = map, device
+
+    def write(self, cell: int, address: int) -> None:
+        assert cell % 64 == 0
+        if self._device.refuses_maps:
+            raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
+        self._device.calls.append(("encode", self._map, address))
+        ctypes.c_uint64.from_address(cell).value = address
+
+
+class NotedCall:
+    """Notes the parameters as they are in memory when it is enqueued."""
+
+    def __init__(self, device: NotingDevice, launch: Launch, kernel: str, parameters: int) -> None:
+        self._device, self._launch, self._kernel, self._parameters = device, launch, kernel, parameters
+
+    def values(self) -> list[Any]:
+        """The addresses, and the bytes of numbers."""
+        count = len(self._launch.parameters)
+        cells = (ctypes.c_void_p * count).from_address(self._parameters)
+        return [_value(p, cell or 0) for p, cell in zip(self._launch.parameters, cells, strict=True)]
+
+    def enqueue(self, stream: int) -> None:
+        if self._kernel == self._device.failing:
+            raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
+        self._device.calls.append(("launch", self._kernel, self.values(), stream))
+
+    def update(self, graph: int, node: int) -> None:
+        self._device.calls.append(("update", graph, node, self.values()))
+
+
+class NotedGraph:
+    def __init__(self, handle: int, calls: list[tuple[Any, ...]]) -> None:
+        self.handle, self._calls = handle, calls
+
+    def enqueue(self, stream: int) -> None:
+        self._calls.append(("replay", self.handle, stream))
+
+
+def _value(parameter: Parameter, cell: int) -> int | bytes:
+    if isinstance(parameter, Scalar):
+        return ctypes.string_at(cell, DTYPES[parameter.element].itemsize)
+    return ctypes.c_uint64.from_address(cell).value

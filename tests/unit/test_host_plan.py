@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,16 @@ from irc.diagnostics import IrcError
 from irc.dialects.cuda.host import CopyOp, LaunchOp, PlanOp, RecordOp, StepOp, WaitOp
 from irc.ir_parser import parse_ir
 from irc.ir_printer import print_ir
-from irc.passes.host.arena import ARENA_ALIGNMENT, Lifetime, disjoint, place
+from irc.lowering import lower
+from irc.passes.host import build_host_plan
+from irc.passes.host.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, disjoint, place
 from irc.passes.host.build_host_plan import BuildHostPlanPass
 from irc.passes.host.schedule import Schedule, schedule
-from irc.program import new_context
+from irc.program import isolate, load, new_context
 from irc.runtime.plan import Buffer, Copy, Launch, Plan, Record, Wait
 from irc.runtime.plan_reader import read_plan
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @st.composite
@@ -110,6 +116,78 @@ def test_independent_steps_run_side_by_side_and_join_once() -> None:
     assert made.stream == [0, 1, 1]
     assert made.waits == [[], [], [0]]
     assert made.final_waits == [2]
+
+
+@given(graphs(), st.integers(1, 4))
+@settings(max_examples=200, deadline=None)
+def test_the_order_of_enqueuing_keeps_streams_and_waits(graph: list[list[int]], streams: int) -> None:
+    made = schedule(graph, streams)
+    place_of = {step: place for place, step in enumerate(made.order)}
+    assert sorted(place_of) == list(range(len(graph)))
+    for step, waits in enumerate(made.waits):
+        assert all(place_of[need] < place_of[step] for need in waits)
+        same = [earlier for earlier in range(step) if made.stream[earlier] == made.stream[step]]
+        assert all(place_of[earlier] < place_of[step] for earlier in same)
+
+
+def test_streams_take_turns_in_the_order_of_enqueuing() -> None:
+    made = schedule([[], [0], [1], [], [3], [4]])
+    assert made.stream == [0, 0, 0, 1, 1, 1]
+    assert made.order == [0, 3, 1, 4, 2, 5]
+
+
+def test_steps_that_fill_the_device_get_no_stream_of_their_own() -> None:
+    assert schedule([[], [], []], filling={0, 1, 2}).stream == [0, 0, 0]
+    assert schedule([[], [], []], filling={1}).stream == [0, 0, 1]
+    assert schedule([[], [], [], [1]], filling={3}).stream == [0, 1, 2, 1]
+
+
+@given(graphs(), st.integers(1, 4), st.data())
+@settings(max_examples=200, deadline=None)
+def test_arenas_are_hardly_larger_than_what_lives_together(
+    graph: list[list[int]], streams: int, data: st.DataObject
+) -> None:
+    made = schedule(graph, streams)
+    users = {step: tuple(s for s, needs in enumerate(graph) if step in needs) for step in range(len(graph))}
+    buffers = [Lifetime(data.draw(st.integers(0, 3000)), step, users[step]) for step in range(len(graph))]
+    bound = heaviest_clique(buffers, made.ordered)
+    assert bound <= place(buffers, made.ordered).size <= 1.5 * bound
+
+
+def heaviest_clique(buffers: list[Lifetime], ordered: Callable[[int, int], bool]) -> int:
+    """Bytes that no placement can do without: the most that buffers which all live together take (branch and bound)."""
+    sizes = [aligned(buffer.size) for buffer in buffers]
+    together = [
+        {j for j, b in enumerate(buffers) if j != i and not disjoint(a, b, ordered)} for i, a in enumerate(buffers)
+    ]
+    best = 0
+
+    def extend(weight: int, candidates: set[int]) -> None:
+        nonlocal best
+        best = max(best, weight)
+        for index in sorted(candidates):
+            if weight + sum(sizes[each] for each in candidates) <= best:
+                return
+            extend(weight + sizes[index], candidates & together[index])
+            candidates = candidates - {index}
+
+    extend(0, set(range(len(buffers))))
+    return best
+
+
+@pytest.mark.parametrize("name", ["attention", "gated_unit_step", "heads", "image", "layer_norm_backward", "train_mlp"])
+def test_the_arenas_of_examples_are_the_smallest_there_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    placed: list[tuple[int, int]] = []
+
+    def noted(buffers: list[Lifetime], ordered: Any) -> Placement:
+        made = place(buffers, ordered)
+        placed.append((made.size, heaviest_clique(buffers, ordered)))
+        return made
+
+    monkeypatch.setattr(build_host_plan, "place", noted)
+    lower(isolate(load(EXAMPLES / f"{name}.irc")), "all")
+    ((size, bound),) = placed
+    assert 0 < bound <= size <= 1.1 * bound
 
 
 KERNELS = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from noting_device import NotingDevice
 
 from irc.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
 from irc.diagnostics import IrcError, Span
-from irc.runtime.dlpack import CUDA, DeviceArray, is_on_device, read_capsule, row_major
+from irc.runtime.dlpack import CUDA, LEGACY_STREAM, DeviceArray, is_on_device, read_capsule, row_major
 from irc.runtime.driver import DriverError
-from irc.runtime.executor import Executor
-from irc.runtime.launches import Arguments, Slots
+from irc.runtime.executor import KEPT_ARENA, Executor
+from irc.runtime.launches import Cells, Slots
 from irc.runtime.libraries import library_of, stream_handle
 from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Scalar, TensorMap, Wait
 from irc.runtime.tensor_map import data_type, swizzle_code
@@ -31,31 +32,53 @@ def a_launch(*parameters: Any, stream: int = 0, kernel: str = "k", shared: int =
     return Launch(kernel, (2, 1, 1), 128, (1, 1, 1), shared, parameters, stream)
 
 
-def test_arguments_have_the_addresses_of_the_call_and_the_sizes_of_the_parameters() -> None:
+def cells_of(*launches: Launch, slots: Slots, count: int) -> tuple[Cells, NotingDevice]:
+    device = NotingDevice()
+    return Cells(launches, slots, device.map_encoder, count), device
+
+
+def values(launch: Launch, parameters: int) -> list[Any]:
+    return NotingDevice().kernel_call(launch, "k", parameters).values()
+
+
+def test_parameters_have_the_addresses_of_the_call_and_the_bits_of_numbers() -> None:
     numbers = [("i32", -5), ("f64", 2.5), ("bf16", 1.5), ("bool", 1), ("f16", 0.5), ("f8e4m3", 2.0), ("u8", 255)]
+    numbers += [("f32", 0.0), ("f32", -0.0)]
     launch = a_launch(SCRATCH, MAP, RESULT, CONSTANT, *(Scalar(element, value) for element, value in numbers))
-    arguments = Arguments(launch, Slots(2, 1), lambda map, address: (map, address))
-    scratch, map, result, constant, *scalars = arguments.values((4096, 8192, 1 << 33, 1 << 40, 64, 128))
-    assert (scratch, map, result, constant) == ((1 << 40) + 256, (MAP, 4096), 1 << 33, 64)
-    for (element, value), scalar in zip(numbers, scalars, strict=True):
-        assert scalar.tobytes() == np.array(value, DTYPES[element]).tobytes()
-        assert type(scalar).__module__ == "numpy"
+    cells, _ = cells_of(launch, slots=Slots(2, 1), count=6)
+    assert cells.place((4096, 8192, 1 << 33, 1 << 40, 64, 128)) == [0, 1, 2, 3, 4, 5]
+    scratch, map, result, constant, *scalars = values(launch, cells.parameters[0])
+    assert (scratch, map, result, constant) == ((1 << 40) + 256, 4096, 1 << 33, 64)
+    assert scalars == [np.array(value, DTYPES[element]).tobytes() for element, value in numbers]
 
 
-def test_tensor_maps_are_encoded_once_for_each_address() -> None:
-    encoded: list[int] = []
+def test_launches_share_cells_and_only_what_moved_is_written() -> None:
+    first, second, third = a_launch(MAP, RESULT), a_launch(ARGUMENT, MAP), a_launch(SCRATCH)
+    cells, device = cells_of(first, second, third, slots=Slots(1, 1), count=3)
+    cells.place((4096, 8192, 1 << 20))
+    assert device.calls == [("encode", MAP, 4096)]
+    assert cells.place((4096, 8192, 1 << 20)) == ()
+    assert cells.place((4096, 16384, 1 << 20)) == [1]
+    assert device.calls == [("encode", MAP, 4096)]
+    assert cells.place((64, 16384, 1 << 20)) == [0]
+    assert device.calls[1:] == [("encode", MAP, 64)]
+    assert [values(launch, at) for launch, at in zip((first, second, third), cells.parameters, strict=True)] == [
+        [64, 16384],
+        [64, 64],
+        [(1 << 20) + 256],
+    ]
+    assert cells.users == [[0, 1], [0], [2]]
 
-    def encode(map: TensorMap, address: int) -> Any:
-        encoded.append(address)
-        return address + 1
 
-    arguments = Arguments(a_launch(MAP), Slots(1, 0), encode)
-    found = [arguments.values((address, 0))[0] for address in (4096, 4096, 8192, 4096)]
-    assert found == [4097, 4097, 8193, 4097]
-    assert encoded == [4096, 8192]
-    for number in range(100):
-        arguments.values((number << 20, 0))
-    assert arguments.values((99 << 20, 0)) == [(99 << 20) + 1]
+def test_all_is_written_again_after_a_write_that_failed() -> None:
+    cells, device = cells_of(a_launch(MAP), slots=Slots(1, 0), count=1)
+    cells.place((4096,))
+    device.refuses_maps = True
+    with pytest.raises(DriverError):
+        cells.place((8192,))
+    device.refuses_maps = False
+    assert cells.place((4096,)) == [0]
+    assert [call[2] for call in device.calls] == [4096, 4096]
 
 
 def test_tensor_maps_have_the_drivers_element_types() -> None:
@@ -63,47 +86,47 @@ def test_tensor_maps_have_the_drivers_element_types() -> None:
     assert [swizzle_code(size) for size in (0, 32, 64, 128)] == [0, 1, 2, 3]
 
 
-def test_grids_are_counted_in_clusters_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
-    from irc.runtime.device import Device, core
+def test_structs_have_the_drivers_sizes() -> None:
+    from irc.runtime import calls
 
-    monkeypatch.setattr(core, "LaunchConfig", dict[str, Any])
-    plain = Device.launch_config(Launch("k", (6, 5, 1), 128, (1, 1, 1), 512, (), 0))
-    assert plain == {"grid": (6, 5, 1), "block": 128, "cluster": None, "shmem_size": 512}
-    clustered = Device.launch_config(Launch("k", (6, 5, 1), 128, (2, 1, 1), 0, (), 0))
-    assert (clustered["grid"], clustered["cluster"]) == ((3, 5, 1), (2, 1, 1))
+    sizes = [ctypes.sizeof(struct) for struct in (calls._Attribute, calls._Config, calls._NodeParameters)]
+    assert sizes == [72, 56, 72]
+
+
+class FakeDriver:
+    """Has memory after it was asked for it `failures` times, and refuses by `status` until then."""
+
+    def __init__(self, failures: int, status: int) -> None:
+        self.failures, self.status = failures, status
+        self.freed: list[tuple[int, int]] = []
+
+    def cuMemAllocFromPoolAsync(self, address: Any, size: int, pool: int, stream: int) -> int:
+        if self.failures:
+            self.failures -= 1
+            return self.status
+        address.value = 4096
+        return 0
+
+    def cuMemFreeAsync(self, address: int, stream: int) -> int:
+        self.freed.append((address, stream))
+        return 0
+
+    def cuStreamSynchronize(self, stream: int) -> int:
+        return 0
+
+    def cuGetErrorName(self, status: int, name: Any) -> int:
+        return 0
+
+    cuGetErrorString = cuGetErrorName
 
 
 class FakePool:
-    """Memory that is there after it was asked for `failures` times."""
-
-    handle = "pool"
-
-    def __init__(self, failures: int, error: Exception) -> None:
-        self.failures, self.error = failures, error
-
-    def allocate(self, size: int, *, stream: Any) -> Any:
-        if self.failures:
-            self.failures -= 1
-            raise self.error
-        return FakeBuffer()
+    handle = 77
 
 
-class FakeBuffer:
-    handle = 4096
-
-    def __init__(self) -> None:
-        self.freed_on: list[Any] = []
-
-    def close(self, stream: Any) -> None:
-        self.freed_on.append(stream)
-
-
-class FakeStream:
-    def sync(self) -> None: ...
-
-
-def a_device(monkeypatch: pytest.MonkeyPatch, pool: FakePool) -> tuple[Any, list[tuple[Any, ...]]]:
-    """A device of that pool and 2 GiB, of which 1 is free, with the calls that it makes of cuda.bindings."""
+def a_device(monkeypatch: pytest.MonkeyPatch, driver: FakeDriver) -> tuple[Any, list[tuple[Any, ...]]]:
+    """A device of 2 GiB, of which 1 is free, with the calls that it makes of cuda.bindings."""
+    from irc.runtime import calls as fast
     from irc.runtime import device as wrapper
 
     calls: list[tuple[Any, ...]] = []
@@ -113,32 +136,38 @@ def a_device(monkeypatch: pytest.MonkeyPatch, pool: FakePool) -> tuple[Any, list
         return 1 << 30, 1 << 31
 
     monkeypatch.setattr(wrapper, "_call", call)
+    for module in (wrapper, fast):
+        monkeypatch.setattr(module, "library", lambda: driver)
     made = wrapper.Device.__new__(wrapper.Device)
-    made.__dict__["_pool"] = pool
+    made.__dict__["_pool"] = FakePool()
     return made, calls
 
 
-def out_of_memory() -> Exception:
-    from cuda.core._utils.cuda_utils import CUDAError  # pyright: ignore
-
-    return CUDAError("CUDA_ERROR_OUT_OF_MEMORY: there is no more")
+OUT_OF_MEMORY, INVALID_VALUE = 2, 1
 
 
 def test_memory_is_asked_for_again_after_the_pool_gave_back_what_it_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    device, calls = a_device(monkeypatch, FakePool(1, out_of_memory()))
-    memory = device.allocate(100, FakeStream())
+    driver = FakeDriver(1, OUT_OF_MEMORY)
+    device, calls = a_device(monkeypatch, driver)
+    memory = device.allocate(100, 9)
     assert memory.address == 4096
-    assert calls == [("cuMemPoolTrimTo", "pool", 0)]
-    assert device.allocate(0, FakeStream()).address == 0
+    assert calls == [("cuMemPoolTrimTo", 77, 0)]
+    assert device.allocate(0, 9).address == 0
+    memory.free(9)
+    memory.free(9)
+    del memory
+    assert driver.freed == [(4096, 9)]
+    device.allocate(1, 9)
+    assert driver.freed[1:] == [(4096, LEGACY_STREAM)]
 
 
 def test_memory_that_is_not_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    device, _ = a_device(monkeypatch, FakePool(2, out_of_memory()))
+    device, _ = a_device(monkeypatch, FakeDriver(2, OUT_OF_MEMORY))
     with pytest.raises(IrcError, match=r"not enough device memory: 3\.00 GiB are needed, 1\.00 GiB of 2\.00 GiB are"):
-        device.allocate(3 << 30, FakeStream())
-    broken, _ = a_device(monkeypatch, FakePool(1, RuntimeError("the pool is closed")))
-    with pytest.raises(DriverError, match="the pool is closed"):
-        broken.allocate(1, FakeStream())
+        device.allocate(3 << 30, 9)
+    broken, _ = a_device(monkeypatch, FakeDriver(1, INVALID_VALUE))
+    with pytest.raises(DriverError, match="cuMemAllocFromPoolAsync"):
+        broken.allocate(1, 9)
 
 
 def test_the_library_of_a_type_is_asked_once_and_none_is_for_host_arrays() -> None:
@@ -255,27 +284,46 @@ PLAN = Plan(
 )
 
 
-def test_a_plan_is_enqueued_in_order_on_its_streams() -> None:
+def enqueued(arena: int, stream: int, side: int) -> list[tuple[Any, ...]]:
+    """What a run of PLAN asks of the device."""
+    return [
+        ("record", 201, stream),
+        ("wait", 201, side),
+        ("launch", "a", [arena + 256], side),
+        ("record", 200, side),
+        ("fill", arena + 256, 7, 64, stream),
+        ("wait", 200, stream),
+        ("launch", "b", [20], stream),
+        ("copy", 20, 10, 64, stream),
+    ]
+
+
+FIRST = (1 << 20) + 4096
+"""The address of the first memory of a device."""
+
+
+def test_a_plan_is_enqueued_in_order_on_its_streams_and_keeps_a_small_arena() -> None:
     device = NotingDevice()
     executor = an_executor(PLAN, device)
-    shape = ((2, 1, 1), 128, (1, 1, 1), 0)
-    for run in range(2):
-        device.calls.clear()
-        executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
-        arena, side = (1 << 20) + 4096 * (run + 1), 100 + run
-        assert device.calls == [
-            ("allocate", 512, 5),
-            ("record", 201, 5),
-            ("wait", 201, side),
-            ("launch", "a", shape, [arena + 256], side),
-            ("record", 200, side),
-            ("fill", arena + 256, 7, 64, 5),
-            ("wait", 200, 5),
-            ("launch", "b", shape, [20], 5),
-            ("copy", 20, 10, 64, 5),
-            ("free", arena, 5),
-        ]
-    assert device.spare == [100, 101]
+    executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
+    assert device.calls == [
+        ("allocate", 512, 100),
+        ("synchronise", 100),
+        *enqueued(FIRST, 5, 101),
+        ("record", 202, 5),
+    ]
+    device.calls.clear()
+    executor.enqueue([10], [20], 6)  # pyright: ignore[reportArgumentType]
+    assert device.calls == [("wait", 202, 6), *enqueued(FIRST, 6, 102), ("record", 202, 6)]
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_large_arenas_and_those_of_captured_runs_are_freed(captured: bool) -> None:
+    device = NotingDevice()
+    plan = PLAN if captured else replace(PLAN, arena=KEPT_ARENA + 1)
+    device.capturing = 5 if captured else -1
+    an_executor(plan, device).enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
+    assert device.calls == [("allocate", plan.arena, 5), *enqueued(FIRST, 5, 100), ("free", FIRST, 5)]
 
 
 def test_constants_are_copied_once_and_passed() -> None:
@@ -285,7 +333,7 @@ def test_constants_are_copied_once_and_passed() -> None:
     copies = [call for call in device.calls if call[0] == "copy"]
     assert [(call[1], call[3]) for call in copies] == [((1 << 20) + 4096, 4), ((1 << 20) + 8192, 2)]
     executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
-    assert device.calls[-2][3] == [(1 << 20) + 4096, (1 << 20) + 8192]
+    assert device.calls[-1][2] == [(1 << 20) + 4096, (1 << 20) + 8192]
 
 
 def test_a_failing_launch_names_the_kernel_and_its_place_and_frees_everything() -> None:
@@ -294,8 +342,8 @@ def test_a_failing_launch_names_the_kernel_and_its_place_and_frees_everything() 
     with pytest.raises(IrcError, match="kernel b failed: CUDA_ERROR_INVALID_VALUE") as caught:
         executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
     assert caught.value.location == Span("f.irc", 8, 3)
-    assert device.calls[-2:] == [("synchronise", 100), ("free", (1 << 20) + 4096, 5)]
-    assert device.spare == [100]
+    assert device.calls[-2:] == [("synchronise", 101), ("record", 202, 5)]
+    assert device.spare == [100, 101]
 
 
 def test_every_launch_is_waited_for_where_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,11 @@ from noting_device import NotingDevice
 
 from irc.artifact import ArraySpec, Artifact, KernelBinary
 from irc.diagnostics import IrcError
-from irc.runtime import cuda, libraries
+from irc.runtime import bound, cuda, libraries
+from irc.runtime.bound import Graph
 from irc.runtime.cuda import CudaProgram
 from irc.runtime.libraries import Taken
-from irc.runtime.plan import Buffer, Launch, Plan
+from irc.runtime.plan import Buffer, Copy, Launch, Plan
 
 ARGUMENTS = tuple(Buffer("argument", index, 0, 16) for index in range(2))
 PLAN = Plan("f", 0, 1, 0, (), (Launch("k", (1, 1, 1), 32, (1, 1, 1), 0, (*ARGUMENTS, Buffer("result", 0, 0, 16)), 0),))
@@ -51,6 +52,9 @@ class FakeLibrary:
     def take(self, spec: ArraySpec, array: FakeArray, stream: int) -> Taken:
         return Taken(array.address, array.device, array)
 
+    def quick(self, specs: Any) -> Any:
+        return None
+
     def make(self, spec: ArraySpec, device: int, allocate: Any) -> tuple[Any, int]:
         return "made", 8192
 
@@ -72,7 +76,7 @@ def a_program() -> CudaProgram:
 
 def launches(device: NotingDevice) -> list[tuple[Any, ...]]:
     """The arguments and the stream of each launch."""
-    return [(call[3], call[4]) for call in device.calls if call[0] == "launch"]
+    return [(call[2], call[3]) for call in device.calls if call[0] == "launch"]
 
 
 def test_device_arrays_are_used_in_place_on_the_librarys_stream(device: NotingDevice) -> None:
@@ -82,7 +86,7 @@ def test_device_arrays_are_used_in_place_on_the_librarys_stream(device: NotingDe
     assert "copy" not in [call[0] for call in device.calls]
     program.run([FakeArray(1024), FakeArray(2048)], 99)
     assert launches(device)[1:] == [([1024, 2048, 8192], 99)]
-    assert FakeLibrary.entered == [99]
+    assert FakeLibrary.entered == [7, 99]
 
 
 def test_arrays_that_are_not_aligned_are_copied_and_the_copies_freed(device: NotingDevice) -> None:
@@ -128,3 +132,116 @@ def test_arrays_larger_than_the_memory_are_refused_before_anything_is_copied(dev
     with pytest.raises(IrcError, match="not enough device memory"):
         a_program().run([np.ones(4, np.float32)] * 2, None)
     assert [call for call in device.calls if call[0] != "use"] == []
+
+
+def test_a_bound_call_only_launches_and_gives_the_same_results(device: NotingDevice) -> None:
+    call = a_program().bind([FakeArray(1024), FakeArray(2048)], as_graph=False)
+    device.calls.clear()
+    assert call() == "made"
+    assert call(stream=99) == "made"
+    assert [call for call in device.calls if call[0] != "use"] == [
+        ("launch", "k", [1024, 2048, 8192], 7),
+        ("launch", "k", [1024, 2048, 8192], 99),
+    ]
+
+
+def test_a_bound_call_refuses_arrays_that_it_cannot_use_in_place(device: NotingDevice) -> None:
+    program = a_program()
+    for arrays, message in [
+        ([FakeArray(1024), FakeArray(2052)], "argument y cannot be used in place"),
+        ([FakeArray(1024), np.ones(4, np.float32)], "argument y is on the host"),
+        ([np.ones(4, np.float32), FakeArray(1024)], "argument x is on the host"),
+        ([FakeArray(1024), FakeArray(2048, device=1)], "argument y is on device 1"),
+        ([FakeArray(1024)], "expected 2 arrays"),
+    ]:
+        with pytest.raises(IrcError, match=message):
+            program.bind(arrays, as_graph=False)
+    assert not launches(device)
+
+
+def a_graph(*arrays: FakeArray, program: CudaProgram | None = None) -> Graph:
+    graph = (program or a_program()).bind(arrays, as_graph=True)
+    assert isinstance(graph, Graph)
+    return graph
+
+
+def noted(device: NotingDevice) -> list[tuple[Any, ...]]:
+    """What was asked of the device since, but for being used."""
+    calls = [call for call in device.calls if call[0] != "use"]
+    device.calls.clear()
+    return calls
+
+
+def test_a_graph_is_captured_once_and_copies_the_arguments_that_change(device: NotingDevice) -> None:
+    graph = a_graph(FakeArray(1024), FakeArray(2048))
+    captured = [call for call in noted(device) if call[0] in ("begin_capture", "launch", "end_capture")]
+    assert [call[0] for call in captured] == ["begin_capture", "launch", "end_capture"]
+    assert captured[1][2] == [1024, 2048, 8192]
+    assert graph() == "made"
+    graph(FakeArray(1024), FakeArray(2048), stream=99)
+    assert [(call[0], call[2]) for call in noted(device)] == [("replay", 7), ("replay", 99)]
+    graph(FakeArray(1024), FakeArray(4096))
+    allocated, _, update, copy, replay = noted(device)
+    buffer = update[3][1]
+    assert (allocated[:2], update[0], update[3]) == (("allocate", 16), "update", [1024, buffer, 8192])
+    assert (copy, replay[0]) == (("copy", buffer, 4096, 16, 7), "replay")
+    graph(FakeArray(1024), FakeArray(2048))
+    graph()
+    assert [call[:3] for call in noted(device) if call[0] == "copy"] == [("copy", buffer, 2048)] * 2
+    with pytest.raises(IrcError, match="argument y cannot be used in place"):
+        graph(FakeArray(1024), FakeArray(4100))
+
+
+def test_a_graph_writes_the_addresses_of_large_arguments(device: NotingDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "COPIED_BYTES", 15)
+    graph = a_graph(FakeArray(1024), FakeArray(2048))
+    noted(device)
+    graph(FakeArray(1024), FakeArray(4096))
+    update, replay = noted(device)
+    assert (update[0], update[3], replay[0]) == ("update", [1024, 4096, 8192], "replay")
+
+
+def test_a_graph_that_copies_an_argument_to_a_result_is_captured_again(device: NotingDevice) -> None:
+    plan = Plan("f", 0, 1, 0, (), (Copy(ARGUMENTS[0], Buffer("result", 0, 0, 16), 0),))
+    result = ArraySpec("0", (4,), "f32")
+    program = CudaProgram(Artifact("sm_90a", SPECS, (result,), plan.to_json(), {}, ()))
+    graph = a_graph(FakeArray(1024), FakeArray(2048), program=program)
+    graph(FakeArray(1024), FakeArray(4096))
+    assert [call[0] for call in noted(device)].count("begin_capture") == 1
+    graph(FakeArray(512), FakeArray(4096))
+    calls = noted(device)
+    assert [call[0] for call in calls].count("begin_capture") == 1
+    (buffer,) = [call[2] for call in calls if call[:2] == ("copy", 8192)]
+    assert [call[2] for call in calls if call[:2] == ("copy", buffer)] == [512]
+
+
+def test_a_capture_that_fails_is_ended(device: NotingDevice) -> None:
+    device.failing = "k"
+    with pytest.raises(IrcError, match="kernel k failed"):
+        a_program().bind([FakeArray(1024), FakeArray(2048)], as_graph=True)
+    assert ("drop_capture", 101) in device.calls
+    assert 101 in device.spare
+
+
+class Quick(FakeLibrary):
+    """Takes arrays at even addresses at once."""
+
+    def quick(self, specs: Any) -> Any:
+        return lambda arrays, device: [a.address for a in arrays] if all(a.address % 16 == 0 for a in arrays) else None
+
+
+def test_arrays_that_fit_are_taken_at_once_and_others_one_by_one(
+    device: NotingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Quick()
+    monkeypatch.setitem(libraries._LIBRARIES, FakeArray, library)
+    taken: list[int] = []
+    take = Quick.take
+    monkeypatch.setattr(Quick, "take", lambda *a: (taken.append(a[2].address), take(*a))[1])
+    program = a_program()
+    program.run([FakeArray(1024), FakeArray(2048)], None)
+    assert not taken
+    program.run([FakeArray(1024), FakeArray(2052)], 99)
+    assert taken == [1024, 2052]
+    assert Quick.entered == [99]
+    assert [stream for _, stream in launches(device)] == [7, 99]

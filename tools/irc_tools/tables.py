@@ -36,7 +36,7 @@ def kernel_columns(times: dict[str, float] | None = None) -> list[str]:
 
 
 def kernel_row(kernel: dict[str, Any], times: dict[str, float] | None = None) -> list[str]:
-    """A kernel of the manifest; `times` are seconds by the kernel's name."""
+    """A kernel of the manifest; `times` are seconds of all its launches by the kernel's name."""
     row = [
         kernel["name"],
         kernel["anchor"] or "-",
@@ -52,7 +52,7 @@ def kernel_row(kernel: dict[str, Any], times: dict[str, float] | None = None) ->
     if times is None:
         return row
     seconds = times.get(kernel["name"])
-    return [*row, "-", "-"] if not seconds else [*row, duration(seconds), _rate(kernel, seconds)]
+    return [*row, "-", "-"] if not seconds else [*row, duration(seconds), _rate(kernel, seconds / kernel["launches"])]
 
 
 def _trimmed(extents: Sequence[int]) -> list[int]:

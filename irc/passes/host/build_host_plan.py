@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
 from irc.dialects.cuda import KernelOp
+from irc.dialects.cuda.common import values_of
 from irc.dialects.cuda.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
 from irc.dialects.cuda.kernel import ReturnOp as EndOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
@@ -30,6 +32,7 @@ from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.passes.host.arena import Lifetime, place
 from irc.passes.host.schedule import MOST_STREAMS, Schedule, schedule
 from irc.rewriting import location_of
+from irc.targets import target
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,8 @@ class BuildHostPlanPass(ModulePass):
     """Turn each host function of launches into a static plan: arena offsets, streams, events.
 
     Intermediate arrays get ranges of one arena, and share bytes when their lifetimes do not meet. Kernels that do not
-    depend on each other run on different streams, at most `streams` of them; a wait stands only where nothing else
-    orders two steps. A function with an op that has no kernel is an error at that op.
+    depend on each other and are too small for the device run on different streams, at most `streams` of them; a wait
+    stands only where nothing else orders two steps. A function with an op that has no kernel is an error at that op.
     """
 
     name = "build-host-plan"
@@ -46,11 +49,14 @@ class BuildHostPlanPass(ModulePass):
     streams: int = MOST_STREAMS
     """The most streams that a plan uses."""
 
+    arch: str = "sm_90a"
+    """The architecture."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.streams < 1:
             raise IrcError(f"build-host-plan: expected one stream or more, found streams={self.streams}")
         for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
-            plan = _Builder(op, function, self.streams).build()
+            plan = _Builder(op, function, self.streams, target(self.arch).sms).build()
             block = function.parent_block()
             assert block is not None
             block.insert_op_before(plan, function)
@@ -73,10 +79,12 @@ class _Builder:
     """One function's plan. A value's root is what holds its bytes: an argument, a constant or the result of a
     launch."""
 
-    def __init__(self, module: ModuleOp, function: FuncOp, streams: int):
+    def __init__(self, module: ModuleOp, function: FuncOp, streams: int, processors: int):
+        """`processors`: a kernel of as many blocks fills the device."""
         self._function = function
         self._most_streams = streams
-        self._kernels = {op.sym_name.data for op in module.ops if isinstance(op, KernelOp)}
+        self._kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
+        self._filling = {name for name, op in self._kernels.items() if prod(values_of(op.grid)) >= processors}
         self._roots: dict[SSAValue, SSAValue] = {}
         self._constants: list[tuple[SSAValue, DenseIntOrFPElementsAttr, LocationAttr]] = []
         self._steps: list[_Step] = []
@@ -93,7 +101,8 @@ class _Builder:
         for op in self._function.body.block.ops:
             self._visit(op)
         self._add_copies(terminator)
-        made = schedule([step.needs for step in self._steps], self._most_streams)
+        filling = {index for index, step in enumerate(self._steps) if step.kernel in self._filling}
+        made = schedule([step.needs for step in self._steps], self._most_streams, filling)
         return _Emitter(self._function, self._steps, made, self._constants, self._direct, self._copies).emit()
 
     def _root(self, value: SSAValue) -> SSAValue:
@@ -176,12 +185,14 @@ class _Emitter:
             self._buffers[value] = self._append(ConstantOp(content), location).results[0]
         self._place_intermediates()
         events = {step: event for event, step in enumerate(self._made.recorded)}
-        copies = iter(self._copied_to)
-        for index, step in enumerate(self._steps):
+        copied = [index for index, step in enumerate(self._steps) if step.kernel is None]
+        copies = dict(zip(copied, self._copied_to, strict=True))
+        for index in self._made.order:
+            step = self._steps[index]
             stream = self._made.stream[index]
             for need in self._made.waits[index]:
                 self._append(WaitOp(events[need], stream=stream), step.location)
-            self._append(self._step(step, stream, copies), step.location)
+            self._append(self._step(step, stream, copies.get(index)), step.location)
             if index in events:
                 self._append(RecordOp(events[index], stream=stream), step.location)
         for need in self._made.final_waits:
@@ -189,11 +200,13 @@ class _Emitter:
         self._append(EndOp(), self._location)
         return self._plan
 
-    def _step(self, step: _Step, stream: int, copies: Iterator[int]) -> Operation:
-        if step.kernel is not None:
+    def _step(self, step: _Step, stream: int, result: int | None) -> Operation:
+        """`result`: the number of the one that a copy writes."""
+        if result is None:
+            assert step.kernel is not None
             buffers = [self._buffers[value] for value in (*step.reads, *step.writes)]
             return LaunchOp(step.kernel, buffers, stream=stream)
-        return CopyOp(self._buffers[step.reads[0]], self._plan.outputs[next(copies)], stream=stream)
+        return CopyOp(self._buffers[step.reads[0]], self._plan.outputs[result], stream=stream)
 
     def _place_intermediates(self) -> None:
         """The arena, and the buffer in it of every array that is not a result."""

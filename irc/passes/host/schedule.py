@@ -1,13 +1,13 @@
 """Which stream each step of a plan runs on, and which waits that needs.
 
 Steps are numbered in a topological order. A step goes on a stream whose last step it depends on anyway, so that a chain
-stays on one stream; independent steps get streams of their own, up to a limit. A wait is added only for a dependency
-that neither the streams nor earlier waits already order.
+stays on one stream; independent steps that are too small for the device get streams of their own, up to a limit. A
+wait is added only for a dependency that neither the streams nor earlier waits already order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 MOST_STREAMS = 8
@@ -30,6 +30,17 @@ class Schedule:
         return max(self.stream, default=0) + 1
 
     @property
+    def order(self) -> list[int]:
+        """The steps as they are enqueued: by how many have to come before, so that no stream waits for the host to
+        enqueue all of another."""
+        depths: list[int] = []
+        last: dict[int, tuple[int, ...]] = {}
+        for step, (stream, waits) in enumerate(zip(self.stream, self.waits, strict=True)):
+            depths.append(1 + max((depths[each] for each in (*waits, *last.get(stream, ()))), default=0))
+            last[stream] = (step,)
+        return sorted(range(len(depths)), key=lambda step: depths[step])
+
+    @property
     def recorded(self) -> list[int]:
         """The steps that something waits for, in order: each needs an event."""
         return sorted({step for steps in self.waits for step in steps} | set(self.final_waits))
@@ -39,13 +50,17 @@ class Schedule:
         return bool(self.before[second] >> first & 1)
 
 
-def schedule(dependencies: Sequence[Sequence[int]], most_streams: int = MOST_STREAMS) -> Schedule:
-    """Schedules steps, given for each the earlier steps that it depends on."""
+def schedule(
+    dependencies: Sequence[Sequence[int]], most_streams: int = MOST_STREAMS, filling: Collection[int] = ()
+) -> Schedule:
+    """Schedules steps, given for each the earlier steps that it depends on. `filling` are those that fill the device by
+    themselves: beside others they gain nothing, and do not get a new stream."""
     made = Schedule()
     lasts: list[int] = []
     ancestors = _ancestors(dependencies)
     for step, needs in enumerate(dependencies):
-        stream = _choose_stream(needs, ancestors[step], lasts, most_streams)
+        most = min(most_streams, max(1, len(lasts))) if step in filling else most_streams
+        stream = _choose_stream(needs, ancestors[step], lasts, most)
         if stream == len(lasts):
             lasts.append(step)
             before = 0

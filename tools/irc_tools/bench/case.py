@@ -34,7 +34,7 @@ class Case:
         specs = (*self.executable.arguments, *self.executable.results)
         self.bytes = sum(spec.nbytes for spec in specs)
         self.bytes_read = sum(spec.nbytes for spec in self.executable.arguments)
-        self.flops = sum(kernel["flops"] for kernel in self.executable.kernels)
+        self.flops = sum(kernel["flops"] * kernel["launches"] for kernel in self.executable.kernels)
         self.count = bench.sets(self.bytes)
         made = [[arrays.make(spec) for spec in specs] for _ in range(self.count)]
         split = len(self.executable.arguments)
@@ -67,14 +67,16 @@ class Case:
 
         return enqueue
 
-    def calls(self) -> Enqueue:
-        """Calls the executable as a user does, with the sets' arrays. IrcError where they are not a library's."""
+    def calls(self, *, as_graph: bool = False) -> Enqueue:
+        """Calls the executable, or its graph, as a user does, with the sets' arrays. IrcError where they are not a
+        library's."""
         if not all(hasattr(array, "__dlpack__") for array in self.inputs[0]):
             raise IrcError(f"row {self.row.name!r} times calls, which take torch's arrays", hint="--peers eager")
-        executable, inputs, stream = self.executable, self.inputs, self._bench.stream
+        inputs, stream = self.inputs, self._bench.stream
+        call = self.executable.graph(*inputs[0]) if as_graph else self.executable
 
         def enqueue(number: int) -> None:
-            executable(*inputs[number % self.count], stream=stream)
+            call(*inputs[number % self.count], stream=stream)
 
         return enqueue
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil
 
 import numpy as np
 
 from irc.codegen.nvrtc import compile_source
 from irc.runtime.driver import present_arch
-from irc.runtime.plan import Launch
+from irc.runtime.launches import Cells, Slots
+from irc.runtime.plan import Buffer, Launch, Scalar
 from irc_tools.bench.workbench import L2_MULTIPLE, Enqueue, Workbench
 
 THREADS = 256
@@ -79,19 +79,17 @@ def copying(bench: Workbench, buffers: Buffers) -> Enqueue:
 
 def reading(bench: Workbench, buffers: Buffers) -> Enqueue:
     """Reads as many bytes a call as the buffers were made for, the two halves as one range."""
-    kernel, launch = _read_kernel(bench)
-    count = np.uint64(2 * buffers.half // 16)
+    size = 2 * buffers.half
     found = bench.device.allocate(16, bench.stream)
+    blocks = bench.device.processors * BLOCKS_PER_PROCESSOR
+    parameters = (Buffer("argument", 0, 0, size), Scalar("i64", size // 16), Buffer("result", 0, 0, 16))
+    launch = Launch("read_all", (blocks, 1, 1), THREADS, (1, 1, 1), 0, parameters, 0)
+    kernel = bench.device.load(compile_source(READ, present_arch(), name="read_all").cubin, "read_all", 0)
+    cells = Cells([launch], Slots(1, 1), bench.device.map_encoder, 2)
+    call = bench.device.kernel_call(launch, kernel, cells.parameters[0])
 
     def enqueue(number: int) -> None:
-        launch(kernel, (buffers.address(number), count, found.address))
+        cells.place((buffers.address(number), found.address))
+        call.enqueue(bench.stream)
 
     return enqueue
-
-
-def _read_kernel(bench: Workbench) -> tuple[object, Callable[[object, tuple[object, ...]], None]]:
-    cubin = compile_source(READ, present_arch(), name="read_all").cubin
-    blocks = bench.device.processors * BLOCKS_PER_PROCESSOR
-    config = bench.device.launch_config(Launch("read_all", (blocks, 1, 1), THREADS, (1, 1, 1), 0, (), 0))
-    kernel = bench.device.load(cubin, "read_all", 0)
-    return kernel, lambda loaded, arguments: bench.device.launch(bench.stream, config, loaded, arguments)

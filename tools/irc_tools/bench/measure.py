@@ -134,8 +134,10 @@ def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, 
 
 
 def _enqueue(case: Case) -> Enqueue:
-    """What is timed: the plan alone, or calls as a user makes them."""
-    return case.irc() if case.row.clock == "device" else case.calls()
+    """What is timed: the plan alone, or calls or replays as a user makes them."""
+    if case.row.clock == "device":
+        return case.irc()
+    return case.calls(as_graph=case.row.clock == "graph")
 
 
 def _kernel(kernel: dict[str, Any]) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from irc_tools.bench.bars import PEERS, Bar, parse_bar
 FOLDER = Path(__file__).parents[3] / "benchmarks" / "suites"
 """Where suites are found by name."""
 
-CLOCKS = ("device", "calls")
-"""What is timed: the work on the device, with the host ahead of it; or calls one after another, the host's part too."""
+CLOCKS = ("device", "calls", "graph")
+"""What is timed: the work on the device, with the host ahead of it; calls one after another, the host's part too; or
+replays of irc's programs as CUDA graphs, and calls of the peers, likewise."""
 
 STATISTICS = ("median", "geomean", "least")
 

@@ -57,12 +57,11 @@ class Torch:
             self._torch: Any = importlib.import_module("torch")
         except ImportError as error:
             raise IrcError("peers need torch, which is not installed", hint="without --peers it is not used") from error
-        stream: Any = bench.stream
         # Autotuning reports every candidate, and those that do not fit with a traceback.
         logging.getLogger("torch._inductor").setLevel(logging.CRITICAL)
         self._torch._logging.set_logs(inductor=logging.CRITICAL)
         self._torch._inductor.config.autotune_num_choices_displayed = 0
-        self._torch.cuda.set_stream(self._torch.cuda.ExternalStream(int(stream.handle)))
+        self._torch.cuda.set_stream(self._torch.cuda.ExternalStream(bench.stream))
         self.arrays = TorchArrays(self._torch)
 
     def function(self, case: Case) -> Callable[..., Any]:

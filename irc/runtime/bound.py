@@ -1,0 +1,122 @@
+"""Calls that are prepared: with their arrays fixed, or as a CUDA graph."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from irc.diagnostics import IrcError
+from irc.runtime.driver import DriverError
+from irc.runtime.libraries import stream_handle
+from irc.runtime.plan import Copy, Memset
+
+if TYPE_CHECKING:
+    from irc.runtime.cuda import CudaProgram
+    from irc.runtime.device import Device, Memory
+    from irc.runtime.executor import Executor
+    from irc.runtime.libraries import Library
+
+
+class Bound:
+    """A call whose arrays are fixed: `bound()` reads what they hold then, overwrites the arrays of the results and
+    returns them, the same ones every time.
+
+    It enqueues the plan and nothing else. It has an arena of its own, so runs on several streams must not overlap. One
+    thread at a time may call it.
+    """
+
+    def __init__(
+        self,
+        program: CudaProgram,
+        executor: Executor,
+        library: Library,
+        on: Device,
+        addresses: Sequence[int],
+        owners: Sequence[Any],
+        made: Sequence[tuple[Any, int]],
+    ):
+        """`owners` keep the arguments alive; `made` are the results and their addresses."""
+        self._program, self._executor, self._library, self._device = program, executor, library, on
+        self._owners = owners
+        self._made = [address for _, address in made]
+        self._frame = executor.frame()
+        self._arena = executor.lasting(executor.arena_bytes)
+        self._frame.place(addresses, self._made, self._arena.address)
+        results = [array for array, _ in made]
+        self.results: Any = results[0] if len(results) == 1 else tuple(results)
+
+    def __call__(self, *, stream: Any | None = None) -> Any:
+        """One run, on the stream or on the current one of the arrays' library."""
+        try:
+            self._executor.run(self._frame, self._stream(stream))
+        except DriverError as error:
+            raise IrcError(f"the CUDA driver failed: {error}") from error
+        return self.results
+
+    def _stream(self, stream: Any | None) -> int:
+        self._device.use()
+        return self._library.current_stream(self._device.ordinal) if stream is None else stream_handle(stream)
+
+
+COPIED_BYTES = 1 << 20
+"""The largest argument of a graph that is copied where its array changes."""
+
+
+class Graph(Bound):
+    """A call as a CUDA graph: `graph()` runs it on the arrays of the call before, `graph(*arrays)` on others of the
+    same kind, which it keeps. The arrays of the results are the same ones every time, and overwritten.
+
+    Arguments are read where they are. One of up to a MiB whose array changes gets a buffer of the graph, into which it
+    is copied before each replay from then on: an update of a graph takes the driver several times as long as a copy.
+    The address of a larger one is written into the nodes that see it. Runs on several streams must not overlap; threads
+    may share it.
+    """
+
+    def __init__(self, program: CudaProgram, *arguments: Any):
+        super().__init__(program, *arguments)
+        self._lock = threading.Lock()
+        self._sizes = [spec.nbytes for spec in program.arguments]
+        self._buffers: dict[int, Memory] = {}
+        self._given = self._frame.arguments
+        moved = [b for s in self._frame.steps if isinstance(s, Copy) for b in (s.source, s.destination)]
+        moved += [s.buffer for s in self._frame.steps if isinstance(s, Memset)]
+        self._moved_slots = {self._frame.slot(buffer) for buffer in moved}
+        self._graph, self._nodes = self._executor.capture(self._frame)
+
+    def __call__(self, *arrays: Any, stream: Any | None = None) -> Any:
+        """One replay, on the stream or on the current one of the arrays' library."""
+        try:
+            with self._lock:
+                if arrays:
+                    self._take(arrays)
+                on = self._stream(stream)
+                for slot, buffer in self._buffers.items():
+                    self._device.copy(buffer.address, self._given[slot], self._sizes[slot], on)
+                self._graph.enqueue(on)
+        except DriverError as error:
+            raise IrcError(f"the CUDA driver failed: {error}") from error
+        return self.results
+
+    def _take(self, arrays: Sequence[Any]) -> None:
+        library, on, addresses, owners = self._program.in_place(arrays)
+        if library is not self._library or on is not self._device:
+            raise IrcError("a graph takes arrays of the library and the device that it was made with")
+        for slot, (old, new) in enumerate(zip(self._given, addresses, strict=True)):
+            if old != new and slot not in self._buffers and 0 < self._sizes[slot] <= COPIED_BYTES:
+                self._buffers[slot] = self._executor.lasting(self._sizes[slot])
+        self._given, self._owners = addresses, owners
+        inputs = [self._buffers[slot].address if slot in self._buffers else at for slot, at in enumerate(addresses)]
+        changed = self._frame.place(inputs, self._made, self._arena.address)
+        if changed:
+            self._update(changed)
+
+    def _update(self, changed: Sequence[int]) -> None:
+        """Writes the addresses of slots into the graph; it is captured again where nodes that are not launches see
+        them."""
+        if not self._moved_slots.isdisjoint(changed):
+            self._graph, self._nodes = self._executor.capture(self._frame)
+            return
+        users = self._frame.cells.users
+        for index in {launch for slot in changed for launch in users[slot]}:
+            self._frame.launches[index].call.update(self._graph.handle, self._nodes[index])

@@ -1,0 +1,154 @@
+"""The driver's calls that a run of a plan makes, through ctypes: with prepared structs one costs less than a
+microsecond of Python. Structs are those of cuda.h (CUDA 12.4 and later)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_ubyte, c_uint32, c_uint64, c_void_p
+from functools import cache
+from typing import Any
+
+from irc.artifact import DTYPES
+from irc.runtime.driver import DriverError
+from irc.runtime.plan import Launch, TensorMap
+from irc.runtime.tensor_map import L2_PROMOTION, data_type, swizzle_code
+
+_CLUSTER, _PROGRAMMATIC = 4, 6
+"""CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION and _PROGRAMMATIC_STREAM_SERIALIZATION."""
+
+MAP_BYTES = 128
+"""Of a CUtensorMap; it starts at a multiple of 64."""
+
+
+class _Attribute(ctypes.Structure):
+    _fields_ = (("id", c_uint32), ("padding", c_uint32), ("value", c_uint32 * 16))
+
+
+class _Config(ctypes.Structure):
+    _fields_ = (
+        ("grid", c_uint32 * 3),
+        ("block", c_uint32 * 3),
+        ("shared", c_uint32),
+        ("stream", c_void_p),
+        ("attributes", POINTER(_Attribute)),
+        ("count", c_uint32),
+    )
+
+
+class _NodeParameters(ctypes.Structure):
+    _fields_ = (
+        ("function", c_void_p),
+        ("grid", c_uint32 * 3),
+        ("block", c_uint32 * 3),
+        ("shared", c_uint32),
+        ("parameters", c_void_p),
+        ("extra", c_void_p),
+        ("kernel", c_void_p),
+        ("context", c_void_p),
+    )
+
+
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuGetErrorName": (c_int, POINTER(c_char_p)),
+    "cuGetErrorString": (c_int, POINTER(c_char_p)),
+    "cuLaunchKernelEx": (POINTER(_Config), c_void_p, c_void_p, c_void_p),
+    "cuTensorMapEncodeTiled": (c_void_p, c_int, c_uint32, *[c_void_p] * 5, c_int, c_int, c_int, c_int),
+    "cuMemcpyAsync": (c_uint64, c_uint64, c_size_t, c_void_p),
+    "cuMemsetD8Async": (c_uint64, c_ubyte, c_size_t, c_void_p),
+    "cuMemAllocFromPoolAsync": (POINTER(c_uint64), c_size_t, c_void_p, c_void_p),
+    "cuMemFreeAsync": (c_uint64, c_void_p),
+    "cuMemHostAlloc": (POINTER(c_void_p), c_size_t, c_uint32),
+    "cuMemFreeHost": (c_void_p,),
+    "cuStreamCreate": (POINTER(c_void_p), c_uint32),
+    "cuStreamSynchronize": (c_void_p,),
+    "cuStreamIsCapturing": (c_void_p, POINTER(c_int)),
+    "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint32),
+    "cuEventCreate": (POINTER(c_void_p), c_uint32),
+    "cuEventDestroy_v2": (c_void_p,),
+    "cuEventRecord": (c_void_p, c_void_p),
+    "cuEventQuery": (c_void_p,),
+    "cuEventSynchronize": (c_void_p,),
+    "cuEventElapsedTime": (POINTER(c_float), c_void_p, c_void_p),
+    "cuGraphLaunch": (c_void_p, c_void_p),
+    "cuGraphExecKernelNodeSetParams_v2": (c_void_p, c_void_p, POINTER(_NodeParameters)),
+    "cuGraphExecDestroy": (c_void_p,),
+    "cuGraphDestroy": (c_void_p,),
+}
+
+
+@cache
+def library() -> Any:
+    """The driver's library with the types of the calls above."""
+    loaded = ctypes.CDLL("libcuda.so.1")
+    for name, types in _SIGNATURES.items():
+        getattr(loaded, name).argtypes = types
+    return loaded
+
+
+def check(status: int, function: str) -> None:
+    """DriverError unless the call went well."""
+    if status == 0:
+        return
+    name, text = c_char_p(), c_char_p()
+    library().cuGetErrorName(status, ctypes.byref(name))
+    library().cuGetErrorString(status, ctypes.byref(text))
+    raise DriverError(f"{function}: {(name.value or b'?').decode()}: {(text.value or b'?').decode()}")
+
+
+class KernelCall:
+    """A launch in the driver's form. `parameters` is the address of the array of pointers to the kernel's parameters,
+    `kernel` the handle of the kernel; the caller keeps both alive."""
+
+    __slots__ = ("_attributes", "_config", "_launch", "_node", "kernel", "parameters")
+
+    def __init__(self, launch: Launch, kernel: int, parameters: int):
+        self.kernel = c_void_p(kernel)
+        self.parameters = c_void_p(parameters)
+        attributes: list[_Attribute] = []
+        if launch.cluster != (1, 1, 1):
+            attributes.append(_Attribute(_CLUSTER, 0, (c_uint32 * 16)(*launch.cluster)))
+        if launch.overlaps:
+            attributes.append(_Attribute(_PROGRAMMATIC, 0, (c_uint32 * 16)(1)))
+        self._attributes = (_Attribute * len(attributes))(*attributes)
+        grid, block = (c_uint32 * 3)(*launch.grid), (c_uint32 * 3)(launch.block, 1, 1)
+        self._config = _Config(grid, block, launch.shared, None, self._attributes, len(attributes))
+        self._node = _NodeParameters(None, grid, block, launch.shared, parameters, None, kernel, None)
+        self._launch = library().cuLaunchKernelEx
+
+    def enqueue(self, stream: int) -> None:
+        """Launches it with what the parameters are now: they are copied."""
+        self._config.stream = stream
+        status = self._launch(self._config, self.kernel, self.parameters, None)
+        if status:
+            check(status, "cuLaunchKernelEx")
+
+    def update(self, graph: int, node: int) -> None:
+        """Gives the node of an executable graph what the parameters are now."""
+        check(library().cuGraphExecKernelNodeSetParams_v2(graph, node, self._node), "cuGraphExecKernelNodeSetParams")
+
+
+class MapEncoder:
+    """Writes the CUtensorMap of a `TensorMap` for an array at any address, a multiple of 16."""
+
+    def __init__(self, map: TensorMap):
+        rank, itemsize = len(map.extents), DTYPES[map.element].itemsize
+        strides = [stride * itemsize for stride in map.strides[:-1]]
+        self._lists = (
+            _wide(map.extents),
+            _wide(strides),
+            (c_uint32 * rank)(*reversed(map.box)),
+            (c_uint32 * rank)(*[1] * rank),
+        )
+        self._first = (data_type(map.element), rank)
+        self._last = (0, swizzle_code(map.swizzle), L2_PROMOTION, 0)
+
+    def write(self, cell: int, address: int) -> None:
+        """Writes it to `cell`, a multiple of 64. DriverError where the driver refuses."""
+        status = library().cuTensorMapEncodeTiled(cell, *self._first, address, *self._lists, *self._last)
+        check(status, "cuTensorMapEncodeTiled")
+
+
+def _wide(values: Sequence[int]) -> Any:
+    """64-bit numbers, innermost first."""
+    return (c_uint64 * max(1, len(values)))(*reversed(values))
