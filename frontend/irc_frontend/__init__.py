@@ -7,10 +7,10 @@
 
 `realize(a, b)` computes several by one program; `with target("cpu"):` chooses where. The same graph structure compiles
 once. `@jit` makes a function of Tensors one program. `grad(f)` and `value_and_grad(f)` are the gradients of a function
-of trees of arrays (docs/autodiff.md).
+of trees of arrays (docs/autodiff.md). `data.prefetch(batches)` copies batches to the device ahead of their use.
 """
 
-from irc_frontend import elementwise_functions, functions, gradients, linear_functions, making_functions, pytrees
+from irc_frontend import data, elementwise_functions, functions, gradients, linear_functions, making_functions, pytrees
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
@@ -23,6 +23,7 @@ from irc_frontend.tensor import Tensor
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Tensor",
+    "data",
     "jit",
     "target",
     *elementwise_functions.__all__,
