@@ -116,6 +116,23 @@ template <typename T, int N> DEVICE void registers_fence(T (&r)[N]) {
 }
 """
 
+_ACROSS = """\
+template <int SIZE> DEVICE void shared_load_across(void* registers, unsigned low, unsigned high, int skip) {
+  unsigned w[8], *r = (unsigned*)registers;
+  shared_load_16(w, low);
+  shared_load_16(w + 4, high);
+  const int bytes = SIZE * skip;
+#pragma unroll
+  for (int i = 0; i < 6; ++i) w[i] = bytes & 8 ? w[i + 2] : w[i];
+  if (SIZE < 8) {
+#pragma unroll
+    for (int i = 0; i < 5; ++i) w[i] = bytes & 4 ? w[i + 1] : w[i];
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) r[i] = SIZE < 4 ? __funnelshift_r(w[i], w[i + 1], 8 * (bytes & 3)) : w[i];
+}
+"""
+
 CORE: tuple[Snippet, ...] = (
     _storage("f16", "unsigned short"),
     _storage("bf16", "unsigned short"),
@@ -126,6 +143,7 @@ CORE: tuple[Snippet, ...] = (
     *(_store(size, cache) for cache in _STORES for size in (1, 2, 4, 8, 16)),
     *(_shared_load(size) for size in (1, 2, 4, 8, 16)),
     *(_shared_store(size) for size in (1, 2, 4, 8, 16)),
+    Snippet("shared_load_across", _ACROSS, ("shared_load_16",)),
     Snippet("registers_fence", _FENCE),
     Snippet(
         "cluster_sync",

@@ -24,6 +24,7 @@ from irc.dialects.cuda import (
     RegistersType,
     ReturnOp,
     SetOp,
+    SharedLoadAcrossOp,
     SharedLoadOp,
     SharedOp,
     SharedStoreOp,
@@ -153,6 +154,13 @@ def shared_load(p: KernelPrinter, op: SharedLoadOp) -> None:
     name = access_name("shared_load", _size(op.array, op.count.value.data))
     p.use(name)
     p.line(f"{name}({slice_of(p, op.array, op.index)}, {p.value(op.address)});")
+
+
+@prints(SharedLoadAcrossOp)
+def shared_load_across(p: KernelPrinter, op: SharedLoadAcrossOp) -> None:
+    p.use("shared_load_across")
+    target, size = slice_of(p, op.array, op.index), _size(op.array, 1)
+    p.line(f"shared_load_across<{size}>({target}, {p.value(op.low)}, {p.value(op.high)}, (int){p.value(op.skip)});")
 
 
 @prints(SharedStoreOp)

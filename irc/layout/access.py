@@ -110,6 +110,13 @@ class Access:
             total += slope * stride
         return total == 1
 
+    def is_row(self, dim: int) -> bool:
+        """Whether the elements along tile dimension `dim` are neighbours along one dimension of the view, and nothing
+        else depends on it: the address and the end of a run follow from its first element, wherever that is."""
+        slopes = [slope_of(expr, dim) for expr in self.map.results]
+        along = [stride for slope, stride in zip(slopes, self.strides, strict=True) if slope != 0]
+        return not any(self.gathers) and along == [1] and 1 in slopes and self.align % WIDEST == 0
+
     def _is_vector(self, dim: int, length: int) -> bool:
         slope = align = 0
         for at, (expr, stride) in enumerate(zip(self.map.results, self.strides, strict=True)):

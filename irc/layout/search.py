@@ -20,6 +20,7 @@ from irc.layout.candidates import candidates
 from irc.layout.cost import (
     Rates,
     global_cycles,
+    realign_cycles,
     reduction_cycles,
     spill_cycles,
     waiting_cycles,
@@ -29,7 +30,7 @@ from irc.layout.cost import (
 from irc.layout.exchange import REQUEST_CYCLES, Exchange, exchange, move_cycles
 from irc.layout.fragment import Fragment
 from irc.layout.requests import WARP, WAVEFRONT_BYTES, WIDEST
-from irc.layout.traffic import Traffic, global_traffic
+from irc.layout.traffic import Traffic, global_traffic, reads_words, realigned_traffic, realigned_vector
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,7 @@ class _Search:
         self._ideal: dict[tuple[_Kind, _Kind, int], float] = {}
         self._least: dict[tuple[Use, _Kind], float] = {}
         self._direct: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
+        self._realigned: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
         self._own: dict[Use, dict[_Kind, list[tuple[float, Fragment]]]] = {}
 
     def bound(self, fragment: Fragment) -> float:
@@ -231,13 +233,25 @@ class _Search:
             self._direct[key] = traffic, global_cycles(traffic, use.is_store, self.rates)
         return self._direct[key]
 
+    def exchanged(self, use: Use, fragment: Fragment) -> tuple[Traffic, float]:
+        """An access in a fragment on the other side of an exchange: a store can be realigned there."""
+        direct = self.direct(use, fragment)
+        if not use.is_store or use.shape != fragment.shape or not realigned_vector(fragment, use.access):
+            return direct
+        key = use, fragment
+        if key not in self._realigned:
+            traffic = realigned_traffic(fragment, use.access)
+            cycles = global_cycles(traffic, True, self.rates) + realign_cycles(fragment, use.access.element_bytes)
+            self._realigned[key] = traffic, cycles
+        return self._realigned[key]
+
     def own(self, use: Use) -> dict[_Kind, list[tuple[float, Fragment]]]:
         """The fragments that an access can have for itself by their kind, each with its cycles, the cheapest first."""
         if use not in self._own:
             kinds: dict[_Kind, list[tuple[float, Fragment]]] = defaultdict(list)
             if use.is_free and prod(use.shape) * use.access.element_bytes <= self.rates.shared_memory:
                 for fragment in access_candidates(self.problem):
-                    kinds[_kind(fragment)].append((self.direct(use, fragment)[1], fragment))
+                    kinds[_kind(fragment)].append((self.exchanged(use, fragment)[1], fragment))
             self._own[use] = {kind: sorted(each, key=lambda e: e[0]) for kind, each in kinds.items()}
         return self._own[use]
 
@@ -295,8 +309,9 @@ class _Search:
         return Way(use, fragment, traffic, None, use.times * cycles)
 
     def exchanged_way(self, use: Use, fragment: Fragment, own: Fragment) -> Way:
-        traffic, cycles = self.direct(use, own)
         moved = exchange(*((fragment, own) if use.is_store else (own, fragment)), use.access.element_bytes)
+        whole = use.is_store and reads_words(own, moved.layout, realigned_vector(own, use.access))
+        traffic, cycles = (self.exchanged if whole else self.direct)(use, own)
         return Way(use, own, traffic, moved, use.times * (cycles + moved.cycles + self.waiting(use)))
 
 

@@ -60,6 +60,41 @@ def shared_vector(fragment: Fragment, layout: SharedLayout, element_bytes: int) 
     return 1 << (longest.bit_length() - 1)
 
 
+def realigned_vector(fragment: Fragment, access: Access) -> int:
+    """The elements of the 16-byte words in which rows that begin at any element are stored out of shared memory, by the
+    threads that hold such words of the tile; 0 where the accesses of the fragment are as wide, or cannot be made so.
+
+    A row of a tile has as many elements before its first whole word of memory and after its last one as a word: they
+    are stored one by one."""
+    dim, run = fragment.vector
+    vector = WIDEST // access.element_bytes
+    free = run % vector == 0 and access.is_row(dim) and access.vector(dim, run) < vector
+    return vector if free and not any(m.is_replicated for m in fragment.threads) else 0
+
+
+def reads_words(fragment: Fragment, layout: SharedLayout, vector: int) -> bool:
+    """Whether words of `vector` elements (0: there are none) along the rows of a fragment are whole in a layout."""
+    return vector > 0 and layout.fastest == fragment.vector[0] and layout.run(layout.fastest) % vector == 0
+
+
+@cache
+def realigned_traffic(fragment: Fragment, access: Access) -> Traffic:
+    """The requests of a store in whole words and of what is left at the ends of the rows."""
+    vector = realigned_vector(fragment, access)
+    addresses = -(-access.addresses(fragment.requests(vector, MOST_COUNTED)) // WIDEST) * WIDEST
+    count = _requests(fragment, vector)
+    ideal, ideal_lines = _ideal(access, fragment.shape)
+    rows = prod(fragment.shape) // fragment.shape[fragment.vector[0]]
+    return Traffic(
+        vector,
+        count + -(-rows * vector // WARP),
+        float(sectors(addresses, WIDEST).mean()) * count + 2 * rows,
+        ideal,
+        float(lines(addresses, WIDEST).mean()) * count + 2 * rows,
+        ideal_lines,
+    )
+
+
 @cache
 def global_traffic(fragment: Fragment, access: Access) -> Traffic:
     """The requests of a load or store of a tile in a fragment."""

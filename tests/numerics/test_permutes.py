@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,17 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int]]:
 @given(cases(), st.sampled_from(sorted(ELEMENTS)))
 def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
     extents, order = case
+    text = program(extents, order, element, element, f"permute(x, {list(order)})")
+    x = values(extents, element)
+    assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
+
+
+@pytest.mark.parametrize("element", sorted(ELEMENTS))
+@pytest.mark.parametrize(
+    ("extents", "order"), [((131, 259), (1, 0)), ((3, 137, 71), (0, 2, 1)), ((37, 5, 61), (2, 1, 0))]
+)
+def test_rows_that_begin_anywhere(extents: tuple[int, ...], order: tuple[int, ...], element: str) -> None:
+    """Tiles inside the arrays and over their ends, whose rows in the result begin at every byte of a word."""
     text = program(extents, order, element, element, f"permute(x, {list(order)})")
     x = values(extents, element)
     assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))

@@ -79,6 +79,8 @@ def test_cache_hints(cache: str, instruction: str) -> None:
 SHARED = """
   %b = cuda.registers : !cuda.registers<16 x i8>
   %h = cuda.registers : !cuda.registers<8 x f16>
+  %w = cuda.registers : !cuda.registers<4 x f32>
+  %d = cuda.registers : !cuda.registers<2 x f64>
   %base = cuda.shared {offset = 256 : i64, align = 128 : i64}
   cuda.load %x[%t] -> %h[%c0] : !cuda.ptr<f16> -> !cuda.registers<8 x f16>
   cuda.shared_store %h[%c0], %base {count = 8} : !cuda.registers<8 x f16>
@@ -91,6 +93,10 @@ SHARED = """
   cuda.shared_load %base -> %b[%c0] {count = 4} : !cuda.registers<16 x i8>
   cuda.shared_load %base -> %b[%c0] {count = 2} : !cuda.registers<16 x i8>
   cuda.shared_load %base -> %b[%c0] {count = 1} : !cuda.registers<16 x i8>
+  cuda.shared_load_across %base, %base from %t -> %b[%c0] : !cuda.registers<16 x i8>
+  cuda.shared_load_across %base, %base from %t -> %h[%c0] : !cuda.registers<8 x f16>
+  cuda.shared_load_across %base, %base from %t -> %w[%c0] : !cuda.registers<4 x f32>
+  cuda.shared_load_across %base, %base from %t -> %d[%c0] : !cuda.registers<2 x f64>
   cuda.ldmatrix %base -> %h[%c0] {count = 4 : i64, transpose = true} : !cuda.registers<8 x f16>
   cuda.cp_async %base, %x[%c8] : !cuda.ptr<f16>
   %low = arith.cmpi slt, %t, %c4 : index

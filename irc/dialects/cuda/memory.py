@@ -159,6 +159,34 @@ class SharedLoadOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SharedLoadAcrossOp(IRDLOperation):
+    """16 bytes of elements that begin anywhere: those of the 16 bytes at `low` from number `skip` on (which is one
+    of them), then as many of those at `high` as are missing. Both are read, 16 bytes at a time."""
+
+    name = "cuda.shared_load_across"
+    low = operand_def(i32)
+    high = operand_def(i32)
+    skip = operand_def(IndexType)
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$low `,` $high `from` $skip `->` $array `[` $index `]` attr-dict `:` type($array)"
+
+    def __init__(self, low: SSAValue, high: SSAValue, skip: SSAValue, array: SSAValue, index: SSAValue) -> None:
+        super().__init__(operands=[low, high, skip, array, index])
+
+    @property
+    def elements(self) -> int:
+        """How many are loaded."""
+        assert isinstance(self.array.type, RegistersType)
+        return max(ACCESS_BYTES) // size_of(self.array.type.element)
+
+    def verify_(self) -> None:
+        _check_access("cuda.shared_load_across", self.array, self.index, number(self.elements))
+
+
+@irdl_op_definition
 class SharedStoreOp(IRDLOperation):
     """`count` elements of registers into shared memory."""
 

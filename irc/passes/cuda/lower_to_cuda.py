@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.passes.cuda import compute, dots, memory, reduce, rings, scan, tma
+from irc.passes.cuda import compute, dots, exchanges, memory, reduce, rings, scan, tma
 from irc.passes.cuda.emitter import Emitter, Index
 from irc.passes.cuda.values import Bytes, Code, Crew, Registers, Tile, buffer_of, tile_element
 from irc.passes.tile.configs import config_of
@@ -343,7 +343,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.AllocOp: _alloc,
     tile.CommitOp: rings.lower_commit,
     tile.ConcatOp: compute.lower_concat,
-    tile.ConvertOp: memory.lower_convert,
+    tile.ConvertOp: exchanges.lower_convert,
     tile.CopyOp: tma.lower_copy,
     tile.DotOp: dots.lower_dot,
     tile.DotWaitOp: dots.lower_dot_wait,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from irc.dialects import cuda, tile
 from irc.layout.access import is_monotone, least
-from irc.layout.exchange import exchange, led_by
+from irc.layout.exchange import led_by
 from irc.layout.fragment import Fragment
 from irc.layout.traffic import global_vector, shared_vector
 from irc.passes.cuda.emitter import Index
@@ -35,22 +35,32 @@ def locate(
 ) -> tuple[Index, list[SSAValue]]:
     """The element offset in the view of a tile element, and the conditions under which it is inside with the rest of
     its vector."""
-    e = code.e
-    walk = Walk(e, components)
-    dims = [
-        Place(e.add(code.scalar(offset), at.base), at.steps)
-        for offset, at in zip(op.offsets, code.places(fragment), strict=True)
-    ]
     symbols: list[Index] = []
     for symbol in op.symbols:
         if isinstance(symbol.type, TensorType):
             symbols.append(code.as_index(code.element(code.tile(symbol), fragment, components)))
         else:
             symbols.append(code.scalar(symbol))
+    straddled = access_of(op).straddled(fragment.vector[0], vector)
+    return locate_place(code, op, code.places(fragment), symbols, components, vector, straddled)
+
+
+def locate_place(
+    code: Code,
+    op: tile.AccessOp,
+    at: Sequence[Place],
+    symbols: Sequence[Index],
+    components: Sequence[Index],
+    vector: int,
+    straddled: Collection[int],
+) -> tuple[Index, list[SSAValue]]:
+    """The same for coordinates of the tile. straddled: the dimensions of the view whose end can be within a vector."""
+    e = code.e
+    walk = Walk(e, components)
+    dims = [Place(e.add(code.scalar(o), place.base), place.steps) for o, place in zip(op.offsets, at, strict=True)]
     offset = Place(0)
     conditions: list[SSAValue] = []
     view = op.view_type
-    straddled = access_of(op).straddled(fragment.vector[0], vector)
     for d, (expr, extent, stride) in enumerate(
         zip(op.access_map.results, view.get_shape(), view.get_strides(), strict=True)
     ):
@@ -58,10 +68,10 @@ def locate(
         offset = sum_of(e, offset, scaled(e, place, stride))
         if d not in op.checked_dims:
             continue
-        at = place.at(e, components)
+        position = place.at(e, components)
         if least(expr, [0] * len(dims), [0] * len(symbols)) < 0:
-            conditions.append(e.compare("sge", at, 0))
-        conditions.append(e.compare("slt", at, extent - vector + 1 if d in straddled else extent))
+            conditions.append(e.compare("sge", position, 0))
+        conditions.append(e.compare("slt", position, extent - vector + 1 if d in straddled else extent))
     return offset.at(e, components), conditions
 
 
@@ -107,7 +117,7 @@ def lower_load(code: Code, op: tile.LoadOp) -> None:
         with code.each(fragment, vector) as components:
             load(components, vector, checked=checked)
 
-    _by_tile(code, op, fragment, vector, loads)
+    by_tile(code, op, fragment, vector, loads)
     code.values[op.result] = result
 
 
@@ -119,7 +129,7 @@ FEWEST_UNCHECKED = 4
 """Accesses of a thread from which on tiles inside the view have code of their own."""
 
 
-def _by_tile(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, accesses: _Accesses) -> None:
+def by_tile(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, accesses: _Accesses) -> None:
     """The accesses of a thread: without checks where the whole tile is inside the view, as most are."""
     many = fragment.value_count // vector >= FEWEST_UNCHECKED
     whole = _is_inside(code, op, fragment.shape) if many and op.checked_dims else None
@@ -183,7 +193,7 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
             store(components, vector, checked=checked)
 
     with code.e.when(once):
-        _by_tile(code, op, fragment, vector, stores)
+        by_tile(code, op, fragment, vector, stores)
 
 
 def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:
@@ -266,24 +276,6 @@ def in_ring(buffer: SSAValue) -> bool:
 def lower_read(code: Code, op: tile.ReadOp) -> None:
     fragment = fragment_layout(op.result.type)
     code.values[op.result] = read_shared(code, code.buffer(op.buffer), fragment, hint=op.result.name_hint)
-
-
-def lower_convert(code: Code, op: tile.ConvertOp) -> None:
-    element = tile_element(op.result.type)
-    source, target = code.tile(op.source), fragment_layout(op.result.type)
-    if source.fragment == target:
-        code.values[op.result] = source
-        return
-    registers = code.materialise(source, element)
-    chosen = op.through.data if op.through is not None else None
-    layout = chosen or exchange(registers.fragment, target, element_bytes(element)).layout
-    size = layout.size * element_bytes(element)
-    base = code.scratch(size)
-    shape = target.shape
-    buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
-    code.before_write((base, base + size))
-    write_shared(code, registers, buffer)
-    code.values[op.result] = read_shared(code, buffer, target, (base, base + size), op.result.name_hint)
 
 
 def shared_base(code: Code, offset: int) -> SSAValue:

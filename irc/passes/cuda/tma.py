@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
-from irc.passes.cuda import memory, rings
+from irc.passes.cuda import exchanges, memory, rings
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import element_offset
 from irc.passes.cuda.places import Place, Walk
@@ -59,7 +59,7 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     """Registers to global memory, or a buffer by TMA: the threads that have written it meet, then one of them issues a
     box a panel."""
     if isinstance(op.tile.type, TensorType):
-        memory.lower_store(code, op)
+        exchanges.lower_store(code, op)
         return
     buffer = code.buffer(op.tile)
     box = box_access(op, buffer.shape)

@@ -72,6 +72,15 @@ class Buffer:
     shape: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Exchanged:
+    """A tile that was written to scratch memory and is read from there where it is stored, in a fragment."""
+
+    buffer: Buffer
+    place: Bytes
+    fragment: Fragment
+
+
 Bytes = tuple[int, int]
 """A range of bytes of shared memory, [start, end)."""
 
@@ -80,7 +89,7 @@ EVERYTHING: Bytes = (0, 1 << 32)
 TURNS = 4096
 """Bytes of scratch memory over which small exchanges take turns: one need not wait for the readers of another."""
 
-Lowered = Tile | Buffer | Index
+Lowered = Tile | Buffer | Exchanged | Index
 """What a tile-level value becomes; rings are apart."""
 
 

@@ -58,6 +58,9 @@ RUN = 256
 """Bytes of a row of a tile that is permuted, in either direction: two lines of memory. On an H200 a transpose of f32
 reaches 0.99 of a copy with it and 0.97 with half of it."""
 
+WORD = 4
+"""Bytes of a register."""
+
 TALLEST = 128
 """Rows of a tile that is permuted."""
 
@@ -136,9 +139,12 @@ def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> i
 
 
 def choose_permute(kernel: FusedOp) -> ConfigAttr:
-    """Tiles whose rows are as many bytes in the result as in what is permuted, 32 KiB at most."""
+    """Tiles whose rows are as many bytes in the result as in what is permuted, 32 KiB at most; half of that where bytes
+    are loaded one by one and take a register each."""
     size = min(element_of(value.type).size for value in kernel.outputs)
     side = max(16, RUN // size)
+    if any(shape_of(value)[-1:] and shape_of(value)[-1] * size % WORD for value in kernel.inputs):
+        side = min(side, TALLEST)
     return ConfigAttr.of(tile=(min(side, TALLEST), side), warps=8, schedule="grid", vector=VECTOR)
 
 

@@ -24,6 +24,17 @@ cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 {
 
 // -----
 
+cuda.kernel @k() grid [1, 1, 1] block 32 {
+  %c0 = arith.constant 0 : index
+  %s = cuda.shared {offset = 0}
+  %r = cuda.registers : !cuda.registers<8 x i8>
+  cuda.shared_load_across %s, %s from %c0 -> %r[%c0] : !cuda.registers<8 x i8>
+  cuda.return
+}
+// CHECK: cuda.shared_load_across
+
+// -----
+
 cuda.kernel @k(%m: !cuda.tensor_map<f32, [64, 64], box [8, 32]>) grid [1, 1, 1] block 32 {
   %s = cuda.shared {offset = 0}
   cuda.tma_load %m[%s] -> %s, %s : !cuda.tensor_map<f32, [64, 64], box [8, 32]>

@@ -22,6 +22,8 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   cuda.shared_store %r[%z], %s {count = 4} : !cuda.registers<8 x bf16>
   // CHECK: cuda.shared_load %s -> %r[%z] : !cuda.registers<8 x bf16>
   cuda.shared_load %s -> %r[%z] : !cuda.registers<8 x bf16>
+  // CHECK: cuda.shared_load_across %s, %s from %z -> %r[%z] : !cuda.registers<8 x bf16>
+  cuda.shared_load_across %s, %s from %z -> %r[%z] : !cuda.registers<8 x bf16>
   // CHECK: cuda.ldmatrix %s -> %r[%z] {transpose = true} : !cuda.registers<8 x bf16>
   cuda.ldmatrix %s -> %r[%z] {transpose = true} : !cuda.registers<8 x bf16>
   // CHECK: cuda.stmatrix %r[%z], %s {count = 2 : i64} : !cuda.registers<8 x bf16>

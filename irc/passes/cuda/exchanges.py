@@ -1,0 +1,44 @@
+"""Exchanges through shared memory, and stores that take their words from there."""
+
+from __future__ import annotations
+
+from irc.dialects import tile
+from irc.layout.exchange import exchange
+from irc.layout.traffic import reads_words, realigned_vector
+from irc.passes.cuda import memory
+from irc.passes.cuda.memory import read_shared, shared_base, write_shared
+from irc.passes.cuda.realigned import RealignedStore
+from irc.passes.cuda.values import Buffer, Code, Exchanged, element_bytes, tile_element
+from irc.passes.tile.accesses import access_of
+from irc.passes.tile.attributes import fragment_layout
+
+
+def lower_convert(code: Code, op: tile.ConvertOp) -> None:
+    element = tile_element(op.result.type)
+    source, target = code.tile(op.source), fragment_layout(op.result.type)
+    if source.fragment == target:
+        code.values[op.result] = source
+        return
+    registers = code.materialise(source, element)
+    chosen = op.through.data if op.through is not None else None
+    layout = chosen or exchange(registers.fragment, target, element_bytes(element)).layout
+    size = layout.size * element_bytes(element)
+    base = code.scratch(size)
+    place = (base, base + size)
+    shape = target.shape
+    buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
+    code.before_write(place)
+    write_shared(code, registers, buffer)
+    use = op.result.get_user_of_unique_use()
+    if isinstance(use, tile.StoreOp) and reads_words(target, layout, realigned_vector(target, access_of(use))):
+        code.values[op.result] = Exchanged(buffer, place, target)
+    else:
+        code.values[op.result] = read_shared(code, buffer, target, place, op.result.name_hint)
+
+
+def lower_store(code: Code, op: tile.StoreOp) -> None:
+    source = code.values.get(op.tile)
+    if isinstance(source, Exchanged):
+        RealignedStore(code, op, source).emit()
+    else:
+        memory.lower_store(code, op)
