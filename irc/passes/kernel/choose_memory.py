@@ -51,6 +51,10 @@ BLOCKS_PER_SM = 2
 
 PARTS_PER_SM = 8
 """Blocks for each SM of a reduction that is split: enough for the last ones not to be waited for long."""
+
+SECTOR = 32
+"""Bytes of columns side by side that are worth a request of their own."""
+
 VECTOR = 16
 """Bytes of the widest access of a thread."""
 
@@ -116,22 +120,25 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
     if length <= STEP or (reduction.returns and 8 * length <= LONGEST_PERSISTENT):
         width = max(1, min(width, LONGEST_PERSISTENT // length))
         return ConfigAttr.of(tile=(width, length), reduction="persistent")
-    blocks = (reduction.rows // reduction.columns) * ceil_div(columns, width)
+    outer = reduction.rows // reduction.columns
+    while not _can_split(reduction) and width * reduction.loaded.size > SECTOR:
+        if outer * ceil_div(columns, width) >= BLOCKS_PER_SM * machine.sms:
+            break
+        width //= 2
+    blocks = outer * ceil_div(columns, width)
     step = min(max(1, _step(reduction) // width), length)
     split = _split(reduction, blocks, machine, PARTS_PER_SM) or (1 if together > 1 else None)
     return ConfigAttr.of(tile=(width, step), reduction="looped", unroll=UNROLL, split=split)
 
 
+def _can_split(reduction: Reduction) -> bool:
+    return reduction.is_splittable and not reduction.returns and not reduction.is_nested
+
+
 def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> int | None:
     """Parts of the reduced extent, where there are too few blocks without, for `per_sm` blocks on each SM; None where
     the rows are needed again."""
-    if (
-        reduction.returns
-        or reduction.is_nested
-        or not reduction.is_splittable
-        or blocks == 0
-        or blocks >= BLOCKS_PER_SM * machine.sms
-    ):
+    if not _can_split(reduction) or blocks == 0 or blocks >= BLOCKS_PER_SM * machine.sms:
         return None
     wanted = ceil_div(per_sm * machine.sms, blocks)
     parts = min(wanted, reduction.rows * reduction.extent // (LEAST_PART * blocks))

@@ -142,7 +142,7 @@ def _merged(shape: tuple[int, ...], roles: list[str]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Reduction:
-    """The reductions of a kernel: `count` of them over `rows` of `extent` elements each.
+    """The reductions of a kernel over `rows` of `extent` elements each; `count` is of their accumulators, an index too.
 
     columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
@@ -178,7 +178,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     extent = prod(shape[axis] for axis in axes)
     together = _together(kernel, shape, axes)
     return Reduction(
-        count=len(cores),
+        count=sum(2 if core.name in ARG_REDUCTIONS else 1 for core in cores),
         rows=prod(shape[axis] for axis in kept),
         extent=extent,
         columns=1 if not long or long[-1] in axes else shape[long[-1]],
@@ -194,6 +194,8 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         together=together,
     )
 
+
+ARG_REDUCTIONS = frozenset({"nd.argmax", "nd.argmin"})
 
 ALIGNED = 16
 """Bytes of the widest access."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import IntegerType, TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from irc.dialects import tile
@@ -27,13 +27,19 @@ def part_count(node: Reduced) -> int:
     return 2 if is_arg(node) else 1
 
 
-LAST = 2**63 - 1
-"""The index of a masked element: after all others."""
+def index_type(node: Reduced) -> IntegerType:
+    """What the indices of an argmax or argmin are kept in: 32 bits where they fit."""
+    return i32 if node.dims[0].extent < 1 << 31 else i64
+
+
+def last_index(node: Reduced) -> int:
+    """The index of a masked element: after all others."""
+    return (1 << index_type(node).width.data - 1) - 1
 
 
 def neutral_of(node: Reduced, part: int) -> tuple[float | int, Attribute]:
     if part == 1:
-        return LAST, i64
+        return last_index(node), index_type(node)
     source = node.input.source
     return neutral(name_of(node.op), element_of(source)), node.input.type
 

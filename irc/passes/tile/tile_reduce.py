@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Region, SSAValue
 
@@ -17,10 +17,11 @@ from irc.dialects import tile
 from irc.dtypes import element_of
 from irc.neutral import neutral
 from irc.passes.tile.combiners import (
-    LAST,
     combine_tiles,
     combined,
+    index_type,
     is_arg,
+    last_index,
     map_tiles,
     neutral_of,
     part_count,
@@ -290,9 +291,10 @@ class ReduceStage(Stage):
             value = Choose(value.source, node.location, tests, value, Constant(value.source, node.location, start))
         if not is_arg(node):
             return [value]
-        position: Node = Coordinate(i64, node.location, lin_of(node.dims[0]))
+        type = index_type(node)
+        position: Node = Coordinate(type, node.location, lin_of(node.dims[0]))
         if tail:
-            position = Choose(i64, node.location, tests, position, Constant(i64, node.location, LAST))
+            position = Choose(type, node.location, tests, position, Constant(type, node.location, last_index(node)))
         return [value, position]
 
     def _start(self, node: Reduced, part: int, shape: Shape) -> SSAValue:
@@ -302,7 +304,18 @@ class ReduceStage(Stage):
     def _finish_reduction(self, node: Reduced, parts: Sequence[SSAValue]) -> None:
         shape = tile.shape_of(parts[0].type)
         axis = len(shape) - 1
-        self._keep(node, self._reduce(node, parts, [axis], (*shape[:-1], 1)))
+        result = self._reduce(node, parts, [axis], (*shape[:-1], 1))
+        if is_arg(node) and index_type(node) != node.type:
+            result = self._widened(node, result)
+        self._keep(node, result)
+
+    def _widened(self, node: Reduced, index: SSAValue) -> SSAValue:
+        """The index in the type of the result."""
+        op = tile.MapOp([index], TensorType(node.type, tile.shape_of(index.type)))
+        body = Body(op.body.block, node.location)
+        body.block.add_op(tile.YieldOp(body(arith.ExtSIOp(op.body.block.args[0], i64))))
+        give_location(op, node.location)
+        return self.insert(op, node.location)
 
     def _keep(self, node: Reduced, result: SSAValue) -> None:
         """Makes a tile with one element a row the result of the reduction."""

@@ -60,10 +60,12 @@ func.func @norm(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
 }
 
 // A reduction over rows: columns are contiguous, and several are in a tile. Reductions of one array share its load.
+// Indices have 32 bits until they are stored.
 // CHECK-LABEL: tile.program @columns_0
 // CHECK:         [[X:%[0-9]+]] = tile.load %a[%{{[0-9]+}}, %{{[0-9]+}}] {map = affine_map<(d0, d1) -> (d1, d0)>} : !tile.view<64x4096xf32> -> tensor<64x64xf32>
 // CHECK:         tile.reduce [[X]] {axes = array<i64: 1>}
-// CHECK:         tile.reduce [[X]], %{{[0-9]+}} {axes = array<i64: 1>} : tensor<64x64xf32>, tensor<64x64xi64> -> tensor<64x1xf32>, tensor<64x1xi64>
+// CHECK:         tile.reduce [[X]], %{{[0-9]+}} {axes = array<i64: 1>} : tensor<64x64xf32>, tensor<64x64xi32> -> tensor<64x1xf32>, tensor<64x1xi32>
+// CHECK:         arith.extsi {{.*}} : i32 to i64
 // CHECK-NOT:     tile.for_tiles
 func.func @columns(%x: tensor<64x4096xf32>) -> (tensor<4096xf32>, tensor<4096xi64>) {
   %r, %s = kernel.fused @columns_0 reduce config<tile = [64, 64]> (%a = %x : tensor<64x4096xf32>) -> (tensor<4096xf32>, tensor<4096xi64>) {
