@@ -10,12 +10,22 @@ once. `@jit` makes a function of Tensors one program. `grad(f)` and `value_and_g
 of trees of arrays (docs/autodiff.md). `data.prefetch(batches)` copies batches to the device ahead of their use.
 """
 
-from irc_frontend import data, elementwise_functions, functions, gradients, linear_functions, making_functions, pytrees
+from irc_frontend import (
+    data,
+    elementwise_functions,
+    functions,
+    gradients,
+    linear_functions,
+    logic_functions,
+    making_functions,
+    pytrees,
+)
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
 from irc_frontend.jit import jit
 from irc_frontend.linear_functions import *  # noqa: F403
+from irc_frontend.logic_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
 from irc_frontend.realise import target
@@ -30,6 +40,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *functions.__all__,
     *gradients.__all__,
     *linear_functions.__all__,
+    *logic_functions.__all__,
     *making_functions.__all__,
     *pytrees.__all__,
 ]

@@ -35,6 +35,7 @@ __all__ = [
     "logical_not",
     "maximum",
     "minimum",
+    "mod",
     "multiply",
     "negative",
     "power",
@@ -47,6 +48,7 @@ __all__ = [
     "silu",
     "sin",
     "sqrt",
+    "square",
     "subtract",
     "tan",
     "tanh",
@@ -92,6 +94,10 @@ def log1p(x: Like) -> Tensor:
 
 def sqrt(x: Like) -> Tensor:
     return _unary("sqrt", x)
+
+
+def square(x: Like) -> Tensor:
+    return binary("mul", x, x)
 
 
 def rsqrt(x: Like) -> Tensor:
@@ -192,6 +198,11 @@ def divide(a: Like, b: Like) -> Tensor:
 
 def floor_divide(a: Like, b: Like) -> Tensor:
     return binary("floordiv", a, b)
+
+
+def mod(a: Like, b: Like) -> Tensor:
+    """With the sign of b, as numpy has it."""
+    return binary("mod", a, b)
 
 
 def power(a: Like, b: Like) -> Tensor:

@@ -71,6 +71,11 @@ class Node:
     def is_bool(self) -> bool:
         return self.element == "bool"
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it depends on an argument of a function that is being recorded, and so has no value yet."""
+        return self.op != LEAF and any(each.op == ARGUMENT for each in sorted_nodes([self]))
+
     def keep(self, value: Any) -> None:
         """Makes it a leaf with this value."""
         self.op, self.operands, self.attributes, self.value, self.result = LEAF, (), (), value, 0

@@ -35,7 +35,7 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def compiled(*args: Any, **options: Any) -> Any:
         leaves = tree_leaves((args, options))
-        if any(isinstance(leaf, Tensor) and _is_recorded(leaf.node) for leaf in leaves):
+        if any(isinstance(leaf, Tensor) and leaf.node.is_recorded for leaf in leaves):
             return function(*args, **options)
         nodes = [node_of(leaf) for leaf in leaves if _is_array(leaf)]
         key = _key((args, options), leaves, nodes)
@@ -52,11 +52,6 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, Tensor | np.ndarray | np.generic) or hasattr(leaf, "__dlpack__")
-
-
-def _is_recorded(node: Node) -> bool:
-    """Whether the node stands for something that has no value yet."""
-    return node.op != LEAF and any(each.op == ARGUMENT for each in sorted_nodes([node]))
 
 
 def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:

@@ -26,6 +26,7 @@ def _torch_to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
     """torch has no numpy form of bf16 and f8: their bytes are taken as they are."""
     dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
     torch = sys.modules["torch"]
+    tensor = tensor.detach()
     raw = tensor.contiguous().view(torch.uint8) if tensor.ndim else tensor.reshape(1).view(torch.uint8)
     return raw.numpy().view(dtype).reshape(tuple(tensor.shape))
 

@@ -140,7 +140,7 @@ def triangle(op: str, x: Node, k: int) -> Node:
 
 
 def index(x: Node, key: Any) -> Node:
-    """`x[key]`: integers, slices with positive steps, None, and one `...`."""
+    """`x[key]`: integers, slices, None, and one `...`."""
     keys = list(key) if isinstance(key, tuple) else [key]
     named = sum(k is not None and k is not Ellipsis for k in keys)
     if sum(k is Ellipsis for k in keys) > 1:
@@ -157,30 +157,39 @@ def index(x: Node, key: Any) -> Node:
 def _indexed(x: Node, keys: Sequence[Any]) -> Node:
     ranges: list[range] = []
     shape: list[int] = []
+    backwards: list[int] = []
     for key in keys:
         if key is None:
             shape.append(1)
             continue
         extent = x.shape[len(ranges)]
         if isinstance(key, slice):
-            ranges.append(_range(key, extent))
-            shape.append(len(ranges[-1]))
+            found = _range(key, extent)
+            if found.step < 0:
+                backwards.append(len(ranges))
+                found = range(found[-1], found[0] + 1, -found.step)
+            ranges.append(found)
+            shape.append(len(found))
         else:
             ranges.append(_single(key, extent))
-    return reshape(_sliced(x, ranges), shape)
+    return reshape(flip(_sliced(x, ranges), backwards), shape)
 
 
 def _range(key: slice, extent: int) -> range:
-    start, stop, step = key.indices(extent)
-    if step < 0:
-        raise fail("slices have positive steps", "flip(x, axis) turns an axis around")
-    return range(start, max(start, stop), step)
+    """The positions; an empty one starts at 0."""
+    try:
+        return range(extent)[key] or range(0)
+    except (TypeError, ValueError) as error:
+        raise fail(f"cannot slice by {key}: {error}") from error
 
 
 def _single(key: Any, extent: int) -> range:
     if isinstance(key, bool) or not hasattr(key, "__index__"):
         raise fail(f"cannot index by {type(key).__name__}", "take(x, indices, axis) gathers")
-    position = key.__index__()
+    try:
+        position = key.__index__()
+    except TypeError as error:
+        raise fail("an array is among several indices", "take(x, indices, axis) gathers along one axis") from error
     if not -extent <= position < extent:
         raise fail(f"index {position} is out of range for an extent of {extent}")
     position %= extent

@@ -130,6 +130,22 @@ class Tensor:
     def __iter__(self) -> Iterator[Tensor]:
         return (self[position] for position in range(len(self)))
 
+    def __str__(self) -> str:
+        """The value, computed now if it was not, as numpy prints it; `repr` computes nothing."""
+        return repr(self) if self._node.is_recorded else str(self.numpy())
+
+    def __format__(self, spec: str) -> str:
+        """As Python formats a number, where there are no axes: `f"{loss:.3f}"`."""
+        return format(self.item(), spec) if spec and not self.shape else format(str(self), spec)
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles have the value."""
+        return Tensor, (self.numpy(),)
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        """Tensors do not change."""
+        return self
+
     def __repr__(self) -> str:
         if not self.is_computed:
             return f"<Tensor {self._node.type}, not computed>"
@@ -242,8 +258,10 @@ class Tensor:
         return Tensor.of(elementwise.unary("bitwise_not", self._node))
 
     def __getitem__(self, key: Any) -> Tensor:
+        """`x[1, :4, None, ..., ::-1]`, or `x[indices]` with an array of integers. Masks choose by `where`: how many
+        elements one chooses depends on values, and shapes do not."""
         if isinstance(key, Tensor | np.ndarray | list):
-            return Tensor.of(indexed.take(self._node, node_of(key), 0))
+            return Tensor.of(indexed.take(self._node, indexed.indices_of(node_of(key)), 0))
         return Tensor.of(structure.index(self._node, key))
 
     # Methods, as numpy has them.

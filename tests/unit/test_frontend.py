@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Generator
@@ -208,7 +210,10 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: ir.Tensor(X) @ ir.Tensor(X), "contracted extents differ"),
     (lambda: ir.Tensor(X).reshape(5, -1), "cannot reshape"),
     (lambda: ir.Tensor(X)[5], "out of range"),
-    (lambda: ir.Tensor(X)[::-1], "positive steps"),
+    (lambda: ir.Tensor(X)[::0], "cannot slice by"),
+    (lambda: ir.Tensor(X)[ir.Tensor(X) > 0], "cannot index by a mask"),
+    (lambda: ir.Tensor(X)[:, np.array([0])], "an array is among several indices"),
+    (lambda: ir.logical_and(ir.Tensor(X), True), "expected truth values"),
     (lambda: ir.Tensor(X).sum(axis=2), "out of range"),
     (lambda: ir.exp(ir.Tensor(INTS)), "cannot exp"),
     (lambda: ir.Tensor(np.zeros(3, np.complex64)), "no element type complex64"),
@@ -300,3 +305,68 @@ def test_importing_is_light() -> None:
         subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}, check=False).returncode
         == 0
     )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [np.s_[::-1], np.s_[::-2, 1::2], np.s_[0:0:-1], np.s_[2:0:-2, ..., ::-1], np.s_[1, ::-3], np.s_[5:1], np.s_[:0:-1]],
+)
+def test_slices_with_negative_steps_are_numpys(key: Any) -> None:
+    for x in (X, X[:0]):
+        if isinstance(key, tuple) and 1 in key and not len(x):
+            continue
+        close(ir.Tensor(x)[key], x[key])
+
+
+def test_printing() -> None:
+    x = ir.Tensor(X) * 2
+    assert "not computed" in repr(x)
+    assert str(x) == str(X * 2)
+    assert x.is_computed
+    assert f"{x.sum():.3f}" == f"{(X * 2).sum():.3f}"
+    assert f"{x}" == str(X * 2)
+    shown: list[str] = []
+    ir.jit(lambda a: shown.append(str(a * 2)) or a)(X)
+    assert shown == [f"<Tensor f32[{X.shape[0]}, {X.shape[1]}], not computed>"]
+
+
+def test_copies_and_pickles_have_the_value() -> None:
+    x = ir.Tensor(X) + 1
+    for copied in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
+        close(copied, X + 1)
+    half = ir.Tensor(X).astype("bf16")
+    close(pickle.loads(pickle.dumps(half)), half.numpy())
+
+
+def test_numpy_shares_memory() -> None:
+    x = ir.Tensor(X)
+    assert np.shares_memory(np.from_dlpack(x), X)
+    assert np.shares_memory(x.numpy(), X)
+    y = x + 1
+    assert np.shares_memory(np.from_dlpack(y), y.numpy())
+
+
+TRUTH = X > 0
+
+
+@pytest.mark.parametrize("name", "equal not_equal less less_equal greater greater_equal mod".split())
+def test_comparisons_are_numpys(name: str) -> None:
+    other = np.where(TRUTH, X, X[::-1])
+    close(getattr(ir, name)(ir.Tensor(X), other), getattr(np, name)(X, other))
+
+
+def test_truth_values_and_bits_are_numpys() -> None:
+    ints, more = INTS, INTS[::-1] + 3
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        close(getattr(ir, name)(TRUTH, TRUTH[::-1]), getattr(np, name)(TRUTH, TRUTH[::-1]))
+        close(getattr(ir, name)(TRUTH, True), getattr(np, name)(TRUTH, True))
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        close(getattr(ir, name)(ints, more), getattr(np, name)(ints, more))
+    close(ir.invert(ints), ~ints)
+    close(ir.left_shift(ints, 2), ints << 2)
+    close(ir.right_shift(ints, 1), ints >> 1)
+    odd = np.array([1, np.nan, np.inf, -np.inf, 0], np.float32)
+    close(ir.isfinite(odd), np.isfinite(odd))
+    close(ir.count_nonzero(odd), np.count_nonzero(odd))
+    close(ir.count_nonzero(TRUTH, axis=1), np.count_nonzero(TRUTH, axis=1))
+    close(ir.square(X), np.square(X))

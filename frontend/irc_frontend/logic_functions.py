@@ -1,0 +1,105 @@
+"""numpy's functions that compare, and those of truth values and bits, on Tensors."""
+
+from __future__ import annotations
+
+from irc_frontend.elementwise_functions import isinf, isnan
+from irc_frontend.graph import fail
+from irc_frontend.tensor import Like, Tensor, binary, node_of
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "count_nonzero",
+    "equal",
+    "greater",
+    "greater_equal",
+    "invert",
+    "isfinite",
+    "left_shift",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+    "right_shift",
+]
+
+
+def equal(a: Like, b: Like) -> Tensor:
+    return binary("equal", a, b)
+
+
+def not_equal(a: Like, b: Like) -> Tensor:
+    return binary("not_equal", a, b)
+
+
+def less(a: Like, b: Like) -> Tensor:
+    return binary("less", a, b)
+
+
+def less_equal(a: Like, b: Like) -> Tensor:
+    return binary("less_equal", a, b)
+
+
+def greater(a: Like, b: Like) -> Tensor:
+    return binary("greater", a, b)
+
+
+def greater_equal(a: Like, b: Like) -> Tensor:
+    return binary("greater_equal", a, b)
+
+
+def bitwise_and(a: Like, b: Like) -> Tensor:
+    return binary("bitwise_and", a, b)
+
+
+def bitwise_or(a: Like, b: Like) -> Tensor:
+    return binary("bitwise_or", a, b)
+
+
+def bitwise_xor(a: Like, b: Like) -> Tensor:
+    return binary("bitwise_xor", a, b)
+
+
+def invert(x: Like) -> Tensor:
+    return ~Tensor.of(node_of(x))
+
+
+def left_shift(a: Like, b: Like) -> Tensor:
+    return binary("shift_left", a, b)
+
+
+def right_shift(a: Like, b: Like) -> Tensor:
+    return binary("shift_right", a, b)
+
+
+def logical_and(a: Like, b: Like) -> Tensor:
+    return binary("bitwise_and", _truth(a), _truth(b))
+
+
+def logical_or(a: Like, b: Like) -> Tensor:
+    return binary("bitwise_or", _truth(a), _truth(b))
+
+
+def logical_xor(a: Like, b: Like) -> Tensor:
+    return binary("bitwise_xor", _truth(a), _truth(b))
+
+
+def isfinite(x: Like) -> Tensor:
+    return ~(isnan(x) | isinf(x))
+
+
+def count_nonzero(x: Like, axis: int | tuple[int, ...] | None = None) -> Tensor:
+    """How many elements are not 0, NaN included, as i64."""
+    tensor = Tensor.of(node_of(x))
+    truth = tensor if tensor.node.is_bool else tensor != 0
+    return truth.astype("i64").sum(axis)
+
+
+def _truth(x: Like) -> Like:
+    """A bool or an array of them."""
+    if isinstance(x, bool) or node_of(x).is_bool:
+        return x
+    raise fail(f"expected truth values, found {node_of(x).type}", "compare it first: x != 0")
