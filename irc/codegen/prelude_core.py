@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from irc.codegen.snippet import Snippet
 
-_WORDS = {4: ("unsigned", ("",)), 8: ("uint2", (".x", ".y")), 16: ("uint4", (".x", ".y", ".z", ".w"))}
-"""The C++ type of an access of 4, 8, 16 bytes, and the suffixes of its words."""
-
 _BYTES = {1: "unsigned char", 2: "unsigned short"}
+_TYPES = {**_BYTES, 4: "unsigned", 8: "uint2", 16: "uint4"}
+"""The C++ type of an access of so many bytes. Register arrays have another type: they are copied to and from it as bytes,
+since the compiler takes values of different types to be apart."""
 
 _LOADS = {"": "*{}", "streaming": "__ldcs({})", "read_only": "__ldg({})", "global": "__ldcg({})"}
 _STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})"}
@@ -26,12 +26,8 @@ def _load(size: int, cache: str) -> Snippet:
 
 
 def _load_body(size: int, read: str) -> str:
-    if size in _BYTES:
-        type = _BYTES[size]
-        return f" *({type}*)registers = {read.format(f'(const {type}*)memory')}; "
-    type, words = _WORDS[size]
-    stores = " ".join(f"r[{i}] = v{word};" for i, word in enumerate(words))
-    return f" const {type} v = {read.format(f'(const {type}*)memory')}; unsigned* r = (unsigned*)registers; {stores} "
+    type = _TYPES[size]
+    return f" const {type} v = {read.format(f'(const {type}*)memory')}; __builtin_memcpy(registers, &v, {size}); "
 
 
 def _store(size: int, cache: str) -> Snippet:
@@ -41,12 +37,8 @@ def _store(size: int, cache: str) -> Snippet:
 
 
 def _store_body(size: int, write: str) -> str:
-    if size in _BYTES:
-        type = _BYTES[size]
-        return f" {write.format(f'({type}*)memory', f'*(const {type}*)registers')}; "
-    type, words = _WORDS[size]
-    value = "r[0]" if size == 4 else f"make_{type}({', '.join(f'r[{i}]' for i in range(len(words)))})"
-    return f" const unsigned* r = (const unsigned*)registers; {write.format(f'({type}*)memory', value)}; "
+    type = _TYPES[size]
+    return f" {type} v; __builtin_memcpy(&v, registers, {size}); {write.format(f'({type}*)memory', 'v')}; "
 
 
 def _shared_load(size: int) -> Snippet:
@@ -55,16 +47,15 @@ def _shared_load(size: int) -> Snippet:
         type = _BYTES[size]
         body = (
             f'unsigned short v; asm volatile("ld.shared.u{8 * size} %0, [%1];" : "=h"(v) : "r"(address) : "memory"); '
-            f"*({type}*)registers = ({type})v;"
+            f"__builtin_memcpy(registers, &v, {size});"
         )
     else:
         count = size // 4
         outputs = ", ".join(f'"=r"(r[{i}])' for i in range(count))
         places = ", ".join(f"%{i}" for i in range(count))
         body = (
-            "unsigned* r = (unsigned*)registers; "
-            f'asm volatile("ld.shared{_vector(count)}.b32 {_braced(places, count)}, [%{count}];" '
-            f': {outputs} : "r"(address) : "memory");'
+            f'unsigned r[{count}]; asm volatile("ld.shared{_vector(count)}.b32 {_braced(places, count)}, [%{count}];" '
+            f': {outputs} : "r"(address) : "memory"); __builtin_memcpy(registers, r, {size});'
         )
     return Snippet(name, f"DEVICE void {name}(void* registers, unsigned address) {{ {body} }}\n")
 
@@ -74,16 +65,17 @@ def _shared_store(size: int) -> Snippet:
     if size in _BYTES:
         type = _BYTES[size]
         body = (
-            f'asm volatile("st.shared.u{8 * size} [%0], %1;" :: "r"(address), '
-            f'"h"((unsigned short)*(const {type}*)registers) : "memory");'
+            f"{type} v; __builtin_memcpy(&v, registers, {size}); "
+            f'asm volatile("st.shared.u{8 * size} [%0], %1;" :: "r"(address), "h"((unsigned short)v) : "memory");'
         )
     else:
         count = size // 4
         inputs = ", ".join(f'"r"(r[{i}])' for i in range(count))
         places = ", ".join(f"%{i + 1}" for i in range(count))
         body = (
-            f'const unsigned* r = (const unsigned*)registers; asm volatile("st.shared{_vector(count)}.b32 [%0], '
-            f'{_braced(places, count)};" :: "r"(address), {inputs} : "memory");'
+            f"unsigned r[{count}]; __builtin_memcpy(r, registers, {size}); "
+            f'asm volatile("st.shared{_vector(count)}.b32 [%0], {_braced(places, count)};" '
+            f':: "r"(address), {inputs} : "memory");'
         )
     return Snippet(name, f"DEVICE void {name}(unsigned address, const void* registers) {{ {body} }}\n")
 
@@ -112,7 +104,12 @@ template <int N> DEVICE void registers_fence(double (&r)[N]) {
 template <typename T, int N> DEVICE void registers_fence(T (&r)[N]) {
   static_assert(sizeof(r) % 4 == 0, "register arrays that are fenced are whole words");
 #pragma unroll
-  for (int i = 0; i < int(sizeof(r) / 4); ++i) asm volatile("" : "+r"(((unsigned*)r)[i]) :: "memory");
+  for (int i = 0; i < int(sizeof(r) / 4); ++i) {
+    unsigned word;
+    __builtin_memcpy(&word, (const char*)r + 4 * i, 4);
+    asm volatile("" : "+r"(word) :: "memory");
+    __builtin_memcpy((char*)r + 4 * i, &word, 4);
+  }
 }
 """
 

@@ -19,9 +19,10 @@ def _ldmatrix(count: int, transpose: bool) -> Snippet:
     name, suffix = matrix_name("ldmatrix", count, transpose), ".trans" if transpose else ""
     outputs = ", ".join(f'"=r"(r[{i}])' for i in range(count))
     text = (
-        f"DEVICE void {name}(void* registers, unsigned address) {{\n  unsigned* r = (unsigned*)registers;\n"
+        f"DEVICE void {name}(void* registers, unsigned address) {{\n  unsigned r[{count}];\n"
         f'  asm volatile("ldmatrix.sync.aligned.m8n8.x{count}{suffix}.shared.b16 {_places(0, count)}, '
-        f'[%{count}];" : {outputs} : "r"(address) : "memory");\n}}\n'
+        f'[%{count}];" : {outputs} : "r"(address) : "memory");\n'
+        f"  __builtin_memcpy(registers, r, {4 * count});\n}}\n"
     )
     return Snippet(name, text)
 
@@ -31,7 +32,7 @@ def _stmatrix(count: int, transpose: bool) -> Snippet:
     inputs = ", ".join(f'"r"(r[{i}])' for i in range(count))
     text = (
         f"DEVICE void {name}(unsigned address, const void* registers) {{\n"
-        "  const unsigned* r = (const unsigned*)registers;\n"
+        f"  unsigned r[{count}];\n  __builtin_memcpy(r, registers, {4 * count});\n"
         f'  asm volatile("stmatrix.sync.aligned.m8n8.x{count}{suffix}.shared.b16 [%0], '
         f'{_places(1, count)};" :: "r"(address), {inputs} : "memory");\n}}\n'
     )
@@ -57,7 +58,8 @@ def _mma(shape: str, types: tuple[str, str, str], registers: tuple[int, int, int
     text = (
         f"DEVICE void {name}(void* accumulator, const void* lhs, const void* rhs) {{\n"
         f"  {word[letters[1]]}* d = ({word[letters[1]]}*)accumulator;\n"
-        f"  const {word[letters[0]]} *a = (const {word[letters[0]]}*)lhs, *b = (const {word[letters[0]]}*)rhs;\n"
+        f"  {word[letters[0]]} a[{counts['a']}], b[{counts['b']}];\n"
+        "  __builtin_memcpy(a, lhs, sizeof a);\n  __builtin_memcpy(b, rhs, sizeof b);\n"
         f'  asm volatile("mma.sync.aligned.{shape}.row.col.{accumulated}.{lhs}.{rhs}.{accumulated} "\n'
         f'    "{d}, {a}, {b}, {d};"\n'
         f"    : {outputs} : {inputs});\n}}\n"
