@@ -6,8 +6,8 @@ from irc.codegen.snippet import Snippet
 
 _BYTES = {1: "unsigned char", 2: "unsigned short"}
 _TYPES = {**_BYTES, 4: "unsigned", 8: "uint2", 16: "uint4"}
-"""The C++ type of an access of so many bytes. Register arrays have another type: they are copied to and from it as bytes,
-since the compiler takes values of different types to be apart."""
+"""The C++ type of an access of so many bytes. Register arrays have another type: they are copied to and from it as
+bytes, since the compiler takes what is written as one type not to be what is read as another."""
 
 _LOADS = {"": "*{}", "streaming": "__ldcs({})", "read_only": "__ldg({})", "global": "__ldcg({})"}
 _STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})"}
@@ -27,7 +27,7 @@ def _load(size: int, cache: str) -> Snippet:
 
 def _load_body(size: int, read: str) -> str:
     type = _TYPES[size]
-    return f" const {type} v = {read.format(f'(const {type}*)memory')}; __builtin_memcpy(registers, &v, {size}); "
+    return f" const {type} v = {read.format(f'(const {type}*)memory')}; memcpy(registers, &v, {size}); "
 
 
 def _store(size: int, cache: str) -> Snippet:
@@ -38,16 +38,15 @@ def _store(size: int, cache: str) -> Snippet:
 
 def _store_body(size: int, write: str) -> str:
     type = _TYPES[size]
-    return f" {type} v; __builtin_memcpy(&v, registers, {size}); {write.format(f'({type}*)memory', 'v')}; "
+    return f" {type} v; memcpy(&v, registers, {size}); {write.format(f'({type}*)memory', 'v')}; "
 
 
 def _shared_load(size: int) -> Snippet:
     name = access_name("shared_load", size)
     if size in _BYTES:
-        type = _BYTES[size]
         body = (
             f'unsigned short v; asm volatile("ld.shared.u{8 * size} %0, [%1];" : "=h"(v) : "r"(address) : "memory"); '
-            f"__builtin_memcpy(registers, &v, {size});"
+            f"memcpy(registers, &v, {size});"
         )
     else:
         count = size // 4
@@ -55,7 +54,7 @@ def _shared_load(size: int) -> Snippet:
         places = ", ".join(f"%{i}" for i in range(count))
         body = (
             f'unsigned r[{count}]; asm volatile("ld.shared{_vector(count)}.b32 {_braced(places, count)}, [%{count}];" '
-            f': {outputs} : "r"(address) : "memory"); __builtin_memcpy(registers, r, {size});'
+            f': {outputs} : "r"(address) : "memory"); memcpy(registers, r, {size});'
         )
     return Snippet(name, f"DEVICE void {name}(void* registers, unsigned address) {{ {body} }}\n")
 
@@ -65,7 +64,7 @@ def _shared_store(size: int) -> Snippet:
     if size in _BYTES:
         type = _BYTES[size]
         body = (
-            f"{type} v; __builtin_memcpy(&v, registers, {size}); "
+            f"{type} v; memcpy(&v, registers, {size}); "
             f'asm volatile("st.shared.u{8 * size} [%0], %1;" :: "r"(address), "h"((unsigned short)v) : "memory");'
         )
     else:
@@ -73,7 +72,7 @@ def _shared_store(size: int) -> Snippet:
         inputs = ", ".join(f'"r"(r[{i}])' for i in range(count))
         places = ", ".join(f"%{i + 1}" for i in range(count))
         body = (
-            f"unsigned r[{count}]; __builtin_memcpy(r, registers, {size}); "
+            f"unsigned r[{count}]; memcpy(r, registers, {size}); "
             f'asm volatile("st.shared{_vector(count)}.b32 [%0], {_braced(places, count)};" '
             f':: "r"(address), {inputs} : "memory");'
         )
@@ -106,9 +105,9 @@ template <typename T, int N> DEVICE void registers_fence(T (&r)[N]) {
 #pragma unroll
   for (int i = 0; i < int(sizeof(r) / 4); ++i) {
     unsigned word;
-    __builtin_memcpy(&word, (const char*)r + 4 * i, 4);
+    memcpy(&word, (const char*)r + 4 * i, 4);
     asm volatile("" : "+r"(word) :: "memory");
-    __builtin_memcpy((char*)r + 4 * i, &word, 4);
+    memcpy((char*)r + 4 * i, &word, 4);
   }
 }
 """

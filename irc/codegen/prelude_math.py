@@ -72,11 +72,11 @@ _ERF_LOWER = (1.0, 0.664911211, 0.186934188, 0.0289903674, 0.0025254481)
 
 _ERF = f"""\
 DEVICE float approximate_erf(float x) {{
-  const float y = minimum(maximum(x, -3.84f), 3.84f);
-  const float t = y * y;
+  const float t = x * x;
   const float upper = {_horner(_ERF_UPPER)};
   const float lower = {_horner(_ERF_LOWER)};
-  return y * upper * approximate_reciprocal(lower);
+  const float quotient = x * upper * approximate_reciprocal(lower);
+  return fabsf(x) >= 3.84f ? copysignf(1.0f, x) : quotient;
 }}
 """
 
@@ -118,7 +118,7 @@ MATH: tuple[Snippet, ...] = (
     Snippet("approximate_division", _DIVISION),
     Snippet("approximate_sqrt", _SQRT),
     Snippet("approximate_tanh", _TANH, ("approximate_exp2", "approximate_division")),
-    Snippet("approximate_erf", _ERF, ("approximate_division", "extrema")),
+    Snippet("approximate_erf", _ERF, ("approximate_division",)),
     Snippet("fraction_of_revolution", _REVOLUTIONS),
     Snippet("approximate_sin", _SIN, ("fraction_of_revolution",)),
     Snippet("approximate_cos", _COS, ("fraction_of_revolution",)),

@@ -22,7 +22,7 @@ def _ldmatrix(count: int, transpose: bool) -> Snippet:
         f"DEVICE void {name}(void* registers, unsigned address) {{\n  unsigned r[{count}];\n"
         f'  asm volatile("ldmatrix.sync.aligned.m8n8.x{count}{suffix}.shared.b16 {_places(0, count)}, '
         f'[%{count}];" : {outputs} : "r"(address) : "memory");\n'
-        f"  __builtin_memcpy(registers, r, {4 * count});\n}}\n"
+        f"  memcpy(registers, r, {4 * count});\n}}\n"
     )
     return Snippet(name, text)
 
@@ -32,7 +32,7 @@ def _stmatrix(count: int, transpose: bool) -> Snippet:
     inputs = ", ".join(f'"r"(r[{i}])' for i in range(count))
     text = (
         f"DEVICE void {name}(unsigned address, const void* registers) {{\n"
-        f"  unsigned r[{count}];\n  __builtin_memcpy(r, registers, {4 * count});\n"
+        f"  unsigned r[{count}];\n  memcpy(r, registers, {4 * count});\n"
         f'  asm volatile("stmatrix.sync.aligned.m8n8.x{count}{suffix}.shared.b16 [%0], '
         f'{_places(1, count)};" :: "r"(address), {inputs} : "memory");\n}}\n'
     )
@@ -59,7 +59,7 @@ def _mma(shape: str, types: tuple[str, str, str], registers: tuple[int, int, int
         f"DEVICE void {name}(void* accumulator, const void* lhs, const void* rhs) {{\n"
         f"  {word[letters[1]]}* d = ({word[letters[1]]}*)accumulator;\n"
         f"  {word[letters[0]]} a[{counts['a']}], b[{counts['b']}];\n"
-        "  __builtin_memcpy(a, lhs, sizeof a);\n  __builtin_memcpy(b, rhs, sizeof b);\n"
+        "  memcpy(a, lhs, sizeof a);\n  memcpy(b, rhs, sizeof b);\n"
         f'  asm volatile("mma.sync.aligned.{shape}.row.col.{accumulated}.{lhs}.{rhs}.{accumulated} "\n'
         f'    "{d}, {a}, {b}, {d};"\n'
         f"    : {outputs} : {inputs});\n}}\n"

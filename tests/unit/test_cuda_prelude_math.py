@@ -34,8 +34,6 @@ static float __int_as_float(int x) { float r; memcpy(&r, &x, 4); return r; }
 #define __log2f log2f
 #define __sinf sinf
 #define __cosf cosf
-static float minimum(float a, float b) { return a != a || b != b ? NAN : a < b ? a : b; }
-static float maximum(float a, float b) { return a != a || b != b ? NAN : a > b ? a : b; }
 static float approximate_exp2(float x) { return exp2f(x); }
 static float approximate_reciprocal(float x) { return 1.0f / x; }
 """
@@ -103,8 +101,6 @@ def test_infinities_and_nan(library: ctypes.CDLL, name: str) -> None:
     with np.errstate(invalid="ignore"):
         wanted = FUNCTIONS[name](x.astype(np.float64)).astype(np.float32)
     got = evaluate(library, name, x)
-    if name == "erf":  # one unit in the last place beyond 1
-        wanted[:2], got[:2] = np.sign(wanted[:2]), np.round(got[:2], 5)
     np.testing.assert_array_equal(got, wanted)
 
 

@@ -129,7 +129,7 @@ def cut_reduction(op: Operation, cut: Cut, insert: Insert) -> TwoStages:
     shape, axes = shape_of(op.operands[0]), set(reduced_axes(op))
     extents = [prod(shape[axis] for axis in side) for side in cut.sides]
     whole = _reshaped(op.operands[0], extents, op, insert)
-    reduced = [at for at, side in enumerate(cut.sides) if axes.issuperset(side)]
+    reduced = [at for at, side in enumerate(cut.sides) if axes.issuperset(a for a in side if shape[a] != 1)]
     covered = cut.part * cut.count * cut.together
     main = whole if covered == extents[cut.at] else _sliced(whole, cut.at, 0, covered, op, insert)
     inner = [cut.together * extents[1]] if cut.together > 1 else extents[cut.at + 1 :]

@@ -219,6 +219,16 @@ def reduce_of_nothing(op: nd.SelectOp, at: Inserter) -> SSAValue | None:
     return op.x if not axes else at.value(nd.ReshapeOp(op.x, shape_of(op.result)))
 
 
+def sum_of_ones(op: nd.AccumulateOp, at: Inserter) -> SSAValue | None:
+    """A sum or product over no axes, or over axes of extent 1, is each element in the type that it accumulates in."""
+    shape, axes = shape_of(op.x), ints(op.axes)
+    if any(shape[axis] != 1 for axis in axes):
+        return None
+    value, element = op.x, nd.element_of(op.result)
+    value = value if nd.element_of(value) is element else at.value(nd.CastOp(value, element))
+    return value if not axes else at.value(nd.ReshapeOp(value, shape_of(op.result)))
+
+
 SHAPES: Table = merged(
     for_each((nd.PermuteOp, nd.ReshapeOp, nd.BroadcastOp, nd.SliceOp, nd.FlipOp), splat_moved),
     {
@@ -231,4 +241,5 @@ SHAPES: Table = merged(
         nd.FlipOp: [flip],
     },
     for_each((nd.MaxOp, nd.MinOp, nd.AnyOp, nd.AllOp), reduce_of_nothing),
+    for_each((nd.SumOp, nd.ProdOp), sum_of_ones),
 )

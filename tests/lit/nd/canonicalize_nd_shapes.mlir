@@ -116,3 +116,12 @@ func.func @reduced(%x: tensor<4xf32>) -> tensor<f32> {
   %b = nd.max %a {axes = [0, 1, 2]} : tensor<1x4x1xf32> -> tensor<f32>
   func.return %b : tensor<f32>
 }
+
+// A sum over an axis of extent 1 is the element in the type of the sum.
+// CHECK-LABEL: func.func @sum_of_ones
+// CHECK-NEXT:    %[[C:.*]] = nd.cast %x : tensor<4x1xbf16> -> tensor<4x1xf32>
+// CHECK-NEXT:    nd.reshape %[[C]] : tensor<4x1xf32> -> tensor<4xf32>
+func.func @sum_of_ones(%x: tensor<4x1xbf16>) -> tensor<4xf32> {
+  %s = nd.sum %x {axes = [1]} : tensor<4x1xbf16> -> tensor<4xf32>
+  func.return %s : tensor<4xf32>
+}
