@@ -115,11 +115,11 @@ def _cut(kernel: FusedOp) -> Cut | None:
     if not reduced:
         return None
     at = next((i for i in reduced if extents[i] >= ENOUGH_TO_CUT * parts), max(reduced, key=lambda i: extents[i]))
-    step = 1
+    step = unroll = 1
     if config is not None and config.tile is not None and len(reduced) == 1:
-        step = config.tile[-1] * (config.unroll or 1)
+        step, unroll = config.tile[-1], config.unroll or 1
     extent = extents[at] // together
-    part = _part(extent, parts, step)
+    part = _part(extent, parts, step * unroll) if together == 1 else _close_part(extent, parts, step)
     count = extent // part
     return Cut(sides, at, part, count, together) if count * together > 1 else None
 
@@ -130,6 +130,14 @@ def _part(extent: int, parts: int, step: int) -> int:
     step = min(step, part)
     part = ceil_div(part, step) * step
     return min(range(part, part + part // 8 + 1, step), key=lambda candidate: (extent % candidate, candidate))
+
+
+def _close_part(extent: int, parts: int, step: int) -> int:
+    """The same where what is left over is slow to reduce, as rows that are not put together are: parts may be half as
+    long again."""
+    part = ceil_div(max(1, ceil_div(extent, parts)), step) * step
+    sizes = [size for size in range(part, part + part // 2 + 1, step) if size <= extent]
+    return min(sizes, key=lambda size: (extent % size, size), default=extent)
 
 
 def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> None:
