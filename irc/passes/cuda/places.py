@@ -130,10 +130,10 @@ def is_linear(layout: SharedLayout) -> bool:
 
 
 def swizzled(e: Emitter, swizzle: Swizzle, offset: Index) -> Index:
-    """The swizzle of an offset."""
-    above = swizzle.base + swizzle.shift
-    high = e.div(bits(e, offset, above, above + swizzle.bits), 1 << swizzle.shift)
-    return e.xor(offset, high)
+    """The swizzle of an offset. The bits are brought down before they are masked: NVRTC 13.0 takes an XOR with masked
+    bits that are shifted down after it for 0, in some kernels."""
+    high = e.rem(e.div(offset, 1 << (swizzle.base + swizzle.shift)), 1 << swizzle.bits)
+    return e.xor(offset, e.mul(high, 1 << swizzle.base))
 
 
 def bits(e: Emitter, x: Index, low: int, high: int) -> Index:
