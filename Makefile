@@ -26,7 +26,7 @@ lint: $(TESTING)
 	$(BIN)/pyright
 
 unit: $(TESTING)
-	$(BIN)/python -m pytest tests/unit tests/numerics -q
+	$(BIN)/python -m pytest tests/unit tests/numerics -q -n auto
 
 lit: $(TESTING)
 	$(BIN)/lit -q tests/lit

@@ -6,7 +6,7 @@ simulator does not see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,12 @@ SYNCHRONISED: Mapping[str, Mapping[str, int]] = {
     "softmax": {"M": 8},
     "layer_norm_backward": {"M": 16},
     "reductions": {"A": 4, "B": 8, "C": 64},
-    "attention": {"B": 1, "H": 1, "S": 64},
     # The ring of stages goes round.
     "gating": {"M": 128, "N": 128, "K": 1024},
 }
+
+OF_ANOTHER_TILE: Mapping[str, Sequence[str]] = {"gating": ("cuda.named_sync",)}
+"""What keeps a block's next tile from the one before: at these sizes a block has one."""
 
 BARRIERS = ("cuda.sync", "cuda.named_sync", "cuda.warp_sync", "cuda.barrier_wait", "cuda.wgmma_wait")
 
@@ -72,15 +74,43 @@ def test_every_barrier_is_missed(name: str) -> None:
     module, arguments, results = lowered(name, SYNCHRONISED[name])
     found = places(module, *BARRIERS)
     assert found
+    unmissed: list[str] = []
     for number in found:
         changed = module.clone()
         op: Operation = op_at(changed, number)
+        if _stands_twice(op):
+            continue
         what = f"{op.name} at {describe(op.location)}, op {number}"
         op.detach()
         op.erase()
         error = mistake(changed, arguments, results)
-        assert error is not None, f"nothing misses {what}"
+        if error is None:
+            unmissed.append(op.name)
+            continue
         assert error.kind in ("race", "uninitialised", "protocol"), f"{what}: {error}"
+    assert tuple(unmissed) == OF_ANOTHER_TILE.get(name, ()), "nothing misses these"
+
+
+def _stands_twice(op: Operation) -> bool:
+    """Whether the op waits for the products of a loop's last step, which is done in a branch in the loop
+    (irc/passes/cuda/dots.py says why) and again after it, for loops without a step: either will do."""
+    if op.name != "cuda.wgmma_wait":
+        return False
+    parent = op.parent_op()
+    if isinstance(parent, scf.IfOp):
+        return op.parent_region() is parent.false_region
+    return any(isinstance(before, scf.ForOp) and _ends_in_a_wait(before) for before in _before(op))
+
+
+def _before(op: Operation) -> Iterator[Operation]:
+    while (previous := op.prev_op) is not None:
+        yield previous
+        op = previous
+
+
+def _ends_in_a_wait(loop: scf.ForOp) -> bool:
+    branches = [inner for inner in loop.walk() if isinstance(inner, scf.IfOp)]
+    return any(each.name == "cuda.wgmma_wait" for branch in branches for each in branch.false_region.walk())
 
 
 @pytest.mark.parametrize("name", GUARDED)
