@@ -48,7 +48,7 @@ def test_facts_of_the_architectures() -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ("cluster = [16, 1]", "do not divide 8 x 8 tiles"),
+        ("tile = [64, 64, 64], cluster = [16, 1]", "do not divide 8 x 8 tiles"),
         ('cluster = [2, 1], instruction = "mma"', "only wgmma kernels have clusters"),
         ('schedule = "pingpong", instruction = "mma"', "only wgmma kernels have the schedule"),
         ("vector = 4", "as wide as they can be"),

@@ -57,6 +57,7 @@ from irc.dialects.cuda.memory import (
     StmatrixOp,
     StoreOp,
 )
+from irc.dialects.cuda.packed import PACKED_KINDS, PAIR, PackedOp
 from irc.dialects.cuda.sync import (
     ClusterSyncOp,
     DependencyWaitOp,
@@ -92,6 +93,7 @@ DEVICE_OPS: list[type[Operation]] = [
     RegistersOp,
     GetOp,
     SetOp,
+    PackedOp,
     AssumeOp,
     SharedOp,
     LoadOp,
@@ -145,6 +147,8 @@ __all__ = [
     "ARENA_ALIGNMENT",
     "DEVICE_OPS",
     "HOST_OPS",
+    "PACKED_KINDS",
+    "PAIR",
     "ArenaOp",
     "AssumeOp",
     "AtomicOp",
@@ -180,6 +184,7 @@ __all__ = [
     "MmaOp",
     "NamedArriveOp",
     "NamedSyncOp",
+    "PackedOp",
     "PlanOp",
     "PrefetchTensorMapOp",
     "PtrType",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FlatSymbolRefAttr,
     FunctionType,
@@ -37,7 +38,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import effects, number
+from irc.dialects.cuda.common import effects, number, values_of
 from irc.dialects.cuda.kernel import KernelOp, ReturnOp
 from irc.dialects.cuda.types import BufferType, size_of
 
@@ -53,7 +54,8 @@ class PlanOp(IRDLOperation):
     run a function.
 
     The arguments are buffers: of the function's arguments, then of its results, of the sizes that `function_type`
-    gives.
+    gives. `donated`, an attribute, has pairs of numbers: the result, and the argument whose memory it is written to
+    instead of its own.
     """
 
     name = "cuda.plan"
@@ -81,6 +83,13 @@ class PlanOp(IRDLOperation):
     def outputs(self) -> Sequence[SSAValue]:
         """The buffers of the function's results."""
         return self.body.block.args[len(self.function_type.inputs) :]
+
+    @property
+    def donations(self) -> dict[int, int]:
+        """The number of the argument by that of the result that is written to its memory."""
+        pairs = self.attributes.get("donated")
+        found = values_of(pairs) if isinstance(pairs, DenseArrayBase) else ()
+        return dict(zip(found[::2], found[1::2], strict=True))
 
     def verify_(self) -> None:
         from irc.dialects.cuda.plan_checks import check_plan

@@ -61,8 +61,8 @@ class KernelOp(IRDLOperation):
     `grid` and `cluster` are blocks along x, y, z; `block` is threads along x; `shared` is bytes of dynamic shared
     memory; `index` is the width, 32 or 64, of `index` values; `min_blocks` is the blocks an SM should hold
     (`__launch_bounds__`). `operands` names, for each argument, the operand of the launch that it describes (several
-    may describe one); `writes` is 1 for an argument through which the kernel may write. Pointers do not overlap,
-    unless `aliased` is there.
+    may describe one); `writes` is 1 for an argument through which the kernel may write. `in_place` has pairs of launch
+    operands: the second may be written to the memory of the first. Pointers do not overlap, unless `aliased` is there.
     """
 
     name = "cuda.kernel"
@@ -76,6 +76,7 @@ class KernelOp(IRDLOperation):
     min_blocks = opt_prop_def(IntegerAttr)
     launch_operands = opt_prop_def(DenseArrayBase, prop_name="operands")
     writes = opt_prop_def(DenseArrayBase)
+    in_place = opt_prop_def(DenseArrayBase)
     aliased = opt_prop_def(UnitAttr)
     body = region_def("single_block")
 
@@ -94,6 +95,7 @@ class KernelOp(IRDLOperation):
         min_blocks: int | None = None,
         operands: Sequence[int] | None = None,
         writes: Sequence[int] | None = None,
+        in_place: Sequence[int] | None = None,
         aliased: bool = False,
     ):
         """`arguments` are the types of a new, empty body, or the body itself."""
@@ -109,6 +111,7 @@ class KernelOp(IRDLOperation):
                 "min_blocks": None if min_blocks is None else number(min_blocks),
                 "operands": numbers(operands),
                 "writes": numbers(writes),
+                "in_place": numbers(in_place),
                 "aliased": UnitAttr() if aliased else None,
             },
             regions=[body],
@@ -124,6 +127,12 @@ class KernelOp(IRDLOperation):
         if self.launch_operands is None:
             return tuple(range(len(self.arguments)))
         return values_of(self.launch_operands)
+
+    @property
+    def in_place_pairs(self) -> frozenset[tuple[int, int]]:
+        """Pairs of launch operands of which the second may be written to the memory of the first."""
+        found = () if self.in_place is None else values_of(self.in_place)
+        return frozenset(zip(found[::2], found[1::2], strict=True))
 
     @property
     def written(self) -> tuple[bool, ...]:
@@ -168,6 +177,8 @@ class KernelOp(IRDLOperation):
         for argument, writes in zip(self.arguments, self.written, strict=True):
             if not writes and any(_writes_through(use) for use in argument.uses):
                 raise VerifyException(f"expected {_named(argument)} to be read only, as its entry of writes says")
+        if self.in_place is not None and len(self.in_place) % 2:
+            raise VerifyException(f"expected pairs of operands in in_place, found {len(self.in_place)} numbers")
         if any(operand < 0 for operand in self.operand_of_argument):
             raise VerifyException(f"expected indices of launch operands, found {self.operand_of_argument}")
 
@@ -213,8 +224,8 @@ def _named(argument: SSAValue) -> str:
     return "an argument" if argument.name_hint is None else f"%{argument.name_hint}"
 
 
-_LISTS = ("grid", "cluster", "operands", "writes")
-_CLAUSES = ("grid", "block", "cluster", "shared", "index", "min_blocks", "operands", "writes", "aliased")
+_LISTS = ("grid", "cluster", "operands", "writes", "in_place")
+_CLAUSES = ("grid", "block", "cluster", "shared", "index", "min_blocks", "operands", "writes", "in_place", "aliased")
 
 
 def _parse_clause(parser: Parser, key: str) -> Attribute | None:

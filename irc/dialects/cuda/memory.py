@@ -29,8 +29,12 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_registers, effects, flag, number
 from irc.dialects.cuda.types import PtrType, RegistersType, size_of
 
-CACHES = ("streaming", "read_only", "global")
-"""`ld.global.cs` and `st.global.cs`, `ld.global.nc`, `ld.global.cg` (PTX ISA, 9.7.9.1 cache operators)."""
+CACHES = ("streaming", "read_only", "kept", "global")
+"""`ld.global.cs` and `st.global.cs`, `ld.global.nc`, the same with the priority `evict_last` in the L2, `ld.global.cg`
+(PTX ISA, 9.7.9.1 cache operators, 9.7.9.2 cache eviction priority hints)."""
+
+READ_ONLY = ("read_only", "kept")
+"""Those of memory that nothing writes during the kernel."""
 
 ATOMICS = ("add", "min", "max", "exchange")
 
@@ -62,7 +66,7 @@ class SharedOp(IRDLOperation):
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """`count` elements of global memory into registers. `cache`: streaming, read_only (nothing writes it during the
-    kernel), global."""
+    kernel), kept (the same, and it leaves the L2 after what is not kept), global."""
 
     name = "cuda.load"
     pointer = operand_def(PtrType)

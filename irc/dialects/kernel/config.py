@@ -19,6 +19,8 @@ SCHEDULES = ("grid", "persistent", "pingpong")
 REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
 INSTRUCTIONS = ("wgmma", "mma", "fma")
+KEPT = ("inputs",)
+SIDES = ("m", "n")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class ConfigFields:
     vector: int | None = None
     panel: int | None = None
     instruction: str | None = None
+    keep: str | None = None
+    rows: str | None = None
     loop_order: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -95,6 +99,8 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "vector": _check_positive,
     "panel": _check_positive,
     "instruction": _check_choice(INSTRUCTIONS),
+    "keep": _check_choice(KEPT),
+    "rows": _check_choice(SIDES),
     "loop_order": _check_order,
 }
 """What each field may hold: None, or the end of the sentence "FIELD ..."."""
@@ -113,21 +119,25 @@ def _text(value: Any) -> str:
 class ConfigAttr(Data[ConfigFields]):
     """The choices for one kernel. Made by `ConfigAttr.of(tile=(128, 128, 64), stages=4)`.
 
-    - `tile`: elements of a tile, powers of two. A matmul: M, N, K. A reduction: rows, elements of the reduced extent
+    - `tile`: elements of a tile, powers of two. A matmul: M, N, K; of a wgmma kernel, multiples of 64 along the rows of
+      the instruction and of 32 along its columns. A reduction: rows, elements of the reduced extent
       for each step. A permutation: elements of a run of the result, and of the operand. A map: elements along each
       merged dimension of the result. Lowering clamps them.
-    - `stages`: buffers in the ring of the operands of a wgmma kernel.
+    - `stages`: buffers in the ring of the operands of a wgmma or mma kernel; with one, mma has no ring.
     - `warps`: warps that compute (a producer warp group comes on top).
     - `schedule`: `grid`, a block for each tile; `persistent`, a block for each SM that walks over the tiles;
       `pingpong`, the same with two crews of `warps` in a block that take turns in the tiles, of a wgmma kernel.
     - `cluster`: blocks of a cluster, along M and N, that share what they read; of a wgmma kernel.
     - `group`: rows of tiles that are walked together, for the L2 cache.
-    - `split`: parts of the reduced extent of a reduction that different blocks compute; K of a matmul is not split yet.
+    - `split`: parts of the reduced extent of a reduction, or of K of a matmul, that different blocks compute.
     - `reduction`: `persistent`, a row is held in registers, or `looped`, it is read in steps.
     - `unroll`: steps of a looped reduction whose loads are in flight together.
     - `occupancy`: blocks that an SM has to have room for, which bounds the registers of a thread.
     - `panel`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else no panels).
     - `instruction`: `wgmma`, `mma` or `fma`, what computes a product.
+    - `keep`: `inputs`, what threads load stays in the L2 longer than what they store.
+    - `rows`: `m` or `n`, the dimension of a product that the rows of an instruction lie along, `m` by default. Along N
+      the transposed product is computed: what fills 64 rows where M is short.
 
     No pass acts on these yet; any other value than the one in force is refused:
 
@@ -209,6 +219,14 @@ class ConfigAttr(Data[ConfigFields]):
     @property
     def instruction(self) -> str | None:
         return self.data.instruction
+
+    @property
+    def keep(self) -> str | None:
+        return self.data.keep
+
+    @property
+    def rows(self) -> str | None:
+        return self.data.rows
 
     @property
     def loop_order(self) -> tuple[int, ...] | None:

@@ -32,6 +32,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from irc.dialects.tile.layouts import SharedAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
 
 
@@ -125,11 +126,14 @@ def _access_properties(
 
 @irdl_op_definition
 class LoadOp(AccessOp):
-    """Global memory -> registers. A coordinate outside a checked dimension of the view
-    reads `other` (0 where absent)."""
+    """Global memory -> registers. A coordinate outside a checked dimension of the view reads `other` (0 where absent).
+
+    `through`: where the box of the view that the tile covers lies in shared memory on its way, by the coordinates of
+    the box (irc/layout/staging.py); then what is outside the view may be anything."""
 
     name = "tile.load"
     other = opt_operand_def()
+    through = opt_prop_def(SharedAttr)
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
@@ -229,7 +233,7 @@ class StoreWaitOp(IRDLOperation):
 class CopyOp(AccessOp):
     """Global memory -> shared buffer, asynchronous inside a ring. Outside a checked dimension the buffer gets 0.
 
-    `via` is "tma", "cp_async" or "registers"; so far passes make "tma" copies. `multicast` is a dimension of the
+    `via` is "tma", "cp_async" or "registers"; passes make the first two. `multicast` is a dimension of the
     cluster (0: M, 1: N) along which all blocks make this very copy: each brings a part of it, to all of them.
     """
 

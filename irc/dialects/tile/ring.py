@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -35,6 +35,8 @@ class RingOp(IRDLOperation):
     """A pipeline of `stages` stages through shared memory, with a full and an empty barrier a stage.
 
     A producer acquires a stage, copies into its buffers and commits; a consumer waits for it, reads and releases.
+    With `in_step` all threads of the block do both, and there are no barriers: a wait is for the thread's own copies,
+    then for the other threads, and `stages` - 1 stages are committed before the first wait and one with each.
     `cluster` is the shape of the cluster whose blocks fill each other's stages; `offset` in bytes is given by
     `plan-shared`.
     """
@@ -42,6 +44,7 @@ class RingOp(IRDLOperation):
     name = "tile.ring"
     stages = prop_def(IntegerAttr)
     cluster = opt_prop_def(DenseArrayBase)
+    in_step = opt_prop_def(UnitAttr)
     offset = opt_prop_def(IntegerAttr)
     ring = result_def(RingType)
 
@@ -49,11 +52,19 @@ class RingOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($ring)"
 
-    def __init__(self, stages: int, buffers: Sequence[Attribute], cluster: Sequence[int] | None = None):
+    def __init__(
+        self,
+        stages: int,
+        buffers: Sequence[Attribute],
+        cluster: Sequence[int] | None = None,
+        *,
+        in_step: bool = False,
+    ):
         super().__init__(
             properties={
                 "stages": IntegerAttr(stages, i64),
                 "cluster": None if cluster is None else dense(cluster),
+                "in_step": UnitAttr() if in_step else None,
             },
             result_types=[RingType.of(buffers)],
         )
@@ -68,8 +79,9 @@ class RingOp(IRDLOperation):
         return rows, columns
 
     def verify_(self) -> None:
-        if self.stage_count < 1:
-            raise VerifyException(f"expected at least one stage, found {self.stage_count}")
+        least = 1 if self.in_step is None else 2
+        if self.stage_count < least:
+            raise VerifyException(f"expected at least {least} stage{'s' * (least > 1)}, found {self.stage_count}")
 
 
 class RingAccessOp(IRDLOperation):
@@ -202,7 +214,7 @@ class EndTurnOp(TurnOp):
 
 @irdl_op_definition
 class SkipOp(IRDLOperation):
-    """The next `count` stages are another consumer's: this one neither waits for them nor releases them."""
+    """The next `count` stages are not this consumer's: it neither waits for them nor releases them."""
 
     name = "tile.skip"
     ring = operand_def(RingType)

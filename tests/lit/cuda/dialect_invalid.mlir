@@ -51,3 +51,23 @@ cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
   cuda.return
 }
 // CHECK: step 0 (cuda.copy): expected the buffer at bytes 0 to 256 to hold what was written to it
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %r = cuda.registers : !cuda.registers<2 x f32>
+  %z = arith.constant 0 : index
+  cuda.packed %r[%z], %r[%z] -> %r[%z] {kind = "addf"} : !cuda.registers<2 x f32>, !cuda.registers<2 x f32> -> !cuda.registers<2 x f32>
+  cuda.return
+}
+// CHECK: expected bf16 or f16 everywhere, found f32
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %r = cuda.registers : !cuda.registers<2 x f16>
+  %z = arith.constant 0 : index
+  cuda.packed %r[%z], %r[%z] -> %r[%z] {kind = "divf"} : !cuda.registers<2 x f16>, !cuda.registers<2 x f16> -> !cuda.registers<2 x f16>
+  cuda.return
+}
+// CHECK: expected the kind of packed arithmetic to be one of addf, subf, mulf, maximumf, minimumf, found divf
