@@ -55,7 +55,7 @@ APPROXIMATE: dict[type[Operation], str] = {
     math.PowFOp: "approximate_pow",
     math.SinOp: "approximate_sin",
     math.SqrtOp: "approximate_sqrt",
-    math.TanOp: "__tanf",
+    math.TanOp: "approximate_tan",
     math.TanhOp: "approximate_tanh",
 }
 """CUDA C++ programming guide, intrinsic functions; those without a leading underscore are in the prelude."""

@@ -9,7 +9,13 @@ _TYPES = {**_BYTES, 4: "unsigned", 8: "uint2", 16: "uint4"}
 """The C++ type of an access of so many bytes. Register arrays have another type: they are copied to and from it as
 bytes, since the compiler takes what is written as one type not to be what is read as another."""
 
-_LOADS = {"": "*{}", "streaming": "__ldcs({})", "read_only": "__ldg({})", "global": "__ldcg({})"}
+_LOADS = {
+    "": "*{}",
+    "streaming": "__ldcs({})",
+    "read_only": "__ldg({})",
+    "kept": "load_kept({})",
+    "global": "__ldcg({})",
+}
 _STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})"}
 
 
@@ -20,9 +26,31 @@ def access_name(direction: str, size: int, cache: str = "") -> str:
 
 def _load(size: int, cache: str) -> Snippet:
     name = access_name("load", size, cache)
-    return Snippet(
-        name, f"DEVICE void {name}(void* registers, const void* memory) {{{_load_body(size, _LOADS[cache])}}}\n"
-    )
+    text = f"DEVICE void {name}(void* registers, const void* memory) {{{_load_body(size, _LOADS[cache])}}}\n"
+    return Snippet(name, text, (f"kept_{size}",) if cache == "kept" else ())
+
+
+_KEEP = 0x14F0000000000000
+"""The policy that `createpolicy.fractional.L2::evict_last.b64` makes for all of what is read (CUTLASS has it as
+`TMA::CacheHintSm90::EVICT_LAST`). Made by that instruction, it stands in the branch of each load that is guarded, which
+ptxas then does not turn into a predicate."""
+
+
+def _kept(size: int) -> Snippet:
+    """The load, by the policy. The asm is not volatile: nothing writes what it reads during the kernel."""
+    type, count, bits = _TYPES[size], max(1, size // 4), min(32, 8 * size)
+    places = _braced(", ".join(f"%{i}" for i in range(count)), count)
+    parts = ("",) if count == 1 else (".x", ".y", ".z", ".w")[:count]
+    outputs = ", ".join(f'"={"h" if bits < 32 else "r"}"(v{part})' for part in parts)
+    text = f"""\
+DEVICE {type} load_kept(const {type}* memory) {{
+  {type if size > 1 else _TYPES[2]} v;
+  asm("ld.global.nc.L2::cache_hint{_vector(count)}.u{bits} {places}, [%{count}], %{count + 1};"
+      : {outputs} : "l"(memory), "l"({_KEEP:#x}ull));
+  return v;
+}}
+"""
+    return Snippet(f"kept_{size}", text)
 
 
 def _load_body(size: int, read: str) -> str:
@@ -135,6 +163,7 @@ CORE: tuple[Snippet, ...] = (
     _storage("f8e4m3", "unsigned char"),
     _storage("f8e5m2", "unsigned char"),
     Snippet("TensorMap", "struct alignas(64) TensorMap { unsigned char opaque[128]; };\n"),
+    *(_kept(size) for size in _TYPES),
     *(_load(size, cache) for cache in _LOADS for size in (1, 2, 4, 8, 16)),
     *(_store(size, cache) for cache in _STORES for size in (1, 2, 4, 8, 16)),
     *(_shared_load(size) for size in (1, 2, 4, 8, 16)),

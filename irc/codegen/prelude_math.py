@@ -80,24 +80,43 @@ DEVICE float approximate_erf(float x) {{
 }}
 """
 
-_REVOLUTIONS = """\
-DEVICE float fraction_of_revolution(float x) {
-  const float whole = rintf(x * 0.159154937f);
-  return fmaf(x, 6.42063833e-09f, fmaf(x, 0.159154937f, -whole)) * 6.28318531f;
-}
+_POWERS = 106
+"""Powers of two by which the mantissa of a float, as an integer of 24 bits, is multiplied; the last is infinity's."""
+
+_PER_RADIAN = 0x28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458EAF7AEF158
+"""1 / (2 pi) in units of 2 ** -256."""
+
+
+def _turns(power: int) -> int:
+    """The fraction of a revolution that 2 ** power radians are, in units of 2 ** -64."""
+    return (_PER_RADIAN << power) % 2**256 >> 192
+
+
+_FRACTION = f"""\
+__constant__ const unsigned long long TURNS[{_POWERS}] = {{{", ".join(f"{_turns(i):#x}ull" for i in range(_POWERS))}}};
+DEVICE float fraction_of_revolution(float x) {{
+  const float whole = fmaf(x, 0.159154937f, 12582912.0f) - 12582912.0f;
+  const float near = fmaf(x, 6.42063833e-09f, fmaf(x, 0.159154937f, -whole)) * 6.28318531f;
+  if (!(fabsf(x) >= 16777216.0f)) return near;
+  const unsigned bits = (unsigned)__float_as_int(x);
+  const int turns = (int)(TURNS[(bits >> 23 & 255u) - 150u] * (bits & 0x7fffffu | 0x800000u) >> 32);
+  return turns * copysignf(1.46291808e-09f, x) + (x - x);
+}}
 """
-"""The angle without whole revolutions: 1 / (2 pi) in two floats is exact enough for |x| up to 2 ** 30."""
+"""The angle without whole revolutions: by 1 / (2 pi) in two floats for |x| below 2 ** 24, where its error is small, and
+beyond by the fraction that each power of two leaves (Payne and Hanek, "Radian reduction for trigonometric functions",
+1983). The far side is short: it stands in the code of every element of a thread."""
 
 _SIN = """\
-DEVICE float approximate_sin(float x) {
-  return fabsf(x) < 1073741824.0f ? __sinf(fraction_of_revolution(x)) : sinf(x);
-}
+DEVICE float approximate_sin(float x) { return __sinf(fraction_of_revolution(x)); }
 """
 
 _COS = """\
-DEVICE float approximate_cos(float x) {
-  return fabsf(x) < 1073741824.0f ? __cosf(fraction_of_revolution(x)) : cosf(x);
-}
+DEVICE float approximate_cos(float x) { return __cosf(fraction_of_revolution(x)); }
+"""
+
+_TAN = """\
+DEVICE float approximate_tan(float x) { return __tanf(fraction_of_revolution(x)); }
 """
 
 _POW = """\
@@ -119,8 +138,9 @@ MATH: tuple[Snippet, ...] = (
     Snippet("approximate_sqrt", _SQRT),
     Snippet("approximate_tanh", _TANH, ("approximate_exp2", "approximate_division")),
     Snippet("approximate_erf", _ERF, ("approximate_division",)),
-    Snippet("fraction_of_revolution", _REVOLUTIONS),
+    Snippet("fraction_of_revolution", _FRACTION),
     Snippet("approximate_sin", _SIN, ("fraction_of_revolution",)),
     Snippet("approximate_cos", _COS, ("fraction_of_revolution",)),
+    Snippet("approximate_tan", _TAN, ("fraction_of_revolution",)),
     Snippet("approximate_pow", _POW, ("approximate_exp2",)),
 )

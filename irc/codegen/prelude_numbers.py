@@ -118,6 +118,33 @@ template <typename T> DEVICE T integer_power(T base, T exponent) {
 """
 
 
+PACKED_BF16 = {
+    "addf": 'fma.rn.bf16x2 %0, %1, %3, %2;" : "=r"(w) : "r"(x), "r"(y), "r"(0x3f803f80)',
+    "subf": 'fma.rn.bf16x2 %0, %2, %3, %1;" : "=r"(w) : "r"(x), "r"(y), "r"(0xbf80bf80)',
+    "mulf": 'fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(w) : "r"(x), "r"(y), "r"(0x80008000)',
+    "maximumf": 'max.NaN.bf16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
+    "minimumf": 'min.NaN.bf16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
+}
+"""Sums and products as an fma with 1, -1 or -0: sm_80 has no other of bf16 (PTX ISA, 9.7.4)."""
+
+PACKED_F16 = {
+    "addf": 'add.rn.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
+    "subf": 'sub.rn.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
+    "mulf": 'mul.rn.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
+    "maximumf": 'max.NaN.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
+    "minimumf": 'min.NaN.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
+}
+
+
+def _packed(kind: str, element: str, assembly: str) -> Snippet:
+    return Snippet(
+        f"packed_{kind}_{element}",
+        f"DEVICE void packed_{kind}_{element}(void* result, const void* lhs, const void* rhs) {{\n"
+        f"  unsigned w, x, y;\n  memcpy(&x, lhs, 4);\n  memcpy(&y, rhs, 4);\n"
+        f'  asm("{assembly});\n  memcpy(result, &w, 4);\n}}\n',
+    )
+
+
 NUMBERS: tuple[Snippet, ...] = (
     Snippet("f16_conversions", _F16, ("f16",)),
     Snippet("bf16_conversions", _BF16, ("bf16",)),
@@ -128,5 +155,7 @@ NUMBERS: tuple[Snippet, ...] = (
     Snippet("float_to_integer", _TO_INTEGER),
     Snippet("division", _DIVISION),
     Snippet("extrema", _EXTREMA),
+    *(_packed(kind, "bf16", assembly) for kind, assembly in PACKED_BF16.items()),
+    *(_packed(kind, "f16", assembly) for kind, assembly in PACKED_F16.items()),
     Snippet("integer_power", _POWER),
 )

@@ -19,6 +19,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.codegen.printer import KernelPrinter, prints
+from irc.codegen.printer_memory import slice_of
+from irc.dialects.cuda import PackedOp, RegistersType
 from irc.dialects.cuda.common import constant_of
 
 Narrow = BFloat16Type | Float16Type | Float8E4M3FNType | Float8E5M2Type
@@ -170,6 +172,15 @@ def float_arithmetic(p: KernelPrinter, op: arith.AddfOp | arith.SubfOp | arith.M
             else f"approximate_quotient({lhs}, {rhs})"
         )
     p.define(op.result, from_float(p, text, op.result.type))
+
+
+@prints(PackedOp)
+def packed(p: KernelPrinter, op: PackedOp) -> None:
+    assert isinstance(op.array.type, RegistersType)
+    name = f"packed_{op.kind.data}_{op.array.type.element}"
+    p.use(name)
+    slices = ((op.array, op.index), (op.lhs, op.lhs_index), (op.rhs, op.rhs_index))
+    p.line(f"{name}({', '.join(slice_of(p, array, index) for array, index in slices)});")
 
 
 @prints(arith.NegfOp)

@@ -6,7 +6,7 @@ views: treat them as read-only. `nd_base.Precision` says how floats are carried.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -107,15 +107,27 @@ class Schedule:
 
     def run(self, args: Sequence[Array], precision: Precision) -> tuple[Array, ...]:
         """The terminator's operands. IrcError where an op has no meaning, or memory ends."""
-        prepared = self._prepared.get(precision)
-        if prepared is None:
-            prepared = self._prepare(precision)
-            self._prepared[precision] = prepared
+        prepared = self._steps(precision)
         values: list[Array | None] = [*args, *prepared.constants]
         with np.errstate(all="ignore"):
             for step in prepared.steps:
                 step.run(values, precision)
         return tuple(cast(Array, values[slot]) for slot in prepared.results)
+
+    def stepwise(self, args: Sequence[Array], precision: Precision) -> Generator[Operation]:
+        """Runs it, and gives each op when it was run."""
+        prepared = self._steps(precision)
+        values: list[Array | None] = [*args, *prepared.constants]
+        with np.errstate(all="ignore"):
+            for step in prepared.steps:
+                step.run(values, precision)
+                yield step.op
+
+    def _steps(self, precision: Precision) -> _Steps:
+        prepared = self._prepared.get(precision)
+        if prepared is None:
+            prepared = self._prepared[precision] = self._prepare(precision)
+        return prepared
 
     def _prepare(self, precision: Precision) -> _Steps:
         constants = [op for op in self._body if isinstance(op, ConstantOp)]

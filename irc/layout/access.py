@@ -33,11 +33,12 @@ GATHER_STEP = 4099
 
 @dataclass(frozen=True)
 class _Walk:
-    """`slope * r + rest` for r in [0, v), where `rest` does not depend on r and is a multiple of `align` (0: it is
-    0)."""
+    """`slope * r + rest` for r in [0, v), where `rest` does not depend on r and is a multiple of `align` (0: it is 0).
+    `terms`: expressions with a factor and what they are multiples of, whose sum `rest` is congruent to modulo v."""
 
     slope: int
     align: int
+    terms: tuple[tuple[AffineExpr, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,26 @@ class Access:
     def straddled(self, dim: int, length: int) -> frozenset[int]:
         """The dimensions of the view whose end can be within a vector of `length` elements along tile dimension `dim`:
         there it takes an access for each element."""
-        uneven = (at for at in self.checked if self.extents[at] % length)
-        return frozenset(at for at in uneven if dim in self.map.results[at].used_dims())
+        along = (at for at in self.checked if dim in self.map.results[at].used_dims())
+        return frozenset(
+            at for at in along if self.extents[at] % length or not self._starts_at_multiple(at, dim, length)
+        )
+
+    def _starts_at_multiple(self, at: int, dim: int, length: int) -> bool:
+        walk = self._walk(self.map.results[at], dim, length)
+        return walk is not None and walk.align % length == 0
+
+    @property
+    def divisions(self) -> int:
+        """The divisions and remainders of its map by other numbers than powers of two."""
+        return sum(
+            isinstance(e, AffineBinaryOpExpr)
+            and e.kind in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod)
+            and isinstance(e.rhs, AffineConstantExpr)
+            and e.rhs.value & (e.rhs.value - 1) != 0
+            for result in self.map.results
+            for e in result.dfs()
+        )
 
     def addresses(self, coordinates: Coordinates) -> Addresses:
         """The byte addresses of tile coordinates, relative to the view, for a tile whose offsets and symbols are 0; a
@@ -118,28 +137,28 @@ class Access:
         return not any(self.gathers) and along == [1] and 1 in slopes and self.align % WIDEST == 0
 
     def _is_vector(self, dim: int, length: int) -> bool:
-        slope = align = 0
-        for at, (expr, stride) in enumerate(zip(self.map.results, self.strides, strict=True)):
+        slope = 0
+        factors: dict[tuple[AffineExpr, int], int] = {}
+        for expr, stride in zip(self.map.results, self.strides, strict=True):
             walk = self._walk(expr, dim, length)
             if walk is None:
                 return False
-            if walk.slope and at in self.checked and walk.align % length:
-                return False
             slope += walk.slope * stride
-            align = gcd(align, walk.align * stride)
-        return slope == 1 and align % length == 0
+            for term, factor, align in walk.terms:
+                factors[term, align] = factors.get((term, align), 0) + factor * stride
+        return slope == 1 and all(factor * align % length == 0 for (_, align), factor in factors.items())
 
     def _walk(self, expr: AffineExpr, dim: int, length: int) -> _Walk | None:
         match expr:
             case AffineConstantExpr():
-                return _Walk(0, expr.value)
+                return _rest(expr, expr.value)
             case AffineSymExpr():
                 if self.gathers and dim in self.gathers[expr.position]:
                     return None
-                return _Walk(0, self.symbols[expr.position])
+                return _rest(expr, self.symbols[expr.position])
             case AffineDimExpr():
                 if expr.position != dim:
-                    return _Walk(0, 1)
+                    return _rest(expr, 1)
                 return _Walk(1, length) if self.offsets[dim] % length == 0 else None
             case AffineBinaryOpExpr():
                 lhs = self._walk(expr.lhs, dim, length)
@@ -149,6 +168,10 @@ class Access:
                 return None
 
 
+def _rest(expr: AffineExpr, align: int) -> _Walk:
+    return _Walk(0, align, ((expr, 1, align),))
+
+
 def _anywhere(dims: Iterable[int], coordinates: Coordinates) -> Any:
     """Numbers that are far apart for coordinates that differ along `dims`."""
     return sum(coordinates[d] * (GATHER_STEP + d) for d in dims)
@@ -156,23 +179,24 @@ def _anywhere(dims: Iterable[int], coordinates: Coordinates) -> Any:
 
 def _combine(expr: AffineBinaryOpExpr, lhs: _Walk, rhs: _Walk, length: int) -> _Walk | None:
     if expr.kind is AffineBinaryOpKind.Add:
-        return _Walk(lhs.slope + rhs.slope, gcd(lhs.align, rhs.align))
+        return _Walk(lhs.slope + rhs.slope, gcd(lhs.align, rhs.align), (*lhs.terms, *rhs.terms))
     if not isinstance(expr.rhs, AffineConstantExpr):
         return None
     by = expr.rhs.value
     if expr.kind is AffineBinaryOpKind.Mul:
-        return _Walk(lhs.slope * by, lhs.align * by)
+        return _Walk(lhs.slope * by, lhs.align * by, tuple((e, f * by, align) for e, f, align in lhs.terms))
     aligned = (
         lhs.align % by == 0 if lhs.slope == 0 else (lhs.slope == 1 and lhs.align % length == 0 and by % length == 0)
     )
     if expr.kind is AffineBinaryOpKind.Mod:
         if lhs.slope and not aligned:
             return None
-        return _Walk(lhs.slope, gcd(lhs.align, by))
+        align = gcd(lhs.align, by)
+        return _Walk(lhs.slope, align, lhs.terms if by % length == 0 else _rest(expr, align).terms)
     if expr.kind is AffineBinaryOpKind.FloorDiv:
         if lhs.slope:
-            return _Walk(0, 1) if aligned else None
-        return _Walk(0, lhs.align // by if aligned else 1)
+            return _rest(expr, 1) if aligned else None
+        return _rest(expr, lhs.align // by if aligned else 1)
     return None
 
 
@@ -221,6 +245,12 @@ def least(expr: AffineExpr, dims: Sequence[int], symbols: Sequence[int]) -> int:
             return least(expr.lhs, dims, symbols) + least(expr.rhs, dims, symbols)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)) if by >= 0:
             return least(expr.lhs, dims, symbols) * by
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.Mul,
+            lhs=AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=n)),
+            rhs=AffineConstantExpr(value=by),
+        ):
+            return (n - 1) * by
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr(value=by)):
             return least(expr.lhs, dims, symbols) // by
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod):

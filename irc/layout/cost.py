@@ -42,6 +42,12 @@ INSTRUCTION_CYCLES = 0.25
 REALIGN_INSTRUCTIONS = 20
 """Instructions that put a thread's 16 bytes together from two words: selections, shifts, addresses."""
 
+COPY_INSTRUCTIONS = 24
+"""Instructions that find a word of a box in memory and in shared memory."""
+
+PLACE_INSTRUCTIONS, DIVISION_INSTRUCTIONS = 6, 4
+"""Instructions for an element's place in a box, and those that each division of its coordinates adds."""
+
 END_INSTRUCTIONS = 40
 """Instructions that find an element at the end of a row, its skip, its places in shared memory and in the view."""
 
@@ -139,6 +145,17 @@ def realign_cycles(fragment: Fragment, size: int) -> float:
     ends = rows * (WIDEST // size) / WARP
     cycles = words * (REQUEST_CYCLES + WIDEST / BANK_BYTES + REALIGN_INSTRUCTIONS * INSTRUCTION_CYCLES)
     return cycles + ends * (REQUEST_CYCLES + 1 + END_INSTRUCTIONS * INSTRUCTION_CYCLES)
+
+
+def staging_cycles(copied: Traffic, reads: Traffic, found: float, divisions: int, rates: Rates) -> float:
+    """What loading a tile by way of its box costs: the words of memory, each found and moved by a thread, and the
+    elements that threads take from shared memory one by one. Where their rows begin at any bank some wavefronts are
+    always needed more: a replay costs nothing but its own. For `found` of them the place is computed, by so many
+    divisions."""
+    words = copied.requests * (REQUEST_CYCLES + WIDEST / BANK_BYTES + COPY_INSTRUCTIONS * INSTRUCTION_CYCLES)
+    place = found * (PLACE_INSTRUCTIONS + divisions * DIVISION_INSTRUCTIONS) * INSTRUCTION_CYCLES
+    taken = reads.units + reads.requests * (REQUEST_CYCLES + INSTRUCTION_CYCLES) + place
+    return global_cycles(copied, False, rates) + words + taken
 
 
 def work_cycles(fragment: Fragment, instructions: int) -> float:

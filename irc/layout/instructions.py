@@ -9,12 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from irc.layout.fragment import REPLICATED, Fragment, Mode
+from irc.layout.shared import SharedLayout
 
 LANES = 32
 """Threads of a warp."""
 
 WARP_GROUP = 4 * LANES
 """Threads of a warp group, which issue wgmma together (PTX ISA, 9.7.15)."""
+
+
+WGMMA_ROWS = 64
+"""Rows of a wgmma."""
+
+
+def wgmma_depth(element_bytes: int) -> int:
+    """Elements of K that one wgmma multiplies: 32 bytes."""
+    return 32 // element_bytes
 
 
 @dataclass(frozen=True)
@@ -123,6 +133,35 @@ def wgmma_accumulator(shape: tuple[int, int], groups: int) -> Fragment:
     if rows > 1:
         values.append(Mode(rows, 0, 64 * groups))
     return Fragment(shape, tuple(threads), tuple(v for v in values if v.size > 1))
+
+
+def wgmma_operand(shape: tuple[int, int], groups: int) -> Fragment:
+    """The left operand in registers of one m64nNk16 over warp groups side by side along M (PTX ISA, 9.7.15.5.1): that
+    of mma.sync, of 16 rows a warp."""
+    return mma_operand(ATOMS["m16n8k16"], "a", shape[0], (groups * WARP_GROUP // LANES, 1))
+
+
+MATRIX = 8
+"""Rows and columns of the matrices that a warp loads at once, of 16-bit elements (PTX ISA, 9.7.14.5.15 ldmatrix)."""
+
+
+def matrix_rows(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> Fragment | None:
+    """The rows that the threads of a warp address for matrices that give them the fragment; its values are the
+    instructions, of 4 matrices, in the order of the fragment's registers. None where the fragment is none of such
+    matrices, or their rows do not lie in one piece."""
+    (threads, lanes), values = (fragment.threads[2:], fragment.threads[:2]), fragment.values
+    if element_bytes != 2 or lanes != (Mode(4, 1, 2), Mode(8, 0, 1)) or values[:1] != (Mode(2, 1, 1),):
+        return None
+    along = layout.fastest
+    others = (*threads, *values[1:])
+    if layout.run(along) < MATRIX or any(mode.dim == along and mode.step % MATRIX for mode in others):
+        return None
+    if len(values) < 3 or values[1].size != 2 or values[2].size % 2:
+        return None
+    count, dim, step = values[2]
+    left = [Mode(count // 2, dim, 2 * step)] if count > 2 else []
+    rows = Mode(MATRIX, 1 - along, 1)
+    return Fragment(fragment.shape, (rows, values[1], Mode(2, dim, step), *threads), (*left, *values[3:]))
 
 
 def fma_accumulator(shape: tuple[int, int], threads: int) -> Fragment:

@@ -23,6 +23,7 @@ from irc.layout.cost import (
     realign_cycles,
     reduction_cycles,
     spill_cycles,
+    staging_cycles,
     waiting_cycles,
     waste,
     work_cycles,
@@ -30,13 +31,17 @@ from irc.layout.cost import (
 from irc.layout.exchange import REQUEST_CYCLES, Exchange, exchange, move_cycles
 from irc.layout.fragment import Fragment
 from irc.layout.requests import WARP, WAVEFRONT_BYTES, WIDEST
+from irc.layout.staging import Staged, box_of, copied_traffic, staged
 from irc.layout.traffic import Traffic, global_traffic, reads_words, realigned_traffic, realigned_vector
+
+SMALL_BOX = 4096
+"""Bytes that a box may have beyond twice those of its tile."""
 
 
 @dataclass(frozen=True)
 class Use:
     """A load or store of the tile, or of one broadcast to it (`shape` has 1 there), `times` for each tile. `is_free`:
-    it may have a fragment of its own."""
+    it may have a fragment of its own. `can_stage`: nothing depends on what a load finds outside the view."""
 
     name: str
     access: Access
@@ -44,6 +49,7 @@ class Use:
     is_store: bool
     is_free: bool
     times: int = 1
+    can_stage: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,13 +82,15 @@ class Problem:
 
 @dataclass(frozen=True)
 class Way:
-    """How one access is made: in a fragment, with an exchange where that is not the tile's. cycles: for one tile."""
+    """How one access is made: in a fragment, with an exchange where that is not the tile's; or by way of a box in
+    shared memory. cycles: for one tile."""
 
     use: Use
     fragment: Fragment
     traffic: Traffic
     exchange: Exchange | None
     cycles: float
+    staged: Staged | None = None
 
 
 @dataclass(frozen=True)
@@ -198,6 +206,7 @@ class _Search:
         self._least: dict[tuple[Use, _Kind], float] = {}
         self._direct: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
         self._realigned: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
+        self._boxes: dict[Use, bool] = {}
         self._own: dict[Use, dict[_Kind, list[tuple[float, Fragment]]]] = {}
 
     def bound(self, fragment: Fragment) -> float:
@@ -255,6 +264,25 @@ class _Search:
             self._own[use] = {kind: sorted(each, key=lambda e: e[0]) for kind, each in kinds.items()}
         return self._own[use]
 
+    def can_stage(self, use: Use) -> bool:
+        """Whether a load can go by way of its box: that holds little more than the tile."""
+        if use not in self._boxes:
+            box = box_of(use.access, use.shape) if use.can_stage and use.shape == self.problem.shape else None
+            most = min(2 * prod(use.shape) * use.access.element_bytes + SMALL_BOX, self.rates.shared_memory // 2)
+            self._boxes[use] = box is not None and box.row_count * box.words * WIDEST <= most
+        return self._boxes[use]
+
+    def staged_bound(self, use: Use, kind: _Kind) -> float:
+        """What a staged load costs at least: its elements one by one, without conflicts."""
+        requests = max(self.problem.threads, WARP) * kind.values / WARP
+        if kind.runs[kind.first] > 1:
+            requests /= use.access.vector(kind.first, kind.runs[kind.first])
+        reads = Traffic(1, requests, requests, requests)
+        copied = copied_traffic(use.access, use.shape)
+        return staging_cycles(copied, reads, requests / kind.values, use.access.divisions, self.rates) + self.waiting(
+            use
+        )
+
     def ideal(self, a: _Kind, b: _Kind, size: int) -> float:
         """Cycles of an exchange between fragments of two kinds that meets no conflicts."""
         if (a, b, size) not in self._ideal:
@@ -278,12 +306,15 @@ class _Search:
         kind, size = _kind(fragment), use.access.element_bytes
         if (use, kind) not in self._least:
             through = (each[0][0] + self.ideal(other, kind, size) for other, each in self.own(use).items())
-            self._least[use, kind] = min(through, default=inf) + self.waiting(use)
+            least = min(through, default=inf) + self.waiting(use)
+            self._least[use, kind] = min(least, self.staged_bound(use, kind)) if self.can_stage(use) else least
         return use.times * min(self.direct(use, fragment)[1], self._least[use, kind])
 
     def _way(self, use: Use, fragment: Fragment) -> Way:
         """The best way of one access, given the tile's fragment."""
         best = self.direct_way(use, fragment)
+        if self.can_stage(use) and use.times * self.staged_bound(use, _kind(fragment)) < best.cycles:
+            best = min(best, self.staged_way(use, fragment), key=lambda way: way.cycles)
         for bound, own in self._through(use, fragment):
             if use.times * bound >= best.cycles:
                 break
@@ -307,6 +338,12 @@ class _Search:
     def direct_way(self, use: Use, fragment: Fragment) -> Way:
         traffic, cycles = self.direct(use, fragment)
         return Way(use, fragment, traffic, None, use.times * cycles)
+
+    def staged_way(self, use: Use, fragment: Fragment) -> Way:
+        found, copied = staged(fragment, use.access), copied_traffic(use.access, use.shape)
+        place = staging_cycles(copied, found.reads, found.places, use.access.divisions, self.rates)
+        cycles = place + self.waiting(use)
+        return Way(use, fragment, copied, None, use.times * cycles, found)
 
     def exchanged_way(self, use: Use, fragment: Fragment, own: Fragment) -> Way:
         moved = exchange(*((fragment, own) if use.is_store else (own, fragment)), use.access.element_bytes)

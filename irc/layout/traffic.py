@@ -83,7 +83,7 @@ def realigned_traffic(fragment: Fragment, access: Access) -> Traffic:
     vector = realigned_vector(fragment, access)
     addresses = -(-access.addresses(fragment.requests(vector, MOST_COUNTED)) // WIDEST) * WIDEST
     count = _requests(fragment, vector)
-    ideal, ideal_lines = _ideal(access, fragment.shape)
+    ideal, ideal_lines = ideal_units(access, fragment.shape)
     rows = prod(fragment.shape) // fragment.shape[fragment.vector[0]]
     return Traffic(
         vector,
@@ -103,7 +103,7 @@ def global_traffic(fragment: Fragment, access: Access) -> Traffic:
     alike = fragment.is_linear and access.has_whole_lines(LINE_BYTES)
     addresses = access.addresses(fragment.requests(vector, 1 if alike else MOST_COUNTED))
     count = _requests(fragment, vector)
-    ideal, ideal_lines = _ideal(access, fragment.shape)
+    ideal, ideal_lines = ideal_units(access, fragment.shape)
     return Traffic(
         vector,
         count,
@@ -115,7 +115,7 @@ def global_traffic(fragment: Fragment, access: Access) -> Traffic:
 
 
 @cache
-def _ideal(access: Access, shape: tuple[int, ...]) -> tuple[float, float]:
+def ideal_units(access: Access, shape: tuple[int, ...]) -> tuple[float, float]:
     """The sectors and the lines that hold the elements of a tile, each counted once."""
     axes = [np.arange(extent, dtype=np.int64) for extent in shape]
     addresses = access.addresses(np.meshgrid(*axes, indexing="ij")).reshape(-1) if shape else np.zeros(1, np.int64)

@@ -11,6 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import irc
+from irc.dialects import tile
+from irc.lowering import lower
+from irc.program import parse
 
 ELEMENTS = {"i8": np.int8, "i16": np.int16, "f32": np.float32, "i64": np.int64}
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33, 64, 67)
@@ -53,6 +56,15 @@ def test_rows_that_begin_anywhere(extents: tuple[int, ...], order: tuple[int, ..
     text = program(extents, order, element, element, f"permute(x, {list(order)})")
     x = values(extents, element)
     assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
+
+
+@pytest.mark.parametrize(("others", "is_staged"), [("", True), (" + permute(y, [1, 0])", False)])
+def test_boxes_are_for_kernels_that_load_one_array(others: str, is_staged: bool) -> None:
+    text = f"func f(x: i16[131, 259], y: i16[131, 259]) -> i16[259, 131] {{\n  return permute(x, [1, 0]){others}\n}}\n"
+    x = values((131, 259), "i16")
+    assert np.array_equal(irc.compile(text, target="sim")(x, x), x.T * (1 if is_staged else 2))
+    loads = [op for op in lower(parse(text, "f.irc"), "tile", arch="sm_90a").walk() if isinstance(op, tile.LoadOp)]
+    assert [op.through is not None for op in loads] == [is_staged] * len(loads) != []
 
 
 @settings(max_examples=30)

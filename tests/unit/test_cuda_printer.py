@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, math, scf
@@ -65,7 +67,10 @@ def test_vector_accesses_are_one_instruction() -> None:
     assert compiled.resources["k"].stack == 0 and compiled.resources["k"].spills == 0
 
 
-@pytest.mark.parametrize("cache, instruction", [("streaming", "LDG.E.EF"), ("read_only", "LDG.E.CONSTANT")])
+@pytest.mark.parametrize(
+    "cache, instruction",
+    [("streaming", "LDG.E.EF"), ("read_only", "LDG.E.CONSTANT"), ("kept", "LDG.E.CONSTANT")],
+)
 def test_cache_hints(cache: str, instruction: str) -> None:
     source = kernel(
         f"""%r = cuda.registers : !cuda.registers<1 x f32>
@@ -74,6 +79,22 @@ def test_cache_hints(cache: str, instruction: str) -> None:
         "%x: !cuda.ptr<f32>",
     )
     assert uses(opcodes(build(source).cubin), instruction)
+
+
+def test_keeping_what_is_loaded_takes_a_constant() -> None:
+    """Instructions that make the policy would stand in the branch of every guarded load."""
+
+    def counts(cache: str) -> Counter[str]:
+        source = kernel(
+            f"""%r = cuda.registers : !cuda.registers<8 x bf16>
+            cuda.load %x[%t] -> %r[%c0] {{count = 8 : i64, cache = "{cache}"}} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
+            cuda.store %r[%c0], %y[%t] {{count = 8 : i64}} : !cuda.registers<8 x bf16> -> !cuda.ptr<bf16>""",
+            "%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>",
+            "writes [0, 1]",
+        )
+        return opcodes(build(source).cubin)
+
+    assert set(counts("kept") - counts("read_only")) <= {"UMOV", "NOP", "ULDC.64"}
 
 
 SHARED = """

@@ -257,9 +257,10 @@ def test_workspace_that_nothing_wrote() -> None:
     assert "element 0 of array 0" in error.message
 
 
-def test_a_read_only_load_of_what_the_kernel_writes() -> None:
-    body = """
-  cuda.load %x[%t] -> %r[%zero] {cache = "read_only"} : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+@pytest.mark.parametrize("cache", ["read_only", "kept"])
+def test_a_read_only_load_of_what_the_kernel_writes(cache: str) -> None:
+    body = f"""
+  cuda.load %x[%t] -> %r[%zero] {{cache = "{cache}"}} : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
   cuda.store %r[%zero], %x[%t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>"""
     assert fails(shared(body, arguments=POINTER), X).kind == "protocol"
 

@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from irc.dialects import cuda
+from irc.dialects.cuda.memory import READ_ONLY
 from irc.interpreters.sim.frame import SHARED_BASE
 from irc.interpreters.sim.memory import Array, Pointer, RegisterArray
 from irc.interpreters.sim.register_use import register_index
@@ -81,7 +82,7 @@ def load(s: Strand, op: cuda.LoadOp, pointer: Pointer, offset: Any, array: Regis
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
     places = global_places(s, op, pointer, offset, size)
-    if pointer.tracked and op.cache is not None and op.cache.data == "read_only":
+    if pointer.tracked and op.cache is not None and op.cache.data in READ_ONLY:
         s.fail("protocol", op, f"the kernel writes {pointer.span.memory.name}, which this load takes for read only")
     check_global_read(s, op, pointer, places, size)
     if s.frame.counters is not None:

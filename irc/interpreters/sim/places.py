@@ -14,6 +14,7 @@ from irc.interpreters.sim.register_use import RegisterUse, register_index
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.scalars import dtype_of
 from irc.interpreters.sim.strands import Strand
+from irc.rounding import cast_array
 
 
 @simulates(cuda.ThreadIdOp)
@@ -67,6 +68,38 @@ def set_element(s: Strand, op: cuda.SetOp, array: RegisterArray, index: Any, val
         row[...] = value
     else:
         np.copyto(row, value, where=s.mask)
+
+
+_PACKED = {
+    "addf": np.add,
+    "subf": np.subtract,
+    "mulf": np.multiply,
+    "maximumf": np.maximum,
+    "minimumf": np.minimum,
+}
+
+
+@simulates(cuda.PackedOp)
+def packed(
+    s: Strand,
+    op: cuda.PackedOp,
+    array: RegisterArray,
+    index: Any,
+    lhs: RegisterArray,
+    lhs_index: Any,
+    rhs: RegisterArray,
+    rhs_index: Any,
+) -> None:
+    """In f64, which is exact but for sums that round far below."""
+    operands: list[Any] = []
+    for source, at in ((lhs, lhs_index), (rhs, rhs_index)):
+        first = register_index(s, op, source, at, cuda.PAIR)
+        operands.append(source.data[first : first + cuda.PAIR].astype(np.float64))
+    with np.errstate(all="ignore"):
+        values = cast_array(_PACKED[op.kind.data](*operands), array.data.dtype)
+    first = register_index(s, op, array, index, cuda.PAIR)
+    rows = array.data[first : first + cuda.PAIR]
+    np.copyto(rows, values, where=True if s.mask is None else s.mask)
 
 
 @simulates(cuda.AssumeOp)

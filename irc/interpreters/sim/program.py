@@ -15,7 +15,7 @@ from irc.interpreters.sim.errors import SimulationError
 from irc.interpreters.sim.launch import Kernel
 from irc.interpreters.sim.memory import Array, Memory, Span
 from irc.interpreters.sim.statistics import Counters, KernelStatistics
-from irc.runtime.arrays import check_count, host_array
+from irc.runtime.arrays import check_count, host_array, written
 from irc.runtime.plan import Buffer, Copy, Launch, Memset, Parameter, Scalar, TensorMap
 from irc.runtime.plan_reader import read_plan
 
@@ -35,11 +35,11 @@ class SimProgram:
         self._kernels: dict[str, Kernel] = {}
         self._lazy = lazy
 
-    def run(self, arrays: Sequence[Any], stream: Any | None) -> list[Any]:
+    def run(self, arrays: Sequence[Any], stream: Any | None, out: Sequence[Any] = ()) -> list[Any]:
         """One call. IrcError where the arrays do not fit, SimulationError where a kernel does what it must not."""
         if stream is not None:
             raise IrcError("the sim target has no streams", hint="leave stream out")
-        return self._execute(arrays, None)
+        return written(self._results, self._execute(arrays, None), out)
 
     def statistics(self, arrays: Sequence[Any]) -> list[KernelStatistics]:
         """The counts of one call, a kernel each, in the order of their first launches."""
@@ -71,6 +71,8 @@ class SimProgram:
                     device.fill(buffer, value)
                 case _:
                     pass
+        for result, argument in self._plan.donated:
+            device.results[result] = device.arguments[argument]
         return [self._result(device, index, spec) for index, spec in enumerate(self._results)]
 
     def _operands(self, device: _Device, step: Launch) -> list[Span | float]:
@@ -78,8 +80,8 @@ class SimProgram:
 
     def _result(self, device: _Device, index: int, spec: ArraySpec) -> Array:
         memory = device.results[index]
-        assert memory.written is not None
-        missing = np.flatnonzero(memory.written[: spec.nbytes] == 0)
+        written = memory.written
+        missing = np.empty(0) if written is None else np.flatnonzero(written[: spec.nbytes] == 0)
         if len(missing):
             count, first = len(missing) // spec.dtype.itemsize, int(missing[0]) // spec.dtype.itemsize
             names = ", ".join(self._ops)

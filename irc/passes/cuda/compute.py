@@ -9,6 +9,7 @@ from xdsl.ir import Region, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.passes.cuda.emitter import Index
+from irc.passes.cuda.packed import is_packed, lower_packed
 from irc.passes.cuda.values import Code, Iota, Registers, Splat, tile_element
 from irc.passes.tile.attributes import fragment_layout
 
@@ -31,6 +32,10 @@ def lower_map(code: Code, op: tile.MapOp) -> None:
     fragment = fragment_layout(op.result.type)
     inputs = [code.tile(v) for v in op.inputs]
     result = code.array(fragment, tile_element(op.result.type), op.result.name_hint)
+    if is_packed(op, inputs, fragment):
+        lower_packed(code, op, inputs, result)
+        code.values[op.result] = result
+        return
     with code.each(fragment) as components:
         scalars = [code.element(t, fragment, components) for t in inputs]
         (value,) = inline(code, op.body, scalars)

@@ -1,4 +1,4 @@
-"""Exchanges through shared memory, and stores that take their words from there."""
+"""Accesses by way of shared memory: exchanges, loads of whole words, stores that take their words from there."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from irc.layout.traffic import reads_words, realigned_vector
 from irc.passes.cuda import memory
 from irc.passes.cuda.memory import read_shared, shared_base, write_shared
 from irc.passes.cuda.realigned import RealignedStore
+from irc.passes.cuda.staged import StagedLoad
 from irc.passes.cuda.values import Buffer, Code, Exchanged, element_bytes, tile_element
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import fragment_layout
+
+
+def lower_load(code: Code, op: tile.LoadOp) -> None:
+    if op.through is None:
+        memory.lower_load(code, op)
+    else:
+        StagedLoad(code, op, op.through.data).emit()
 
 
 def lower_convert(code: Code, op: tile.ConvertOp) -> None:
@@ -33,11 +41,14 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     if isinstance(use, tile.StoreOp) and reads_words(target, layout, realigned_vector(target, access_of(use))):
         code.values[op.result] = Exchanged(buffer, place, target)
     else:
-        code.values[op.result] = read_shared(code, buffer, target, place, op.result.name_hint)
+        code.before_read(place)
+        code.values[op.result] = read_shared(code, buffer, target, op.result.name_hint)
 
 
 def lower_store(code: Code, op: tile.StoreOp) -> None:
     source = code.values.get(op.tile)
+    if source is None:
+        return  # stored as it was loaded
     if isinstance(source, Exchanged):
         RealignedStore(code, op, source).emit()
     else:

@@ -9,19 +9,21 @@ from typing import Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
+from irc.dialects.cuda.common import values_of
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.passes.cuda import compute, dots, exchanges, memory, reduce, rings, scan, tma
+from irc.passes.cuda import compute, dots, exchanges, memory, reduce, rings, scan, step_rings, tma
 from irc.passes.cuda.emitter import Emitter, Index
 from irc.passes.cuda.values import Bytes, Code, Crew, Registers, Tile, buffer_of, tile_element
 from irc.passes.tile.configs import config_of
+from irc.passes.tile.mark_in_place import IN_PLACE
 from irc.passes.tile.plan_shared import check_shared
-from irc.passes.tile.rings import ALIGNMENT, turns_of
+from irc.passes.tile.rings import ALIGNMENT, is_in_step, turns_of
 
 INT32_ELEMENTS = 2**31 - 2**24
 """From this many elements of a view on, offsets need 64 bits: a tile that reaches over the end counts further."""
@@ -91,6 +93,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cud
         min_blocks=1 if code.rings else config_of(program).occupancy,
         operands=operands,
         writes=writes,
+        in_place=_in_place(program),
     )
     kernel.location = program.location
     return kernel
@@ -122,6 +125,11 @@ def _arguments(program: tile.ProgramOp, code: Code) -> tuple[list[int], list[int
             body.erase_arg(argument)
     first_result = len(views) - program.result_count
     return operands, [int(operand >= first_result) for operand in operands]
+
+
+def _in_place(program: tile.ProgramOp) -> Sequence[int] | None:
+    pairs = program.attributes.get(IN_PLACE)
+    return values_of(pairs) if isinstance(pairs, DenseArrayBase) else None
 
 
 def _attribute(program: tile.ProgramOp, name: str, default: int) -> int:
@@ -174,8 +182,10 @@ def _touches_shared(region: Region) -> bool:
     """Whether shared memory outside the rings changes hands in a region."""
     return any(
         isinstance(op, tile.ConvertOp | tile.CombinerOp)
+        or (isinstance(op, tile.LoadOp) and op.through is not None)
         or (isinstance(op, tile.ReadOp | tile.WriteOp) and not memory.in_ring(op.buffer))
-        or (isinstance(op, tile.DotOp) and not memory.in_ring(op.lhs))
+        or (isinstance(op, tile.DotOp) and not memory.in_ring(op.rhs))
+        or (isinstance(op, tile.WaitOp) and is_in_step(op.ring))
         for op in region.walk()
     )
 
@@ -332,8 +342,10 @@ def _alloc(code: Code, op: tile.AllocOp) -> None:
     code.values[op.buffer] = buffer_of(op.buffer.type, memory.shared_base(code, rings.offset_of(op)))
 
 
-def _nothing(code: Code, op: Operation) -> None:
-    """Rings are set up where the roles begin."""
+def _ring(code: Code, op: tile.RingOp) -> None:
+    """Rings with barriers are set up where the roles begin."""
+    if op.in_step is not None:
+        step_rings.enter(code, op)
 
 
 LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
@@ -348,13 +360,13 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.DotOp: dots.lower_dot,
     tile.DotWaitOp: dots.lower_dot_wait,
     tile.IotaOp: compute.lower_iota,
-    tile.LoadOp: memory.lower_load,
+    tile.LoadOp: exchanges.lower_load,
     tile.MapOp: compute.lower_map,
     tile.PermuteOp: compute.lower_permute,
     tile.ReadOp: memory.lower_read,
     tile.ReduceOp: reduce.lower_reduce,
     tile.ReleaseOp: rings.lower_release,
-    tile.RingOp: _nothing,
+    tile.RingOp: _ring,
     tile.RolesOp: _roles,
     tile.ScanOp: scan.lower_scan,
     tile.BeginTurnOp: rings.lower_begin_turn,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -14,12 +14,15 @@ from irc.dialects import cuda, tile
 from irc.layout.access import is_monotone, least
 from irc.layout.exchange import led_by
 from irc.layout.fragment import Fragment
+from irc.layout.instructions import matrix_rows
 from irc.layout.traffic import global_vector, shared_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.places import Place, Walk, scaled, sum_of
-from irc.passes.cuda.values import EVERYTHING, Buffer, Bytes, Code, Registers, element_bytes, tile_element
+from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, packed_strides, tile_element
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import fragment_layout
+from irc.passes.tile.configs import config_of
+from irc.passes.tile.mark_in_place import is_overwritten
 
 
 def zero(code: Code, type: Attribute) -> SSAValue:
@@ -93,7 +96,7 @@ def lower_load(code: Code, op: tile.LoadOp) -> None:
     pointer = code.pointers[op.view]
     program = op.view.owner.parent_op()
     assert isinstance(program, tile.ProgramOp)
-    cached = "read_only" if op.view in program.inputs else None
+    cached = ("kept" if config_of(program).keep else "read_only") if op.view in program.inputs else None
     straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
 
     def load(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
@@ -166,7 +169,13 @@ def _fill(code: Code, target: Registers, first: Index, count: int, value: SSAVal
 
 def lower_store(code: Code, op: tile.StoreOp) -> None:
     source = code.materialise(code.tile(op.tile), tile_element(op.tile.type))
-    source = _led(code, source, source.fragment.vector[0])
+    store_registers(code, op, _led(code, source, source.fragment.vector[0]))
+
+
+def store_registers(
+    code: Code, op: tile.StoreOp, source: Registers, fetch: Callable[[Sequence[Index], int], None] | None = None
+) -> None:
+    """Stores a tile from registers. `fetch`: what brings the elements of a vector there before it is stored."""
     fragment = source.fragment
     vector = global_vector(fragment, access_of(op))
     pointer = code.pointers[op.view]
@@ -190,8 +199,12 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
 
     def stores(*, checked: bool) -> None:
         with code.each(fragment, vector) as components:
+            if fetch is not None:
+                fetch(components, vector)
             store(components, vector, checked=checked)
 
+    if once is not None and is_overwritten(op.view):
+        code.sync()  # other threads have copies of what this one writes over
     with code.e.when(once):
         by_tile(code, op, fragment, vector, stores)
 
@@ -243,11 +256,8 @@ def _led(code: Code, source: Registers, dim: int) -> Registers:
     return led
 
 
-def read_shared(
-    code: Code, buffer: Buffer, target: Fragment, place: Bytes = EVERYTHING, hint: str | None = None
-) -> Registers:
+def read_shared(code: Code, buffer: Buffer, target: Fragment, hint: str | None = None) -> Registers:
     """A buffer in registers, in the widest vectors along its fastest dimension."""
-    code.before_read(place)
     led = code.array(led_by(target, buffer.layout.fastest), buffer.element, hint)
     vector = shared_vector(led.fragment, buffer.layout, element_bytes(buffer.element))
     with code.each(led.fragment, vector) as components:
@@ -275,7 +285,22 @@ def in_ring(buffer: SSAValue) -> bool:
 
 def lower_read(code: Code, op: tile.ReadOp) -> None:
     fragment = fragment_layout(op.result.type)
-    code.values[op.result] = read_shared(code, code.buffer(op.buffer), fragment, hint=op.result.name_hint)
+    if not in_ring(op.buffer):
+        code.before_read()
+    buffer = code.buffer(op.buffer)
+    rows = matrix_rows(fragment, buffer.layout, element_bytes(buffer.element))
+    if rows is None:
+        code.values[op.result] = read_shared(code, buffer, fragment, op.result.name_hint)
+        return
+    result = code.array(fragment, buffer.element, op.result.name_hint)
+    transposed = buffer.layout.fastest == 0
+    with code.each(rows) as components:
+        at = tile_address(code, buffer, rows, components)
+        register: Index = 0
+        for component, stride in zip(components, packed_strides(rows), strict=True):
+            register = code.e.add(register, code.e.mul(component, stride * fragment.value_count // rows.value_count))
+        code.e.insert(cuda.LdmatrixOp(at, result.array, code.e.index(register), transpose=transposed))
+    code.values[op.result] = result
 
 
 def shared_base(code: Code, offset: int) -> SSAValue:

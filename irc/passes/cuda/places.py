@@ -22,7 +22,7 @@ from xdsl.ir.affine import (
 
 from irc.layout.access import least
 from irc.layout.shared import SharedLayout, Swizzle
-from irc.passes.cuda.emitter import Emitter, Index
+from irc.passes.cuda.emitter import Emitter, Index, is_power_of_two
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,11 @@ def scaled(e: Emitter, place: Place, by: int) -> Place:
     return Place(e.mul(place.base, by), tuple(step * by for step in place.steps))
 
 
+MOST_BELOW = 1 << 20
+"""How far below zero a dividend may be to be moved above it: the bounds of expressions, where they are known, are
+those of tiles."""
+
+
 @dataclass
 class Walk:
     """Places of the elements with these components."""
@@ -75,39 +80,49 @@ class Walk:
                 return Place(symbols[expr.position])
             case AffineBinaryOpExpr():
                 a, b = self.affine(expr.lhs, dims, symbols), self.affine(expr.rhs, dims, symbols)
-                signed = least(expr.lhs, [0] * len(dims), [0] * len(symbols)) < 0
-                return self._binary(expr.kind, a, b, signed)
+                lowest = least(expr.lhs, [0] * len(dims), [0] * len(symbols))
+                return self.binary(expr.kind, a, b, lowest)
             case _:
                 raise ValueError(f"no code for {expr}")
 
-    def _binary(self, kind: AffineBinaryOpKind, a: Place, b: Place, signed: bool) -> Place:
+    def binary(self, kind: AffineBinaryOpKind, a: Place, b: Place, lowest: int = 0) -> Place:
+        """lowest: a lower bound of `a`."""
         e = self.e
         if kind is AffineBinaryOpKind.Add:
             return sum_of(e, a, b)
         if kind is AffineBinaryOpKind.Mul and isinstance(b.base, int) and b.is_fixed:
             return scaled(e, a, b.base)
         by = b.at(e, self.components)
-        divides = isinstance(by, int) and all(step % by == 0 for step in a.steps)
-        match kind:
-            case AffineBinaryOpKind.Mul:
-                return Place(e.mul(a.at(e, self.components), by))
-            case AffineBinaryOpKind.FloorDiv:
-                if divides and isinstance(by, int):
-                    return Place(e.div(a.base, by, signed=signed), tuple(step // by for step in a.steps))
-                return Place(e.div(a.at(e, self.components), by, signed=signed))
-            case AffineBinaryOpKind.Mod:
-                return Place(e.rem(a.base if divides else a.at(e, self.components), by, signed=signed))
-            case _:
-                raise ValueError(f"no code for {kind}")
+        if kind is AffineBinaryOpKind.Mul:
+            return Place(e.mul(a.at(e, self.components), by))
+        if not isinstance(by, int) or kind not in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
+            raise ValueError(f"no code for {kind}")
+        if lowest < -MOST_BELOW:
+            return self._signed(kind, a, by)
+        # What is not below zero is divided by a multiplication.
+        before = 0 if lowest >= 0 or is_power_of_two(by) else -(lowest // by)
+        a = Place(e.add(a.base, before * by), a.steps)
+        divides = all(step % by == 0 for step in a.steps)
+        if kind is AffineBinaryOpKind.Mod:
+            return Place(e.rem(a.base if divides else a.at(e, self.components), by, signed=lowest < 0 and not before))
+        signed = lowest < 0 and not before
+        if divides:
+            quotient = e.div(a.base, by, signed=signed)
+            return Place(e.sub(quotient, before), tuple(step // by for step in a.steps))
+        return Place(e.sub(e.div(a.at(e, self.components), by, signed=signed), before))
+
+    def _signed(self, kind: AffineBinaryOpKind, a: Place, by: int) -> Place:
+        operation = self.e.div if kind is AffineBinaryOpKind.FloorDiv else self.e.rem
+        return Place(operation(a.at(self.e, self.components), by, signed=True))
 
     def offset(self, layout: SharedLayout, at: Sequence[Place]) -> Place:
         """The element offset in a layout of shared memory, before the swizzle."""
         offset = Place(0)
         for position, modes in zip(at, layout.modes, strict=True):
             for size, stride in modes[:-1]:
-                part = self._binary(AffineBinaryOpKind.Mod, position, Place(size), False)
+                part = self.binary(AffineBinaryOpKind.Mod, position, Place(size))
                 offset = sum_of(self.e, offset, scaled(self.e, part, stride))
-                position = self._binary(AffineBinaryOpKind.FloorDiv, position, Place(size), False)
+                position = self.binary(AffineBinaryOpKind.FloorDiv, position, Place(size))
             offset = sum_of(self.e, offset, scaled(self.e, position, modes[-1][1]))
         return offset
 

@@ -95,7 +95,8 @@ def _reduce_lanes(
 def _reduce_warps(
     code: Code, op: tile.CombinerOp, results: Sequence[Registers], places: Sequence[tuple[int, int]]
 ) -> None:
-    """Between warps: partials meet in shared memory, and every thread combines them in the same order."""
+    """Between warps: partials meet in shared memory, and every thread combines them in the same order; where they are
+    only stored, those that store them."""
     across = [(stride, size) for stride, size in places if stride >= LANES]
     if not across:
         return
@@ -110,7 +111,8 @@ def _reduce_warps(
     with e.when(e.all(leaders)), code.each(kept) as at:
         partials.write(at, warp)
     code.before_read(partials.place)
-    with code.each(kept) as at:
+    are_stored = all(isinstance(use.operation, tile.StoreOp) for value in op.outputs for use in value.uses)
+    with e.when(code.first_copy(kept) if are_stored else None), code.each(kept) as at:
         _combine_partials(code, op, partials, at)
 
 

@@ -22,6 +22,7 @@ from irc.passes.cuda.places import Place
 
 if TYPE_CHECKING:
     from irc.passes.cuda.rings import Ring
+    from irc.passes.cuda.step_rings import StepRing
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,8 @@ class Code:
     values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
     rings: dict[SSAValue, Ring] = field(default_factory=dict[SSAValue, "Ring"])
     """Rings as the role that is being lowered sees them."""
+    step_rings: dict[SSAValue, StepRing] = field(default_factory=dict[SSAValue, "StepRing"])
+    """Rings that all threads fill and read."""
     shared_align: int = 16
     """Bytes to which the start of shared memory is aligned."""
     scratch_base: int = 0

@@ -38,7 +38,7 @@ FEW_RESULTS = 1024
 class Side:
     """Adjacent axes of a reduction's operand, merged into one extent and cut into parts of `part` elements.
 
-    part: None where the side stays whole, as one axis. A side that is reduced has parts."""
+    part: None where the side stays as it is. A side that is reduced has parts."""
 
     axes: tuple[int, ...]
     part: int | None
@@ -69,26 +69,27 @@ class TwoStages:
 def first_stage(op: Operation, sides: Sequence[Side], insert: Insert) -> TwoStages:
     """Reduces each part of the sides that have parts; `sides` list the operand's axes in order.
 
-    The partial results have an axis for each side: the number of its parts, or its extent.
+    The partial results have the axes of each whole side, and one with the number of parts of each other one.
     """
-    value = op.operands[0]
-    shape = shape_of(value)
-    extents = [prod(shape[axis] for axis in side.axes) for side in sides]
-    value = _reshaped(value, extents, op, insert)
-    counts = [1 if side.part is None else ceil_div(n, side.part) for side, n in zip(sides, extents, strict=True)]
-    missing = [0 if side.part is None else c * side.part - n for side, c, n in zip(sides, counts, extents, strict=True)]
-    value = _padded(value, missing, op, insert)
+    shape, reduced = shape_of(op.operands[0]), set(reduced_axes(op))
+    extents: list[int] = []
+    missing: list[int] = []
     cut: list[int] = []
     inner: list[int] = []
     outer: list[int] = []
-    reduced = set(reduced_axes(op))
-    for at, (side, count, extent) in enumerate(zip(sides, counts, extents, strict=True)):
+    for side in sides:
+        own = [shape[axis] for axis in side.axes]
         if side.part is None:
-            cut.append(extent)
+            extents, missing, cut = extents + own, missing + [0] * len(own), cut + own
             continue
+        extent = prod(own)
+        count = ceil_div(extent, side.part)
+        extents, missing = [*extents, extent], [*missing, count * side.part - extent]
+        outer += [len(cut) - len(inner)] if reduced.issuperset(side.axes) else []
         cut += [count, side.part]
         inner.append(len(cut) - 1)
-        outer += [at] if reduced.issuperset(side.axes) else []
+    value = _reshaped(op.operands[0], extents, op, insert)
+    value = _padded(value, missing, op, insert)
     value = _reshaped(value, cut, op, insert)
     partial = _reduce(op, value, inner)
     insert(partial)

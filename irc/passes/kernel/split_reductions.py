@@ -1,9 +1,9 @@
 """`split-reductions`: a reduction that crosses tiles becomes partial results and a second kernel.
 
-Two reductions need it: one in the epilogue of a product, whose tiles cover parts of M and N; and one with fewer rows
-than the GPU has room for, which `choose-config` marked by `split`. The first kernel reduces each part, of which there
-is one for each tile, and stores the partial results; one more kernel finishes all reductions of the first, and does
-the elementwise work on their results.
+Three need it: one in the epilogue of a product, whose tiles cover parts of M and N; one with fewer rows than the GPU
+has room for, and a product with few tiles and a long K, which `choose-config` marked by `split`. The first kernel
+reduces each part, of which there is one for each tile, and stores the partial results; one more kernel finishes all
+reductions of the first, and does the elementwise work on their results.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from irc.passes.kernel.choose_config import choose
 from irc.passes.kernel.op_classes import SPLITTABLE, integers, reduced_axes, shape_of
 from irc.passes.kernel.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.passes.kernel.problem import ceil_div, reduction_of
+from irc.passes.kernel.split_products import split_product
 from irc.rewriting import location_of
 from irc.targets import DEFAULT_TARGET, Target, target
 
@@ -56,6 +57,8 @@ Stage = Callable[[Operation, Callable[[Operation], None]], TwoStages]
 def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
     """The reductions of a kernel to split, and how."""
     match kernel.kind:
+        case Anchor.MATMUL if (parts := _product_parts(kernel)) > 1:
+            return dict.fromkeys(kernel.cores(), partial(_product_stage, parts))
         case Anchor.MATMUL:
             sides = _tile_sides(kernel)
             return {op: lambda op, insert: first_stage(op, sides[op], insert) for op in sides}
@@ -69,6 +72,15 @@ def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
 
 def _cut_stage(cut: Cut, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
     return cut_reduction(op, cut, insert)
+
+
+def _product_parts(kernel: FusedOp) -> int:
+    """The parts of K of a product."""
+    return 1 if kernel.config is None else kernel.config.split or 1
+
+
+def _product_stage(parts: int, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
+    return split_product(op, parts, insert)
 
 
 def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
@@ -99,7 +111,8 @@ def _cut(kernel: FusedOp) -> Cut | None:
     """How the reductions of a kernel with a `split` are cut; None where there are no two parts.
 
     The outermost reduced axes are cut, or the longest where those are few. Parts are multiples of the steps in which a
-    tile walks over them."""
+    tile walks over them. Before a run of memory of a step and more, axes are cut into single elements: each part is a
+    run then, and no index is divided to find an element."""
     config = kernel.config
     parts = None if config is None else config.split
     together = reduction_of(kernel).together if parts is not None else 1
@@ -114,10 +127,14 @@ def _cut(kernel: FusedOp) -> Cut | None:
     reduced = [at for at, side in enumerate(sides) if set(axes) & {axis for axis in side if shape[axis] != 1}]
     if not reduced:
         return None
+    steps = config.tile[-1] if config is not None and config.tile is not None else 1
+    ends_in_runs = together == 1 and len(reduced) == 2 and reduced[-1] == len(sides) - 1
+    if ends_in_runs and extents[-1] >= steps and extents[reduced[0]] >= parts:
+        return Cut(sides, reduced[0], 1, extents[reduced[0]])
     at = next((i for i in reduced if extents[i] >= ENOUGH_TO_CUT * parts), max(reduced, key=lambda i: extents[i]))
     step = unroll = 1
-    if config is not None and config.tile is not None and len(reduced) == 1:
-        step, unroll = config.tile[-1], config.unroll or 1
+    if config is not None and len(reduced) == 1:
+        step, unroll = steps, config.unroll or 1
     extent = extents[at] // together
     part = _part(extent, parts, step * unroll) if together == 1 else _close_part(extent, parts, step)
     count = extent // part

@@ -17,7 +17,14 @@ from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.layout.cost import Rates, rates_of
 from irc.layout.fragment import Fragment, Mode
-from irc.layout.instructions import LANES, WARP_GROUP, fma_accumulator, mma_accumulator, wgmma_accumulator
+from irc.layout.instructions import (
+    LANES,
+    WARP_GROUP,
+    fma_accumulator,
+    mma_accumulator,
+    wgmma_accumulator,
+    wgmma_operand,
+)
 from irc.layout.search import Plan, Problem, search
 from irc.passes.tile.attributes import with_fragment
 from irc.passes.tile.configs import PRODUCER_WARPS, compute_warps, config_of
@@ -63,6 +70,9 @@ def assign(program: tile.ProgramOp, rates: Rates) -> list[Problem]:
     for space in distinct:
         if space.dots:
             space.fragment = _accumulator(space, instruction or "fma", threads)
+        elif space.factors:
+            (rows, depth) = shape_of(space.factors[0].lhs.type)
+            space.fragment = wgmma_operand((rows, depth), threads // WARP_GROUP)
     _propagate(program, spaces)
     problems: dict[Space, Problem] = {}
     has_dots = any(space.dots for space in distinct)
@@ -164,6 +174,9 @@ def _writes(space: Space) -> list[tile.WriteOp]:
 def _convert_accesses(space: Space, plan: Plan) -> None:
     """Accesses that the plan makes in fragments of their own."""
     for (op, value), way in zip(list(space.accesses), plan.ways, strict=True):
+        if way.staged is not None:
+            assert isinstance(op, tile.LoadOp)
+            op.through = tile.SharedAttr(way.staged.layout)
         if way.exchange is not None:
             _insert_convert(op, value, space, way.fragment, tile.SharedAttr(way.exchange.layout))
 
@@ -173,9 +186,11 @@ def _insert_convert(
 ) -> None:
     outside = with_fragment(value.type, fragment)
     if isinstance(op, tile.StoreOp):
-        convert = tile.ConvertOp(value, outside, through, op.location)
+        # A load of this value may have been converted before.
+        stored = op.tile
+        convert = tile.ConvertOp(stored, outside, through, op.location)
         Rewriter.insert_op(convert, InsertPoint.before(op))
-        op.operands[list(op.operands).index(value)] = convert.result
+        op.operands[list(op.operands).index(stored)] = convert.result
         return
     assert isinstance(op, tile.LoadOp)
     loaded = tile.LoadOp.of(

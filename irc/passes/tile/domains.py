@@ -73,6 +73,9 @@ class Operand:
     is_stored: bool = False
     groups: tuple[tuple[int, int], ...] = ()
     """Half-open ranges of dimensions that are one dimension of the view."""
+    is_boxed: bool = False
+    """Whether tiles are boxes of its dimensions: then those that are loaded merge only where a tile is a box still, and
+    those that are stored are seen in the order of memory."""
     parts: tuple[tuple[int, ...], ...] = ()
     """The extents that each group is split into again, outermost first; one dimension of the view for each."""
 
@@ -96,12 +99,22 @@ class Operand:
             merged = [*groups[:i], (groups[i][0], groups[i + 1][1]), *groups[i + 2 :]]
             trial = self._divisions(bindings, merged)
             trivial = 1 in (self._extent(groups[i]), self._extent(groups[i + 1]))
+            keeps_apart = self.is_boxed and not self.is_stored and not trivial
+            if keeps_apart and not self._spares(bindings, groups[i], groups[i + 1]):
+                i += 1
+                continue
             if (trial < best and self._keeps_bounds(bindings, groups[i], groups[i + 1])) or (trivial and trial <= best):
                 groups, best = merged, trial
                 i = max(i - 1, 0)
                 continue
             i += 1
         return best, tuple(groups)
+
+    def _spares(self, bindings: Bindings, a: tuple[int, int], b: tuple[int, int]) -> bool:
+        """Whether the coordinate of both takes fewer divisions than that of either."""
+        groups = [a, b, (a[0], b[1])]
+        counts = [[divisions(lin) for lin in self.grouped(bindings, groups, coords)] for coords in self.accesses]
+        return all(merged == 0 or merged < max(parts) for *parts, merged in counts)
 
     def _keeps_bounds(self, bindings: Bindings, a: tuple[int, int], b: tuple[int, int]) -> bool:
         """Whether a coordinate beyond the domain, of a tile that reaches over its end, still is outside the view.
@@ -196,6 +209,11 @@ class Domains:
     operands: list[Operand]
     expressions: list[Lin] = field(default_factory=list[Lin])
     spaces: list[Space] = field(default_factory=list[Space])
+
+    @property
+    def loaded(self) -> list[Operand]:
+        """The arrays that are read."""
+        return [o for o in self.operands if not o.is_stored and o.accesses]
 
     def cost(self, bindings: Bindings) -> int:
         return sum(o.cost(bindings)[0] for o in self.operands) + sum(

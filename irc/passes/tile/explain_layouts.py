@@ -55,6 +55,10 @@ def _way_row(way: Way) -> tuple[str, ...]:
     cells += [
         f"{n:.0f}/{ideal:.0f}" for n, ideal in ((traffic.units, traffic.ideal), (traffic.lines, traffic.ideal_lines))
     ]
+    if way.staged is not None:
+        reads = way.staged.reads
+        note = f"{way.use.name} through {way.staged.layout.layout} by {reads.vector} x {size} B"
+        return ("", f"{way.cycles:.0f}", "", "", "", *cells, _of(reads.units, reads.ideal), note)
     if way.exchange is None:
         return ("", f"{way.cycles:.0f}", "", "", "", *cells, "", way.use.name)
     sides = (way.exchange.writes, way.exchange.reads)

@@ -140,14 +140,18 @@ def offset(lin: Lin) -> int:
 @cache
 def _split(lin: Lin) -> tuple[tuple[tuple[Atom | Mod, int], ...], int]:
     rest, found = lin, []
-    for atom, factor in lin.terms:
-        if not isinstance(atom, Div):
-            continue
+    # Those of values with remainders of their own come first: they take these with them.
+    nested = sorted(((a, f) for a, f in lin.terms if isinstance(a, Div)), key=lambda term: -_depth(term[0]))
+    for atom, factor in nested:
         match = _as_mod(rest, atom, factor)
         if match is not None:
             found.append(match[0])
             rest = match[1]
     return (*found, *rest.terms), rest.const
+
+
+def _depth(div: Div) -> int:
+    return 1 + max((_depth(atom) for atom, _ in div.value.terms if isinstance(atom, Div)), default=0)
 
 
 def _as_mod(lin: Lin, atom: Div, factor: int) -> tuple[tuple[Mod, int], Lin] | None:

@@ -21,6 +21,9 @@ from irc.passes.tile.multiples import constant_of
 from irc.passes.tile.operand_layouts import written_major
 from irc.passes.tile.spaces import Space
 
+PLAIN = (tile.LoadOp, tile.StoreOp, tile.MapOp, tile.SplatOp, tile.IotaOp, tile.ConvertOp, tile.YieldOp)
+"""Ops of a loop over tiles in which elements meet no others."""
+
 UNKNOWN_TRIPS = 4
 """How often a loop is taken to run whose bounds are not constants."""
 
@@ -89,7 +92,20 @@ def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) ->
     )
     view = op.view.name_hint or (op.view.index if isinstance(op.view, BlockArgument) else "?")
     name = f"{'store' if is_store else 'load'} %{view}"
-    return Use(name, access_of(op), shape, is_store, is_free, trips(op))
+    return Use(name, access_of(op), shape, is_store, is_free, trips(op), not is_store and _can_stage(op))
+
+
+def _can_stage(op: tile.AccessOp) -> bool:
+    """Whether the load is the only one of a program that computes elements one by one and stores those that there are:
+    what it finds outside the view meets nothing else."""
+    program = op.view.owner.parent_op()
+    loop = op.parent_op()
+    if not isinstance(op, tile.LoadOp) or op.other is not None or not isinstance(loop, tile.ForTilesOp):
+        return False
+    assert isinstance(program, tile.ProgramOp)
+    ops = list(loop.body.block.ops)
+    is_plain = all(isinstance(each, PLAIN) or each.dialect_name() in ("arith", "math") for each in ops)
+    return is_plain and sum(isinstance(each, tile.LoadOp) for each in ops) == 1
 
 
 def _reductions(space: Space) -> list[Reduction]:

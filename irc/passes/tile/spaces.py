@@ -22,12 +22,13 @@ from irc.layout.fragment import Fragment
 @dataclass(eq=False)
 class Space:
     """Joined tiles. `shape` is the largest extent of each dimension; `scans` are axes along which a thread has to
-    hold runs of neighbours."""
+    hold runs of neighbours; `dots` accumulate into it, `factors` have it as their left operand."""
 
     values: list[SSAValue]
     accesses: list[tuple[tile.AccessOp, SSAValue]] = field(default_factory=list[tuple[tile.AccessOp, SSAValue]])
     scans: set[int] = field(default_factory=set[int])
     dots: list[tile.DotOp] = field(default_factory=list[tile.DotOp])
+    factors: list[tile.DotOp] = field(default_factory=list[tile.DotOp])
     fragment: Fragment | None = None
 
     @property
@@ -115,5 +116,7 @@ def _describe(of: dict[SSAValue, Space], op: Operation) -> None:
             of[op.outputs[0]].scans.add(op.axis_value)
         case tile.DotOp():
             of[op.result].dots.append(op)
+            if op.lhs in of:
+                of[op.lhs].factors.append(op)
         case _:
             pass

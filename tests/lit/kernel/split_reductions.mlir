@@ -80,6 +80,20 @@ func.func @between(%x: tensor<2x24x3x5xf32>) -> tensor<3xf32> {
   func.return %r : tensor<3xf32>
 }
 
+// Before runs of memory that fill a step, the outermost axis is cut into single elements: each part is a run.
+// CHECK-LABEL: func.func @runs
+// CHECK-NEXT:    kernel.fused @r reduce {{.*}} -> tensor<3x9xf32> {
+// CHECK:           nd.max {{.*}} : tensor<9x1x3x35xf32> -> tensor<9x3xf32>
+// CHECK:         kernel.fused @r_finish reduce
+// CHECK:           nd.max {{.*}} {axes = [1]} : tensor<3x9xf32> -> tensor<3xf32>
+func.func @runs(%x: tensor<9x3x5x7xf32>) -> tensor<3xf32> {
+  %r = kernel.fused @r reduce config<tile = [1, 32], split = 4> (%a = %x : tensor<9x3x5x7xf32>) -> tensor<3xf32> {
+    %m = nd.max %a {axes = [0, 2, 3]} : tensor<9x3x5x7xf32> -> tensor<3xf32>
+    kernel.yield %m : tensor<3xf32>
+  }
+  func.return %r : tensor<3xf32>
+}
+
 // Rows of an odd pitch are put together, here 2048 of them: 6144 columns, of which every access is aligned. The
 // second kernel reduces those that are one column.
 // CHECK-LABEL: func.func @together
@@ -99,4 +113,45 @@ func.func @together(%x: tensor<131079x3xf32>) -> tensor<3xf32> {
     kernel.yield %m : tensor<3xf32>
   }
   func.return %r : tensor<3xf32>
+}
+
+// A product with parts of K: a batch of products, whose sums another kernel adds, in order, before the epilogue. Products
+// of one operand cut it once; what depends on no product stays.
+// CHECK-LABEL: func.func @products
+// CHECK-NEXT:    {{.*}} = kernel.fused @k matmul config<tile = [64, 64, 64]> {{.*}} -> (tensor<16xf32>, tensor<4x16x32xf32>, tensor<4x16x32xf32>) {
+// CHECK:           [[LHS:%[0-9]+]] = nd.reshape {{.*}} : tensor<16x512xf32> -> tensor<16x4x128xf32>
+// CHECK-NEXT:      [[RHS:%[0-9]+]] = nd.reshape {{.*}} : tensor<512x32xf32> -> tensor<4x128x32xf32>
+// CHECK:           nd.matmul [[LHS]], [[RHS]] {lhs_batch = [1], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]}
+// CHECK:           [[OTHER:%[0-9]+]] = nd.reshape {{.*}} : tensor<512x32xf32> -> tensor<4x128x32xf32>
+// CHECK:           nd.matmul [[LHS]], [[OTHER]] {lhs_batch = [1], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]}
+// CHECK-NEXT:      kernel.yield
+// CHECK:         kernel.fused @k_finish reduce
+// CHECK:           nd.sum {{.*}} {axes = [0]} : tensor<4x16x32xf32> -> tensor<16x32xf32>
+// CHECK:           nd.sum {{.*}} {axes = [0]} : tensor<4x16x32xf32> -> tensor<16x32xf32>
+// CHECK:           nd.mul
+// CHECK-NEXT:      kernel.yield
+func.func @products(%x: tensor<16x512xf32>, %v: tensor<512x32xf32>, %w: tensor<512x32xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tensor<16x32xf32>) {
+  %r:2 = kernel.fused @k matmul config<tile = [64, 64, 64], split = 4> (%a = %x : tensor<16x512xf32>, %f = %v : tensor<512x32xf32>, %g = %w : tensor<512x32xf32>, %d = %b : tensor<16xf32>) -> (tensor<16xf32>, tensor<16x32xf32>) {
+    %c = nd.matmul %a, %f {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<16x512xf32>, tensor<512x32xf32>) -> tensor<16x32xf32>
+    %e = nd.matmul %a, %g {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<16x512xf32>, tensor<512x32xf32>) -> tensor<16x32xf32>
+    %n = nd.neg %d : tensor<16xf32>
+    %m = nd.mul %c, %e : tensor<16x32xf32>
+    kernel.yield %n, %m : tensor<16xf32>, tensor<16x32xf32>
+  }
+  func.return %r#0, %r#1 : tensor<16xf32>, tensor<16x32xf32>
+}
+
+// Axes that are not reduced stay as they are.
+// CHECK-LABEL: func.func @kept
+// CHECK-NEXT:    {{.*}} = kernel.fused @e matmul {{.*}} -> (tensor<3x16x40xf32>, tensor<3x16x3xf32>) {
+// CHECK:           nd.sum {{.*}} {axes = [3]} : tensor<3x16x3x16xf32> -> tensor<3x16x3xf32>
+// CHECK:         kernel.fused @e_finish reduce
+// CHECK:           nd.sum {{.*}} {axes = [2]} : tensor<3x16x3xf32> -> tensor<3x16xf32>
+func.func @kept(%x: tensor<3x16x8xf32>, %w: tensor<8x40xf32>) -> (tensor<3x16x40xf32>, tensor<3x16xf32>) {
+  %r, %s = kernel.fused @e matmul config<tile = [16, 16, 8]> (%a = %x : tensor<3x16x8xf32>, %b = %w : tensor<8x40xf32>) -> (tensor<3x16x40xf32>, tensor<3x16xf32>) {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [2], rhs_contract = [0]} : (tensor<3x16x8xf32>, tensor<8x40xf32>) -> tensor<3x16x40xf32>
+    %d = nd.sum %c {axes = [2]} : tensor<3x16x40xf32> -> tensor<3x16xf32>
+    kernel.yield %c, %d : tensor<3x16x40xf32>, tensor<3x16xf32>
+  }
+  func.return %r, %s : tensor<3x16x40xf32>, tensor<3x16xf32>
 }

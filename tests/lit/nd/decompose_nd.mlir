@@ -115,6 +115,19 @@ func.func @attention(%q: tensor<2x4x8xbf16>, %k: tensor<2x4x8xbf16>, %v: tensor<
 }
 
 // Each place adds the updates whose index it is, in f32; a table of zeros is not added.
+// Many columns: each update finds the one before it, and the chains are added up in rounds.
+// CHECK-LABEL: func.func @scatter_rows
+// CHECK-NOT:     tensor<50257x4096x
+// CHECK:         %[[L:.*]] = nd.max %{{.*}} {axes = [1]} : tensor<4096x4096xi32> -> tensor<4096xi32>
+// CHECK:         %[[E:.*]] = nd.max %{{.*}} {axes = [1]} : tensor<50257x4096xi32> -> tensor<50257xi32>
+// CHECK:         nd.take %[[L]], %[[L]] {axis = 0}
+// CHECK:         %[[R:.*]] = nd.take %{{.*}}, %[[E]] {axis = 0} : (tensor<4096x768xf32>, tensor<50257xi32>) -> tensor<50257x768xf32>
+func.func @scatter_rows(%i: tensor<4096xi64>, %u: tensor<4096x768xf32>) -> tensor<50257x768xf32> {
+  %x = nd.constant 0.0 : tensor<50257x768xf32>
+  %r = nd.scatter_add %x, %i, %u {axis = 0} : (tensor<50257x768xf32>, tensor<4096xi64>, tensor<4096x768xf32>) -> tensor<50257x768xf32>
+  func.return %r : tensor<50257x768xf32>
+}
+
 // CHECK-LABEL: func.func @scatter_add
 // CHECK:         nd.minimum
 // CHECK:         %[[P:.*]] = nd.iota {axis = 0} : tensor<9x6x4xi32>

@@ -1,0 +1,272 @@
+"""Loads by way of shared memory: the words of memory that hold a tile's box are copied there as they are, then every
+thread takes its elements (irc/layout/staging.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind, AffineExpr
+
+from irc.dialects import cuda, tile
+from irc.layout.access import least
+from irc.layout.requests import WIDEST
+from irc.layout.shared import SharedLayout
+from irc.layout.staging import box_of, staged_bytes
+from irc.layout.traffic import global_vector
+from irc.passes.cuda.emitter import Index
+from irc.passes.cuda.memory import shared_base, store_registers, zero
+from irc.passes.cuda.places import Place, Walk, scaled, sum_of
+from irc.passes.cuda.values import Code, Registers, element_bytes, tile_element
+from irc.passes.tile.accesses import access_of
+from irc.passes.tile.attributes import fragment_layout
+
+MOST_RESTING = 4
+"""Of so many threads one may rest while words are moved."""
+
+
+class StagedLoad:
+    """Offsets are in elements of the view and of the box."""
+
+    def __init__(self, code: Code, op: tile.LoadOp, layout: SharedLayout) -> None:
+        self.code, self.op, self.layout = code, op, layout
+        self.fragment = fragment_layout(op.result.type)
+        self.access = access_of(op)
+        box = box_of(self.access, self.fragment.shape)
+        assert box is not None
+        self.box = box
+        self.element = tile_element(op.result.type)
+        self.size = element_bytes(self.element)
+        self.word = WIDEST // self.size
+        self.symbols = [code.scalar(symbol) for symbol in op.symbols]
+        self.offsets = [Place(code.scalar(offset)) for offset in op.offsets]
+        walk = Walk(code.e, ())
+        self.origins = [walk.affine(expr, self.offsets, self.symbols).base for expr in box.origins]
+        self.bytes = staged_bytes(layout, self.size)
+        self.base = code.scratch(self.bytes)
+
+    def emit(self) -> None:
+        code, place = self.code, (self.base, self.base + self.bytes)
+        words = self._load_words()
+        code.before_write(place)
+        self._write_words(words)
+        if self._left:
+            self._copy_left()
+        code.before_read(place)
+        store = self.op.next_op
+        if isinstance(store, tile.StoreOp) and store.tile == self.op.result and self.op.result.has_one_use():
+            self._store(store)
+        else:
+            code.values[self.op.result] = self._take()
+
+    def _store(self, op: tile.StoreOp) -> None:
+        """Stores the tile as it is taken, so that no thread holds more of it than a run."""
+        run = self.fragment.values[0].size if self.fragment.vector[1] > 1 else 1
+        array = self.code.e.value(cuda.RegistersOp(run, self.element), self.op.result.name_hint)
+        strides = tuple(int(at == 0 and run > 1) for at in range(len(self.fragment.values)))
+        vector = global_vector(self.fragment, self.access)
+        held = Registers(array, self.fragment, strides)
+
+        def fetch(components: Sequence[Index], count: int) -> None:
+            first, *others = components or (0,)
+            with self.code.e.loop(0, count, min(count, vector), unroll=True, hint="n") as n:
+                self._take_at(held, [self.code.e.add(first, n), *others], min(count, vector))
+
+        store_registers(self.code, op, held, fetch)
+
+    # Words of memory
+
+    @property
+    def _rows_at_once(self) -> int:
+        """Rows whose words the threads move in a turn, one each; the threads that are left over rest. 0 where those are
+        many: then words are dealt out one after another."""
+        count, words = self.code.crew.count, self.box.words
+        rows = min(count // words, self.box.row_count)
+        return rows if rows * words * MOST_RESTING >= count * (MOST_RESTING - 1) else 0
+
+    @property
+    def _turns(self) -> int:
+        if self._rows_at_once:
+            return -(-self.box.row_count // self._rows_at_once)
+        return -(-self.box.row_count * self.box.words // self.code.crew.count)
+
+    def _load_words(self) -> SSAValue:
+        e = self.code.e
+        array = e.value(cuda.RegistersOp(self._turns * self.word, self.element), self.op.result.name_hint)
+        pointer = self.code.pointers[self.op.view]
+        none = zero(self.code, self.element)
+        with e.loop(0, self._turns, unroll=True) as turn:
+            word, at, exists = self._word(turn)
+            offset, conditions = self._source(word, at)
+            if self._left:
+                conditions.append(e.compare("sle", offset, self._elements - self.word))
+            register = e.mul(turn, self.word)
+            load = cuda.LoadOp(pointer, e.index(offset), array, e.index(register), count=self.word, cache="read_only")
+            inside = e.all([*exists, *conditions])
+            if inside is None:
+                e.insert(load)
+            else:
+                e.branch(inside, partial(e.insert, load), partial(self._fill, array, register, none))
+        return array
+
+    @property
+    def _left(self) -> int:
+        """The elements of the view that fill no word."""
+        return self._elements % self.word
+
+    def _copy_left(self) -> None:
+        """The elements of the view's last word, where it is not whole, one by one, by the threads that move it. Few
+        tiles reach it: the others know before they look."""
+        e, box, first = self.code.e, self.box, self._elements - self._left
+        last: Index = box.length - 1
+        for dim, stride in enumerate(self.access.strides):
+            rows = box.counts[dim] - 1 if dim in box.rows else 0
+            last = e.add(last, e.mul(e.add(self.origins[dim], rows), stride))
+        array = e.value(cuda.RegistersOp(1, self.element))
+        none = e.constant(0)
+        with e.when(e.compare("sge", last, first)), e.loop(0, self._turns, unroll=1) as turn:
+            word, at, exists = self._word(turn)
+            offset, conditions = self._source(word, at)
+            address = self._address(word, at)
+            is_last = e.all([*exists, *conditions, e.compare("eq", offset, first)])
+            with e.when(is_last), e.loop(0, self._left, unroll=1) as n:
+                source = e.index(e.add(offset, n))
+                e.insert(cuda.LoadOp(self.code.pointers[self.op.view], source, array, none, count=1))
+                to = e.i32(e.add(address, e.mul(n, self.size)))
+                e.insert(cuda.SharedStoreOp(array, none, to, count=1))
+
+    def _fill(self, array: SSAValue, register: Index, value: SSAValue) -> None:
+        e = self.code.e
+        for n in range(self.word):
+            e.insert(cuda.SetOp(array, e.index(e.add(register, n)), value))
+
+    @property
+    def _elements(self) -> int:
+        """Of the view, from its first to its last in memory."""
+        return 1 + sum((n - 1) * s for n, s in zip(self.access.extents, self.access.strides, strict=True))
+
+    def _write_words(self, words: SSAValue) -> None:
+        e = self.code.e
+        with e.loop(0, self._turns, unroll=True) as turn:
+            word, at, exists = self._word(turn)
+            address = e.i32(self._address(word, at))
+            register = e.index(e.mul(turn, self.word))
+            with e.when(e.all(exists)):
+                e.insert(cuda.SharedStoreOp(words, register, address, count=self.word))
+
+    def _address(self, word: Index, at: Sequence[Index]) -> Index:
+        """Where a word of a row lies in shared memory."""
+        e = self.code.e
+        places = [Place(0)] * len(self.box.counts)
+        for dim, index in zip(self.box.rows, at, strict=True):
+            places[dim] = Place(index)
+        row = Walk(e, ()).offset(self.layout, places).base
+        offset = e.add(row, e.mul(word, self.word))
+        return e.add(shared_base(self.code, self.base), e.mul(offset, self.size))
+
+    def _word(self, turn: Index) -> tuple[Index, list[Index], list[SSAValue]]:
+        """The word that the thread moves in a turn: its place in a row, the coordinates of the row in the box, and the
+        conditions under which there is one."""
+        e, box, crew, at_once = self.code.e, self.box, self.code.crew, self._rows_at_once
+        counts = [box.counts[d] for d in box.rows]
+        conditions: list[SSAValue] = []
+        if at_once:
+            word, first = e.split(crew.thread, [box.words, at_once])
+            row = e.add(first, e.mul(turn, at_once))
+            if at_once * box.words != crew.count:
+                conditions.append(e.compare("slt", first, at_once))
+            if self._turns * at_once != box.row_count:
+                conditions.append(e.compare("slt", row, box.row_count))
+        else:
+            number = e.add(crew.thread, e.mul(turn, crew.count))
+            word, row = e.split(number, [box.words, box.row_count])
+            if self._turns * crew.count != box.row_count * box.words:
+                conditions.append(e.compare("slt", number, box.row_count * box.words))
+        return word, e.split(row, counts) if counts else [], conditions
+
+    def _source(self, word: Index, at: Sequence[Index]) -> tuple[Index, list[SSAValue]]:
+        """Where a word of a row begins in the view, and the conditions under which it holds elements of the row."""
+        e, box, access = self.code.e, self.box, self.access
+        conditions: list[SSAValue] = []
+        row: Index = 0
+        for dim, index in zip(box.rows, at, strict=True):
+            position = e.add(self.origins[dim], index)
+            row = e.add(row, e.mul(position, access.strides[dim]))
+            if dim in box.checked:
+                if self._can_be_negative(dim):
+                    conditions.append(e.compare("sge", position, 0))
+                conditions.append(e.compare("slt", position, access.extents[dim]))
+        begin = e.add(row, self._run_origin)
+        skip = e.rem(begin, self.word) if box.is_misaligned else 0
+        offset = e.add(e.sub(begin, skip), e.mul(word, self.word))
+        end = e.add(begin, box.length)
+        outer = box.run[-1]
+        if outer in box.checked:
+            most = e.add(row, access.extents[outer] * access.strides[outer])
+            end = e.minimum(end, most)
+            if self._can_be_negative(outer):
+                conditions.append(e.compare("sgt", e.add(offset, self.word), row))
+        if box.is_misaligned or box.length % self.word or outer in box.checked:
+            conditions.append(e.compare("slt", offset, end))
+        return offset, conditions
+
+    def _can_be_negative(self, dim: int) -> bool:
+        return least(self.box.origins[dim], [0] * len(self.offsets), [0] * len(self.symbols)) < 0
+
+    @property
+    def _run_origin(self) -> Index:
+        e, total = self.code.e, 0
+        for dim in self.box.run:
+            total = e.add(total, e.mul(self.origins[dim], self.access.strides[dim]))
+        return total
+
+    # Elements of threads
+
+    def _take(self) -> Registers:
+        code = self.code
+        result = code.array(self.fragment, self.element, self.op.result.name_hint)
+        vector = global_vector(self.fragment, self.access)
+        with code.each(self.fragment, vector) as components:
+            self._take_at(result, components, vector)
+        return result
+
+    def _take_at(self, to: Registers, components: Sequence[Index], vector: int) -> None:
+        e = self.code.e
+        offset = self._offset(components, vector)
+        address = e.i32(e.add(shared_base(self.code, self.base), e.mul(offset, self.size)))
+        e.insert(cuda.SharedLoadOp(address, to.array, e.index(self.code.register(to, components)), count=vector))
+
+    def _clamped(self, at: Index, most: int, expr: AffineExpr) -> Index:
+        """A coordinate inside the box: what is taken there instead of what is outside the view is not used."""
+        e = self.code.e
+        at = e.minimum(at, most)
+        if least(expr, [0] * len(self.offsets), [0] * len(self.symbols)) < 0:
+            at = e.select(e.compare("slt", at, 0), 0, at)
+        return at
+
+    def _offset(self, components: Sequence[Index], vector: int) -> Index:
+        """Where an element lies in the box: by its coordinates, and by where its row begins in a word. Vectors
+        outside take the first one, which is aligned."""
+        e, box = self.code.e, self.box
+        walk = Walk(e, components)
+        own = self.code.places(self.fragment)
+        dims = [Place(e.add(o.base, p.base), p.steps) for o, p in zip(self.offsets, own, strict=True)]
+        inside: list[Place] = []
+        begin = Place(self._run_origin)
+        for dim, expr in enumerate(self.op.access_map.results):
+            at = walk.affine(expr, dims, self.symbols)
+            if dim in box.rows:
+                begin = sum_of(e, begin, scaled(e, at, self.access.strides[dim]))
+            at = Place(e.sub(at.base, self.origins[dim]), at.steps)
+            if dim in box.cut and vector == 1:
+                at = Place(self._clamped(at.at(e, components), box.counts[dim] - 1, expr))
+            inside.append(at)
+        offset = walk.offset(self.layout, inside)
+        if box.is_misaligned:
+            offset = sum_of(e, offset, walk.binary(AffineBinaryOpKind.Mod, begin, Place(self.word)))
+        if vector == 1:
+            return offset.at(e, components)
+        there = [e.compare("ult", inside[d].at(e, components), box.counts[d]) for d in sorted(box.cut)]
+        exists = e.all(there)
+        return offset.at(e, components) if exists is None else e.select(exists, offset.at(e, components), 0)

@@ -1,0 +1,114 @@
+"""Boxes of views against brute force, and where threads find their elements in them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from irc.layout.access import Access
+from irc.layout.candidates import partition
+from irc.layout.requests import WIDEST, wavefronts
+from irc.layout.staging import Box, box_of, staged
+from irc.layout.traffic import global_vector
+
+D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+
+
+def skewed(rows: int, columns: int, size: int, tile: int = 64) -> tuple[Access, Access]:
+    """The load and the store of x[rows, columns] transposed, in tiles that begin where words of the result do."""
+    word = WIDEST // size
+    at = D1 - D0 * (rows % word) % word
+    load = Access(
+        AffineMap(2, 0, (at, D0)), (rows, columns), (columns, 1), frozenset((0, 1)), size, 16, (tile, tile), ()
+    )
+    store = Access(load.map, load.extents, (1, rows), load.checked, size, 16, (tile, tile), ())
+    return load, store
+
+
+@settings(max_examples=40)
+@given(st.integers(60, 200), st.sampled_from([1, 2, 4, 8]), st.integers(0, 1), st.integers(0, 1))
+def test_words_of_skewed_tiles_are_words_of_memory(rows: int, size: int, u: int, w: int) -> None:
+    access, word = skewed(rows, 150, size)[1], WIDEST // size
+    assert access.vector(1, 64) == word
+    for d0, first in product(range(0, 64, 7), range(0, 64, word)):
+        (at,) = access.addresses([np.array([64 * u + d0]), np.array([64 * w + first])])
+        assert at % WIDEST == 0
+    assert access.vector(0, 64) == 1
+
+
+@settings(max_examples=40)
+@given(st.integers(3, 40), st.integers(2, 9), st.integers(3, 40), st.integers(0, 3))
+def test_a_box_holds_what_its_tile_reads(a: int, b: int, c: int, tile: int) -> None:
+    """x[a, b, c] -> y[b, a, c], tiles of 64 of the rows (a, c) from where words begin."""
+    at = D1 - D0 * (a * c % 4) % 4
+    load = AffineMap(2, 0, (at // c, D0, at % c))
+    access = Access(load, (a, b, c), (b * c, c, 1), frozenset((0, 1)), 4, 16, (2, 64), ())
+    box = box_of(access, (2, 64))
+    assert box is not None
+    origins = [o.eval([0, 64 * tile], []) for o in box.origins]
+    for d0, d1 in product(range(2), range(64)):
+        found = load.eval([d0, 64 * tile + d1], [])
+        inside = all(0 <= at < n for at, n in zip(found, access.extents, strict=True))
+        within = [o <= at < o + n for at, o, n in zip(found, origins, box.counts, strict=True)]
+        assert all(within) or not inside
+        assert all(w or d in box.cut for d, w in enumerate(within))
+
+
+def _box(rows: int, columns: int, size: int) -> Box:
+    box = box_of(skewed(rows, columns, size)[0], (64, 64))
+    assert box is not None
+    return box
+
+
+def test_rows_of_a_box_are_whole_words_of_memory() -> None:
+    odd = _box(1021, 523, 4)
+    assert (odd.counts, odd.run, odd.rows) == ((67, 64), (1,), (0,))
+    assert (odd.length, odd.words, odd.is_misaligned) == (64, 17, True), "17 words hold 64 that begin anywhere"
+    even = _box(1021, 512, 4)
+    assert (even.words, even.is_misaligned) == (16, False)
+
+
+def test_whole_dimensions_are_one_row() -> None:
+    """y[c, b, a] of x[a, b, c], b and c whole: a row is both of them, whatever begins where."""
+    access = Access(
+        AffineMap(2, 0, (D1 // 13, D1 % 13, D0)),
+        (50, 13, 29),
+        (400, 29, 1),
+        frozenset((0, 2)),
+        1,
+        16,
+        (0, 256),
+        (),
+    )
+    box = box_of(access, (32, 256))
+    assert box is not None
+    assert (box.counts, box.run, box.length) == ((21, 13, 29), (2, 1), 377)
+    assert box.cut == {2}, "3 of the 32 are outside the view"
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_elements_lie_where_memory_has_them_within_a_word(size: int) -> None:
+    access, word = skewed(1021, 523, size, 128)[0], WIDEST // size
+    fragment = partition((128, 128), (1, 0), (1, min(word, 16)), (4, 8), (8, 1), 1)
+    assert global_vector(fragment, access) == 1
+    found = staged(fragment, access)
+    assert found.reads.requests == 128 * 128 / 32
+    assert found.reads.ideal <= found.reads.units <= 2.5 * found.reads.ideal
+    strides = [s for modes in found.layout.modes for n, s in modes if n > 1]
+    assert all(s == 1 or s % word == 0 for s in strides), "a word of memory is one of shared memory"
+
+
+def test_a_word_more_after_some_rows_keeps_columns_out_of_one_bank() -> None:
+    """Threads that store 16 bytes of a column take elements of rows 16 apart: of one bank, were the rows equally far."""
+    access = skewed(4096, 4096, 1, 128)[0]
+    fragment = partition((128, 128), (1, 0), (1, 16), (4, 8), (8, 1), 1)
+    found = staged(fragment, access)
+    coordinates = fragment.requests(1, 1)
+    plain = coordinates[1] * 144 + coordinates[0]
+    assert wavefronts(plain, 1).mean() == 8
+    assert found.reads.units == found.reads.ideal
