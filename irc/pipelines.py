@@ -14,16 +14,21 @@ PASSES: dict[str, str] = {
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
     "recompute-nd": "irc.passes.nd.recompute_nd:RecomputeNdPass",
     "fuse-kernels": "irc.passes.kernel.fuse_kernels:FuseKernelsPass",
+    "align-operands": "irc.passes.kernel.align_operands:AlignOperandsPass",
     "choose-config": "irc.passes.kernel.choose_config:ChooseConfigPass",
     "split-reductions": "irc.passes.kernel.split_reductions:SplitReductionsPass",
     "tile-kernels": "irc.passes.tile.tile_kernels:TileKernelsPass",
     "share-programs": "irc.passes.tile.share_programs:ShareProgramsPass",
+    "mark-in-place": "irc.passes.tile.mark_in_place:MarkInPlacePass",
     "merge-dots": "irc.passes.tile.merge_dots:MergeDotsPass",
     "promote-sums": "irc.passes.tile.promote_sums:PromoteSumsPass",
     "split-dots": "irc.passes.tile.split_dots:SplitDotsPass",
     "place-operands": "irc.passes.tile.place_operands:PlaceOperandsPass",
+    "slice-dots": "irc.passes.tile.slice_dots:SliceDotsPass",
+    "narrow-maps": "irc.passes.tile.narrow_maps:NarrowMapsPass",
     "multicast-copies": "irc.passes.tile.multicast_copies:MulticastCopiesPass",
     "overlap-epilogue": "irc.passes.tile.overlap_epilogue:OverlapEpiloguePass",
+    "stage-loads": "irc.passes.tile.stage_loads:StageLoadsPass",
     "stage-stores": "irc.passes.tile.stage_stores:StageStoresPass",
     "assign-layouts": "irc.passes.tile.assign_layouts:AssignLayoutsPass",
     "pipeline": "irc.passes.tile.pipeline:PipelinePass",
@@ -40,6 +45,7 @@ PASSES: dict[str, str] = {
 TARGETS: dict[str, str] = {
     "irc": "irc.emit:IrcTarget",
     "cuda": "irc.emit:CudaTarget",
+    "cutlass": "irc.emit:CutlassTarget",
 }
 """Target name (`irc-opt -t`) to `module:Class`."""
 
@@ -54,19 +60,23 @@ DIALECTS: dict[str, str] = {
 ND: tuple[str, ...] = ("canonicalize-nd", "decompose-nd", "widen-arithmetic", "canonicalize-nd")
 """To `nd` ops that the kernel level knows, with every rounding explicit."""
 
-KERNEL: tuple[str, ...] = (*ND, "recompute-nd", "fuse-kernels", "choose-config", "split-reductions")
+KERNEL: tuple[str, ...] = (*ND, "recompute-nd", "fuse-kernels", "align-operands", "choose-config", "split-reductions")
 """To fused regions with their configs."""
 
 TILE: tuple[str, ...] = (
     *KERNEL,
     "tile-kernels",
     "share-programs",
+    "mark-in-place",
     "merge-dots",
     "promote-sums",
     "split-dots",
     "place-operands",
+    "slice-dots",
+    "narrow-maps",
     "multicast-copies",
     "overlap-epilogue",
+    "stage-loads",
     "stage-stores",
     "assign-layouts",
     "pipeline",

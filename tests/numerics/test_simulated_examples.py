@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,18 @@ DIMS: Mapping[str, Mapping[str, int]] = {
 
 PERMUTES = ("permute_2d", "permute_3d", "permute_5d", "permute_heads", "permute_nchw")
 
+ALIGNED = (
+    *PERMUTES,
+    "cross_entropy",
+    "gelu_chain",
+    "layer_norm",
+    "layer_norm_backward",
+    "reductions",
+    "rms_norm",
+    "softmax",
+)
+"""Examples that memory bounds; the rows of all large arrays begin at multiples of 16 bytes."""
+
 
 def test_every_example_has_a_size() -> None:
     assert sorted(DIMS) == sorted(path.stem for path in EXAMPLES.glob("*.irc"))
@@ -54,6 +67,7 @@ def test_an_example_passes_its_check(name: str, capsys: pytest.CaptureFixture[st
     assert main([str(EXAMPLES / f"{name}.irc"), "--target", "sim", "--check", *defines]) == 0, capsys.readouterr().err
 
 
+@cache
 def statistics(name: str) -> Sequence[KernelStatistics]:
     executable = irc.compile(EXAMPLES / f"{name}.irc", target="sim", arch="sm_90a", dims=DIMS[name])
     return executable.statistics(*make_arguments(executable.arguments, {}, 0))
@@ -64,8 +78,8 @@ def test_permutes_have_no_bank_conflicts(name: str) -> None:
     assert {kernel.name: kernel.conflicts for kernel in statistics(name) if kernel.conflicts} == {}
 
 
-@pytest.mark.parametrize("name", PERMUTES)
-def test_permutes_move_whole_sectors(name: str) -> None:
+@pytest.mark.parametrize("name", ALIGNED)
+def test_aligned_arrays_are_moved_in_whole_sectors(name: str) -> None:
     for kernel in statistics(name):
         assert kernel.sectors() <= 1.05 * kernel.ideal_sectors()
 

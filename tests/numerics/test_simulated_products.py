@@ -58,17 +58,22 @@ def lowered(
     arch: str = "sm_90a",
     instruction: str | None = None,
     dims: tuple[tuple[str, int], ...] = (),
+    always: bool = False,
+    stages: int = 2,
 ) -> Lowered:
-    """The kernels of a program. `tile` is that of its products, in two stages."""
+    """The kernels of a program. `tile` and `stages` are those of its products. always: operands are aligned where that
+    does not pay, too."""
     module = isolate(parse(text, "test", dims=dict(dims)))
     arguments, results = signature(entry_of(module))
     first = ALL.index("choose-config")
-    run_passes(module, passes_of(ALL[:first], arch=arch))
+    aligned = ALL.index("align-operands")
+    run_passes(module, passes_of(ALL[:aligned], arch=arch))
     arrays, elements = draw_arguments(module), result_elements(module)
     expected = evaluate_any(module, arrays)
+    run_passes(module, passes_of(ALL[aligned:first], arch=arch, instruction=instruction, always=always))
     for op in module.walk():
         if tile is not None and isinstance(op, FusedOp) and op.anchor.data == "matmul":
-            op.config = ConfigAttr.of(tile=tile, stages=2)
+            op.config = ConfigAttr.of(tile=tile, stages=stages)
     run_passes(module, passes_of(ALL[first:], arch=arch, instruction=instruction))
     return Lowered(module, arguments, results, arrays, expected, elements)
 
@@ -122,6 +127,34 @@ def test_tiles_of_warp_groups(tile: tuple[int, int, int]) -> None:
     assert counts.conflicts == 0
 
 
+@pytest.mark.parametrize(("element", "result"), [("bf16", "bf16"), ("f8e4m3", "f32"), ("i8", "i32")])
+@pytest.mark.parametrize("majors", ["nn", "tt"])
+def test_products_of_aligned_copies(element: str, result: str, majors: str) -> None:
+    """Rows that begin anywhere are copied to aligned ones, and the copies read by TMA, but for what has to be turned."""
+    program = lowered(product_text(element, 101, 75, 133, majors, result), (64, 64, 64), always=True)
+    program.check()
+    *copies, product = program.counts()
+    assert [c.name for c in copies] == ["f_0_x_aligned", "f_0_w_aligned"]
+    steps = 2 * 2 * 3
+    assert product.executions("cuda.wgmma") and product.executions("cuda.tma_load") == steps * (
+        2 if element == "bf16" else 1
+    )
+
+
+PARTS = {
+    "merged": "func f(x: bf16[5, 13, 67], w: bf16[67, 70]) -> bf16[5, 13, 70] {\n    return x @ w\n}\n",
+    "batches": "func f(x: bf16[3, 65, 67], w: bf16[3, 67, 70]) -> bf16[3, 65, 70] {\n    return x @ w\n}\n",
+    "two": "func f(x: bf16[65, 67], w: bf16[67, 70], v: bf16[67, 70]) -> bf16[65, 70] {\n    return (x @ w) * (x @ v)\n}\n",
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_aligned_copies_of_operands_with_several_dimensions(name: str) -> None:
+    program = lowered(PARTS[name], (64, 64, 64), always=True)
+    program.check()
+    assert program.counts()[-1].executions("cuda.tma_load")
+
+
 @both_times
 def test_gating(lazy: bool) -> None:
     gating().check(lazy=lazy)
@@ -141,11 +174,56 @@ def test_products_that_are_narrower_than_a_swizzle() -> None:
 
 @both_times
 def test_gated_unit_step(lazy: bool) -> None:
-    """Its left operand is computed by the producer's warps, which write it for wgmma to read."""
+    """Its left operand is computed by the warps that multiply, in registers, two elements at a time."""
     gated_unit_step().check(lazy=lazy)
     counts = gated_unit_step().counts()
-    assert counts[0].executions("cuda.wgmma") == 3 * 3 * 4 * 4
-    assert counts[0].executions("cuda.fence_proxy_async")
+    assert counts[0].executions("cuda.wgmma_registers") == 3 * 3 * 4 * 4
+    assert counts[0].executions("cuda.ldmatrix") == 2 * 3 * 3 * 4 * 4
+    assert counts[0].executions("cuda.packed")
+
+
+STREAMED = {
+    "packed": ("x: bf16[M, K], s: bf16[M, K], w: bf16[K, N]", "(relu(x) * s) @ w"),
+    "along-m": ("x: bf16[K, M], s: bf16[K, M], w: bf16[N, K]", "transpose(x - s) @ transpose(w)"),
+    "vectors": (
+        "x: bf16[M, K], r: bf16[M], v: bf16[K], w: bf16[K, N]",
+        "(x * v + expand_dims(r, 1)) @ w + expand_dims(r, 1)",
+    ),
+    "dequantised": (
+        "x: i8[M, K], r: f32[M], s: bf16[M, K], w: bf16[K, N]",
+        "(cast(cast(x, f32) * expand_dims(r, 1), bf16) + s) @ w",
+    ),
+    "f32": ("x: f32[M, K], w: f32[K, N]", 'cast(matmul(x, w, precision="bf16"), bf16)'),
+    "f16": ("x: f16[M, K], w: f16[K, N]", "cast(maximum(x, 0.25) @ w, bf16)"),
+    "both": ("x: bf16[M, K], w: bf16[K, N]", "relu(x) @ relu(w)"),
+}
+"""Left operands that are computed from arrays in shared memory, and vectors. Pairs of elements that are not of 16 bits
+meet in banks, and so do writes of a right operand."""
+
+
+def streamed(name: str, m: int = 64, n: int = 64, k: int = 160, depth: int = 32) -> Lowered:
+    arguments, value = STREAMED[name]
+    text = f"dim M = {m}, N = {n}, K = {k}\nfunc f({arguments}) -> bf16[M, N] {{\n    return {value}\n}}\n"
+    return lowered(text, (64, 64, depth))
+
+
+@both_times
+@pytest.mark.parametrize("name", STREAMED)
+def test_left_operands_in_registers(name: str, lazy: bool) -> None:
+    program = streamed(name)
+    program.check(lazy=lazy)
+    (counts,) = program.counts()
+    assert counts.executions("cuda.wgmma_registers") == 5 * 2 * 4
+    assert counts.conflicts == 0 or name in ("dequantised", "f32", "both")
+
+
+@pytest.mark.parametrize(("m", "n", "k", "depth"), [(96, 72, 136, 64), (128, 128, 128, 16), (72, 64, 48, 64)])
+def test_ragged_left_operands_in_registers(m: int, n: int, k: int, depth: int) -> None:
+    for name in ("packed", "vectors"):
+        program = streamed(name, m, n, k, depth)
+        program.check()
+        (counts, *_) = program.counts()
+        assert counts.executions("cuda.wgmma_registers")
 
 
 @pytest.mark.parametrize(("element", "result"), [("bf16", "bf16"), ("f16", "f16"), ("i8", "i32"), ("f64", "f64")])
@@ -156,6 +234,49 @@ def test_products_of_warps(element: str, result: str, majors: str) -> None:
     program.check()
 
 
+@both_times
+@pytest.mark.parametrize("tile", [(128, 256, 32), (64, 128, 64)], ids=str)
+def test_long_epilogues(tile: tuple[int, int, int], lazy: bool) -> None:
+    """Panels in a loop that is not unrolled; their arrays come through a ring of their own."""
+    program = example("gated_unit_step", tile, B=128, H=256)
+    program.check(lazy=lazy)
+    counts, _ = program.counts()
+    panels = 128 * 256 // (tile[0] * 32)
+    assert counts.executions("cuda.tma_load") >= 5 * panels
+    assert counts.conflicts == 0
+
+
+@both_times
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize("element", ["bf16", "f64"])
+def test_stages_of_asynchronous_copies(element: str, majors: str, lazy: bool) -> None:
+    program = lowered(product_text(element, 64, 128, 160, majors), (64, 64, 32), arch="sm_80", stages=4)
+    program.check(lazy=lazy)
+    (counts,) = program.counts()
+    runs = 2 * (64 * 32 + 32 * 64) * (2 if element == "bf16" else 8) // 16
+    assert counts.executions("cuda.cp_async") == runs * 5 // 32
+    assert counts.executions("cuda.shared_store") == 128  # the epilogue's alone
+    assert bool(counts.executions("cuda.ldmatrix")) == (element == "bf16")
+    assert counts.conflicts == 0
+
+
+@both_times
+@pytest.mark.parametrize("instruction", ["x", "x * s"])
+def test_stages_that_are_copied_and_written(instruction: str, lazy: bool) -> None:
+    """The left operand is computed, or its rows begin anywhere; the right one is copied."""
+    k = 96 if "s" in instruction else 97
+    text = f"func f(x: bf16[70, {k}], s: bf16[{k}], w: bf16[{k}, 72]) -> bf16[70, 72] {{\n    return ({instruction}) @ w + s[0]\n}}\n"
+    program = lowered(text, (64, 64, 32), arch="sm_80", stages=3)
+    program.check(lazy=lazy)
+    assert program.ops("cuda.cp_async") and program.ops("cuda.cp_async_wait") == 1
+
+
+def test_every_op_that_keeps_threads_in_step_is_missed() -> None:
+    """But for the one before the epilogue's exchange, which has memory of its own."""
+    program = lowered(product_text("bf16", 64, 64, 160), (64, 64, 32), arch="sm_80", stages=3)
+    assert not_missed(program) == ["cuda.sync"]
+
+
 SYNCHRONISING = (
     "cuda.barrier",
     "cuda.fence",
@@ -164,6 +285,7 @@ SYNCHRONISING = (
     "cuda.wgmma_",
     "cuda.registers_fence",
     "cuda.tma",
+    "cuda.cp_async",
 )
 
 
@@ -206,4 +328,11 @@ def test_every_op_that_synchronises_is_missed() -> None:
 def test_what_producers_that_write_owe_their_readers() -> None:
     """As above, the release of the last stage is one too many."""
     names = ("cuda.fence_proxy_async", "cuda.barrier_arrive", "cuda.barrier_wait", "cuda.barrier_expect")
-    assert not_missed(gated_unit_step(), *names) == ["cuda.barrier_arrive"]
+    assert not_missed(streamed("both"), *names) == ["cuda.barrier_arrive"]
+
+
+def test_what_threads_that_read_stages_owe_their_producer() -> None:
+    """As above. Waits for products on operands in registers are not missed: in the simulator each step has registers of
+    its own."""
+    names = ("cuda.warp_sync", "cuda.wgmma_fence", "cuda.barrier_arrive", "cuda.barrier_wait")
+    assert not_missed(streamed("packed"), *names) == ["cuda.barrier_arrive"]

@@ -11,6 +11,7 @@ import pytest
 
 import irc
 from irc import targets
+from irc.codegen.cache import compile_cached
 from irc.codegen.sass import disassemble, opcodes_of, touched_in_flight, uses
 from irc.compiler import compile_artifact
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
@@ -34,6 +35,7 @@ PROGRAMS = {
     "squares": "func f(x: bf16[M, K], w: bf16[K, N]) -> f32[M] {\n    y = cast(x @ w, f32)\n    return sum(y * y, axis=1)\n}\n",
 }
 PINGPONG = {"tile": (128, 128, 64), "schedule": "pingpong", "warps": 4}
+ALONG_N = {"rows": "n", "instruction": "wgmma"}
 NARROW = {"tile": (128, 64, 64), "schedule": "pingpong", "warps": 4}
 
 
@@ -55,6 +57,8 @@ SASS = [
     *((name, PINGPONG) for name in PROGRAMS if name != "gating"),
     ("matmul", {**PINGPONG, "cluster": (2, 1)}),
     ("gating", NARROW),
+    ("matmul", {"tile": (192, 192, 64)}),
+    ("matmul", {**PINGPONG, "tile": (128, 192, 64)}),
 ]
 
 
@@ -69,6 +73,7 @@ def test_machine_code(name: str, fields: dict[str, Any]) -> None:
     assert uses(counts, "UTMALDG")
     assert uses(counts, "UTMASTG") == (name != "squares")
     assert not touched_in_flight(sass)
+    assert not compile_cached(kernel.source, "sm_90a", name=kernel.name).warnings
     assert described["spills"] == 0
     assert not uses(counts, "STL")
 
@@ -82,6 +87,31 @@ def test_an_accumulator_read_too_early_is_found() -> None:
         /*14b0*/                   F2FP.BF16.F32.PACK_AB R25, R25, R24 ;
 """
     assert touched_in_flight(sass) == ["/*1490*/                   F2FP.BF16.F32.PACK_AB R101, R55, R54 ;"]
+
+
+BATCHED = """func f(x: bf16[B, S, K], w: bf16[K, N]) -> (bf16[B, S, N], bf16[{result}]) {{
+    y = x @ w
+    return y, sum(y * y, axis={axis})
+}}
+"""
+
+
+@pytest.mark.parametrize("text", [BATCHED.format(result="B, S", axis=2), BATCHED.format(result="N", axis=[0, 1])])
+def test_a_product_with_several_results_is_computed_once(text: str) -> None:
+    head = "dim B = 3, S = 64, N = 128, K = 64\n"
+    alone = "func f(x: bf16[B, S, K], w: bf16[K, N]) -> bf16[B, S, N] {\n    return x @ w\n}\n"
+    exe = irc.compile(head + text, target="sim")
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(spec.shape).astype(np.float32).astype(spec.dtype) for spec in exe.arguments]
+    assert products(exe, arrays) == products(irc.compile(head + alone, target="sim"), arrays) > 0
+    for found, wanted in zip(exe(*arrays), irc.compile(head + text, target="cpu")(*arrays), strict=True):
+        difference = np.abs(found.astype(np.float32) - wanted.astype(np.float32))
+        assert difference.max() <= 0.01 * np.abs(wanted.astype(np.float32)).max()
+
+
+def products(exe: irc.Executable, arrays: list[Any]) -> int:
+    """The instructions of the first kernel that multiply."""
+    return sum(op.instructions for op in exe.statistics(*arrays)[0].ops if op.op == "cuda.wgmma")
 
 
 @pytest.fixture
@@ -104,6 +134,19 @@ SIMULATED = [
     ("gelu", {**PINGPONG, "cluster": (2, 1)}, (512, 264, 128)),
     ("prologue", {**PINGPONG, "cluster": (2, 1)}, (512, 256, 128)),
     ("squares", PINGPONG, (256, 384, 128)),
+    ("matmul", {"tile": (64, 64, 64), "split": 4}, (128, 64, 512)),
+    ("matmul", {"tile": (64, 64, 64), "split": 3}, (40, 72, 312)),
+    ("gating", {"tile": (64, 64, 64), "split": 2}, (64, 128, 256)),
+    ("prologue", {"tile": (64, 64, 64), "split": 2}, (64, 64, 256)),
+    ("matmul", {"tile": (192, 96, 64)}, (400, 200, 136)),
+    ("transposed", {"tile": (192, 160, 64)}, (200, 328, 72)),
+    ("matmul", {**PINGPONG, "tile": (128, 160, 64)}, (256, 480, 128)),
+    ("gating", {"tile": (128, 96, 64)}, (128, 200, 128)),
+    ("matmul", {**ALONG_N, "tile": (16, 64, 128)}, (16, 200, 264)),
+    ("transposed", {**ALONG_N, "tile": (32, 128, 64)}, (24, 136, 72)),
+    ("matmul", {**ALONG_N, "tile": (16, 64, 64), "split": 2}, (1, 128, 256)),
+    ("gelu", {**ALONG_N, "tile": (16, 64, 64)}, (8, 128, 64)),
+    ("prologue", {**ALONG_N, "tile": (16, 64, 64)}, (16, 128, 128)),
 ]
 
 

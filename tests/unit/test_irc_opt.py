@@ -151,6 +151,13 @@ def test_reports_go_to_standard_error(adds: str, capsys: pytest.CaptureFixture[s
     assert steps == ["parse", "cse", "dce", "print", "verify", "total"]
 
 
+def test_reports_name_passes_that_run(adds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = _fails(capsys, adds, "-p", "cse,dce", "--print-after", "dec")
+    assert "unknown pass 'dec' to print" in message
+    assert "did you mean 'dce'?" in message
+    assert "passes that run can be named" in _fails(capsys, adds, "-p", "cse", "--print-before", "fuse-kernels")
+
+
 def test_dumps_go_to_a_directory(adds: str, tmp_path: Path) -> None:
     folder = tmp_path / "dumps"
     assert main([adds, "-p", "cse,dce", "--dump-dir", str(folder), "-o", str(tmp_path / "out.mlir")]) == 0

@@ -80,6 +80,7 @@ class Code:
         letters: dict[type[Operation], str] = {
             cuda.SharedStoreOp: "w",
             cuda.SharedLoadOp: "r",
+            cuda.LdmatrixOp: "r",
             cuda.SyncOp: "|",
             cuda.NamedSyncOp: "|",
         }
@@ -217,8 +218,15 @@ def test_without_a_mask_there_is_no_branch_around_an_access() -> None:
 
 @pytest.mark.parametrize(("pitch", "vector"), [(64, 4), (66, 2), (65, 1)])
 def test_the_alignment_of_rows_limits_the_vector(pitch: int, vector: int) -> None:
-    code = copy(f"64x64xf32, strides [{pitch}, 1]", "64x64", out="64x64xf32")
-    assert code.vectors(cuda.LoadOp) == [vector]
+    code = copy("64x64xf32", "64x64", out=f"64x64xf32, strides [{pitch}, 1]")
+    assert code.vectors(cuda.StoreOp)[0] == vector
+
+
+def test_rows_that_begin_anywhere_are_loaded_in_words() -> None:
+    """All words are whole but the last one of the view, whose elements are loaded one by one."""
+    code = copy("64x64xf32, strides [65, 1]", "64x64", out="64x64xf32")
+    assert code.vectors(cuda.LoadOp) == [4, 1]
+    assert code.vectors(cuda.SharedLoadOp) == [1]
 
 
 def test_a_map_that_splits_a_dimension_keeps_the_vector_inside_its_parts() -> None:
@@ -508,7 +516,7 @@ def test_a_ring_program_has_its_barriers_and_its_work() -> None:
     assert len(boxes) == 3
 
 
-@pytest.mark.parametrize(("left", "copied"), [("w", 64 * 64 * 2 * 2), ("relu(w)", 64 * 64 * 2)])
+@pytest.mark.parametrize(("left", "copied"), [("w", (64 + 32) * 64 * 2), ("relu(w)", 64 * 64 * 2)])
 def test_threads_that_write_a_part_of_a_stage_arrive_beside_its_copies(left: str, copied: int) -> None:
     """Products of one left operand share a stage, whose parts a prologue or TMA fills."""
     text = f"""func gate(x: bf16[512, 512], w: bf16[512, 256], v: bf16[512, 256]) -> bf16[512, 256] {{

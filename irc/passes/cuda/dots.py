@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType, Signedness, i1, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType, Signedness, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.tensor_core import MMA_OPERANDS
-from irc.layout.fragment import Fragment
-from irc.layout.instructions import WARP_GROUP, mma_operand, warp_grid
+from irc.layout.fragment import Fragment, Mode
+from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, warp_grid, wgmma_depth
 from irc.layout.traffic import shared_vector
 from irc.passes.cuda.emitter import Index
-from irc.passes.cuda.memory import element_offset, shared_address
-from irc.passes.cuda.values import Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
+from irc.passes.cuda.memory import element_offset, in_ring, shared_address
+from irc.passes.cuda.places import Place, Walk
+from irc.passes.cuda.values import EVERYTHING, Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
 from irc.passes.tile.operand_layouts import mma_atom
+
+MATRIX_ROW = 16
+"""Bytes of a row of the matrices that ldmatrix loads (PTX ISA, ldmatrix)."""
+MATRICES = 4
+"""How many it loads at most."""
 
 _U8 = IntegerType(8, Signedness.UNSIGNED)
 
@@ -32,14 +41,14 @@ def lower_dot(code: Code, op: tile.DotOp) -> None:
     else:
         acc = code.array(source.fragment, element, op.result.name_hint)
         code.copy(source, acc)
-    lhs, rhs = code.buffer(op.lhs), code.buffer(op.rhs)
+    rhs = code.buffer(op.rhs)
     match instruction:
         case "wgmma":
-            _wgmma(code, op, lhs, rhs, acc, accumulates=not starts)
+            _wgmma(code, op, rhs, acc, accumulates=not starts)
         case "mma":
-            _mma(code, op, lhs, rhs, acc)
+            _mma(code, op, code.buffer(op.lhs), rhs, acc)
         case "fma":
-            _fma(code, op, lhs, rhs, acc)
+            _fma(code, op, code.buffer(op.lhs), rhs, acc)
         case _:
             raise IrcError(f'a dot without an instruction: "{instruction}"', op.location, "run assign-layouts first")
     code.values[op.result] = acc
@@ -115,14 +124,17 @@ def _convert(code: Code, value: SSAValue, element: Attribute, unsigned: bool) ->
 def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
     atom = mma_atom(op)
     e = code.e
-    code.before_read()
+    if in_ring(op.lhs):
+        code.stale.append(EVERYTHING)
+    else:
+        code.before_read()
     (m, n), k = acc.fragment.shape, lhs.shape[1]
     warps = warp_grid(acc.fragment)
     repeats_m, repeats_n = m // (atom.m * warps[0]), n // (atom.n * warps[1])
     size_a, size_b, size_c = MMA_OPERANDS[atom.name]
     with e.loop(0, k, atom.k, unroll=True, hint="k") as step:
-        a = _operand(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
-        b = _operand(code, rhs, mma_operand(atom, "b", n, warps), 0, step)
+        a = _matrix_operand(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
+        b = _matrix_operand(code, rhs, mma_operand(atom, "b", n, warps), 0, step)
         with e.loop(0, repeats_m, unroll=True, hint="m") as i, e.loop(0, repeats_n, unroll=True, hint="n") as j:
             at = e.add(acc.base, e.mul(e.add(j, e.mul(i, repeats_n)), size_c))
             e.insert(
@@ -140,15 +152,78 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
             )
 
 
+def _matrix_operand(code: Code, buffer: Buffer, fragment: Fragment, k_dim: int, k: Index) -> Registers:
+    """As `_operand`, by ldmatrix where rows of 16 bytes lie in one piece, along K or, of 16-bit elements, across it."""
+    size = element_bytes(buffer.element)
+    row = MATRIX_ROW // size
+    along = next((d for d in (k_dim, 1 - k_dim) if buffer.layout.run(d) >= row), None)
+    others = [stride for d, modes in enumerate(buffer.layout.modes) for _, stride in modes[d == along :]]
+    if size > 2 or along is None or (size == 1 and along != k_dim) or any(stride % row for stride in others):
+        return _operand(code, buffer, fragment, k_dim, k)
+    return _load_matrices(code, buffer, fragment, k_dim, k, transpose=along != k_dim)
+
+
+def _load_matrices(
+    code: Code, buffer: Buffer, fragment: Fragment, k_dim: int, k: Index, *, transpose: bool
+) -> Registers:
+    """The first value mode of an operand and the first two thread modes are a matrix of 8 rows of 16 bytes; the value
+    modes behind are the matrices that one instruction loads, then its repeats."""
+    e = code.e
+    together, repeats = _matrix_modes(fragment.values[1:])
+    count = prod(mode.size for mode in together)
+    lane, warp = e.split(code.crew.thread, [LANES, code.crew.count // LANES])
+    row, number = e.split(lane, [8, LANES // 8])
+    at: list[Index] = [0, 0]
+    at[k_dim if transpose else 1 - k_dim] = row
+    parts = e.split(e.rem(number, count), [mode.size for mode in together]) if together else []
+    parts += e.split(warp, [mode.size for mode in fragment.threads[2:]])
+    for mode, part in zip((*together, *fragment.threads[2:]), parts, strict=True):
+        if not mode.is_replicated:
+            at[mode.dim] = e.add(at[mode.dim], e.mul(part, mode.step))
+    places = [
+        Place(base, (int(dim == k_dim), *(mode.step if mode.dim == dim else 0 for mode in repeats)))
+        for dim, base in enumerate(at)
+    ]
+    result = code.array(fragment, buffer.element)
+    with code.nest(repeats) as components:
+        offset = Walk(e, [k, *components]).swizzled(buffer.layout, places, apart=fragment.is_linear)
+        address = e.i32(e.add(buffer.address, e.mul(offset, element_bytes(buffer.element))))
+        register, unit = 0, count * fragment.values[0].size
+        for mode, component in zip(repeats, components, strict=True):
+            register = e.add(register, e.mul(component, unit))
+            unit *= mode.size
+        e.insert(cuda.LdmatrixOp(address, result.array, e.index(register), count=count, transpose=transpose))
+    return result
+
+
+def _matrix_modes(modes: Sequence[Mode]) -> tuple[list[Mode], list[Mode]]:
+    """The modes that up to four matrices make, and those of the repeats."""
+    together: list[Mode] = []
+    left = list(modes)
+    count = 1
+    while left and count < MATRICES:
+        size, dim, step = left.pop(0)
+        taken = min(size, MATRICES // count)
+        together.append(Mode(taken, dim, step))
+        count *= taken
+        if taken < size:
+            left.insert(0, Mode(size // taken, dim, step * taken))
+    return together, left
+
+
 # wgmma
 
 
-def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
+def _wgmma(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
     """Steps of 32 bytes along K. Without `accumulates` the first of them overwrites the accumulator."""
     e = code.e
+    if isinstance(op.lhs.type, TensorType):
+        _wgmma_registers(code, op, rhs, acc, accumulates=accumulates)
+        return
+    lhs = code.buffer(op.lhs)
     groups = code.crew.count // WARP_GROUP
     (m, n), k = acc.fragment.shape, lhs.shape[1]
-    depth = 16 * 2 // element_bytes(lhs.element)
+    depth = wgmma_depth(element_bytes(lhs.element))
     e.insert(cuda.RegistersFenceOp(acc.array))
     e.insert(cuda.WgmmaFenceOp())
     group = e.value(cuda.WarpUniformOp(e.index(e.div(code.crew.thread, WARP_GROUP)))) if groups > 1 else 0
@@ -176,6 +251,34 @@ def _wgmma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers,
     e.insert(cuda.RegistersFenceOp(acc.array))
 
 
+def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
+    """One step along K, with the left operand in registers: those of 64 rows follow each other."""
+    e = code.e
+    lhs = code.materialise(code.tile(op.lhs), tile_element(op.lhs.type))
+    m, n = acc.fragment.shape
+    for array in (acc.array, lhs.array):
+        e.insert(cuda.RegistersFenceOp(array))
+    e.insert(cuda.WgmmaFenceOp())
+    b, transpose = _descriptor(code, rhs, 0, 1, 0)
+    rows = m // (WGMMA_ROWS * code.crew.count // WARP_GROUP)
+    for row in range(rows):
+        at, first = e.add(acc.base, row * n // 2), e.add(lhs.base, row * lhs.fragment.value_count // rows)
+        adds = e.constant(int(accumulates), i1)
+        e.insert(
+            cuda.WgmmaRegistersOp(
+                acc.array, e.index(at), lhs.array, e.index(first), b, adds, n=n, transpose_rhs=transpose
+            )
+        )
+    e.insert(cuda.WgmmaCommitOp())
+    _await(code, op)
+    e.insert(cuda.RegistersFenceOp(acc.array))
+
+
+def _is_last(dot: tile.DotOp) -> bool:
+    """Whether no other dot of the step goes on with the accumulator."""
+    return not any(isinstance(use.operation, tile.DotOp) for use in dot.result.uses)
+
+
 def _await(code: Code, op: tile.DotOp) -> None:
     """Waits for all but the products that stay in flight; in the last iteration of the loop for these too.
 
@@ -184,7 +287,7 @@ def _await(code: Code, op: tile.DotOp) -> None:
     """
     e, loop = code.e, op.parent_op()
     pending = op.in_flight.value.data if op.in_flight is not None else 0
-    if not pending or not isinstance(loop, scf.ForOp):
+    if not pending or not isinstance(loop, scf.ForOp) or not _is_last(op):
         e.insert(cuda.WgmmaWaitOp(pending))
         return
     following = e.add(code.scalar(loop.body.block.args[0]), code.scalar(loop.step))

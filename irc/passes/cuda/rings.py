@@ -13,11 +13,12 @@ from xdsl.ir import SSAValue
 
 from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.layout.instructions import WARP_GROUP
+from irc.layout.instructions import LANES, WARP_GROUP
+from irc.passes.cuda import step_rings
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
 from irc.passes.cuda.memory import shared_base
 from irc.passes.cuda.values import Buffer, Code, buffer_of, element_bytes
-from irc.passes.tile.rings import BARRIER_BYTES, RingPlan, fills_of, ring_plan
+from irc.passes.tile.rings import BARRIER_BYTES, RingPlan, fills_of, readers_of, ring_plan
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Ring:
     released: Cursor
     written: bool
     """Whether threads of the producer write stages themselves, besides TMA."""
+    read: bool
+    """Whether threads of the consumers read stages themselves, besides wgmma."""
     turn: SSAValue
     """The phase parity with which the role's next turn begins, in a register."""
     cluster: tuple[int, int] = (1, 1)
@@ -92,12 +95,26 @@ def is_copied(ring: SSAValue) -> bool:
     return any(isinstance(fill, tile.CopyOp) for buffer in _filled(ring) for fill in fills_of(buffer))
 
 
+def is_read(ring: SSAValue) -> bool:
+    """Whether a `tile.read` reads part of a stage of the ring."""
+    waits = [use.operation for use in ring.uses if isinstance(use.operation, tile.WaitOp)]
+    return any(
+        isinstance(each, tile.ReadOp) for wait in waits for buffer in wait.buffers for each in readers_of(buffer)
+    )
+
+
+def _releasing(read: bool) -> int:
+    """The threads for which one releases a stage: those of a warp group wait for its wgmmas together, but not for each
+    other's reads."""
+    return LANES if read else WARP_GROUP
+
+
 def initialise(code: Code, op: tile.RingOp, consumers: int, producers: int) -> None:
     """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty
-    one takes an arrival a consumer warp group of each block that this one's copies go to."""
+    one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to."""
     e, plan = code.e, ring_plan(op)
     arrivals = (1 if is_copied(op.ring) else 0) + (producers if is_written(op.ring) else 0)
-    releases = consumers // WARP_GROUP * _neighbours(op.cluster_shape)
+    releases = consumers // _releasing(is_read(op.ring)) * _neighbours(op.cluster_shape)
     with e.when(e.compare("eq", code.crew.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
         base = shared_base(code, offset_of(op))
         for which, count in ((plan.full, arrivals), (plan.empty, releases)):
@@ -124,7 +141,15 @@ def enter(code: Code, op: tile.RingOp, *, producer: bool, first: bool) -> None:
     assert isinstance(op.ring.type, tile.RingType)
     plan, turn = ring_plan(op), _register(e, 1 if first else 0)
     code.rings[op.ring] = Ring(
-        plan, op.ring.type, offset_of(op), cursor, released, is_written(op.ring), turn, op.cluster_shape
+        plan,
+        op.ring.type,
+        offset_of(op),
+        cursor,
+        released,
+        is_written(op.ring),
+        is_read(op.ring),
+        turn,
+        op.cluster_shape,
     )
 
 
@@ -147,6 +172,9 @@ def _await_empty(code: Code, ring: Ring) -> SSAValue:
 
 
 def lower_skip(code: Code, op: tile.SkipOp) -> None:
+    if op.ring in code.step_rings:
+        step_rings.skip(code, op)
+        return
     ring = code.rings[op.ring]
     for cursor in (ring.cursor, ring.released):
         _skip(code.e, cursor, ring.plan.stages, op.count.value.data)
@@ -186,6 +214,9 @@ def _stage_buffers(code: Code, ring: Ring, op: tile.AcquireOp | tile.WaitOp, sta
 
 
 def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
+    if op.ring in code.step_rings:
+        step_rings.acquire(code, op)
+        return
     ring = code.rings[op.ring]
     stage = _await_empty(code, ring)
     _stage_buffers(code, ring, op, stage)
@@ -207,6 +238,9 @@ def issuer(code: Code) -> SSAValue | None:
 
 
 def lower_commit(code: Code, op: tile.CommitOp) -> None:
+    if op.ring in code.step_rings:
+        step_rings.commit(code, op)
+        return
     ring = code.rings[op.ring]
     if ring.written:
         code.e.insert(cuda.FenceProxyAsyncOp())
@@ -216,6 +250,9 @@ def lower_commit(code: Code, op: tile.CommitOp) -> None:
 
 
 def lower_wait(code: Code, op: tile.WaitOp) -> None:
+    if op.ring in code.step_rings:
+        step_rings.wait(code, op)
+        return
     ring = code.rings[op.ring]
     stage, phase = _read(code.e, ring.cursor.stage), _read(code.e, ring.cursor.phase)
     code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.full, stage), code.e.i32(phase)))
@@ -224,12 +261,14 @@ def lower_wait(code: Code, op: tile.WaitOp) -> None:
 
 
 def lower_release(code: Code, op: tile.ReleaseOp) -> None:
-    """One thread of each warp group arrives: its wgmmas that read the stage are complete. In a cluster, one thread for
-    each block that may fill the stage."""
+    """One thread of each warp group arrives: its wgmmas that read the stage are complete. Where threads read the stage
+    too, one of each warp. In a cluster, one thread for each block that may fill the stage."""
     ring = code.rings[op.ring]
     e = code.e
+    if ring.read:
+        e.insert(cuda.WarpSyncOp())
     barrier = ring.barrier(code, ring.plan.empty, _read(e, ring.released.stage))
-    lane, blocks = e.rem(code.crew.thread, WARP_GROUP), _neighbours(ring.cluster)
+    lane, blocks = e.rem(code.crew.thread, _releasing(ring.read)), _neighbours(ring.cluster)
     with e.when(e.compare("ult", lane, blocks)):
         if blocks == 1:
             e.insert(cuda.BarrierArriveOp(barrier))

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from irc.diagnostics import IrcError
 from irc.dialects import cuda, tile
-from irc.passes.cuda import exchanges, memory, rings
+from irc.passes.cuda import exchanges, memory, rings, step_rings
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import element_offset
 from irc.passes.cuda.places import Place, Walk
@@ -26,6 +26,9 @@ SWIZZLE_ROWS = 8
 def lower_copy(code: Code, op: tile.CopyOp) -> None:
     """TMA, a box a panel of the buffer's layout; counted on the full barrier of the ring's current stage. No swizzle
     moves the start of a panel, or of 8 rows of one."""
+    if op.via is not None and op.via.data == "cp_async":
+        step_rings.copy(code, op)
+        return
     buffer = code.buffer(op.buffer)
     box = box_access(op, buffer.shape)
     assert box is not None
@@ -80,10 +83,18 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
 def lower_write(code: Code, op: tile.WriteOp) -> None:
     """Registers to a buffer. What TMA stores from there, each thread makes visible to it after its last write."""
     memory.lower_write(code, op)
-    block = op.parent_block()
-    assert block is not None
-    if is_staging(op) and op is [o for o in block.ops if is_staging(o)][-1]:
+    if is_staging(op) and not _is_followed(op):
         code.e.insert(cuda.FenceProxyAsyncOp())
+
+
+def _is_followed(op: tile.WriteOp) -> bool:
+    """Whether another write to what TMA stores comes before the next store."""
+    following = op.next_op
+    while following is not None and not isinstance(following, tile.StoreOp):
+        if is_staging(following):
+            return True
+        following = following.next_op
+    return False
 
 
 def lower_store_wait(code: Code, op: tile.StoreWaitOp) -> None:

@@ -12,15 +12,16 @@ from irc.passes.kernel.choose_product import (
     WGMMA_OPERANDS,
     can_use_mma,
     can_use_wgmma,
+    mma_stage_bytes,
     stage_bytes,
     wgmma_operands,
 )
+from irc.passes.kernel.choose_wgmma import COLUMNS, GROUP_THREADS, INSTRUCTION_ROWS, MOST_COLUMNS
+from irc.passes.kernel.op_classes import REDUCTIONS, SCANS, integers, shape_of
 from irc.passes.kernel.problem import Product, ceil_div, product_of
+from irc.passes.kernel.split_products import can_split_product
 from irc.rewriting import location_of
 from irc.targets import KIB, Target
-
-WGMMA_COLUMNS = 256
-"""The widest wgmma (PTX ISA, wgmma.mma_async: n is a multiple of 8 up to 256)."""
 
 OTHER_REGISTERS = 40
 """Registers of a thread that are not accumulators: addresses, counters, one step of the epilogue."""
@@ -51,7 +52,8 @@ class _Check:
         return IrcError(f"{name}: {message}", location_of(self._kernel), hint)
 
     def tile_sizes(self, config: ConfigAttr) -> None:
-        for extent in config.tile or ():
+        tile = config.tile or ()
+        for extent in tile[2:] if config.instruction == "wgmma" else tile:
             if extent & (extent - 1):
                 raise self._fail(f"tile extents are powers of two, found {extent}")
         expected = {Anchor.MATMUL: 3, Anchor.REDUCE: 2}.get(self._kernel.kind)
@@ -85,6 +87,8 @@ class _Check:
             raise self._fail(f"only wgmma kernels have clusters, found cluster = {list(config.cluster or ())}")
         if config.schedule == "pingpong" and config.instruction != "wgmma":
             raise self._fail('only wgmma kernels have the schedule "pingpong"')
+        if config.rows == "n" and config.instruction != "wgmma":
+            raise self._fail('only wgmma kernels compute transposed products, found rows = "n"')
         if config.vector not in (None, WIDEST):
             raise self._fail(f"accesses are as wide as they can be, up to 16 bytes, found vector = {config.vector}")
         order = config.loop_order or ()
@@ -96,8 +100,7 @@ class _Check:
             raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "choose its instruction")
 
     def product(self, config: ConfigAttr, product: Product) -> None:
-        if (config.split or 1) > 1:
-            raise self._fail(f"K of a product cannot be split, its config asks for {config.split} parts")
+        self._split(config.split or 1)
         if config.tile is None:
             return
         if config.instruction == "wgmma":
@@ -107,6 +110,19 @@ class _Check:
         self._clusters(config.cluster or (1, 1), config.tile, product)
         self._shared_memory(config, config.tile, product)
         self._registers(config, config.tile, product)
+
+    def _split(self, parts: int) -> None:
+        if parts == 1:
+            return
+        if op := next((op for op in self._kernel.block.ops if op.name in REDUCTIONS | SCANS), None):
+            raise self._fail(f"{op.name} needs whole products, its config asks for {parts} parts of K")
+        for op in self._kernel.cores():
+            if not can_split_product(op, parts):
+                extents = [shape_of(op.operands[0])[axis] for axis in integers(op, "lhs_contract")]
+                raise self._fail(
+                    f"K of {' x '.join(map(str, extents))} has no {parts} equal parts",
+                    "a divisor of the outermost contracted extent",
+                )
 
     def _clusters(self, cluster: tuple[int, ...], tile: tuple[int, ...], product: Product) -> None:
         tiles = (ceil_div(product.m, tile[0]), ceil_div(product.n, tile[1]))
@@ -131,21 +147,27 @@ class _Check:
                 f"{'' if product.is_loadable else 'not '}loadable",
                 "rows of 16-byte multiples can be loaded",
             )
+        if config.rows == "n" and product.count > 1:
+            raise self._fail(f'one product can have its rows along N, found rows = "n" of {product.count}')
+        tall, wide = (tile[1], tile[0]) if config.rows == "n" else (tile[0], tile[1])
         warps = config.warps or GROUP_WARPS
-        rows = 64 * max(1, warps // GROUP_WARPS)
-        if warps % GROUP_WARPS or tile[0] % rows:
-            raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tile[0]}")
+        rows = INSTRUCTION_ROWS * max(1, warps // GROUP_WARPS)
+        if warps % GROUP_WARPS or tall % rows:
+            raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tall}")
         depth = self._machine.wgmma[operands.operand]
         if tile[2] % depth:
             raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile[2]}")
-        if tile[1] % 8 or tile[1] * product.count > WGMMA_COLUMNS:
+        if wide * product.count > MOST_COLUMNS:
             raise self._fail(
-                f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.count} x {tile[1]}",
+                f"wgmma computes up to {MOST_COLUMNS} columns, found {product.count} x {wide}",
                 "use a narrower tile",
             )
+        if (wide % COLUMNS and wide & (wide - 1)) or wide < 8:
+            raise self._fail(f"columns of wgmma are a multiple of {COLUMNS} or a power of two from 8 on, found {wide}")
 
     def _shared_memory(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
-        need = (config.stages or 1) * stage_bytes(product, tile)
+        stage = mma_stage_bytes(product, tile) if config.instruction == "mma" else stage_bytes(product, tile)
+        need = (config.stages or 1) * stage
         limit = self._machine.shared_memory
         if need > limit:
             raise self._fail(
@@ -160,10 +182,14 @@ class _Check:
         operands = wgmma_operands(product) if config.instruction == "wgmma" else None
         sums = 1 if operands is None else operands.sums
         need = sums * product.count * tile[0] * tile[1] * words // threads + OTHER_REGISTERS
-        limit = self._machine.registers_per_thread
+        limit, where = self._machine.registers_per_thread, f"a thread of {self._machine.name}"
+        if config.instruction == "wgmma":
+            consumers = self._machine.warp_size * self._total_warps(config) - GROUP_THREADS
+            limit = min(limit, (self._machine.registers - GROUP_THREADS * OTHER_REGISTERS) // consumers)
+            where = f"each of the {consumers} that compute in a block"
         if need > limit:
             raise self._fail(
                 f"accumulators of {sums * product.count} x {tile[0]} x {tile[1]} need about {need} registers in each "
-                f"of {threads} threads, but a thread of {self._machine.name} has {limit}",
+                f"of {threads} threads, but {where} has {limit}",
                 "use a smaller tile or more warps",
             )

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
 from irc.passes.kernel.check_config import check_config
-from irc.passes.kernel.choose_memory import choose_map, choose_permute, choose_reduction
+from irc.passes.kernel.choose_memory import choose_map, choose_permute, choose_reduction, kept
 from irc.passes.kernel.choose_product import choose_product
 from irc.passes.kernel.op_classes import FUSIBLE, shape_of
 from irc.passes.kernel.problem import product_of, reduction_of
@@ -58,8 +58,9 @@ def choose(kernel: FusedOp, machine: Target, instruction: str | None = None) -> 
         case Anchor.MATMUL:
             return choose_product(product_of(kernel), machine, given, instruction)
         case Anchor.REDUCE:
-            return choose_reduction(reduction_of(kernel), machine, given)
+            chosen = choose_reduction(reduction_of(kernel), machine, given)
         case Anchor.PERMUTE:
-            return choose_permute(kernel)
+            chosen = choose_permute(kernel)
         case Anchor.MAP:
-            return choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
+            chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
+    return chosen.replace(keep=kept(kernel, machine))

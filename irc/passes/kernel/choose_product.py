@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from irc.dialects.kernel import ConfigAttr
 from irc.layout.instructions import LANES, WARP_GROUP
+from irc.passes.kernel.choose_wgmma import GROUPS, INSTRUCTION_ROWS, STEP_BYTES, best_plan, shares_columns
 from irc.passes.kernel.problem import Product, ceil_div, power_of_two
 from irc.targets import KIB, Target
 
@@ -16,14 +17,21 @@ EXCHANGE_BYTES = 32 * KIB
 """Shared memory that panels of arrays which the epilogue reads take on top, on their way to the accumulators."""
 
 MOST_STAGES = 8
+MOST_BLOCKED_STAGES = 4
+SMALL_TILE, LONG_K, LEAST_STAGES = 64 * 128, 32, 4
+"""Elements of a small tile, and steps of a long K, whose stages may be few and deep."""
+
 GROUP = 8
 """Rows of tiles that are walked together, so that the columns of the right operand stay in the L2 cache."""
 
-LEAST_WGMMA_ROWS = 32
-"""Rows below which a 64-row instruction wastes more than half of its work."""
+LEAST_ROWS = 32
+"""Rows from which on warp groups multiply, whatever else."""
+
+LEAST_STREAMED = 256 * KIB
+"""Bytes of operands from which on they do so with fewer rows: a ring of copies reads them at the memory's speed."""
 
 GROUP_WARPS = WARP_GROUP // LANES
-"""Warps that execute a wgmma together; it computes 64 rows."""
+"""Warps that execute a wgmma together."""
 
 
 @dataclass(frozen=True)
@@ -36,21 +44,6 @@ class _Shape:
     rate: float
 
 
-_WGMMA_SHAPES = (
-    _Shape(128, 256, 1.0),
-    _Shape(128, 128, 0.97),
-    _Shape(64, 256, 0.75),
-    _Shape(64, 128, 0.65),
-    _Shape(64, 64, 0.45),
-)
-_PROMOTED_SHAPES = (
-    _Shape(128, 128, 1.0),
-    _Shape(64, 128, 0.7),
-    _Shape(128, 64, 0.7),
-    _Shape(64, 64, 0.5),
-)
-"""Where each thread has a second accumulator."""
-
 _FMA_SHAPES = (
     _Shape(128, 128, 1.0),
     _Shape(64, 128, 0.85),
@@ -60,29 +53,6 @@ _FMA_SHAPES = (
     _Shape(16, 32, 0.2),
     _Shape(16, 16, 0.12),
 )
-LEAST_WGMMA_COLUMNS = 64
-"""Columns of a product's tile: 128 bytes, a row of the widest swizzle where the columns are contiguous."""
-
-_WGMMA_K = 128
-"""Bytes of a row of an operand tile: the widest swizzle."""
-
-CREW_ROWS = 128
-CREW_COLUMNS = 128
-"""The tile of a crew of one warp group, of the schedule "pingpong": 128 accumulators a thread."""
-
-MULTIPLY_ADDS = 2048
-"""Multiply-adds of 16-bit operands that an SM makes in a cycle."""
-
-STORE_CYCLES, CHEAP_CYCLES, COSTLY_CYCLES = 0.05, 0.008, 0.22
-"""Cycles of an SM for an element of an accumulator that is rounded and stored, and for an elementwise op on one.
-Fitted to an H200: benchmarks/results/2026-11-21-h200-gemm-sweep.json."""
-
-LEAST_EXPOSED = 0.04
-"""From this fraction of a tile's mainloop on, its epilogue is worth hiding: the smaller tiles that take turns read
-operands more often, which costs 2 to 4 percent."""
-
-LEAST_ROUNDS = 3
-"""Tiles that an SM computes from which on most of the epilogues are hidden."""
 
 
 def choose_product(product: Product, machine: Target, given: ConfigAttr, instruction: str | None) -> ConfigAttr:
@@ -103,7 +73,8 @@ def best_instruction(product: Product, machine: Target, preferred: str | None = 
         possible.append("wgmma")
     if preferred in possible:
         return preferred
-    if "wgmma" in possible and product.m >= LEAST_WGMMA_ROWS:
+    streamed = product.k * (product.m * product.lhs.size + product.n * product.rhs.size)
+    if "wgmma" in possible and (product.m >= LEAST_ROWS or streamed >= LEAST_STREAMED):
         return "wgmma"
     return "mma" if "mma" in possible else "fma"
 
@@ -170,67 +141,72 @@ def can_use_wgmma(product: Product, machine: Target) -> bool:
 
 def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> ConfigAttr:
     operands = wgmma_operands(product)
-    shapes = _WGMMA_SHAPES if operands is None or operands.sums == 1 else _PROMOTED_SHAPES
-    wide = tuple(s for s in shapes if s.columns >= LEAST_WGMMA_COLUMNS * power_of_two(product.count))
-    shape = _best(product, machine, wide)
-    schedule = given.schedule or ("persistent" if given.tile or given.warps else _schedule(product, machine, shape))
-    if schedule == "pingpong":
-        shape = _Shape(CREW_ROWS, CREW_COLUMNS, shape.rate)
-    depth = _WGMMA_K // product.lhs.size
-    tile = given.tile or (shape.rows, shape.columns // power_of_two(product.count), depth)
+    sums, parts = (1, 1) if operands is None else (operands.sums, operands.parts)
+    plan = best_plan(product, machine, sums=sums, parts=parts, schedule=given.schedule)
+    schedule = given.schedule or ("persistent" if given.tile or given.warps else plan.schedule)
+    side = given.rows or ("m" if given.tile else plan.side)
+    depth = STEP_BYTES // product.lhs.size // (2 if product.streamed else 1)  # more stages hide more of their arrival
+    tile = given.tile or (*plan.tile, depth)
     tile = (*tile, depth)[:3] if len(tile) < 3 else tile
-    epilogue = EPILOGUE_BYTES + (EXCHANGE_BYTES if product.returns else 0)
-    stages = (machine.shared_memory - epilogue) // max(stage_bytes(product, tile), 1)
+    rows = tile["mn".index(side)]
+    room = machine.shared_memory - EPILOGUE_BYTES - (EXCHANGE_BYTES if product.returns else 0)
+    if given.tile is None and sums == 1 and product.is_copied:
+        tile = (*tile[:2], depth * _steps_together(product, tile, room))
+    stages = room // max(stage_bytes(product, tile), 1)
     return ConfigAttr.of(
         tile=tile,
         stages=max(1, min(MOST_STAGES, stages)),
-        cluster=_cluster(product, tile),
-        warps=GROUP_WARPS * (1 if schedule == "pingpong" else max(1, tile[0] // 64)),
+        cluster=_cluster(product, tile, schedule),
+        warps=GROUP_WARPS * (1 if schedule == "pingpong" else GROUPS.get(rows, max(1, rows // INSTRUCTION_ROWS))),
         schedule=schedule,
         group=GROUP,
+        split=None if given.tile or plan.split == 1 else plan.split,
         indexing="tma",
         vector=16,
         instruction="wgmma",
+        rows=None if side == "m" else side,
     )
 
 
-def _schedule(product: Product, machine: Target, shape: _Shape) -> str:
-    """Whether two crews take turns: where the epilogue of the largest tile is long beside its mainloop, and an SM
-    computes several. A producer that computes operands does not keep up with two smaller tiles."""
-    columns = shape.columns // power_of_two(product.count)
-    tiles = product.batch * ceil_div(product.m, shape.rows) * ceil_div(product.n, columns)
-    largest = shape.rows * shape.columns == CREW_ROWS * CREW_COLUMNS * 2
-    rounds = product.precision in ("tf32", "bf16")
-    if product.is_computed or rounds or not largest or tiles < LEAST_ROUNDS * machine.sms:
-        return "persistent"
-    following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
-    epilogue = shape.rows * (shape.columns * STORE_CYCLES + columns * following)
-    mainloop = shape.rows * shape.columns * product.k / MULTIPLY_ADDS
-    return "pingpong" if epilogue >= LEAST_EXPOSED * mainloop else "persistent"
+def _steps_together(product: Product, tile: tuple[int, ...], room: int) -> int:
+    """2 where steps of twice the depth leave as many bytes in flight: with all stages, or, along a long K, with half of
+    them in small tiles. Each step costs a barrier or two."""
+    if product.k < 2 * tile[2]:
+        return 1
+    doubled = 2 * stage_bytes(product, tile)
+    is_small = tile[0] * tile[1] * product.count <= SMALL_TILE and product.k >= LONG_K * tile[2]
+    return 2 if doubled * (LEAST_STAGES if is_small else MOST_STAGES) <= room else 1
 
 
-def _cluster(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
-    """Two blocks share the right operand where a producer reads global memory too; else there is room enough between
-    the L2 cache and the SMs, and blocks by themselves wait less."""
-    return (2, 1) if product.is_computed and ceil_div(product.m, tile[0]) % 2 == 0 else (1, 1)
+def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[int, int]:
+    """Two blocks share the right operand where a producer reads global memory too, where its way is long, and beside
+    long epilogues of crews that take turns; else there is room enough between the L2 cache and the SMs, and blocks by
+    themselves wait less."""
+    if ceil_div(product.m, tile[0]) % 2:
+        return (1, 1)
+    is_shared = product.is_computed or (schedule == "pingpong" and product.costly > 0)
+    return (2, 1) if is_shared or shares_columns(product, tile) else (1, 1)
 
 
 def stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
-    """Shared memory of one step along K: the tile of the shared operand, and one of each other operand."""
+    """Shared memory of one step along K: a tile of each operand, or of the arrays that a left one is computed from."""
     rows, columns, depth = tile
     operands = wgmma_operands(product)
     parts = 1 if operands is None else operands.parts
-    return parts * (rows * product.lhs.size + product.count * columns * product.rhs.size) * depth
+    lhs = product.lhs_count * max(product.lhs.size, product.streamed)
+    rhs = product.rhs_count * product.rhs.size
+    return parts * (rows * lhs + columns * rhs) * depth
 
 
 def _choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> ConfigAttr:
     shape = _best(product, machine, _FMA_SHAPES if product.result.size <= 4 else _FMA_SHAPES[2:])
     columns = max(16, shape.columns // power_of_two(product.count))
     tile = given.tile or (shape.rows, columns, 32 if instruction == "mma" else 16)
+    tile = (*tile, 32)[:3] if len(tile) < 3 else tile
     accumulators = tile[0] * tile[1]
     return ConfigAttr.of(
         tile=tile,
-        stages=1,
+        stages=_blocked_stages(product, machine, tile) if instruction == "mma" else 1,
         cluster=(1, 1),
         warps=max(1, min(8, power_of_two(accumulators) // (32 * 32))),
         schedule="grid",
@@ -238,6 +214,19 @@ def _choose_blocked(product: Product, machine: Target, given: ConfigAttr, instru
         indexing="pointers",
         instruction=instruction,
     )
+
+
+def _blocked_stages(product: Product, machine: Target, tile: tuple[int, ...]) -> int:
+    """As many as leave room for a second block on the SM, with what its epilogue exchanges."""
+    room = machine.shared_memory_per_sm // 2 - tile[0] * tile[1] * product.result.size // 2
+    return max(2, min(MOST_BLOCKED_STAGES, room // mma_stage_bytes(product, tile)))
+
+
+def mma_stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
+    """As `stage_bytes`, of operands as mma takes them: f8 is widened to 16 bits."""
+    rows, columns, depth = tile
+    size = max(2, product.lhs.size) if product.lhs.name.startswith("f8") else product.lhs.size
+    return (rows + product.count * columns) * size * depth
 
 
 def _best(product: Product, machine: Target, shapes: tuple[_Shape, ...]) -> _Shape:

@@ -42,13 +42,17 @@ class FuseKernelsPass(ModulePass):
             if function.is_declaration:
                 continue
             remove_dead_code(function)
-            kernels = fuse_block(function.body.block, function.sym_name.data, self.max_recomputations)
+            compared: list[str] = []
+            kernels = fuse_block(function.body.block, function.sym_name.data, self.max_recomputations, compared)
             if self.explain:
-                print(explain(kernels), end="", file=sys.stderr)
+                print(explain(kernels), *(f"{line}\n" for line in compared), sep="", end="", file=sys.stderr)
 
 
-def fuse_block(block: Block, name: str, max_recomputations: int = 3) -> list[FusedOp]:
-    """Turns the `nd` ops of a function's block, none of them dead, into kernels named `<name>_<i>`, which it gives."""
+def fuse_block(
+    block: Block, name: str, max_recomputations: int = 3, compared: list[str] | None = None
+) -> list[FusedOp]:
+    """Turns the `nd` ops of a function's block, none of them dead, into kernels named `<name>_<i>`, which it gives.
+    Costs that were compared are described in `compared`, where there is one."""
     copies = copy_across_axes(block)
     copy_escaping(block)
     graph = FusionGraph(block, copies | find_repeated(block, max_recomputations))
@@ -57,6 +61,8 @@ def fuse_block(block: Block, name: str, max_recomputations: int = 3) -> list[Fus
         grow_epilogue(graph, cluster)
     grow_reductions(graph)
     for cluster in products:
-        grow_prologue(graph, cluster)
+        costs = grow_prologue(graph, cluster)
+        if compared is not None:
+            compared += map(str, costs)
     grow_maps(graph)
     return outline(block, graph, name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.ir import Operation, SSAValue
+
 from irc.dialects.kernel import Anchor
 from irc.passes.kernel.alignment import (
     absorb_producers,
@@ -24,6 +26,7 @@ from irc.passes.kernel.op_classes import (
     shape_of,
     size_of,
 )
+from irc.passes.kernel.prologue_cost import PrologueCost, prologue_cost
 
 MOST_PRODUCTS = 3
 """Products in one kernel: their accumulators are in registers together."""
@@ -175,17 +178,25 @@ def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> boo
     return True
 
 
-def grow_prologue(graph: FusionGraph, cluster: Cluster) -> None:
-    """Takes the elementwise ops that only the operands of the products need, up to `MOST_PROLOGUE_COST`."""
+def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
+    """Takes the elementwise ops that only the operands of the products need, up to `MOST_PROLOGUE_COST`, where that
+    pays. Gives the costs that were compared."""
     products = [i for i in bits(cluster.members) if graph.ops[i].name == MATMUL]
     budget = MOST_PROLOGUE_COST
+    readers: dict[tuple[SSAValue, int], list[Operation]] = {}
+    for op, side in [(graph.ops[i], side) for i in products for side in (0, 1)]:
+        readers.setdefault((op.operands[side], side), []).append(op)
+    costs = [prologue_cost(ops[0], len(ops), side) for (_, side), ops in readers.items()]
+    compared = [cost for cost in costs if cost is not None]
+    stored = {op for cost in compared if not cost.pays for op in cost.ops}
 
     def accept(i: int) -> bool:
         nonlocal budget
         cost = cost_of(graph.ops[i])
-        if graph.ops[i].name not in ELEMENTWISE or cost > budget:
+        if graph.ops[i].name not in ELEMENTWISE or cost > budget or graph.ops[i] in stored:
             return False
         budget -= cost
         return True
 
     absorb_producers(graph, cluster, accept, products)
+    return compared

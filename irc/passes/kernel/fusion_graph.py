@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.dialects.kernel import Anchor
-from irc.passes.kernel.op_classes import ELEMENTWISE, FUSIBLE, is_transparent, is_view, shape_of
+from irc.passes.kernel.op_classes import ELEMENTWISE, FUSIBLE, MOVEMENT, is_transparent, is_view, shape_of
 
 Tags = tuple[int | None, ...]
 """For each axis of a value, the axis of the kernel's domain that it runs along; None for an axis of extent 1."""
@@ -78,6 +78,9 @@ class FusionGraph:
         for edges in self.sources:
             for edge in edges:
                 self.users[edge.producer].append(edge)
+        self._gathered: dict[int, int] = {i: users for i in range(len(self.ops)) if (users := self._gatherers(i))}
+        """For a node that gathers, the nodes (as bits) that gather from it: computed where they read it, every element
+        would be gathered anew for each of them, and so on down a chain of gathers."""
         self.escaping: set[int] = {i for i, op in enumerate(self.ops) if escapes(op)}
         self.cluster_of: list[Cluster] = self._singletons()
         self._alive: dict[Cluster, None] = dict.fromkeys(self.cluster_of)
@@ -114,6 +117,16 @@ class FusionGraph:
                 stack.extend((operand, (owner, *path)) for operand in reversed(owner.operands))
         return list(found)
 
+    def _gatherers(self, i: int) -> int:
+        found = 0
+        for edge in self.users[i]:
+            value = self.ops[i].results[0]
+            for op in (*edge.path, self.ops[edge.user]):
+                if op.name == "nd.take" and op.operands[0] is value:
+                    found |= 1 << edge.user
+                value = op.results[0]
+        return found if found and _gathers(self.ops[i]) else 0
+
     def _singletons(self) -> list[Cluster]:
         downstream = [0] * len(self.ops)
         clusters: list[Cluster] = []
@@ -147,7 +160,11 @@ class FusionGraph:
         return self.cluster_of[i].anchor is None and self.ops[i].name in FUSIBLE
 
     def can_merge(self, a: Cluster, b: Cluster) -> bool:
-        """Whether a merge makes no cycle: no path leaves one of the two and enters the other through a third."""
+        """Whether a merge makes no cycle, of paths that leave one of the two and enter the other through a third, and
+        puts no gather beside what it reads if that was gathered itself."""
+        for i, users in self._gathered.items():
+            if (a.members | b.members) >> i & 1 and (a.members | b.members) & users:
+                return False
         outside = ~(a.members | b.members)
         return not (a.downstream & b.inputs & outside) and not (b.downstream & a.inputs & outside)
 
@@ -189,6 +206,20 @@ class FusionGraph:
     def stays_inside(self, i: int, cluster: Cluster) -> bool:
         """Whether every use of the node is in the cluster."""
         return i not in self.escaping and all(self.cluster_of[edge.user] is cluster for edge in self.users[i])
+
+
+def _gathers(op: Operation) -> bool:
+    """Whether the op's value is computed, element by element, from what is gathered."""
+    seen: set[Operation] = set()
+    stack = [op]
+    while stack:
+        each = stack.pop()
+        if each.name == "nd.take":
+            return True
+        if each not in seen and each.name in ELEMENTWISE | MOVEMENT:
+            seen.add(each)
+            stack.extend(operand.owner for operand in each.operands if isinstance(operand.owner, Operation))
+    return False
 
 
 def escapes(op: Operation) -> bool:

@@ -11,7 +11,17 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.dialects.kernel import FusedOp
 from irc.dtypes import Element, element_named, element_of
-from irc.passes.kernel.op_classes import CHEAP, COSTLY, SCANS, SPLITTABLE, integers, reduced_axes, shape_of, size_of
+from irc.passes.kernel.op_classes import (
+    CHEAP,
+    COSTLY,
+    REDUCTIONS,
+    SCANS,
+    SPLITTABLE,
+    integers,
+    reduced_axes,
+    shape_of,
+    size_of,
+)
 
 
 def power_of_two(n: int) -> int:
@@ -27,11 +37,18 @@ def ceil_div(a: int, b: int) -> int:
 class Product:
     """The products of a kernel: `count` of them, of extents batch x m x n x k each.
 
-    lhs, rhs: elements of the operands, bf16 where the products round them to that. is_loadable: for both operands, of
-    all products, whether tensor maps can load them as they are; an operand that the kernel computes first needs none.
-    is_computed: whether there is such a one. cheap, costly: elementwise ops that follow, for each element of the
-    result. returns: whether something of the result's size is read by what follows. precision: how f32 operands are
-    multiplied, `default f32 tf32 bf16`.
+    lhs, rhs: elements of the operands, bf16 where the products round them to that. lhs_count, rhs_count: how many
+    different ones the products have.
+    is_loadable: for both operands, of all products, whether tensor maps can load them as they are; an operand that the
+    kernel computes first needs none. is_computed: whether there is such a one. streamed: bytes of the arrays' elements
+    that make one of a left operand of 16 bits that is computed, else 0. is_copied: whether TMA brings all operands as
+    wgmma reads them.
+    lhs_pitch, rhs_pitch: bytes between the rows of the operands in memory, 0 where they have one. rhs_along: the
+    dimension along which the right operand is contiguous, "k" or "n".
+    divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products.
+    stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
+    of the result. returns: whether something of the result's size is read by what follows.
+    precision: how f32 operands are multiplied, `default f32 tf32 bf16`.
     """
 
     count: int
@@ -43,7 +60,16 @@ class Product:
     rhs: Element
     result: Element
     is_loadable: bool
+    lhs_count: int = 1
+    rhs_count: int = 1
     is_computed: bool = False
+    streamed: int = 0
+    is_copied: bool = False
+    lhs_pitch: int = 0
+    rhs_pitch: int = 0
+    rhs_along: str = "k"
+    divisible: int = 1
+    stored: int = 0
     cheap: int = 0
     costly: int = 0
     returns: bool = False
@@ -65,11 +91,20 @@ def product_of(kernel: FusedOp) -> Product:
         m=prod(extent for axis, extent in enumerate(lhs) if axis not in {*lhs_batch, *lhs_contract}),
         n=prod(extent for axis, extent in enumerate(rhs) if axis not in rhs_outer),
         k=prod(lhs[axis] for axis in lhs_contract),
-        lhs=_multiplied(op, 0),
-        rhs=_multiplied(op, 1),
+        lhs=multiplied(op, 0),
+        rhs=multiplied(op, 1),
         result=element_of(op.results[0].type),
-        is_loadable=all(_is_loadable(core, side) for core in cores for side in ("lhs", "rhs")),
-        is_computed=any(not isinstance(v, BlockArgument) for core in cores for v in core.operands),
+        is_loadable=all(is_loadable(core, side) for core in cores for side in ("lhs", "rhs")),
+        is_computed=any(stored_array(v) is None for core in cores for v in core.operands),
+        streamed=_streamed(op),
+        lhs_count=len({core.operands[0] for core in cores}),
+        rhs_count=len({core.operands[1] for core in cores}),
+        is_copied=all(_is_copied(core, side) for core in cores for side in ("lhs", "rhs")),
+        lhs_pitch=_pitch(op, "lhs"),
+        rhs_pitch=_pitch(op, "rhs"),
+        rhs_along="k" if _is_along_k(op, "rhs") else "n",
+        divisible=_divisible(kernel, op),
+        stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
         cheap=sum(o.name in CHEAP and o.name != "nd.cast" for o in epilogue),
         costly=sum(o.name in COSTLY for o in epilogue),
         returns=any(
@@ -89,12 +124,30 @@ def _after(kernel: FusedOp, cores: Sequence[Operation]) -> list[Operation]:
     return [op for op in kernel.block.ops if op not in before]
 
 
+def _streamed(op: Operation) -> int:
+    """See `Product.streamed`."""
+    value = op.operands[0]
+    element = multiplied(op, 0)
+    if element.size != 2 or (isinstance(value, BlockArgument) and element_of(value.type) is element):
+        return 0
+    found: dict[SSAValue, None] = {}
+    pending: list[SSAValue] = [value]
+    while pending:
+        operand = pending.pop()
+        if isinstance(operand, BlockArgument):
+            found[operand] = None
+        else:
+            assert isinstance(operand.owner, Operation)
+            pending += operand.owner.operands
+    return sum(element_of(v.type).size for v in found if size_of(v) == size_of(value))
+
+
 def _precision(op: Operation) -> str:
     value = op.properties.get("precision")
     return value.data if isinstance(value, StringAttr) else "default"
 
 
-def _multiplied(op: Operation, operand: int) -> Element:
+def multiplied(op: Operation, operand: int) -> Element:
     """The element type in which an operand is multiplied."""
     element = element_of(op.operands[operand].type)
     return element_named("bf16") if element.name == "f32" and _precision(op) == "bf16" else element
@@ -105,19 +158,72 @@ TENSOR_MAP_ALIGNMENT = 16
 """CUDA driver API, cuTensorMapEncodeTiled: at most 5 dimensions, strides but the innermost multiples of 16 bytes."""
 
 
-def _is_loadable(op: Operation, side: str) -> bool:
+def stored_array(value: SSAValue) -> SSAValue | None:
+    """The operand of the kernel that a value is, or is the first part of; None of a value that is computed."""
+    if isinstance(value.owner, Operation) and starts_operand(value.owner):
+        return value.owner.operands[0]
+    return value if isinstance(value, BlockArgument) else None
+
+
+def starts_operand(op: Operation) -> bool:
+    """Whether an op is the only use of an operand of its kernel and takes the first part of it, element by element: a
+    view of the operand with fewer elements, at the same strides."""
+    if op.name != "nd.slice" or not isinstance(op.operands[0], BlockArgument):
+        return False
+    return op.operands[0].has_one_use() and not any(integers(op, "starts")) and set(integers(op, "steps")) <= {1}
+
+
+def is_loadable(op: Operation, side: str, *, aligned: bool = False) -> bool:
+    """Whether tensor maps can load the operand on this side of a product; with `aligned`, a copy of it with rows that
+    are aligned. What is computed needs none."""
     value = op.operands[0 if side == "lhs" else 1]
-    if not isinstance(value, BlockArgument):
+    array = stored_array(value)
+    if array is None:
         return True
-    groups = _merged(shape_of(value), _roles(op, side))
+    shape, roles = shape_of(value), _roles(op, side)
+    if aligned or array is not value:
+        # Rows that are apart do not merge with what is outside them.
+        groups = [*_merged(shape[:-1], roles[:-1]), (roles[-1], shape[-1])]
+        row = TENSOR_MAP_ALIGNMENT if aligned else shape_of(array)[-1]
+    else:
+        groups = _merged(shape, roles)
+        row = groups[-1][1] if groups else 0
     groups = [(role, extent) for role, extent in groups if extent != 1]
     if not groups or prod(extent for _, extent in groups) == 0:
         return False
     names = [role for role, _ in groups]
     if names.count("free") > 1 or names.count("contract") > 1 or len(groups) > TENSOR_MAP_RANK or names[-1] == "batch":
         return False
-    pitch = groups[-1][1] * element_of(value.type).size
-    return len(groups) == 1 or pitch % TENSOR_MAP_ALIGNMENT == 0
+    return len(groups) == 1 or row * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
+
+
+def _divisible(kernel: FusedOp, op: Operation) -> int:
+    """See `Product.divisible`. Parts of what is the first part of an array are no boxes of it."""
+    needs_whole = any(o.name in REDUCTIONS | SCANS for o in kernel.block.ops)
+    starts = any(stored_array(v) not in (None, v) for core in kernel.cores() for v in core.operands)
+    return 1 if needs_whole or starts else shape_of(op.operands[0])[min(integers(op, "lhs_contract"))]
+
+
+def _is_copied(op: Operation, side: str) -> bool:
+    """Whether the operand is an array that TMA loads, of 16 bits, or of 8 and contiguous along K."""
+    value = op.operands[0 if side == "lhs" else 1]
+    if stored_array(value) is None or not is_loadable(op, side):
+        return False
+    size = element_of(value.type).size
+    return size == 2 or (size == 1 and _is_along_k(op, side))
+
+
+def _is_along_k(op: Operation, side: str) -> bool:
+    """Whether the operand's innermost axis is contracted."""
+    value = op.operands[0 if side == "lhs" else 1]
+    return next((role for role, _ in reversed(_merged(shape_of(value), _roles(op, side)))), None) == "contract"
+
+
+def _pitch(op: Operation, side: str) -> int:
+    value = op.operands[0 if side == "lhs" else 1]
+    groups, array = _merged(shape_of(value), _roles(op, side)), stored_array(value)
+    row = groups[-1][1] if groups and array in (None, value) else shape_of(value if array is None else array)[-1]
+    return row * element_of(value.type).size if len(groups) > 1 else 0
 
 
 def _roles(op: Operation, side: str) -> list[str]:

@@ -140,13 +140,25 @@ def _bind_inner(trace: Trace, value: SSAValue, at: Coords, known: Dot) -> None:
 
 
 def _alike(a: Reduced | Dot, b: Reduced | Dot) -> bool:
-    """Whether two ops can share their domain: they are the same, or reduce the same axes of arrays of one shape."""
+    """Whether two ops can share their domain: they are the same, multiply the same left operand in the same way, or
+    reduce the same axes of arrays of one shape."""
     if a.op is b.op:
         return True
+    if isinstance(a, Dot) and isinstance(b, Dot):
+        return a.op.operands[0] is b.op.operands[0] and _is_same_product(a.op, b.op)
     if not isinstance(a, Reduced) or not isinstance(b, Reduced) or a.is_scan or b.is_scan:
         return False
     shapes = (shape_of(n.op.operands[0].type) for n in (a, b))
     return len(set(shapes)) == 1 and reduced_axes(a) == reduced_axes(b)
+
+
+def _is_same_product(a: Operation, b: Operation) -> bool:
+    """Whether two products differ in their right operand's values alone."""
+    return a.operands[1].type == b.operands[1].type and a.results[0].type == b.results[0].type and _axes(a) == _axes(b)
+
+
+def _axes(product: Operation) -> list[tuple[int, ...]]:
+    return [numbers(product, f"{side}_{kind}") for side in ("lhs", "rhs") for kind in ("batch", "contract")]
 
 
 def _all_cores(group: Group) -> Iterable[Reduced | Dot]:

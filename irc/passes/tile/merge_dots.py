@@ -19,6 +19,7 @@ from irc.passes.tile.loops import with_carried
 
 WIDEST = 256
 """Columns that one wgmma computes (PTX ISA, 9.7.15.5); a wider product would need its operand twice again."""
+PANEL = 32
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,14 @@ def _group(loop: scf.ForOp) -> list[tile.DotOp]:
     for dots in groups.values():
         columns = sum(shape_of(d.result.type)[1] for d in dots)
         same = len({(str(element_type_of(d.rhs.type)), str(element_type_of(d.acc.type))) for d in dots}) == 1
-        if len(dots) > 1 and columns <= WIDEST and columns & (columns - 1) == 0 and same and _one_start(loop, dots):
+        if len(dots) > 1 and columns <= WIDEST and same and _is_whole(columns) and _one_start(loop, dots):
             return dots
     return []
+
+
+def _is_whole(columns: int) -> bool:
+    """Whether fragments and panels have tiles of so many columns."""
+    return columns % PANEL == 0 or columns & (columns - 1) == 0
 
 
 def _position(loop: scf.ForOp, dot: tile.DotOp) -> int | None:

@@ -3,6 +3,9 @@ conflicts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -15,6 +18,7 @@ from irc.layout.exchange import exchange
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
 from irc.layout.shared import SharedLayout, Swizzle, panels, plain
+from irc.passes.tile.async_copies import async_copy, copy_fragment
 from irc.passes.tile.attributes import fragment_layout
 from irc.passes.tile.rings import fills_of, root_of
 from irc.passes.tile.tma import SWIZZLE_BYTES, box_access
@@ -22,6 +26,9 @@ from irc.passes.tile.tma import SWIZZLE_BYTES, box_access
 _INSTRUCTIONS = {"bf16": "m16n8k16", "f16": "m16n8k16", "i8": "m16n8k32", "f64": "m8n8k4"}
 """mma.sync by the type of the operands; f32 has none that is accurate to f32."""
 
+
+MATRIX_BYTES = 2
+"""The widest elements of operands that ldmatrix loads."""
 
 SMALLEST_SWIZZLE = 32
 """Bytes of the narrowest swizzle pattern (PTX ISA, 5.5.6)."""
@@ -53,10 +60,31 @@ def assign_buffers(program: tile.ProgramOp) -> None:
     for op in list(program.walk()):
         if isinstance(op, tile.StoreOp) and isinstance(op.tile.type, tile.BufferType):
             _retype(root_of(op.tile), _stored_layout(op.tile))
+        if isinstance(op, tile.ReadOp):
+            _give(op.buffer, lambda buffer: _filled_layout(buffer, None))
         if isinstance(op, tile.DotOp):
-            for operand, k_dim in ((op.lhs, 1), (op.rhs, 0)):
-                layout = _wgmma_layout(operand, k_dim) if _is(op, "wgmma") else _exchange(op, operand, k_dim)
-                _retype(operand, layout)
+            for operand in (0, 1):
+                _place(op, operand)
+
+
+def _place(dot: tile.DotOp, operand: int) -> None:
+    """Gives a dot's operand its layout; wgmma takes the left one in registers too."""
+    buffer = dot.operands[operand]
+    if _is(dot, "wgmma") and operand == 0 and isinstance(buffer.type, TensorType):
+        return
+    if _is(dot, "wgmma"):
+        _give(buffer, lambda root: _filled_layout(root, k_major(root.type, operand)))
+    else:
+        _give(buffer, lambda root: _exchange(dot, root, 1 - operand))
+
+
+def _give(buffer: SSAValue, layout: Callable[[SSAValue], SharedLayout]) -> None:
+    """Gives the whole buffer, of which this may be a part, its layout, where it has none yet."""
+    root = root_of(buffer)
+    if not isinstance(root.type, tile.BufferType):
+        raise IrcError("a dot's operand is not in shared memory", hint="run place-operands before assign-layouts")
+    if root.type.shared_layout is None:
+        _retype(root, layout(root))
 
 
 def _is(dot: tile.DotOp, instruction: str) -> bool:
@@ -69,6 +97,12 @@ def k_major(type: Attribute, operand: int) -> int | None:
     return None if element_of(element_type_of(type)).size == 2 else 1 - operand
 
 
+def matrix_major(type: Attribute, operand: int) -> int | None:
+    """As `k_major`, for buffers that mma's operands are read from as they were copied: ldmatrix turns elements of 16
+    bits, and those of 8 bytes are read one by one."""
+    return 1 - operand if element_of(element_type_of(type)).size == 1 else None
+
+
 def written_major(buffer: SSAValue) -> int | None:
     """As `k_major`, for a buffer or a part of one that some wgmma reads."""
     while isinstance(buffer.owner, tile.SubviewOp):
@@ -79,19 +113,16 @@ def written_major(buffer: SSAValue) -> int | None:
     return None
 
 
-def _wgmma_layout(buffer: SSAValue, k_dim: int) -> SharedLayout:
-    """Panels of the swizzle's 128 bytes along the dimension that is contiguous in what fills the buffer; narrower ones
-    where the parts that fill it are."""
+def _filled_layout(buffer: SSAValue, major: int | None) -> SharedLayout:
+    """Panels of the swizzle's 128 bytes along `major`, or else the dimension that is contiguous in what fills the
+    buffer; narrower ones where the parts that fill it are."""
     size = element_of(element_type_of(buffer.type)).size
-    major = k_major(buffer.type, 1 - k_dim)
     directions: set[int] = set()
     parts: list[tuple[int, ...]] = []
     for fill in fills_of(buffer):
         if isinstance(fill, tile.CopyOp):
             parts.append(shape_of(fill.buffer.type))
-            box = box_access(fill, parts[-1])
-            assert box is not None
-            directions.add(box.inner)
+            directions.add(_copied_along(fill))
         else:
             parts.append(shape_of(fill.tile.type))
             directions.add(fragment_layout(fill.tile.type).vector[0] if major is None else major)
@@ -99,7 +130,7 @@ def _wgmma_layout(buffer: SSAValue, k_dim: int) -> SharedLayout:
         raise IrcError("the parts of a dot's operand are contiguous along different dimensions")
     (inner,) = directions
     shape = shape_of(buffer.type)
-    width = min(SWIZZLE_BYTES // size, *(part[inner] for part in parts))
+    width = min(SWIZZLE_BYTES // size, *(part[inner] & -part[inner] for part in parts))
     if width * size < SMALLEST_SWIZZLE:
         raise IrcError(
             f"wgmma reads rows of {SMALLEST_SWIZZLE} bytes or more, a {shape[0]} x {shape[1]} tile has {width * size}",
@@ -109,10 +140,27 @@ def _wgmma_layout(buffer: SSAValue, k_dim: int) -> SharedLayout:
     return _panels(shape, inner, width, size)
 
 
+def _copied_along(copy: tile.CopyOp) -> int:
+    """The dimension of the buffer along which a copy brings neighbours."""
+    shape = shape_of(copy.buffer.type)
+    way = box_access(copy, shape) if copy.via is not None and copy.via.data == "tma" else async_copy(copy, shape)
+    assert way is not None
+    return way.inner
+
+
+def _copied_layout(buffer: SSAValue, copies: Sequence[tile.CopyOp]) -> SharedLayout:
+    """Panels as those of wgmma: 8 rows of 16 bytes, which ldmatrix reads at a time, are in different banks."""
+    size = element_of(element_type_of(buffer.type)).size
+    inner = _copied_along(copies[0])
+    width = min(SWIZZLE_BYTES // size, *(shape_of(copy.buffer.type)[inner] for copy in copies))
+    return _panels(shape_of(buffer.type), inner, width, size)
+
+
 def _stored_layout(buffer: SSAValue) -> SharedLayout:
     """Rows of the widest swizzle that fits into the part that is stored at a time."""
     size = element_of(element_type_of(buffer.type)).size
-    width = min(SWIZZLE_BYTES // size, shape_of(buffer.type)[1])
+    extent = shape_of(buffer.type)[1]
+    width = min(SWIZZLE_BYTES // size, extent & -extent)
     return _panels(shape_of(root_of(buffer).type), 1, width, size)
 
 
@@ -125,24 +173,36 @@ def _panels(shape: tuple[int, ...], inner: int, width: int, size: int) -> Shared
 
 def _exchange(dot: tile.DotOp, buffer: SSAValue, k_dim: int) -> SharedLayout:
     """The layout between the threads that write an operand and those that multiply with it."""
+    fills = fills_of(buffer)
     acc = fragment_layout(dot.acc.type)
     shape = shape_of(buffer.type)
+    size = element_of(element_type_of(buffer.type)).size
+    copies = [fill for fill in fills if isinstance(fill, tile.CopyOp)]
+    if copies and size <= MATRIX_BYTES:
+        return _copied_layout(buffer, copies)
     if _is(dot, "mma"):
         atom = mma_atom(dot)
         warps = warp_grid(acc)
         reader = mma_operand(atom, "a" if k_dim == 1 else "b", shape[1 - k_dim], warps)
     else:
         reader = acc.project([k_dim])
-    fills = fills_of(buffer)
-    if len(fills) != 1 or not isinstance(fills[0], tile.WriteOp):
-        return plain(shape, [reader.vector[0], 1 - reader.vector[0]])
-    writer: Fragment = fragment_layout(fills[0].tile.type)
-    return exchange(writer, reader, element_of(element_type_of(buffer.type)).size).layout
+    if len(fills) != 1:
+        return _copied_layout(buffer, copies) if copies else plain(shape, [reader.vector[0], 1 - reader.vector[0]])
+    return exchange(_writer(fills[0], acc.thread_count), reader, size).layout
+
+
+def _writer(fill: tile.CopyOp | tile.WriteOp, threads: int) -> Fragment:
+    """What each thread brings to the buffer."""
+    if isinstance(fill, tile.WriteOp):
+        return fragment_layout(fill.tile.type)
+    shape = shape_of(fill.buffer.type)
+    way = async_copy(fill, shape)
+    assert way is not None
+    return copy_fragment(shape, way, threads)
 
 
 def _retype(buffer: SSAValue, layout: SharedLayout) -> None:
-    if not isinstance(buffer.type, tile.BufferType):
-        raise IrcError("a dot's operand is not in shared memory", hint="run place-operands before assign-layouts")
+    assert isinstance(buffer.type, tile.BufferType)
     shape = shape_of(buffer.type)
     type = tile.BufferType.of(shape, buffer.type.element_type, tile.SharedAttr(layout))
     replaced = Rewriter.replace_value_with_new_type(buffer, type)

@@ -17,12 +17,15 @@ from irc.dialects.tile import shape_of
 from irc.dtypes import element_of
 from irc.layout.instructions import LANES
 from irc.passes.tile.configs import compute_warps, config_of
-from irc.passes.tile.panels import build, neutral_of
+from irc.passes.tile.panels import build, neutral_of, roll
 
 ACCUMULATOR = 64
 """Elements of an accumulator per thread above which an epilogue is cut into panels."""
 PANEL_BYTES = 128
 """Bytes of a row of a panel: a row of the widest swizzle."""
+MOST_UNROLLED = 8192
+"""Scalar ops of a thread in an epilogue above which its panels are not unrolled: their code would not stay in the
+caches of instructions."""
 PANEL_REGISTERS = 48
 """Registers of a thread that the tensors read by one panel may take."""
 
@@ -33,8 +36,9 @@ class OverlapEpiloguePass(ModulePass):
 
     A panel's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
     beside the ring and the accumulator does not spill. The panel is `panel` columns of the config, or else the widest,
-    up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel. An
-    epilogue whose tiles do not follow the product's is left alone.
+    up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel. The loop
+    of a long epilogue is not unrolled: it carries the accumulator, which moves on by a panel. An epilogue whose tiles
+    do not follow the product's is left alone.
     """
 
     name: ClassVar[str] = "overlap-epilogue"
@@ -72,7 +76,14 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     for op in scalars:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(products[-1]))
-    build(panelled, carried, columns, width)
+    panels = build(panelled, carried, columns, width)
+    if _instructions(panels, rows * columns // threads) > MOST_UNROLLED:
+        roll(panels, columns, width)
+
+
+def _instructions(panels: scf.ForOp, elements: int) -> int:
+    """The scalar ops of a thread in all panels, of `elements` each."""
+    return elements * sum(len(op.body.block.ops) for op in panels.body.block.ops if isinstance(op, tile.MapOp))
 
 
 def _extents(product: scf.ForOp) -> tuple[int, int]:
@@ -115,15 +126,15 @@ def _follows(op: Operation, columns: int) -> bool:
 
 
 def _width(epilogue: list[Operation], rows: int, columns: int, threads: int) -> int:
-    """The widest panel of at most 64 columns, and 128 bytes of any result, whose full-size loads take no more than a
-    few registers of a thread."""
+    """The widest panel, a power of two, of at most 64 columns, and 128 bytes of any result, whose full-size loads take
+    no more than a few registers of a thread."""
     size = sum(
         element_of(op.view_type.element_type).size
         for op in epilogue
         if isinstance(op, tile.LoadOp) and shape_of(op.result.type) == (rows, columns)
     )
     stored = [element_of(op.view_type.element_type).size for op in epilogue if isinstance(op, tile.StoreOp)]
-    width = min(64, columns // 2, PANEL_BYTES // max(stored, default=1))
+    width = min(64, columns // 2, PANEL_BYTES // max(stored, default=1), columns & -columns)
     while width > 16 and rows * width // threads * size > 4 * PANEL_REGISTERS:
         width //= 2
     return width

@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.dtypes import element_of
+from irc.passes.tile.loops import with_carried
 
 
 @dataclass
@@ -117,7 +118,7 @@ def _neutral_integer(combiner: Operation, element: IntegerType) -> IntegerAttr |
             return None
 
 
-def build(epilogue: Sequence[Operation], carried: Sequence[tile.ReduceOp], columns: int, width: int) -> None:
+def build(epilogue: Sequence[Operation], carried: Sequence[tile.ReduceOp], columns: int, width: int) -> scf.ForOp:
     """Puts the loop before the epilogue's ops and erases them. `carried` are reductions over columns among them: a
     panel's part is combined into a value that the loop carries."""
     anchor = epilogue[0]
@@ -145,6 +146,41 @@ def build(epilogue: Sequence[Operation], carried: Sequence[tile.ReduceOp], colum
         reduce.outputs[0].replace_all_uses_with(result)
     for op in reversed(epilogue):
         Rewriter.erase_op(op, safe_erase=False)
+    return loop
+
+
+def roll(loop: scf.ForOp, columns: int, width: int) -> None:
+    """Makes the loop one that is not unrolled: the tiles that it slices move on by a panel in each iteration, so that
+    the panel is always the same registers."""
+    slices: dict[tuple[SSAValue, int], list[tile.SliceOp]] = {}
+    for op in loop.body.block.ops:
+        if isinstance(op, tile.SliceOp) and loop.body.block.args[0] in op.offsets:
+            slices.setdefault((op.source, op.at_values[1]), []).append(op)
+    block, last = loop.body.block, loop.body.block.last_op
+    assert last is not None
+    starts: list[SSAValue] = []
+    following: list[SSAValue] = []
+    for (source, at), parts in slices.items():
+        rows, element = shape_of(source.type)[0], element_type_of(source.type)
+        start = tile.SliceOp(source, (0, at), TensorType(element, [rows, columns]))
+        current = block.insert_arg(start.result.type, len(block.args))
+        part = tile.SliceOp(current, (0, 0), TensorType(element, [rows, width]))
+        rest = tile.SliceOp(current, (0, width), TensorType(element, [rows, columns - width]))
+        moved = tile.ConcatOp([rest.result, part.result], 1, current.type)
+        Rewriter.insert_op(_located([start], loop), InsertPoint.before(loop))
+        Rewriter.insert_op(_located([part], loop), InsertPoint.at_start(block))
+        Rewriter.insert_op(_located([rest, moved], loop), InsertPoint.before(last))
+        for op in parts:
+            Rewriter.replace_op(op, [], [part.result])
+        starts.append(start.result)
+        following.append(moved.result)
+    yields = scf.YieldOp(*last.operands, *following)
+    yields.location = last.location
+    Rewriter.replace_op(last, yields)
+    rolled = with_carried(loop, [*loop.iter_args, *starts])
+    for old, new in zip(loop.results, rolled.results, strict=False):
+        old.replace_all_uses_with(new)
+    Rewriter.erase_op(loop)
 
 
 def _start(reduce: tile.ReduceOp) -> tuple[arith.ConstantOp, tile.SplatOp]:

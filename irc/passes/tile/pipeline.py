@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.passes.tile.configs import config_of
-from irc.passes.tile.rings import alloc_bytes
+from irc.passes.tile.dead import erase_dead
+from irc.passes.tile.pipeline_in_step import pipeline_in_step
+from irc.passes.tile.rings import aligned, alloc_bytes, fills_of, ring_plan, root_of
 from irc.rewriting import give_location
 from irc.targets import target
 
 EPILOGUE_BYTES = 40 * 1024
 """Shared memory left to the epilogue where the config does not say how many stages there are."""
 MOST_STAGES = 8
+SCRATCH = 4 * 1024
+"""Shared memory left to reductions of an epilogue where rings take the rest."""
 
 
 @dataclass(frozen=True)
 class PipelinePass(ModulePass):
     """A loop with a wgmma dot: its operand buffers -> a ring, `acquire` and `commit` around what fills them, `wait`
     before the dot and `release` after it. One dot stays in flight: its stage is released when the next one has been
-    issued. A ring of one stage has none to fill meanwhile, and is released at once; so is one whose dot's result the
-    loop does more with than carry it.
+    issued. Of dots on parts of K, all but one stay in flight. A ring of one stage has none to fill meanwhile, and is
+    released at once; so is one whose dot's result the loop does more with than carry it. A loop with an mma dot, whose
+    config asks for several stages: a ring in which all threads fill the stages ahead of those that they multiply
+    (irc/passes/tile/pipeline_in_step.py).
     """
 
     name: ClassVar[str] = "pipeline"
@@ -37,35 +44,89 @@ class PipelinePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                loops = [o for o in program.walk() if isinstance(o, scf.ForOp) and _products(o)]
-                for loop in loops:
-                    _pipeline(program, loop, self.arch, len(loops))
+                loops = [o for o in program.walk() if isinstance(o, scf.ForOp)]
+                products = [loop for loop in loops if _products(loop, "wgmma")]
+                for loop in products:
+                    _pipeline(program, loop, self.arch, len(products))
+                in_step = [loop for loop in loops if _products(loop, "mma")]
+                for loop in in_step:
+                    _pipeline_threads(program, loop, len(in_step))
+                for loop in [loop for loop in loops if loop not in products]:
+                    _pipeline_reads(program, loop, target(self.arch).shared_memory)
 
 
-def _is_wgmma(op: Operation) -> bool:
-    return isinstance(op, tile.DotOp) and op.instruction is not None and op.instruction.data == "wgmma"
-
-
-def _products(loop: scf.ForOp) -> list[tile.DotOp]:
-    return [op for op in loop.body.block.ops if isinstance(op, tile.DotOp) and _is_wgmma(op)]
+def _products(loop: scf.ForOp, instruction: str) -> list[tile.DotOp]:
+    dots = [op for op in loop.body.block.ops if isinstance(op, tile.DotOp)]
+    return [op for op in dots if op.instruction is not None and op.instruction.data == instruction]
 
 
 def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, arch: str, rings: int) -> None:
     """`rings` is how many loops of the program get one: they share the stages that the config asks for."""
-    block, dots = loop.body.block, _products(loop)
-    buffers = list(dict.fromkeys(b for dot in dots for b in (dot.lhs, dot.rhs) if isinstance(b.owner, tile.AllocOp)))
+    block, dots = loop.body.block, _products(loop, "wgmma")
+    buffers = _operands(block)
     if not buffers:
         return
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
-    ring = tile.RingOp(_stages(program, allocs, arch, rings), [b.type for b in buffers], _cluster(loop))
-    ring.location = loop.location
-    first = program.body.block.first_op
-    assert first is not None
-    Rewriter.insert_op(ring, InsertPoint.before(first))
+    stages = _stages(program, allocs, arch, rings)
+    ring = _new_ring(program, loop, tile.RingOp(stages, [b.type for b in buffers], _cluster(loop)))
     _fill_stages(ring, block, buffers)
     _drain_stages(ring, loop, dots, buffers)
     for alloc in allocs:
         Rewriter.erase_op(alloc)
+
+
+def _pipeline_threads(program: tile.ProgramOp, loop: scf.ForOp, rings: int) -> None:
+    """`rings` as for `_pipeline`."""
+    buffers, stages = _operands(loop.body.block), (config_of(program).stages or 1) // rings
+    if stages < 2 or not buffers:
+        return
+    allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
+    ring = _new_ring(program, loop, tile.RingOp(stages, [b.type for b in buffers], in_step=True))
+    pipeline_in_step(ring, loop, buffers)
+    for alloc in allocs:
+        Rewriter.erase_op(alloc)
+    erase_dead(loop)
+
+
+def _new_ring(program: tile.ProgramOp, loop: scf.ForOp, ring: tile.RingOp) -> tile.RingOp:
+    ring.location = loop.location
+    first = program.body.block.first_op
+    assert first is not None
+    Rewriter.insert_op(ring, InsertPoint.before(first))
+    return ring
+
+
+def _pipeline_reads(program: tile.ProgramOp, loop: scf.ForOp, limit: int) -> None:
+    """A stage for each copy, of as many as there is room for: they are read one after the other."""
+    by_type: dict[Attribute, list[tile.AllocOp]] = {}
+    for read in [op for op in loop.body.block.ops if isinstance(op, tile.ReadOp)]:
+        if isinstance(read.buffer.owner, tile.AllocOp):
+            by_type.setdefault(read.buffer.type, []).append(read.buffer.owner)
+    for type, allocs in by_type.items():
+        used = sum(ring_plan(op).size for op in program.walk() if isinstance(op, tile.RingOp))
+        others = [op for op in program.walk() if isinstance(op, tile.AllocOp) and op not in allocs]
+        room = limit - used - sum(aligned(alloc_bytes(op)) for op in others) - SCRATCH
+        stages = max(1, min(MOST_STAGES, room // aligned(alloc_bytes(allocs[0]))))
+        ring = _new_ring(program, loop, tile.RingOp(stages, [type]))
+        for alloc in allocs:
+            _pass_through(ring.ring, alloc)
+
+
+def _pass_through(ring: SSAValue, alloc: tile.AllocOp) -> None:
+    """The copy to a buffer, and the read of it, on a stage of their own."""
+    uses = {type(use.operation): use.operation for use in alloc.buffer.uses}
+    copy, read = uses[tile.CopyOp], uses[tile.ReadOp]
+    acquire, commit, wait, release = tile.AcquireOp(ring), tile.CommitOp(ring), tile.WaitOp(ring), tile.ReleaseOp(ring)
+    for op in (acquire, commit, wait, release):
+        op.location = alloc.location
+    for op, stage in ((copy, acquire.buffers[0]), (read, wait.buffers[0])):
+        stage.name_hint = alloc.buffer.name_hint
+        op.operands[list(op.operands).index(alloc.buffer)] = stage
+    Rewriter.insert_op(acquire, InsertPoint.before(copy))
+    Rewriter.insert_op(commit, InsertPoint.after(copy))
+    Rewriter.insert_op(wait, InsertPoint.before(read))
+    Rewriter.insert_op(release, InsertPoint.after(read))
+    Rewriter.erase_op(alloc)
 
 
 def _cluster(loop: scf.ForOp) -> tuple[int, int] | None:
@@ -84,19 +145,27 @@ def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], arch: str, ring
     return max(1, stages // rings)
 
 
+def _operands(block: Block) -> list[SSAValue]:
+    """The buffers that the block's dots multiply, and those that their operands in registers are computed from."""
+    reads = [op.buffer for op in block.ops if isinstance(op, tile.ReadOp)]
+    multiplied = [b for op in block.ops if isinstance(op, tile.DotOp) for b in (op.lhs, op.rhs)]
+    return [b for b in dict.fromkeys(map(root_of, (*reads, *multiplied))) if isinstance(b.owner, tile.AllocOp)]
+
+
 def _is_fill(op: Operation) -> bool:
-    return isinstance(op, tile.CopyOp | tile.WriteOp)
+    """Whether an op fills a buffer; or is the part that one fills."""
+    return isinstance(op, tile.CopyOp | tile.WriteOp) or (isinstance(op, tile.SubviewOp) and bool(fills_of(op.result)))
 
 
 def _fill_stages(ring: tile.RingOp, block: Block, buffers: list[SSAValue]) -> None:
-    fills = [op for op in block.ops if _is_fill(op) or isinstance(op, tile.SubviewOp)]
+    fills = [op for op in block.ops if _is_fill(op)]
     acquire = tile.AcquireOp(ring.ring)
     acquire.location = fills[0].location
     Rewriter.insert_op(acquire, InsertPoint.before(fills[0]))
     for old, new in zip(buffers, acquire.buffers, strict=True):
         new.name_hint = old.name_hint
         for use in list(old.uses):
-            if not isinstance(use.operation, tile.DotOp):
+            if _is_fill(use.operation):
                 use.operation.operands[use.index] = new
     commit = tile.CommitOp(ring.ring)
     commit.location = fills[-1].location
@@ -105,27 +174,41 @@ def _fill_stages(ring: tile.RingOp, block: Block, buffers: list[SSAValue]) -> No
 
 def _drain_stages(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], buffers: list[SSAValue]) -> None:
     location = dots[0].location
-    _put_last(loop.body.block, dots)
+    drains = {use.operation for buffer in buffers for use in buffer.uses}
+    _put_last(loop.body.block, [op for op in loop.body.block.ops if op in drains])
     wait = tile.WaitOp(ring.ring)
     wait.location = location
-    Rewriter.insert_op(wait, InsertPoint.before(dots[0]))
+    Rewriter.insert_op(wait, InsertPoint.before(next(op for op in loop.body.block.ops if op in drains)))
     for old, new in zip(buffers, wait.buffers, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    if len(dots) > 1 or ring.stage_count == 1 or not _is_carried(loop, dots[0]):
+    pending = _most_in_flight(loop, dots)
+    if ring.stage_count == 1 or not pending:
         release = tile.ReleaseOp(ring.ring)
         release.location = location
         Rewriter.insert_op(release, InsertPoint.after(dots[-1]))
         return
-    _keep_in_flight(ring, loop, dots[0])
+    _keep_in_flight(ring, loop, dots, pending)
 
 
-def _put_last(block: Block, dots: list[tile.DotOp]) -> None:
-    """Moves dots, and what depends on them, behind all that fills the stage, so that it can be waited for before the
-    first of them; where something that fills it depends on a dot, nothing."""
+def _most_in_flight(loop: scf.ForOp, dots: list[tile.DotOp]) -> int:
+    """How many dots may be in flight when the next one has been issued. One on buffers leaves those to the next step;
+    dots on parts of K leave the others of a whole step, so that a part's registers are free when it is computed
+    again."""
+    follow = all(after.acc is before.result for before, after in pairwise(dots))
+    if not follow or not all(_is_carried(loop, dot) for dot in dots):
+        return 0
+    if len(dots) == 1:
+        return 0 if isinstance(dots[0].lhs.type, TensorType) else 1
+    return len(dots) - 1 if all(isinstance(dot.lhs.type, TensorType) for dot in dots) else 0
+
+
+def _put_last(block: Block, drains: list[Operation]) -> None:
+    """Moves what drains a stage, and what depends on it, behind all that fills the stage, so that it can be waited for
+    before the first of them; where something that fills it depends on what drains it, nothing."""
     last = block.last_op
     assert last is not None
-    moved: dict[Operation, None] = dict.fromkeys(dots)
+    moved: dict[Operation, None] = dict.fromkeys(drains)
     for op in block.ops:
         if any(value.owner in moved for inner in op.walk() for value in inner.operands):
             moved[op] = None
@@ -138,14 +221,17 @@ def _put_last(block: Block, dots: list[tile.DotOp]) -> None:
 
 
 def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
-    """Whether nothing but the loop's next iteration uses the dot's result."""
-    return all(use.operation is loop.body.block.last_op for use in dot.result.uses)
+    """Whether nothing but the next dot, in this iteration or the next one, uses the dot's result."""
+    last = loop.body.block.last_op
+    return all(use.operation is last or isinstance(use.operation, tile.DotOp) for use in dot.result.uses)
 
 
-def _keep_in_flight(ring: tile.RingOp, loop: scf.ForOp, dot: tile.DotOp) -> None:
-    """Releases the stage of the dot before; the last dot and its stage are waited for and released after the loop."""
-    location = dot.location
-    dot.in_flight = IntegerAttr(1, i64)
+def _keep_in_flight(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], pending: int) -> None:
+    """Releases the stage of the step before; the last dots and their stage are waited for and released after the
+    loop."""
+    dot, location = dots[-1], dots[-1].location
+    for each in dots:
+        each.in_flight = IntegerAttr(pending, i64)
     later = arith.CmpiOp(loop.body.block.args[0], loop.lb, "ugt")
     lagging = tile.ReleaseOp(ring.ring, lag=1)
     branch = scf.IfOp(later.result, [], Region(Block([lagging, scf.YieldOp()])))

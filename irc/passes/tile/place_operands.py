@@ -14,17 +14,21 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.passes.tile.async_copies import async_copy
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.dead import erase_dead
-from irc.passes.tile.operand_layouts import k_major
+from irc.passes.tile.operand_layouts import k_major, matrix_major
+from irc.passes.tile.streamed_operands import is_streamed, stream
 from irc.passes.tile.tma import box_access
-from irc.targets import target
+from irc.targets import Target, target
 
 
 @dataclass(frozen=True)
 class PlaceOperandsPass(ModulePass):
     """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is
-    wgmma; any other operand is computed in registers and written, turned on the way where the instruction reads it
+    wgmma, and a left operand that is computed from such loads is read from their copies and computed by the threads
+    that multiply. A load that threads can make asynchronously becomes a copy where the instruction is mma and there are
+    several stages. Any other operand is computed in registers and written, turned on the way where wgmma reads it
     along K only. The parts of a concatenation fill parts of one buffer. f8 is widened to f16, which is exact, for
     instructions that do not have it.
     """
@@ -35,19 +39,30 @@ class PlaceOperandsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                _place_all(program, target(self.arch).has_tma and config_of(program).instruction == "wgmma")
+                _place_all(program, _way(program, target(self.arch)))
                 erase_dead(program)
 
 
-def _place_all(program: tile.ProgramOp, tma: bool) -> None:
+def _way(program: tile.ProgramOp, machine: Target) -> str | None:
+    """How operands are copied to shared memory without passing through registers, where they can be."""
+    config = config_of(program)
+    if config.instruction == "wgmma":
+        return "tma" if machine.has_tma else None
+    return "cp_async" if config.instruction == "mma" and (config.stages or 1) > 1 else None
+
+
+def _place_all(program: tile.ProgramOp, way: str | None) -> None:
     wgmma = config_of(program).instruction == "wgmma"
     placed: dict[tuple[SSAValue, int | None], SSAValue] = {}
     for dot in [op for op in program.walk() if isinstance(op, tile.DotOp)]:
         for at in (0, 1):
+            if at == 0 and way == "tma" and is_streamed(dot):
+                stream(dot)
+                continue
             value = dot.operands[at]
-            major = k_major(value.type, at) if wgmma else None
+            major = k_major(value.type, at) if wgmma else matrix_major(value.type, at)
             if (value, major) not in placed:
-                placed[value, major] = _place(dot, value if wgmma else _widened(dot, value), tma, major)
+                placed[value, major] = _place(dot, value if wgmma else _widened(dot, value), way, major)
             dot.operands[at] = placed[value, major]
 
 
@@ -67,7 +82,7 @@ def _widened(dot: tile.DotOp, value: SSAValue) -> SSAValue:
     return map.result
 
 
-def _place(dot: tile.DotOp, value: SSAValue, tma: bool, major: int | None) -> SSAValue:
+def _place(dot: tile.DotOp, value: SSAValue, way: str | None, major: int | None) -> SSAValue:
     """A buffer that holds the operand when the dot runs, contiguous along `major` where that is given."""
     if isinstance(value.type, tile.BufferType):
         return value
@@ -76,11 +91,23 @@ def _place(dot: tile.DotOp, value: SSAValue, tma: bool, major: int | None) -> SS
     alloc.buffer.name_hint = value.name_hint
     loop = dot.parent_op()
     Rewriter.insert_op(alloc, InsertPoint.before(loop if isinstance(loop, scf.ForOp) else dot))
-    _fill(dot, value, alloc.buffer, tma, major)
+    if way == "cp_async" and _runs(value, major) not in ({0}, {1}):
+        way = None
+    _fill(dot, value, alloc.buffer, way, major)
     return alloc.buffer
 
 
-def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, tma: bool, major: int | None) -> None:
+def _runs(value: SSAValue, major: int | None) -> set[int | None]:
+    """The dimensions along which threads can copy runs of the parts of an operand asynchronously; None is among them
+    where they cannot copy one so, or the instruction reads along another."""
+    owner, shape = value.owner, shape_of(value.type)
+    if isinstance(owner, tile.ConcatOp):
+        return {inner for part in owner.inputs for inner in _runs(part, major)}
+    copy = async_copy(owner, shape) if isinstance(owner, tile.LoadOp) and owner.other is None else None
+    return {copy.inner if copy is not None and major in (None, copy.inner) else None}
+
+
+def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, way: str | None, major: int | None) -> None:
     owner = value.owner
     if isinstance(owner, tile.ConcatOp):
         at = [0] * len(shape_of(value.type))
@@ -89,11 +116,12 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, tma: bool, major: 
             view = tile.SubviewOp(buffer, at, tile.BufferType.of(shape, element_type_of(part.type)))
             view.location = owner.location
             Rewriter.insert_op(view, InsertPoint.before(dot))
-            _fill(dot, part, view.result, tma, major)
+            _fill(dot, part, view.result, way, major)
             at[owner.axis_value] += shape[owner.axis_value]
         return
     fill: Operation
-    if tma and isinstance(owner, tile.LoadOp) and _is_copied(owner, shape_of(value.type), major):
+    tma = way == "tma"
+    if way and isinstance(owner, tile.LoadOp) and (not tma or _is_boxed(owner, shape_of(value.type), major)):
         fill = tile.CopyOp.of(
             owner.view,
             owner.offsets,
@@ -101,7 +129,7 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, tma: bool, major: 
             symbols=owner.symbols,
             map=owner.access_map,
             checked=owner.checked_dims,
-            via="tma",
+            via=way,
             location=owner.location,
         )
         Rewriter.insert_op(fill, InsertPoint.before(dot))
@@ -111,7 +139,7 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, tma: bool, major: 
     Rewriter.insert_op(fill, InsertPoint.before(dot))
 
 
-def _is_copied(load: tile.LoadOp, shape: tuple[int, ...], major: int | None) -> bool:
+def _is_boxed(load: tile.LoadOp, shape: tuple[int, ...], major: int | None) -> bool:
     """Whether TMA can fill a buffer with what is loaded: it keeps the direction that is contiguous."""
     box = box_access(load, shape)
     return box is not None and load.other is None and major in (None, box.inner)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from irc.diagnostics import IrcError
@@ -13,11 +15,14 @@ from irc.dialects.tile import (
     BufferType,
     CopyOp,
     DotOp,
+    ForTilesOp,
+    ReadOp,
     RingOp,
     RingType,
     SubviewOp,
     WriteOp,
     element_type_of,
+    shape_of,
 )
 from irc.dtypes import element_of
 
@@ -37,10 +42,31 @@ def buffer_bytes(type: BufferType) -> int:
     return type.shared_layout.data.size * element_of(element_type_of(type)).size
 
 
+def tile_bytes(value: SSAValue) -> int:
+    """Bytes of a tile's or a buffer's elements."""
+    return prod(shape_of(value.type)) * element_of(element_type_of(value.type)).size
+
+
+LOAD_STAGES = 4
+"""Stages, at least, of a ring through which arrays of an epilogue come."""
+
+
+def ring_bytes(loop: ForTilesOp, stages: int) -> int:
+    """Shared memory that the rings of a tile loop will take: `stages` of the operands of its products, and those of
+    what its epilogue reads."""
+    size = ALIGNMENT
+    for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
+        buffers = {root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)}
+        read = [aligned(tile_bytes(b)) for b in buffers if readers_of(b)]
+        multiplies = any(isinstance(op, DotOp) for op in block.ops)
+        size += stages * sum(read) if multiplies else LOAD_STAGES * max(read, default=0)
+    return size
+
+
 @dataclass(frozen=True)
 class RingPlan:
     """Byte offsets from the ring's start: of each buffer's stage 0, of the full and the empty barriers, of one barrier
-    a turn, and the whole size."""
+    a turn, and the whole size. Threads that are in step have no barriers."""
 
     stages: int
     buffers: tuple[int, ...]
@@ -62,10 +88,17 @@ def ring_plan(ring: RingOp) -> RingPlan:
         starts.append(at)
         pitches.append(aligned(buffer_bytes(type)))
         at += pitches[-1] * ring.stage_count
+    if ring.in_step is not None:
+        return RingPlan(ring.stage_count, tuple(starts), tuple(pitches), at, at, at, 0, at)
     empty = at + BARRIER_BYTES * ring.stage_count
     turn, turns = empty + BARRIER_BYTES * ring.stage_count, turns_of(ring)
     size = aligned(turn + BARRIER_BYTES * turns)
     return RingPlan(ring.stage_count, tuple(starts), tuple(pitches), at, empty, turn, turns, size)
+
+
+def is_in_step(ring: SSAValue) -> bool:
+    """Whether all threads fill and read the ring's stages."""
+    return isinstance(ring.owner, RingOp) and ring.owner.in_step is not None
 
 
 def turns_of(ring: RingOp) -> int:
@@ -94,7 +127,18 @@ def is_staging(op: Operation) -> bool:
     if not isinstance(op, WriteOp):
         return False
     root = root_of(op.buffer)
-    return isinstance(root.owner, AllocOp) and not any(isinstance(use.operation, DotOp) for use in root.uses)
+    return isinstance(root.owner, AllocOp) and not any(isinstance(each, DotOp) for each in readers_of(root))
+
+
+def readers_of(buffer: SSAValue) -> list[DotOp | ReadOp]:
+    """What reads a buffer, through subviews too."""
+    found: list[DotOp | ReadOp] = []
+    for use in buffer.uses:
+        if isinstance(use.operation, DotOp | ReadOp):
+            found.append(use.operation)
+        elif isinstance(use.operation, SubviewOp):
+            found += readers_of(use.operation.result)
+    return found
 
 
 def fills_of(buffer: SSAValue) -> list[CopyOp | WriteOp]:

@@ -36,8 +36,6 @@ CONSUMER_REGISTERS = 176
 """What a writer leaves to a thread that multiplies."""
 
 FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
-STORES = (tile.StoreOp, tile.StoreWaitOp)
-DRAINS = (tile.WaitOp, tile.ReleaseOp, tile.DotOp, tile.DotWaitOp)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class SpecialiseWarpsPass(ModulePass):
 
 def _specialise(program: tile.ProgramOp) -> None:
     block = program.body.block
-    rings = [op for op in block.ops if isinstance(op, tile.RingOp)]
+    rings = [op for op in block.ops if isinstance(op, tile.RingOp) and op.in_step is None]
     if not rings:
         return
     threads = program.attributes["threads"]
@@ -120,14 +118,28 @@ def _launched(warps: int) -> int:
 
 
 def _producer(region: Region) -> None:
-    """Keeps what fills the ring: no dot, no store, loops without accumulators."""
-    for loop in [op for op in region.walk() if isinstance(op, scf.ForOp)]:
-        if any(isinstance(op, tile.AcquireOp) for op in loop.body.block.ops):
-            _without_results(loop)
-    _erase_all(region, lambda op: isinstance(op, (*DRAINS, *STORES)) or is_staging(op))
-    _erase_all(region, lambda op: isinstance(op, scf.IfOp) and all(len(list(r.walk())) <= 1 for r in op.regions))
-    _erase_all(region, lambda op: isinstance(op, scf.ForOp) and not _fills(op))
-    _erase_dead(region)
+    """Keeps what fills rings and what that needs; loops without accumulators."""
+    kept: set[Operation] = set()
+    loops = [op for op in region.walk() if isinstance(op, scf.ForOp) and any(map(_is_fill, op.walk()))]
+    bounds = [v.owner for loop in loops for v in (loop.lb, loop.ub, loop.step)]
+    pending = [op for op in (*filter(_is_fill, region.walk()), *bounds) if isinstance(op, Operation)]
+    while pending:
+        op = pending.pop()
+        if op not in kept:
+            kept.add(op)
+            pending += [v.owner for inner in op.walk() for v in inner.operands if isinstance(v.owner, Operation)]
+    _prune(region.block, kept)
+
+
+def _prune(block: Block, kept: set[Operation]) -> None:
+    """Erases the ops of a block that are not kept; loops that hold some that are stay, and carry nothing."""
+    for op in reversed(list(block.ops)):
+        if isinstance(op, scf.ForOp | tile.ForTilesOp) and any(inner in kept for inner in op.walk() if inner is not op):
+            _prune(op.body.block, kept)
+            if isinstance(op, scf.ForOp):
+                _without_results(op)
+        elif op not in kept and not op.has_trait(IsTerminator):
+            Rewriter.erase_op(op, safe_erase=False)
 
 
 def _consumer(region: Region) -> None:
@@ -176,10 +188,6 @@ def _repeats(op: Operation, loop: tile.ForTilesOp) -> int:
     return count
 
 
-def _fills(op: Operation) -> bool:
-    return any(_is_fill(inner) for inner in op.walk())
-
-
 def _is_fill(op: Operation) -> bool:
     return isinstance(op, FILLS) and not is_staging(op)
 
@@ -192,6 +200,8 @@ def _erase_dead(region: Region) -> None:
 
 def _without_results(loop: scf.ForOp) -> None:
     """The loop with its carried tiles dropped: the producer keeps no accumulator."""
+    if not loop.iter_args:
+        return
     block = loop.body.block
     last = block.last_op
     assert last is not None
@@ -199,18 +209,8 @@ def _without_results(loop: scf.ForOp) -> None:
     yields.location = last.location
     Rewriter.insert_op(yields, InsertPoint.before(last))
     Rewriter.erase_op(last)
-    for op in reversed(list(block.ops)):
-        if isinstance(op, DRAINS) or any(a in block.args[1:] for a in op.operands):
-            Rewriter.erase_op(op, safe_erase=False)
     for argument in reversed(block.args[1:]):
         block.erase_arg(argument, safe_erase=False)
-    with_carried(loop, [])
-    following = loop.next_op
-    rest: list[Operation] = []
-    while following is not None:
-        rest.append(following)
-        following = following.next_op
-    for op in reversed(rest):
-        if not op.has_trait(IsTerminator):
-            Rewriter.erase_op(op, safe_erase=False)
+    new = with_carried(loop, [])
+    new.attributes |= loop.attributes
     Rewriter.erase_op(loop, safe_erase=False)

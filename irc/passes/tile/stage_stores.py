@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -19,7 +18,7 @@ from irc.dtypes import element_of
 from irc.passes.tile.configs import config_of, consumer_roles
 from irc.passes.tile.loops import trips
 from irc.passes.tile.operand_layouts import SMALLEST_SWIZZLE
-from irc.passes.tile.rings import ALIGNMENT, aligned
+from irc.passes.tile.rings import aligned, ring_bytes, tile_bytes
 from irc.passes.tile.tma import box_access
 from irc.targets import target
 
@@ -61,9 +60,9 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
     assert block is not None
     shapes = {shape_of(op.tile.type) for op in every}
     loads = [op.result for op in block.ops if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
-    exchanged = max((_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
-    room = (limit - _ring_bytes(program, loop)) // consumer_roles(program) - exchanged - SCRATCH
-    need = sum(aligned(_bytes(op.tile)) for op in stores)
+    exchanged = max((tile_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
+    room = (limit - ring_bytes(loop, config_of(program).stages or 1)) // consumer_roles(program) - exchanged - SCRATCH
+    need = sum(aligned(tile_bytes(op.tile)) for op in stores)
     if need > room:
         return
     count = BUFFERS if BUFFERS * need <= room and _turns(block) % BUFFERS == 0 else 1
@@ -96,16 +95,6 @@ def _from_products(loop: tile.ForTilesOp) -> set[SSAValue]:
         if inside or any(v in found for v in op.operands):
             found.update(op.results)
     return found
-
-
-def _bytes(value: SSAValue) -> int:
-    return prod(shape_of(value.type)) * element_of(element_type_of(value.type)).size
-
-
-def _ring_bytes(program: tile.ProgramOp, loop: tile.ForTilesOp) -> int:
-    """Shared memory that the operands of the products will take."""
-    operands = {b for op in loop.walk() if isinstance(op, tile.DotOp) for b in (op.lhs, op.rhs)}
-    return (config_of(program).stages or 1) * sum(aligned(_bytes(b)) for b in operands) + ALIGNMENT
 
 
 def _turns(block: Block) -> int:

@@ -18,6 +18,8 @@ class Config:
     reduction: str | None = None
     unroll: int | None = None
     cluster: tuple[int, ...] | None = None
+    transposed: bool = False
+    """Whether the rows of a product's instruction lie along N."""
 
     @staticmethod
     def of(attribute: Attribute | None) -> Config:
@@ -25,4 +27,5 @@ class Config:
         if fields is None:
             return Config()
         schedule = "persistent" if fields.schedule == "pingpong" else fields.schedule or "grid"
-        return Config(fields.tile, schedule, fields.group, fields.reduction, fields.unroll, fields.cluster)
+        transposed = fields.rows == "n"
+        return Config(fields.tile, schedule, fields.group, fields.reduction, fields.unroll, fields.cluster, transposed)

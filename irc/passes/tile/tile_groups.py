@@ -8,7 +8,9 @@ from typing import Any
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
-from irc.passes.tile.boxes import box_permutation
+from irc.dtypes import element_of
+from irc.layout.requests import WIDEST
+from irc.passes.tile.boxes import box_permutation, walk_of
 from irc.passes.tile.domains import Space
 from irc.passes.tile.groups import Group, Result, cores
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
@@ -18,7 +20,7 @@ from irc.passes.tile.stage import Stage
 from irc.passes.tile.tile_config import Config
 from irc.passes.tile.tile_matmul import MatmulPlan, emit_matmul
 from irc.passes.tile.tile_reduce import ReduceStage
-from irc.passes.tile.tile_sizes import SQUARE, Contiguity, map_tiles, reduce_tiles
+from irc.passes.tile.tile_sizes import SHORTEST_RUN, SQUARE, THREADS, Contiguity, along, map_tiles, reduce_tiles
 
 
 @dataclass
@@ -126,6 +128,19 @@ def box_group(program: Program, plan: Plan, config: Config) -> None:
     tile = config.tile if config.tile is not None and len(config.tile) == 2 else (SQUARE, SQUARE)
     if plan.is_map:
         plan.box = box_permutation(program.domains, plan.rows, tile)
+        for result in plan.group.results:
+            _see_in_order_of_memory(program, result)
+
+
+def _see_in_order_of_memory(program: Program, result: Result) -> None:
+    """Puts the dimensions of a result of boxes in the order of memory, in which those of a row merge."""
+    operand = program.domains.operands[program.result_argument(result.index)]
+    if not operand.is_boxed:
+        return
+    order = sorted(range(len(result.shape)), key=lambda d: -result.strides[d])
+    result.shape, result.strides = (tuple(each[d] for d in order) for each in (result.shape, result.strides))
+    result.at = tuple(result.at[d] for d in order)
+    operand.shape, operand.strides, operand.accesses = result.shape, result.strides, [result.at]
 
 
 def for_tiles(program: Program, plan_dims: Sequence[Dim], tiles: dict[Dim, int], config: Config) -> tile.ForTilesOp:
@@ -148,7 +163,8 @@ def _emit_map(program: Program, plan: Plan, config: Config) -> None:
     dims = plan.rows
     program.shared = shared_nodes(_roots(program, plan))
     weights = Contiguity(program.domains).weights(dims)
-    tiles = plan.box or (map_tiles(dims, weights, config.tile) if dims else {})
+    alike = _walked_alike(program, plan, config)
+    tiles = plan.box or alike or (map_tiles(dims, weights, config.tile) if dims else {})
     loop = for_tiles(program, dims, tiles, Config(schedule=config.schedule))
     offsets = dict(zip(dims, loop.offsets, strict=False))
     axes = [Axis(d, offsets[d], tiles[d]) for d in dims if d in tiles]
@@ -156,6 +172,19 @@ def _emit_map(program: Program, plan: Plan, config: Config) -> None:
     stage = ReduceStage(program, loop.body.block, axes or [Axis(None, loop.offsets[0], 1)], scalars)
     for result in plan.group.results:
         stage.store(program.result_argument(result.index), result.at, result.node)
+
+
+def _walked_alike(program: Program, plan: Plan, config: Config) -> dict[Dim, int]:
+    """The tiles of a permutation whose arrays are walked from the same dimension on, along what is loaded; none where
+    that is short. On an H200, runs of 256 bytes reach 1.00 of a copy so, and 0.96 in tiles of four words a thread."""
+    loaded = program.domains.loaded
+    if config.tile is None or len(config.tile) != 2 or len(plan.rows) < 3 or len(loaded) != 1:
+        return {}
+    size = element_of(loaded[0].element_type).size
+    walk = walk_of(program.domains, loaded[0], plan.rows)
+    if not walk or walk[0].extent * size < SHORTEST_RUN:
+        return {}
+    return along(walk, THREADS * WIDEST // size)
 
 
 def _emit_rows(program: Program, plan: Plan, config: Config) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
@@ -14,6 +15,7 @@ from xdsl.transforms.common_subexpression_elimination import cse
 from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.layout.requests import WIDEST
+from irc.passes.kernel.problem import starts_operand
 from irc.passes.tile.domains import Bindings, Domains, Operand
 from irc.passes.tile.groups import group_results, reachable
 from irc.passes.tile.nodes import Choose, Coordinate, Load, signless
@@ -25,7 +27,8 @@ from irc.rewriting import location_of, remove_dead_code
 
 @dataclass(frozen=True)
 class TileKernelsPass(ModulePass):
-    """Tiles every `kernel.fused` as its `#kernel.config` says; what the config leaves open gets a default.
+    """Tiles every `kernel.fused` as its `#kernel.config` says; what the config leaves open gets a default. Equal ones
+    are tiled once.
 
     `arch` is the architecture that kernels are made for; tiling itself does not depend on it.
     """
@@ -37,24 +40,49 @@ class TileKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = {str(o.properties["sym_name"]) for o in op.walk() if "sym_name" in o.properties}
         taken = {n.strip('"') for n in names}
-        for fused in [o for o in op.walk() if isinstance(o, FusedOp)]:
-            _lower(op, fused, taken)
+        kernels = [o for o in op.walk() if isinstance(o, FusedOp)]
+        known: dict[FusedOp, str] = {}
+        for fused, first in zip(kernels, _firsts(kernels), strict=True):
+            if first is fused:
+                known[fused] = _add_program(op, fused, _name(fused, taken))
+            _launch(fused, known[first])
+        for fused in kernels:
+            Rewriter.erase_op(fused)
 
 
-def _lower(module: ModuleOp, fused: FusedOp, taken: set[str]) -> None:
-    name = _name(fused, taken)
-    location = location_of(fused)
-    program = build_program(fused, name, location)
+def _firsts(kernels: Sequence[FusedOp]) -> list[FusedOp]:
+    """For each kernel the first one that computes the same: layers that repeat are tiled once."""
+    alike: dict[object, list[FusedOp]] = {}
+    firsts: list[FusedOp] = []
+    for fused in kernels:
+        inputs = list(fused.inputs)
+        types = tuple(value.type for value in (*inputs, *fused.outputs))
+        names = tuple(op.name for op in fused.block.ops)
+        key = fused.config, fused.kind, types, tuple(map(inputs.index, inputs)), names
+        others = alike.setdefault(key, [])
+        first = next((o for o in others if fused.body.is_structurally_equivalent(o.body)), fused)
+        if first is fused:
+            others.append(fused)
+        firsts.append(first)
+    return firsts
+
+
+def _add_program(module: ModuleOp, fused: FusedOp, name: str) -> str:
+    program = build_program(fused, name, location_of(fused))
     host = _host(fused, module)
     parent = host.parent
     assert parent is not None
     parent.insert_ops_after([program], _last_program(host))
+    return name
+
+
+def _launch(fused: FusedOp, name: str) -> None:
+    location = location_of(fused)
     launch = LaunchOp(name, list(fused.inputs), [r.type for r in fused.outputs], location=location)
     Rewriter.insert_op(launch, InsertPoint.before(fused))
     for old, new in zip(fused.outputs, launch.outputs, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    Rewriter.erase_op(fused)
 
 
 def _host(fused: FusedOp, module: ModuleOp) -> Operation:
@@ -89,7 +117,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     trace = Trace(fused.block, bindings)
     values = list(fused.yielded.outputs)
     groups = group_results(trace, values)
-    operands = [_operand(v) for v in (*fused.inputs, *values)]
+    operands = [*map(_input, fused.block.args), *map(_operand, values)]
     domains = Domains(bindings, operands)
     for group in groups:
         for result in group.results:
@@ -134,6 +162,15 @@ def _hints(fused: FusedOp) -> list[str | None]:
 
 def _operand(value: SSAValue) -> Operand:
     return Operand.contiguous(signless(tile.element_type_of(value.type)), tile.shape_of(value.type))
+
+
+def _input(argument: BlockArgument) -> Operand:
+    """An argument, or the first part of it where only that is read: nothing is beyond its end."""
+    operand = _operand(argument)
+    for use in argument.uses:
+        if starts_operand(use.operation):
+            operand.shape = tile.shape_of(use.operation.results[0].type)
+    return operand
 
 
 def _settle(program: Program, plans: list[Plan], config: Config) -> None:

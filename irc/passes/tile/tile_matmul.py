@@ -92,16 +92,18 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
     loop.location = program.op.location
     program.op.body.block.add_op(loop)
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
-    rows, columns = Axis(m, loop.offsets[-2], bm), Axis(n, loop.offsets[-1], bn)
-    stage = ReduceStage(program, loop.body.block, [rows, columns], scalars)
+    axes = [Axis(m, loop.offsets[-2], bm), Axis(n, loop.offsets[-1], bn)]
+    stage = ReduceStage(program, loop.body.block, axes[::-1] if config.transposed else axes, scalars)
     for space in plan.ks:
-        _accumulate(program, stage, [d for d in plan.dots if plan.k_of(program, d) == space[0]], space[0], bk[space[0]])
+        dots = [d for d in plan.dots if plan.k_of(program, d) == space[0]]
+        _accumulate(program, stage, dots, space[0], bk[space[0]], config.transposed)
     for result in results:
         stage.store(program.result_argument(result.index), result.at, result.node)
 
 
-def _accumulate(program: Program, stage: ReduceStage, dots: Sequence[Dot], k: Dim, step: int) -> None:
-    """One loop over K for all the products; their accumulators become the tiles of their nodes."""
+def _accumulate(program: Program, stage: ReduceStage, dots: Sequence[Dot], k: Dim, step: int, transposed: bool) -> None:
+    """One loop over K for all the products; their accumulators become the tiles of their nodes. Those that are
+    `transposed` have the right operand on the left."""
     shape = stage.shape
     initial = [stage.splat(0, d.type, shape, d.location) for d in dots]
     block = Block(arg_types=[INDEX, *(v.type for v in initial)])
@@ -112,8 +114,9 @@ def _accumulate(program: Program, stage: ReduceStage, dots: Sequence[Dot], k: Di
     results: list[SSAValue] = []
     for dot, acc in zip(dots, block.args[1:], strict=True):
         precision, unsigned = _precision(dot), is_unsigned(dot.lhs.source)
-        a = left.tile(_operand(program, dot.lhs, k, step, precision), left.shape)
-        b = right.tile(_operand(program, dot.rhs, k, step, precision), right.shape)
+        lhs, rhs = (dot.rhs, dot.lhs) if transposed else (dot.lhs, dot.rhs)
+        a = left.tile(_operand(program, lhs, k, step, precision), left.shape)
+        b = right.tile(_operand(program, rhs, k, step, precision), right.shape)
         product = tile.DotOp(a, b, acc, precision=precision, unsigned=unsigned)
         results.append(left.insert(product, dot.location))
     left.insert(scf.YieldOp(*results), program.op.location)

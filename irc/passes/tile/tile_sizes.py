@@ -32,6 +32,14 @@ LEAST_DOT = 16
 """The least extent of a tile that feeds a product: the shape of the narrowest instruction."""
 
 
+SHORTEST_RUN = 64
+"""Bytes of runs from which on tiles are copied so. On an H200 runs of 32 bytes reach 0.93 of a copy in larger tiles and
+0.89 in these; those of 64 bytes 0.96 and 1.01."""
+
+THREADS = 256
+"""Threads of a tile that is copied, a word of memory each: many short blocks mix reads and writes evenly."""
+
+
 def clamp(tile: int, extent: int) -> int:
     return min(power_of_two(tile), power_of_two(extent))
 
@@ -72,6 +80,17 @@ def fitting(extent: int, most: int) -> int:
     while tile > LEAST_RUN and -(-extent // tile) * tile > extent * MOST_WASTE:
         tile //= 2
     return tile
+
+
+def along(walk: Sequence[Dim], elements: int) -> dict[Dim, int]:
+    """Tiles of up to so many elements along a walk through an array, of at most three dimensions."""
+    sizes: dict[Dim, int] = {}
+    for dim in walk:
+        if elements < 2 or len(sizes) == MOST_TILED:
+            break
+        sizes[dim] = min(elements, power_of_two(dim.extent))
+        elements //= sizes[dim]
+    return sizes
 
 
 def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[Dim, int]:

@@ -6,12 +6,13 @@
 // CHECK:      @large matmul config<tile = [128, 256, 64], stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, indexing = "tma", vector = 16, instruction = "wgmma">
 // SM80:       @large matmul config<{{.*}}instruction = "mma">
 // FMA:        @large matmul config<{{.*}}instruction = "fma">
-func.func @large(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
-  %r = kernel.fused @large matmul (%a = %x : tensor<4096x4096xbf16>, %b = %w : tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
-    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xf32>
-    kernel.yield %c : tensor<4096x4096xf32>
+func.func @large(%x: tensor<2048x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<2048x4096xbf16> {
+  %r = kernel.fused @large matmul (%a = %x : tensor<2048x4096xbf16>, %b = %w : tensor<4096x4096xbf16>) -> tensor<2048x4096xbf16> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<2048x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<2048x4096xf32>
+    %d = nd.cast %c : tensor<2048x4096xf32> -> tensor<2048x4096xbf16>
+    kernel.yield %d : tensor<2048x4096xbf16>
   }
-  func.return %r : tensor<4096x4096xf32>
+  func.return %r : tensor<2048x4096xbf16>
 }
 
 // Rows of 4095 elements are not multiples of 16 bytes: tensor maps cannot load them.
@@ -55,6 +56,56 @@ func.func @residual(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>, %y: 
   func.return %r : tensor<4096x4096xf32>
 }
 
+// Tiles that fill the chip in whole rounds: 8 x 16 of 192 x 192 are 128 for 132 multiprocessors.
+// CHECK:      @filled matmul config<tile = [192, 192, 64], stages = 4, cluster = [1, 1], warps = 12, schedule = "persistent", {{.*}}>
+func.func @filled(%x: tensor<1536x6144xbf16>, %w: tensor<6144x3072xbf16>) -> tensor<1536x3072xf32> {
+  %r = kernel.fused @filled matmul (%a = %x : tensor<1536x6144xbf16>, %b = %w : tensor<6144x3072xbf16>) -> tensor<1536x3072xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<1536x6144xbf16>, tensor<6144x3072xbf16>) -> tensor<1536x3072xf32>
+    kernel.yield %c : tensor<1536x3072xf32>
+  }
+  func.return %r : tensor<1536x3072xf32>
+}
+
+// Few rows: those of the instruction lie along N, and M is as many columns as it has.
+// CHECK:      @skinny matmul config<tile = [16, 64, 128], stages = 8, cluster = [1, 1], warps = 4, schedule = "persistent", {{.*}} instruction = "wgmma", rows = "n">
+func.func @skinny(%x: tensor<9x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<9x8192xf32> {
+  %r = kernel.fused @skinny matmul (%a = %x : tensor<9x8192xbf16>, %b = %w : tensor<8192x8192xbf16>) -> tensor<9x8192xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<9x8192xbf16>, tensor<8192x8192xbf16>) -> tensor<9x8192xf32>
+    kernel.yield %c : tensor<9x8192xf32>
+  }
+  func.return %r : tensor<9x8192xf32>
+}
+
+// A small result of a long K: parts of K in as many blocks as there is room for. Not where an epilogue reduces.
+// CHECK:      @deep matmul config<tile = [64, 64, 128], {{.*}} split = 8, indexing = "tma", vector = 16, instruction = "wgmma">
+func.func @deep(%x: tensor<256x8192xbf16>, %w: tensor<8192x256xbf16>) -> tensor<256x256xf32> {
+  %r = kernel.fused @deep matmul (%a = %x : tensor<256x8192xbf16>, %b = %w : tensor<8192x256xbf16>) -> tensor<256x256xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x8192xbf16>, tensor<8192x256xbf16>) -> tensor<256x256xf32>
+    kernel.yield %c : tensor<256x256xf32>
+  }
+  func.return %r : tensor<256x256xf32>
+}
+
+// CHECK:      @reduced matmul config<tile = {{[^=]*}}, stages = {{[^=]*}}, cluster = [1, 1], warps = 4, schedule = "persistent", group = 8, indexing =
+func.func @reduced(%x: tensor<256x8192xbf16>, %w: tensor<8192x256xbf16>) -> tensor<256xf32> {
+  %r = kernel.fused @reduced matmul (%a = %x : tensor<256x8192xbf16>, %b = %w : tensor<8192x256xbf16>) -> tensor<256xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x8192xbf16>, tensor<8192x256xbf16>) -> tensor<256x256xf32>
+    %d = nd.sum %c {axes = [1]} : tensor<256x256xf32> -> tensor<256xf32>
+    kernel.yield %d : tensor<256xf32>
+  }
+  func.return %r : tensor<256xf32>
+}
+
+// Rows of 2000 bytes begin inside lines of memory: two blocks share the right operand.
+// CHECK:      @apart matmul config<tile = [64, 128, 64], stages = 8, cluster = [2, 1], {{.*}}>
+func.func @apart(%x: tensor<1000x1000xbf16>, %w: tensor<1000x1000xbf16>) -> tensor<1000x1000xf32> {
+  %r = kernel.fused @apart matmul (%a = %x : tensor<1000x1000xbf16>, %b = %w : tensor<1000x1000xbf16>) -> tensor<1000x1000xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<1000x1000xbf16>, tensor<1000x1000xbf16>) -> tensor<1000x1000xf32>
+    kernel.yield %c : tensor<1000x1000xf32>
+  }
+  func.return %r : tensor<1000x1000xf32>
+}
+
 // A row that fits stays in registers; one that does not is read in steps.
 // CHECK:      @short reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, vector = 16>
 func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {
@@ -72,6 +123,18 @@ func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
     kernel.yield %s : tensor<4096xf32>
   }
   func.return %r : tensor<4096xf32>
+}
+
+// What is read and written is more than the L2 holds: written lines leave it first.
+// CHECK:      @both reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, vector = 16, keep = "inputs">
+func.func @both(%x: tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
+  %r = kernel.fused @both reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
+    %s = nd.sum %a {axes = [1]} : tensor<4096x8192xf32> -> tensor<4096xf32>
+    %b = nd.broadcast %s {dims = [0]} : tensor<4096xf32> -> tensor<4096x8192xf32>
+    %d = nd.mul %a, %b : tensor<4096x8192xf32>
+    kernel.yield %d : tensor<4096x8192xf32>
+  }
+  func.return %r : tensor<4096x8192xf32>
 }
 
 // One row leaves the GPU idle: it is split.

@@ -76,10 +76,79 @@ func.func @f(%x: tensor<512xf32>) -> tensor<512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: K of a product cannot be split, its config asks for 2 parts}}
-  %r = kernel.fused @k matmul config<split = 2> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: K of 512 has no 3 equal parts}}
+  %r = kernel.fused @k matmul config<split = 3> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xf32>) -> tensor<512xf32> {
+  // expected-error @below {{kernel k: nd.sum needs whole products, its config asks for 2 parts of K}}
+  %r = kernel.fused @k matmul config<split = 2> (%a = %x : tensor<512x512xf32>) -> tensor<512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
+    %s = nd.sum %c {axes = [0]} : tensor<512x512xf32> -> tensor<512xf32>
+    kernel.yield %s : tensor<512xf32>
+  }
+  func.return %r : tensor<512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: columns of wgmma are a multiple of 32 or a power of two from 8 on, found 48}}
+  %r = kernel.fused @k matmul config<tile = [64, 48, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: 12 warps compute tiles of a multiple of 192 rows by wgmma, found 128}}
+  %r = kernel.fused @k matmul config<tile = [128, 64, 64], warps = 12, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: accumulators of 1 x 192 x 256 need about 168 registers in each of 384 threads, but each of the 384 that compute in a block has 157}}
+  %r = kernel.fused @k matmul config<tile = [192, 256, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only wgmma kernels compute transposed products, found rows = "n"}}
+  %r = kernel.fused @k matmul config<rows = "n", instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: one product can have its rows along N, found rows = "n" of 2}}
+  %r = kernel.fused @k matmul config<tile = [16, 64, 64], rows = "n", instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    %d = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [0], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    %e = nd.add %c, %d : tensor<512x512xf32>
+    kernel.yield %e : tensor<512x512xf32>
   }
   func.return %r : tensor<512x512xf32>
 }

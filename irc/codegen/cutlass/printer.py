@@ -1,0 +1,332 @@
+"""A matmul kernel of the kernel level as a file of C++ on CUTLASS 3.x.
+
+Types from the collective builder, a visitor tree of one alias for each node, its arguments, the same computation of one
+element on the host, and a main that compares them.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.codegen.cutlass.epilogue import Epilogue, Node, epilogue_of
+from irc.codegen.cutlass.functors import ELEMENTWISE
+from irc.codegen.cutlass.product import ELEMENTS, Matrix, Product, product_of
+from irc.codegen.cutlass.program import ARRAYS, COMPARISON, HEADERS, MAIN
+from irc.codegen.names import Names
+from irc.diagnostics import IrcError
+from irc.dialects.kernel import Anchor, FusedOp
+from irc.dialects.nd.base import shape_of
+from irc.dtypes import Element, element_of
+from irc.locations import describe
+from irc.rewriting import location_of
+
+TOLERANCES = {"f32": 1e-4, "f16": 2e-3, "bf16": 1e-2, "f8e4m3": 0.13, "f8e5m2": 0.26, "i32": 0, "i8": 0, "u8": 0}
+"""Of an element, for products of exact operands."""
+
+
+def print_module(module: ModuleOp, name: str = "") -> str:
+    """The file of the module's matmul kernel, or of the kernel with this name."""
+    kernels = [op for op in module.walk() if isinstance(op, FusedOp)]
+    if not kernels:
+        raise IrcError("-t cutlass reads the kernel level, the module has no kernel.fused", hint="run -p kernel first")
+    chosen = [k for k in kernels if (_name(k) == name if name else k.kind is Anchor.MATMUL)]
+    if len(chosen) != 1:
+        found = f"no kernel {name}" if name else f"{len(chosen)} matmul kernels"
+        known = ", ".join(_name(kernel) for kernel in kernels)
+        raise IrcError(f"-t cutlass writes one kernel, found {found}", hint=f"-t 'cutlass{{kernel=NAME}}' of {known}")
+    return print_kernel(chosen[0])
+
+
+def print_kernel(kernel: FusedOp) -> str:
+    """IrcError where CUTLASS cannot say what the kernel computes."""
+    product = product_of(kernel)
+    return _File(kernel, product, epilogue_of(kernel, product)).text()
+
+
+def _name(kernel: FusedOp) -> str:
+    return "kernel" if kernel.sym_name is None else kernel.sym_name.data
+
+
+class _File:
+    def __init__(self, kernel: FusedOp, product: Product, epilogue: Epilogue):
+        self.kernel, self.product, self.epilogue = kernel, product, epilogue
+        names = Names()
+        for taken in ("A", "B", "C", "D", "L", "M", "N", "K", "data", "run", "main", "check", "results"):
+            names.fresh(taken)
+        self.arrays = {a: names.fresh(a.name_hint) for a in kernel.block.args if a.uses.get_length()}
+        self.results = [names.fresh("result") for _ in epilogue.results]
+        self.values = {node: names.fresh("v") for node in epilogue.nodes}
+        self.compute = ELEMENTS[epilogue.compute.name]
+
+    def text(self) -> str:
+        parts = [
+            self._title(),
+            HEADERS,
+            "namespace {\n",
+            self._functors(),
+            self._types(),
+            ARRAYS,
+            self._data(),
+            self._run(),
+            self._reference(),
+            "}  // namespace\n",
+            self._main(),
+        ]
+        return "\n".join(part for part in parts if part)
+
+    def _title(self) -> str:
+        place = describe(location_of(self.kernel))
+        return (
+            f"// {_name(self.kernel)}, {place}: a product with its epilogue, written by irc-opt -t cutlass.\n"
+            "// nvcc -std=c++17 -arch=sm_90a -O3 --expt-relaxed-constexpr -DNDEBUG \\\n"
+            "//   -I CUTLASS/include -I CUTLASS/tools/util/include FILE.cu -o FILE\n"
+        )
+
+    def _functors(self) -> str:
+        own = dict.fromkeys(node.functor.text for node in self.epilogue.nodes if node.functor and node.functor.text)
+        return "\n".join(["namespace functors {\n", ELEMENTWISE, *own, "}  // namespace functors\n"]) if own else ""
+
+    # Types
+
+    def _types(self) -> str:
+        p = self.product
+        is_pingpong = p.schedule == "pingpong" or p.tile[0] < 128
+        mainloop = "KernelTmaWarpSpecializedPingpong" if is_pingpong else "KernelTmaWarpSpecializedCooperative"
+        epilogue = "TmaWarpSpecialized" if is_pingpong else "TmaWarpSpecializedCooperative"
+        source = self.epilogue.source
+        shapes = [
+            "cute::Shape<" + ", ".join(f"cute::_{n}" for n in extents) + ">" for extents in (p.tile, (*p.cluster, 1))
+        ]
+        lines = [
+            "namespace fusion = cutlass::epilogue::fusion;",
+            f"constexpr int64_t L = {p.batch}, M = {p.m}, N = {p.n}, K = {p.k};",
+            "constexpr auto nearest = cutlass::FloatRoundStyle::round_to_nearest;",
+            *_matrix_types("A", p.lhs),
+            *_matrix_types("B", p.rhs),
+            f"using C = {'void' if source is None else ELEMENTS[source.element.name]};",
+            f"using D = {ELEMENTS[self.epilogue.results[0].name]};",
+            "using Rows = cutlass::layout::RowMajor;",
+            f"using Tile = {shapes[0]};",
+            f"using Cluster = {shapes[1]};",
+            "",
+            *self._nodes(),
+            "",
+            "using CollectiveEpilogue = typename cutlass::epilogue::collective::CollectiveBuilder<",
+            "    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,",
+            f"    cutlass::epilogue::collective::EpilogueTileAuto, {ELEMENTS[p.accumulator.name]}, {self.compute},",
+            f"    C, Rows, {_per_access(source.element if source is not None else self.epilogue.results[0])}, "
+            f"D, Rows, {_per_access(self.epilogue.results[0])},",
+            f"    cutlass::epilogue::{epilogue}, Epilogue>::CollectiveOp;",
+            "using CollectiveMainloop = typename cutlass::gemm::collective::CollectiveBuilder<",
+            "    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp,",
+            f"    A, LayoutA, {_per_access(p.lhs.element)}, B, LayoutB, {_per_access(p.rhs.element)}, "
+            f"{ELEMENTS[p.accumulator.name]}, Tile, Cluster,",
+            "    cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(",
+            "        sizeof(typename CollectiveEpilogue::SharedStorage))>,",
+            f"    cutlass::gemm::{mainloop}>::CollectiveOp;",
+            "using Kernel = cutlass::gemm::kernel::GemmUniversal<",
+            "    cute::Shape<int, int, int, int>, CollectiveMainloop, CollectiveEpilogue>;",
+            "using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def _nodes(self) -> list[str]:
+        nodes, lines = self.epilogue.nodes, list[str]()
+        for node in nodes:
+            type = self._type(node)
+            if node.inputs and not self.epilogue.shares:
+                type = f"fusion::Sm90EVT<{', '.join([type, *map(self._alias, node.inputs)])}>"
+            lines.append(f"using {self._alias(node)} = {type};{self._comment(node)}")
+        if not self.epilogue.shares:
+            return [*lines, f"using Epilogue = {self._alias(nodes[-1])};"]
+        edges = (f"cute::seq<{', '.join(str(nodes.index(i)) for i in node.inputs)}>" for node in nodes)
+        return [
+            *lines,
+            f"using Epilogue = fusion::Sm90TopologicalVisitor<{self.compute},",
+            f"    cute::tuple<{', '.join(edges)}>,",
+            f"    {', '.join(map(self._alias, nodes))}>;",
+        ]
+
+    def _alias(self, node: Node) -> str:
+        return self.values[node].upper()
+
+    def _type(self, node: Node) -> str:
+        element = ELEMENTS[node.element.name]
+        batch = "int64_t" if node.batched else "cute::_0"
+        match node.kind:
+            case "accumulator":
+                return "fusion::Sm90AccFetch"
+            case "constant" | "scalar":
+                return f"fusion::Sm90ScalarBroadcast<{element}>"
+            case "row":
+                stride = f"cute::Stride<cute::_0, cute::_1, {batch}>"
+                return f"fusion::Sm90RowBroadcast<0, Tile, {element}, {self.compute}, {stride}>"
+            case "column":
+                stride = f"cute::Stride<cute::_1, cute::_0, {batch}>"
+                return f"fusion::Sm90ColBroadcast<0, Tile, {element}, {self.compute}, {stride}>"
+            case "tile" if node is self.epilogue.source:
+                return "fusion::Sm90SrcFetch<C>"
+            case "tile":
+                return f"fusion::Sm90AuxLoad<0, void, {element}, Rows, void, void>"
+            case "store":
+                return f"fusion::Sm90AuxStore<0, void, {element}, nearest, Rows, void, void>"
+            case _:
+                assert node.functor is not None
+                return f"fusion::Sm90Compute<{node.functor.name}, {element}, {self.compute}, nearest>"
+
+    def _comment(self, node: Node) -> str:
+        """What the node is: the array that it loads, or the op and its place."""
+        if node.argument is not None:
+            return f"  // {self.arrays[node.argument]}"
+        return "" if node.op is None else f"  // {node.op.name}, {describe(location_of(node.op))}"
+
+    # Arguments
+
+    def _data(self) -> str:
+        lines = ["struct Data {"]
+        for argument, name in self.arrays.items():
+            size = 1
+            for extent in shape_of(argument):
+                size *= extent
+            lines.append(f"  Array<{ELEMENTS[element_of(argument.type).name]}> {name}{{{size}}};")
+        for name, element in zip(self.results, self.epilogue.results, strict=True):
+            lines.append(f"  Array<{ELEMENTS[element.name]}> {name}{{L * M * N}};")
+        draws = [f"    {name}.draw({seed});" for seed, name in enumerate(self.arrays.values(), 1)]
+        return "\n".join([*lines, "", "  Data() {", *draws, "  }", "};\n"])
+
+    def _run(self) -> str:
+        nodes, source = self.epilogue.nodes, self.epilogue.source
+        arguments = [self._arguments(node) for node in nodes]
+        last = self.values[nodes[-1]]
+        if self.epilogue.shares:
+            everything = ", ".join(self.values[node] for node in nodes)
+            arguments.append(f"  typename Epilogue::Arguments epilogue{{{everything}}};")
+            last = "epilogue"
+        c = "nullptr" if source is None or source.argument is None else f"data.{self.arrays[source.argument]}.device"
+        lhs, rhs = self.arrays[self.product.lhs.argument], self.arrays[self.product.rhs.argument]
+        lines = [
+            "/// Computes the results on the device.",
+            "void run(Data& data) {",
+            "  int const m = M, n = N, k = K, l = L;",
+            "  auto const stride_a = cutlass::make_cute_packed_stride(typename Kernel::StrideA{}, {m, k, l});",
+            "  auto const stride_b = cutlass::make_cute_packed_stride(typename Kernel::StrideB{}, {n, k, l});",
+            "  auto const stride_c = cutlass::make_cute_packed_stride(typename Kernel::StrideC{}, {m, n, l});",
+            "  auto const stride_d = cutlass::make_cute_packed_stride(typename Kernel::StrideD{}, {m, n, l});",
+            *arguments,
+            "  typename Gemm::Arguments arguments{",
+            "      cutlass::gemm::GemmUniversalMode::kGemm, {m, n, k, l},",
+            f"      {{data.{lhs}.device, stride_a, data.{rhs}.device, stride_b}},",
+            f"      {{{last}, {c}, stride_c, data.{self.results[0]}.device, stride_d}}}};",
+            "  Gemm gemm;",
+            "  check(gemm.can_implement(arguments));",
+            "  Array<uint8_t> workspace(std::max<size_t>(Gemm::get_workspace_size(arguments), 1));",
+            "  check(gemm.initialize(arguments, workspace.device));",
+            "  check(gemm.run());",
+            "  check(cudaDeviceSynchronize());",
+            "}\n",
+        ]
+        return "\n".join(lines)
+
+    def _arguments(self, node: Node) -> str:
+        name = self.values[node]
+        array = "" if node.argument is None else f"data.{self.arrays[node.argument]}.device"
+        element = ELEMENTS[node.element.name]
+        match node.kind:
+            case "constant":
+                value = f"{{{{{_number(node.value, self.epilogue.compute)}}}}}"
+            case "scalar":
+                value = f"{{{{}}, {{{array}}}}}"
+            case "row" if node.batched:
+                value = f"{{{array}, {element}(0), {{cute::_0{{}}, cute::_1{{}}, N}}}}"
+            case "column" if node.batched:
+                value = f"{{{array}, {element}(0), {{cute::_1{{}}, cute::_0{{}}, M}}}}"
+            case "row" | "column":
+                value = f"{{{array}}}"
+            case "tile" if node is not self.epilogue.source:
+                value = f"{{{array}, {element}(0), stride_d}}"
+            case "store":
+                value = f"{{data.{self.results[node.result]}.device, stride_d}}"
+            case _:
+                value = "{}"
+        if node.inputs and not self.epilogue.shares:
+            value = "{" + ", ".join([*(self.values[i] for i in node.inputs), value]) + "}"
+        return f"  typename {self._alias(node)}::Arguments {name}{value};"
+
+    # The reference
+
+    def _reference(self) -> str:
+        p = self.product
+        a, b = self.arrays[p.lhs.argument], self.arrays[p.rhs.argument]
+        at_a = "(l * M + m) * K + k" if p.lhs.row_major else "(l * K + k) * M + m"
+        at_b = "(l * K + k) * N + n" if p.rhs.row_major else "(l * N + n) * K + k"
+        lines = [
+            "/// The results at one place, computed on the host.",
+            "void reference(Data const& data, int64_t l, int64_t m, int64_t n, double* results) {",
+            "  double sum = 0;",
+            "  for (int64_t k = 0; k < K; ++k) {",
+            f"    sum += data.{a}.at({at_a}) * data.{b}.at({at_b});",
+            "  }",
+        ]
+        for node in self.epilogue.nodes:
+            if node.kind == "store":
+                lines.append(f"  results[{node.result}] = double(float({_cast(self._scalar(node), node.element)}));")
+                continue
+            lines.append(f"  {self.compute} const {self.values[node]} = {self._scalar(node)};")
+        lines.append(f"  results[0] = double({self.values[self.epilogue.nodes[-1]]});")
+        return "\n".join([*lines, "}\n"])
+
+    def _scalar(self, node: Node) -> str:
+        """The node's value at l, m, n, in the type of the computation."""
+        place = {"scalar": "0", "row": "n", "column": "m", "tile": "(l * M + m) * N + n"}
+        if node.kind in place:
+            assert node.argument is not None
+            batched = {"row": "l * N + n", "column": "l * M + m"}.get(node.kind) if node.batched else None
+            return f"{self.compute}(data.{self.arrays[node.argument]}.host[{batched or place[node.kind]}])"
+        inputs = ", ".join(self.values[i] for i in node.inputs)
+        match node.kind:
+            case "accumulator":
+                return f"{self.compute}(sum)"
+            case "constant":
+                return _number(node.value, self.epilogue.compute)
+            case "store":
+                return inputs
+            case _:
+                assert node.functor is not None
+                value = f"{node.functor.name}<{self.compute}>{{}}({inputs})"
+                return (
+                    value if node.element is self.epilogue.compute else f"{self.compute}({_cast(value, node.element)})"
+                )
+
+    def _main(self) -> str:
+        fetches = "\n".join(f"  data.{name}.fetch();" for name in self.results)
+        comparisons = [
+            COMPARISON.format(name=name, at=at, tolerance=TOLERANCES[element.name])
+            for at, (name, element) in enumerate(zip(self.results, self.epilogue.results, strict=True))
+        ]
+        return MAIN.format(fetches=fetches, results=len(self.results), comparisons="\n".join(comparisons))
+
+
+def _matrix_types(name: str, matrix: Matrix) -> list[str]:
+    layout = "RowMajor" if matrix.row_major else "ColumnMajor"
+    return [f"using {name} = {ELEMENTS[matrix.element.name]};", f"using Layout{name} = cutlass::layout::{layout};"]
+
+
+def _per_access(element: Element) -> int:
+    """Elements of 16 bytes."""
+    return 16 // element.size
+
+
+def _cast(value: str, element: Element) -> str:
+    return f"{ELEMENTS[element.name]}({value})"
+
+
+def _number(value: float, element: Element) -> str:
+    if element.is_integer:
+        return str(int(value))
+    if value != value:
+        return "NAN"
+    if value in (float("inf"), float("-inf")):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    text = repr(value)
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"

@@ -1,0 +1,152 @@
+"""`align-operands`: rows that TMA cannot read are copied to aligned ones before a product reads them.
+
+A tensor map wants rows that are multiples of 16 bytes apart (CUDA driver API, cuTensorMapEncodeTiled). Without one a
+product reads its operands by threads, element by element where rows begin at any element, at a fraction of the tensor
+cores' speed. A copy with longer rows moves each operand once more; the product reads the part of it that was there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from irc.dialects.kernel import Anchor, FusedOp, YieldOp
+from irc.dialects.nd import ConstantOp, PadOp, SliceOp
+from irc.dtypes import element_of
+from irc.passes.kernel.choose_product import best_instruction
+from irc.passes.kernel.op_classes import shape_of
+from irc.passes.kernel.problem import TENSOR_MAP_ALIGNMENT, ceil_div, is_loadable, product_of
+from irc.rewriting import location_of
+from irc.targets import DEFAULT_TARGET, Target, target
+
+LINE = 128
+"""Bytes to which rows are aligned: those of a box that begin within a line of the L2 take two. On an H200 a product of
+4096 x 4096 x 4099 takes 253 us on rows of 8208 bytes, one of 4096 x 4096 x 4093 on rows of 8192 bytes 180."""
+
+SLOWDOWN = 6.0
+"""How much longer a product takes that reads operands element by element."""
+
+STEP = 0.7e-6
+"""Seconds for each of its steps of `STEP_DEPTH` along K at least: one waits for its loads, however small tiles are."""
+
+STEP_DEPTH = 32
+
+LAUNCH = 1.5e-6
+"""Seconds that one more kernel takes, however little it copies.
+
+Measured on an H200 with bf16, in us, copied first / read element by element: 7.7 / 14.5 at 300, 7.7 / 12.1 at 513,
+14.8 / 39 at 1023, 66 / 198 at 2047, 372 / 1128 at 4095 (M = N = K, or off by 2)."""
+
+
+@dataclass(frozen=True)
+class AlignOperandsPass(ModulePass):
+    """An operand of a product whose rows begin anywhere -> a copy with rows of a multiple of 128 bytes, by a kernel
+    before the product's, and a slice of it in the product. Where the product is too small for the copies to pay, where
+    wgmma does not have its types, or where rows of a copy could not be read by TMA either: nothing.
+    """
+
+    name: ClassVar[str] = "align-operands"
+    arch: str = DEFAULT_TARGET
+    instruction: str | None = None
+    """What products are computed with, as of choose-config: where that is not `wgmma`, nothing is copied."""
+    always: bool = False
+    """Copy also where that is not expected to pay."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = target(self.arch)
+        if not (machine.has_tma and machine.has_wgmma):
+            return
+        aligned: dict[SSAValue, SSAValue] = {}
+        for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp) and inner.kind is Anchor.MATMUL]:
+            wanted = (kernel.config.instruction if kernel.config is not None else None) or self.instruction
+            arguments = _unaligned(kernel)
+            if not arguments or wanted not in (None, "wgmma") or not _helps(kernel, arguments, machine):
+                continue
+            if self.always or _pays(kernel, arguments, machine):
+                for argument in arguments:
+                    _align(kernel, argument, aligned)
+
+
+def _unaligned(kernel: FusedOp) -> list[BlockArgument]:
+    """The arguments that only products read, as they are, and that no tensor map can load."""
+    cores = set(kernel.cores())
+    operands = dict.fromkeys(v for core in kernel.cores() for v in core.operands)
+    return [
+        value
+        for value in operands
+        if isinstance(value, BlockArgument)
+        and len(shape := shape_of(value)) > 1
+        and shape[-1] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT
+        and all(use.operation in cores for use in value.uses)
+    ]
+
+
+def _helps(kernel: FusedOp, arguments: list[BlockArgument], machine: Target) -> bool:
+    """Whether wgmma can multiply the operands as soon as rows are aligned; wider ones go through threads anyway."""
+    product = product_of(kernel)
+    if product.is_loadable or product.lhs.size > 2:
+        return False
+    if best_instruction(replace(product, is_loadable=True), machine) != "wgmma":
+        return False
+    sides = [(core, side, core.operands[at]) for core in kernel.cores() for at, side in enumerate(("lhs", "rhs"))]
+    return all(is_loadable(core, side, aligned=value in arguments) for core, side, value in sides)
+
+
+def _pays(kernel: FusedOp, arguments: list[BlockArgument], machine: Target) -> bool:
+    product = product_of(kernel)
+    steps = ceil_div(product.k, STEP_DEPTH)
+    work = 2 * product.count * product.batch * product.m * product.n * product.k
+    fast = work / machine.flops[product.lhs.name]
+    saved = max(SLOWDOWN * fast, STEP * steps) - fast
+    moved = sum(2 * element_of(a.type).size * prod(shape_of(a)) for a in arguments)
+    return saved > moved / machine.bandwidth + LAUNCH * len(arguments)
+
+
+def _align(kernel: FusedOp, argument: BlockArgument, aligned: dict[SSAValue, SSAValue]) -> None:
+    """Replaces an argument by a slice of one with longer rows."""
+    source, shape = kernel.inputs[argument.index], shape_of(argument)
+    if source not in aligned:
+        aligned[source] = _copy(kernel, source)
+    whole = aligned[source]
+    kernel.operands[argument.index] = whole
+    new = kernel.block.insert_arg(whole.type, argument.index)
+    new.name_hint, new.location = argument.name_hint, argument.location
+    part = SliceOp(new, [0] * len(shape), shape, location=location_of(kernel))
+    first = kernel.block.first_op
+    assert first is not None
+    kernel.block.insert_op_before(part, first)
+    argument.replace_all_uses_with(part.result)
+    kernel.block.erase_arg(argument)
+
+
+def _copy(kernel: FusedOp, source: SSAValue) -> SSAValue:
+    """The array with rows of whole lines, made by a kernel before this one."""
+    element, shape, location = element_of(source.type), shape_of(source), location_of(kernel)
+    step = LINE // element.size
+    high = [0] * (len(shape) - 1) + [ceil_div(shape[-1], step) * step - shape[-1]]
+    block = Block(arg_types=[source.type])
+    block.args[0].name_hint = source.name_hint
+    zero = ConstantOp.splat(0, TensorType(element.type, []), location=location)
+    pad = PadOp(block.args[0], zero, [0] * len(shape), high, location=location)
+    block.add_ops([zero, pad, YieldOp(pad.result, location=location)])
+    name = "kernel" if kernel.sym_name is None else kernel.sym_name.data
+    suffix = source.name_hint or str(kernel.operands.index(source))
+    copy = FusedOp(
+        [source],
+        [pad.result.type],
+        Anchor.MAP,
+        Region(block),
+        sym_name=f"{name}_{suffix}_aligned",
+        location=location,
+    )
+    parent = kernel.parent_block()
+    assert parent is not None
+    parent.insert_op_before(copy, kernel)
+    copy.results[0].name_hint = source.name_hint
+    return copy.results[0]

@@ -1,0 +1,236 @@
+"""The tile, schedule and parts of K of a warp-group product: the candidate that ends first by a model of an SM.
+
+The model counts cycles of the SM that has most to do. A tile takes its steps along K, each as long as the slower of its
+products and the operands' way from the L2 cache, and then its epilogue. "persistent" adds all of them up; "pingpong"
+hides every epilogue but the last. Device memory bounds the whole, and parts of K cost the way of the partial results
+to the second kernel. The constants are fitted to an H200 (benchmarks/results/2026-11-21-h200-gemm-tiles.json).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from irc.passes.kernel.problem import Product, ceil_div, power_of_two
+from irc.targets import Target
+
+INSTRUCTION_ROWS = 64
+"""Rows of a wgmma (PTX ISA, 9.7.15.5)."""
+
+MOST_COLUMNS = 256
+"""Columns of a wgmma: those of all products of a kernel together."""
+
+COLUMNS = 32
+"""Columns of a product's tile are multiples of this, so that panels of them are rows of a swizzle."""
+
+TALL = 256
+TALL_COLUMNS = 128
+"""The tallest tile, and its columns."""
+
+LEAST_COLUMNS = 16
+"""Columns of the narrowest tile."""
+
+GROUPS = {64: 1, 128: 2, 192: 3, 256: 2}
+"""Consumer warp groups by the rows of a tile: an accumulator of 64 rows each, two of them where there are 256."""
+
+GROUP_THREADS = 128
+
+STEP_BYTES = 128
+"""Bytes of a row of an operand tile: the widest swizzle."""
+
+ACCUMULATORS = {1: 192, 2: 192, 3: 96}
+"""Accumulators of a thread that leave it registers for the rest, by the warp groups of a block that compute."""
+
+FEW_ACCUMULATORS = 128
+"""The same where the epilogue reads other tiles, or a producer computes operands: both need registers."""
+
+MULTIPLY_ADDS = 2048
+"""Multiply-adds of 16-bit operands that an SM makes in a cycle."""
+
+LOADED_BYTES = 62
+"""Bytes that TMA brings to an SM in a cycle while all of them load."""
+
+OUTSIDE = 3
+"""How much longer rows take that lie outside of an operand, and are filled with zeros."""
+
+NARROW_BOXES = 1.25
+"""How much longer the right operand takes in boxes of half a line: where it is contiguous along N, and a tile has no
+whole lines."""
+
+HALF_LINE = 64
+SPLIT_LINES = 1.6
+"""How much longer rows of operands take that do not begin at halves of a line of 128 bytes."""
+
+STORE_CYCLES, CHEAP_CYCLES, COSTLY_CYCLES = 0.05, 0.008, 0.08
+"""Cycles of an SM for a byte of a result, and for an elementwise op on an element."""
+
+TAKE_TURNS_CYCLES = 3000
+"""What a second crew waits for its first turn, and the last epilogue takes longer by half as many threads."""
+
+BESIDE_MEMORY = 0.1
+"""How much of the shorter of an SM's work and device memory's shows: at the start, and where they do not overlap."""
+
+FINISH_CYCLES = 2600
+FINISH_BYTES = 1500
+"""From the end of products of parts to the end of the kernel that adds them: at least, and how many bytes of partial
+results are written and read again in a cycle of the GPU."""
+
+LEAST_STEPS = 4
+"""Steps along K of the shortest part."""
+
+MOST_PARTS = 128
+
+
+@dataclass(frozen=True)
+class Plan:
+    """rows, columns: of a tile, for each product; the rows lie along M or, with the side "n", along N. split: parts of
+    K."""
+
+    rows: int
+    columns: int
+    schedule: str
+    split: int
+    side: str = "m"
+
+    @property
+    def groups(self) -> int:
+        """Warp groups that work on one tile."""
+        return 1 if self.schedule == "pingpong" else GROUPS[self.rows]
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Extents along M and N."""
+        return (self.rows, self.columns) if self.side == "m" else (self.columns, self.rows)
+
+
+def best_plan(product: Product, machine: Target, *, sums: int, parts: int, schedule: str | None) -> Plan:
+    """The plan with the fewest cycles; among equals the largest tile. `sums`, `parts`: accumulators of a tile and tiles
+    of an operand, as in `WarpGroupOperands`. `schedule`: the one that is asked for."""
+    candidates = [(_Model(product, machine, parts), plan) for plan in _plans(product, "m", sums, schedule)]
+    if product.m < INSTRUCTION_ROWS < product.n and product.count == 1 and not product.streamed:
+        turned = turn(product)
+        candidates += [(_Model(turned, machine, parts), plan) for plan in _plans(turned, "n", sums, schedule)]
+    return min(candidates, key=lambda each: (each[0].cycles(each[1]), -each[1].rows * each[1].columns))[1]
+
+
+def turn(product: Product) -> Product:
+    """The product of the transposed operands, whose result is the transposed one."""
+    return replace(
+        product,
+        m=product.n,
+        n=product.m,
+        lhs=product.rhs,
+        rhs=product.lhs,
+        lhs_pitch=product.rhs_pitch,
+        rhs_pitch=product.lhs_pitch,
+        rhs_along="k",  # not that of the left operand: what is turned has few columns
+    )
+
+
+def _plans(product: Product, side: str, sums: int, schedule: str | None) -> Iterator[Plan]:
+    takes_turns = product.is_copied and side == "m"
+    schedules = (schedule,) if schedule else ("persistent", "pingpong") if takes_turns else ("persistent",)
+    for name in schedules:
+        for rows in GROUPS:
+            for columns in _columns(product):
+                plan = Plan(rows, columns, name, 1, side)
+                if _fits(product, plan, sums):
+                    yield from (replace(plan, split=split) for split in _splits(product))
+
+
+def _columns(product: Product) -> list[int]:
+    """Extents of a product's tile along N: a short N at once, else more than a few columns."""
+    if product.n <= COLUMNS:
+        return [max(LEAST_COLUMNS, power_of_two(product.n))]
+    widest = MOST_COLUMNS // product.count
+    return [n for n in range(COLUMNS, widest + 1, COLUMNS) if product.is_copied or n == power_of_two(n)]
+
+
+def _fits(product: Product, plan: Plan, sums: int) -> bool:
+    """Whether a thread has registers for it. Threads of a producer that computes operands need some too."""
+    if plan.rows > 2 * INSTRUCTION_ROWS and (not product.is_copied or plan.schedule == "pingpong"):
+        return False
+    if plan.rows == TALL and plan.columns * product.count > TALL_COLUMNS:
+        return False
+    held = sums * plan.rows * plan.columns * product.count // (plan.groups * GROUP_THREADS)
+    most = ACCUMULATORS[2 if plan.schedule == "pingpong" else plan.groups]
+    return held <= (most if product.is_copied and not product.returns else min(most, FEW_ACCUMULATORS))
+
+
+def _splits(product: Product) -> list[int]:
+    """Numbers of parts of whole steps."""
+    step = STEP_BYTES // product.lhs.size
+    steps = product.divisible // step if product.divisible % step == 0 else 0
+    return [1, *(n for n in range(2, MOST_PARTS + 1) if steps % n == 0 and steps // n >= LEAST_STEPS)]
+
+
+class _Model:
+    """Cycles of a product by different plans."""
+
+    def __init__(self, product: Product, machine: Target, parts: int):
+        self._product, self._machine = product, machine
+        self._passes = 3 if parts > 1 else 1
+
+    def cycles(self, plan: Plan) -> float:
+        product = self._product
+        tiles = product.batch * ceil_div(product.m, plan.rows) * ceil_div(product.n, plan.columns) * plan.split
+        rounds = ceil_div(tiles, self._machine.sms)
+        mainloop, epilogue = self._mainloop(plan), self._epilogue(plan)
+        if plan.schedule == "pingpong":
+            busy = rounds * mainloop + epilogue + TAKE_TURNS_CYCLES
+        else:
+            busy = rounds * (mainloop + epilogue)
+        return max(busy, self._memory()) + BESIDE_MEMORY * min(busy, self._memory()) + self._finish(plan)
+
+    def _mainloop(self, plan: Plan) -> float:
+        """The steps along K of a tile."""
+        product, total = self._product, plan.columns * self._product.count
+        depth, rate = STEP_BYTES // product.lhs.size, MULTIPLY_ADDS * 2 / product.lhs.size
+        products = self._passes * plan.rows * total * depth / rate
+        rows = _loaded(plan.rows, product.m) * product.lhs_count
+        loaded = rows * product.lhs.size * _lines(product.lhs_pitch)
+        shared = 2 if shares_columns(product, plan.tile) else 1
+        columns = _loaded(plan.columns, product.n) * product.rhs_count
+        if product.rhs_along == "n" and plan.columns % (2 * COLUMNS):
+            columns *= NARROW_BOXES
+        loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / shared
+        steps = ceil_div(ceil_div(product.k, plan.split), depth)
+        return steps * max(products, loaded * depth / LOADED_BYTES)
+
+    def _epilogue(self, plan: Plan) -> float:
+        product = self._product
+        if plan.split > 1:
+            return plan.rows * plan.columns * product.count * product.result.size * STORE_CYCLES
+        following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
+        return plan.rows * plan.columns * (product.stored * STORE_CYCLES + following)
+
+    def _memory(self) -> float:
+        """Reading the operands once from device memory."""
+        product, machine = self._product, self._machine
+        read = product.m * product.lhs.size + product.count * product.n * product.rhs.size
+        return product.batch * product.k * read * machine.clock / machine.bandwidth
+
+    def _finish(self, plan: Plan) -> float:
+        """The kernel that adds parts."""
+        if plan.split == 1:
+            return 0.0
+        product = self._product
+        partial = plan.split * product.count * product.batch * product.m * product.n * product.result.size
+        return FINISH_CYCLES + 2 * partial / FINISH_BYTES
+
+
+def shares_columns(product: Product, tile: tuple[int, ...]) -> bool:
+    """Whether blocks share the right operand in pairs, as its way from the L2 cache is long: they wait for each other
+    instead."""
+    is_long = product.is_copied and any(pitch % HALF_LINE for pitch in (product.lhs_pitch, product.rhs_pitch))
+    return is_long and ceil_div(product.m, tile[0]) % 2 == 0
+
+
+def _loaded(extent: int, whole: int) -> int:
+    """Rows of a box of an operand that has `whole`, in those that lie inside."""
+    outside = max(0, extent - whole)
+    return extent - outside + OUTSIDE * outside
+
+
+def _lines(pitch: int) -> float:
+    return SPLIT_LINES if pitch % HALF_LINE else 1.0

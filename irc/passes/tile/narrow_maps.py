@@ -1,0 +1,91 @@
+"""narrow-maps: operands of products in registers are computed in their own type where that gives the same bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp, TensorType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from irc.dialects import tile
+from irc.dialects.tile import element_type_of
+from irc.dtypes import element_of
+from irc.passes.tile.map_body import finish
+from irc.passes.tile.scalar_body import Body
+from irc.rounding import cast_array
+
+_ROUNDED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
+_CHOSEN = (arith.MaximumfOp, arith.MinimumfOp)
+
+
+@dataclass(frozen=True)
+class NarrowMapsPass(ModulePass):
+    """The map that makes a dot's left operand of 16-bit floats in registers: a sum, difference or product in f32 of
+    values that the narrow type has, rounded to it -> the same in the narrow type, two elements an instruction.
+
+    f32 has more than twice the precision of either type, so that rounding to it first changes nothing (Figueroa, "When
+    is double rounding innocuous?", 1995) but the last place of a subnormal. Values that a type has are its own,
+    extended, constants, and maxima and minima of such. Maps that round after several operations are left alone.
+    """
+
+    name: ClassVar[str] = "narrow-maps"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for dot in [o for o in op.walk() if isinstance(o, tile.DotOp)]:
+            if isinstance(dot.lhs.type, TensorType) and isinstance(dot.lhs.owner, tile.MapOp):
+                _narrow(dot.lhs.owner)
+
+
+def _narrow(map: tile.MapOp) -> None:
+    element = element_type_of(map.result.type)
+    last = map.body.block.last_op
+    if not isinstance(last, tile.YieldOp) or not isinstance(element, AnyFloat) or element_of(element).size != 2:
+        return
+    rounding = last.operands[0].owner
+    wide = rounding.input.owner if isinstance(rounding, arith.TruncFOp) else None
+    if not isinstance(wide, (*_ROUNDED, *_CHOSEN)):
+        return
+    block = Block(arg_types=[element_type_of(v.type) for v in map.inputs])
+    body = Body(block, map.location)
+    narrow = _Narrow(body, element, dict(zip(map.body.block.args, block.args, strict=True)))
+    lhs, rhs = narrow.of(wide.lhs), narrow.of(wide.rhs)
+    if lhs is None or rhs is None:
+        return
+    finish(body, body(type(wide)(lhs, rhs)))
+    new = tile.MapOp(map.inputs, map.result.type, Region(block), location=map.location)
+    new.result.name_hint = map.result.name_hint
+    Rewriter.replace_op(map, new)
+
+
+@dataclass(frozen=True)
+class _Narrow:
+    """Builds values of f32 that a narrow type has in that type."""
+
+    body: Body
+    element: AnyFloat
+    arguments: dict[SSAValue, SSAValue]
+
+    def of(self, value: SSAValue) -> SSAValue | None:
+        """The value in the narrow type; None where it may not have it."""
+        owner = value.owner
+        match owner:
+            case arith.ExtFOp():
+                known = self.arguments.get(owner.input)
+                return known if known is not None and known.type == self.element else None
+            case arith.ConstantOp(value=FloatAttr(value=number)):
+                return self._constant(number.data)
+            case arith.MaximumfOp() | arith.MinimumfOp():
+                lhs, rhs = self.of(owner.lhs), self.of(owner.rhs)
+                return None if lhs is None or rhs is None else self.body(type(owner)(lhs, rhs))
+            case _:
+                return None
+
+    def _constant(self, number: float) -> SSAValue | None:
+        rounded = cast_array(np.array(number, np.float64), element_of(self.element).dtype)
+        return self.body.constant(number, self.element) if float(rounded) == number else None

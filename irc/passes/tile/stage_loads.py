@@ -1,0 +1,68 @@
+"""stage-loads: arrays that the epilogue of a product reads come through shared memory, by TMA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from irc.dialects import tile
+from irc.dialects.tile import element_type_of, shape_of
+from irc.dtypes import element_of
+from irc.passes.tile.configs import config_of, consumer_roles
+from irc.passes.tile.operand_layouts import SMALLEST_SWIZZLE
+from irc.passes.tile.rings import LOAD_STAGES, ring_bytes, tile_bytes
+from irc.passes.tile.streamed_operands import copied
+from irc.passes.tile.tma import box_access
+from irc.targets import target
+
+
+@dataclass(frozen=True)
+class StageLoadsPass(ModulePass):
+    """A load of a panel in the epilogue of a wgmma product -> a copy by TMA to a buffer that is read at once, where the
+    access is a box of the view and a few such buffers fit beside the stages of the operands.
+
+    The warp that issues TMA is ahead of the threads that multiply: the first panels arrive beside the last products.
+    Left alone are kernels whose consumers take turns, whose epilogues run beside products anyway, and vectors.
+    """
+
+    name: ClassVar[str] = "stage-loads"
+    arch: str = "sm_90a"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = target(self.arch)
+        for program in op.body.block.ops:
+            if not isinstance(program, tile.ProgramOp) or config_of(program).instruction != "wgmma":
+                continue
+            if machine.has_tma and consumer_roles(program) == 1:
+                for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
+                    _stage(program, loop, machine.shared_memory)
+
+
+def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
+    for panels in [op for op in loop.body.block.ops if isinstance(op, scf.ForOp) and not _multiplies(op)]:
+        loads = [op for op in panels.body.block.ops if isinstance(op, tile.LoadOp) and _fits_tma(op)]
+        if not loads:
+            continue
+        size = max(tile_bytes(op.result) for op in loads)
+        stored = max((tile_bytes(op.tile) for op in panels.body.block.ops if isinstance(op, tile.StoreOp)), default=0)
+        if ring_bytes(loop, config_of(program).stages or 1) + LOAD_STAGES * size + stored > limit:
+            continue
+        for load in loads:
+            copied(load, panels)
+
+
+def _multiplies(loop: scf.ForOp) -> bool:
+    return any(isinstance(op, tile.DotOp) for op in loop.body.block.ops)
+
+
+def _fits_tma(op: tile.LoadOp) -> bool:
+    """Whether TMA can bring the tile to rows of a swizzled buffer."""
+    shape = shape_of(op.result.type)
+    box = box_access(op, shape) if len(shape) == 2 and 1 not in shape else None
+    width = shape[-1] * element_of(element_type_of(op.result.type)).size
+    return box is not None and box.inner == 1 and op.other is None and width >= SMALLEST_SWIZZLE

@@ -1,0 +1,70 @@
+// RUN: irc-opt %s -p 'align-operands' --split-input-file | filecheck %s
+// RUN: irc-opt %s -p 'align-operands{always=true}' --split-input-file | filecheck %s --check-prefix=ALWAYS
+// RUN: irc-opt %s -p 'align-operands{arch=sm_80 always=true}' --split-input-file | filecheck %s --check-prefix=WITHOUT
+// RUN: irc-opt %s -p 'align-operands{instruction=mma always=true}' --split-input-file | filecheck %s --check-prefix=WITHOUT
+
+// Rows of 4099 elements are copied to rows of 4160; w, whose rows are aligned, is read where it is.
+
+// CHECK-LABEL: func.func @large
+// CHECK:       %[[X:.*]] = kernel.fused @large_0_x_aligned map (%[[A:.*]] = %x : tensor<4096x4099xbf16>) -> tensor<4096x4160xbf16> {
+// CHECK:         nd.pad %[[A]], %{{.*}} {low = [0, 0], high = [0, 61]}
+// CHECK:       kernel.fused @large_0 matmul (%[[B:.*]] = %[[X]] : tensor<4096x4160xbf16>, %[[W:.*]] = %w : tensor<4099x4096xbf16>)
+// CHECK:         %[[PART:.*]] = nd.slice %[[B]] {starts = [0, 0], stops = [4096, 4099], steps = [1, 1]}
+// CHECK:         nd.matmul %[[PART]], %[[W]]
+// WITHOUT-NOT: aligned
+func.func @large(%x: tensor<4096x4099xbf16>, %w: tensor<4099x4096xbf16>) -> tensor<4096x4096xf32> {
+  %0 = kernel.fused @large_0 matmul (%a = %x : tensor<4096x4099xbf16>, %b = %w : tensor<4099x4096xbf16>) -> tensor<4096x4096xf32> {
+    %1 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4099xbf16>, tensor<4099x4096xbf16>) -> tensor<4096x4096xf32>
+    kernel.yield %1 : tensor<4096x4096xf32>
+  }
+  func.return %0 : tensor<4096x4096xf32>
+}
+
+// -----
+
+// Two kernels that read one array read one copy of it. The product is too small for the copies to pay.
+
+// CHECK-LABEL: func.func @twice
+// CHECK-NOT:   aligned
+// ALWAYS-LABEL: func.func @twice
+// ALWAYS:       %[[W:.*]] = kernel.fused @twice_0_w_aligned map
+// ALWAYS:       kernel.fused @twice_0 matmul ({{.*}} = %x : tensor<64x64xf16>, {{.*}} = %[[W]] : tensor<64x128xf16>)
+// ALWAYS-NOT:   aligned map
+// ALWAYS:       kernel.fused @twice_1 matmul ({{.*}} = %y : tensor<64x64xf16>, {{.*}} = %[[W]] : tensor<64x128xf16>)
+func.func @twice(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %w: tensor<64x65xf16>) -> (tensor<64x65xf32>, tensor<64x65xf32>) {
+  %0 = kernel.fused @twice_0 matmul (%a = %x : tensor<64x64xf16>, %b = %w : tensor<64x65xf16>) -> tensor<64x65xf32> {
+    %2 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xf16>, tensor<64x65xf16>) -> tensor<64x65xf32>
+    kernel.yield %2 : tensor<64x65xf32>
+  }
+  %1 = kernel.fused @twice_1 matmul (%a = %y : tensor<64x64xf16>, %b = %w : tensor<64x65xf16>) -> tensor<64x65xf32> {
+    %2 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xf16>, tensor<64x65xf16>) -> tensor<64x65xf32>
+    kernel.yield %2 : tensor<64x65xf32>
+  }
+  func.return %0, %1 : tensor<64x65xf32>, tensor<64x65xf32>
+}
+
+// -----
+
+// f32 goes through registers on its way to the tensor cores; an operand that the kernel computes is no array; and an
+// operand that something else reads too stays as it is.
+
+// ALWAYS-LABEL: func.func @left_alone
+// ALWAYS-NOT:   aligned
+func.func @left_alone(%x: tensor<64x65xf32>, %y: tensor<64x65xbf16>, %w: tensor<65x64xf32>, %v: tensor<65x64xbf16>, %s: tensor<65x65xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<65x65xf32>) {
+  %0 = kernel.fused @left_alone_0 matmul (%a = %x : tensor<64x65xf32>, %b = %w : tensor<65x64xf32>) -> tensor<64x64xf32> {
+    %3 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x65xf32>, tensor<65x64xf32>) -> tensor<64x64xf32>
+    kernel.yield %3 : tensor<64x64xf32>
+  }
+  %1 = kernel.fused @left_alone_1 matmul (%a = %y : tensor<64x65xbf16>, %b = %v : tensor<65x64xbf16>) -> tensor<64x64xf32> {
+    %3 = nd.neg %a : tensor<64x65xbf16>
+    %4 = nd.matmul %3, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x65xbf16>, tensor<65x64xbf16>) -> tensor<64x64xf32>
+    kernel.yield %4 : tensor<64x64xf32>
+  }
+  %2 = kernel.fused @left_alone_2 matmul (%a = %s : tensor<65x65xbf16>) -> tensor<65x65xf32> {
+    %3 = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<65x65xbf16>, tensor<65x65xbf16>) -> tensor<65x65xf32>
+    %4 = nd.cast %a : tensor<65x65xbf16> -> tensor<65x65xf32>
+    %5 = nd.add %3, %4 : tensor<65x65xf32>
+    kernel.yield %5 : tensor<65x65xf32>
+  }
+  func.return %0, %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<65x65xf32>
+}

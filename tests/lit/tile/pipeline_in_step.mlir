@@ -1,0 +1,77 @@
+// RUN: irc-opt %s -p 'place-operands{arch=sm_80},assign-layouts,pipeline,specialise-warps,plan-shared' --split-input-file | filecheck %s
+// RUN: irc-opt %s -p 'place-operands{arch=sm_80},assign-layouts,pipeline,specialise-warps,plan-shared,lower-schedule,lower-to-cuda' --split-input-file | filecheck %s --check-prefix=CUDA
+
+// Two stages are filled before the loop; each iteration waits for one and begins to fill the one read before it, up to
+// the end of K. The rows of w begin at any element, so that it passes through registers: it is loaded before the product
+// and written after it.
+
+// CHECK-LABEL: tile.program @staged
+// CHECK:       [[RING:%[0-9]+]] = tile.ring {stages = 3 : i64, in_step, offset = 0 : i64}
+// CHECK-NOT:   tile.roles
+// CHECK-COUNT-2: tile.commit [[RING]]
+// CHECK:       scf.for %k = {{.*}} iter_args([[ACC:%[a-z0-9_]+]] =
+// CHECK-NEXT:    [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait [[RING]]
+// CHECK-NEXT:    [[A:%[a-z0-9_]+]], [[B:%[a-z0-9_]+]] = tile.acquire [[RING]]
+// CHECK:         [[INSIDE:%[0-9]+]] = arith.cmpi ult, [[AT:%[0-9]+]], %cK : index
+// CHECK-NEXT:    [[CLAMPED:%[0-9]+]] = arith.select [[INSIDE]], [[AT]], %k : index
+// CHECK-NEXT:    scf.if [[INSIDE]] {
+// CHECK-NEXT:      tile.copy %x[%c0, [[AT]]] -> [[A]] {via = "cp_async"}
+// CHECK-NEXT:    }
+// CHECK:         [[W:%[a-z0-9_]+]] = tile.load %w{{.*}}[[CLAMPED]]
+// CHECK:         [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma"}
+// CHECK-NEXT:    tile.write [[W]], [[B]]
+// CHECK-NEXT:    tile.commit [[RING]]
+// CHECK-NEXT:    scf.yield [[SUM]]
+// CHECK:       tile.skip [[RING]] {count = 2 : i64}
+
+// CUDA-LABEL: cuda.kernel @staged
+// CUDA:       cuda.cp_async
+// CUDA-NOT:   cuda.barrier_init
+// CUDA:       scf.for
+// CUDA:         cuda.cp_async_wait {pending = 1 : i64}
+// CUDA-NEXT:    cuda.sync
+// CUDA:         cuda.cp_async
+// CUDA:         cuda.ldmatrix
+// CUDA:         cuda.mma
+// CUDA-NOT:     cuda.sync
+// CUDA:         cuda.cp_async_commit
+tile.program @staged(%x: !tile.view<64x256xbf16>, %w: !tile.view<256x63xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<stages = 3, warps = 4, instruction = "mma">} {
+  %c0 = arith.constant 0 : index
+  %ck = arith.constant 32 : index
+  %cK = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  %z = tile.splat %zero : f32 -> tensor<64x64xf32>
+  %h = scf.for %k = %c0 to %cK step %ck iter_args(%c = %z) -> (tensor<64x64xf32>) {
+    %a = tile.load %x[%c0, %k] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
+    %b = tile.load %w[%k, %c0] {checked = array<i64: 1>} : !tile.view<256x63xbf16> -> tensor<32x64xbf16>
+    %d = tile.dot %a, %b, %c : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %h, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+}
+
+// -----
+
+// One stage asks for no ring: operands are written, then multiplied.
+
+// CHECK-LABEL: tile.program @alone
+// CHECK-NOT:   tile.ring
+// CHECK:       tile.write
+// CHECK:       tile.write
+// CHECK-NEXT:  tile.dot
+// CUDA-LABEL: cuda.kernel @alone
+// CUDA-NOT:   cp_async
+tile.program @alone(%x: !tile.view<64x256xbf16>, %w: !tile.view<256x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<stages = 1, warps = 4, instruction = "mma">} {
+  %c0 = arith.constant 0 : index
+  %ck = arith.constant 32 : index
+  %cK = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  %z = tile.splat %zero : f32 -> tensor<64x64xf32>
+  %h = scf.for %k = %c0 to %cK step %ck iter_args(%c = %z) -> (tensor<64x64xf32>) {
+    %a = tile.load %x[%c0, %k] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
+    %b = tile.load %w[%k, %c0] : !tile.view<256x64xbf16> -> tensor<32x64xbf16>
+    %d = tile.dot %a, %b, %c : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %h, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+}

@@ -1,0 +1,24 @@
+// RUN: irc-opt %S/Inputs/streamed.mlir -p place-operands,slice-dots | filecheck %s
+
+// A dot for each 16 of K, on parts of the buffers.
+// CHECK-LABEL: @streamed
+// CHECK:         scf.for {{.*}} iter_args([[ACC:%[a-z0-9_]+]] =
+// CHECK:           [[X0:%[0-9]+]] = tile.subview %x1 {at = array<i64: 0, 0>} : !tile.buffer<64x32xbf16> -> !tile.buffer<64x16xbf16>
+// CHECK:           tile.read [[X0]] : !tile.buffer<64x16xbf16> -> tensor<64x16xbf16>
+// CHECK:           [[A0:%[a-z0-9_]+]] = tile.map
+// CHECK:           [[W0:%[0-9]+]] = tile.subview {{.*}} {at = array<i64: 0, 0>} : !tile.buffer<32x64xbf16> -> !tile.buffer<16x64xbf16>
+// CHECK:           [[D0:%[a-z0-9_]+]] = tile.dot [[A0]], [[W0]], [[ACC]]
+// CHECK:           tile.subview %x1 {at = array<i64: 0, 16>}
+// CHECK:           [[A1:%[a-z0-9_]+]] = tile.map
+// CHECK:           [[W1:%[0-9]+]] = tile.subview {{.*}} {at = array<i64: 16, 0>}
+// CHECK:           [[D1:%[a-z0-9_]+]] = tile.dot [[A1]], [[W1]], [[D0]]
+// CHECK-NEXT:      scf.yield [[D1]]
+
+// A vector is loaded from where the part begins.
+// CHECK-LABEL: @vector
+// CHECK:           [[K16:%[a-z0-9_]+]] = arith.addi %k,
+// CHECK:           tile.load %v[%c0, [[K16]]] {{.*}} -> tensor<1x16xbf16>
+
+// Left alone.
+// CHECK-LABEL: @shared
+// CHECK-NOT:     tile.subview
