@@ -93,5 +93,6 @@ def _manifest(arch: str, plan: Plan, entries: list[dict[str, Any]], arrays: Sequ
     """`arrays` are the arguments and the results."""
     launched = Counter(step.kernel for step in plan.steps if isinstance(step, Launch))
     kernels = [{**entry, "launches": launched[entry["name"]]} for entry in entries]
-    peak = plan.arena + sum(map(len, plan.constants)) + sum(spec.nbytes for spec in arrays)
+    shared = sum(arrays[argument].nbytes for _, argument in plan.donated)
+    peak = plan.arena + sum(map(len, plan.constants)) + sum(spec.nbytes for spec in arrays) - shared
     return {"arch": arch, "arena": plan.arena, "peak": peak, "streams": plan.streams, "kernels": kernels}

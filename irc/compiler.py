@@ -12,7 +12,7 @@ import json
 import threading
 import zipfile
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,13 +40,15 @@ class Options:
     """What beside the program decides the result.
 
     arch: of the kernels, `sm_90a`; empty on the cpu target. dims: replacements of the program's dims. func: the entry
-    function, None for the last. strict_rounding: round after every operation, as eager frameworks do.
+    function, None for the last. strict_rounding: round after every operation, as eager frameworks do. donate: numbers
+    of arguments whose memory gets a result, the first of its type that no argument before it took.
     """
 
     arch: str = ""
     dims: tuple[tuple[str, int], ...] = ()
     func: str | None = None
     strict_rounding: bool = False
+    donate: tuple[int, ...] = ()
 
 
 def compile(
@@ -57,6 +59,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     func: str | None = None,
     strict_rounding: bool = False,
+    donate: Sequence[int] = (),
 ) -> Executable:
     """Compiles a program for a target.
 
@@ -64,7 +67,8 @@ def compile(
     target: `cpu` (numpy), `cuda`, or `sim` (the kernels of `cuda`, simulated thread by thread); by default `cuda` where
     a GPU is present, else `cpu`.
     arch: the architecture of the kernels; by default the present GPU's.
-    dims, func: see `Options`.
+    dims, func, donate: see `Options`. A donated argument on the device is overwritten by a call, and returned as the
+    result; arguments on the host stay as they are.
 
     Raises IrcError for a bad program, an unknown target or architecture, and where a GPU is asked for and there is
     none.
@@ -75,6 +79,7 @@ def compile(
         dims=tuple(sorted((dims or {}).items())),
         func=func,
         strict_rounding=strict_rounding,
+        donate=tuple(donate),
     )
     subject = _subject(program)
     key = (subject.key, target, options)
@@ -110,6 +115,15 @@ class Subject:
 
     def module(self, options: Options) -> ModuleOp:
         """The parsed and verified module, the entry function alone."""
+        from irc.donation import donate
+        from irc.program import entry_of
+
+        module = self._isolated(options)
+        if options.donate:
+            donate(entry_of(module), options.donate)
+        return module
+
+    def _isolated(self, options: Options) -> ModuleOp:
         from irc.program import isolate
         from irc.verification import verify
 
@@ -181,7 +195,7 @@ def _on_cpu(subject: Subject, options: Options) -> Executable:
         module = lower(module, "nd", strict_rounding=True)
     entry = entry_of(module)
     arguments, results = signature(entry)
-    program = HostProgram(arguments, CpuProgram(module))
+    program = HostProgram(arguments, results, CpuProgram(module))
     return Executable(entry.sym_name.data, "cpu", arguments, results, program)
 
 

@@ -32,3 +32,17 @@ class CudaTarget(Target):
         from irc.codegen import print_module
 
         output.write(print_module(module))
+
+
+@dataclass(frozen=True)
+class CutlassTarget(Target):
+    """CUTLASS 3.x C++ of a matmul kernel of the kernel level, with a main that checks it. `kernel` is its name, where
+    there are several."""
+
+    name = "cutlass"
+    kernel: str = ""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from irc.codegen.cutlass import print_module
+
+        output.write(print_module(module, self.kernel))

@@ -1,12 +1,14 @@
 """The manifest of a compilation: what `irc-compile` writes as `manifest.json` and `Executable.kernels` gives.
 
     {"arch", "arena", "peak", "streams", "kernels": [{"name", "anchor", "ops", "config", "grid", "block",
-    "shared_memory", "registers", "spills", "flops", "bytes_read", "bytes_written", "location", "launches"}, ...]}
+    "shared_memory", "registers", "spills", "flops", "element", "bytes_read", "bytes_written", "location",
+    "launches"}, ...]}
 
 `arena` is the bytes of scratch memory of a call, `peak` all of its device memory: arena, constants, arguments and
 results. `ops` names the nd ops of the kernel in order; `config` has the fields that were chosen; `grid`, `block` and
 `cluster` are extents along x, y, z; `shared_memory` (static and dynamic), `spills`, `bytes_read` and `bytes_written`
-are bytes, `registers` 32-bit registers of a thread, `flops` operations of a launch (`irc.costs`); `launches` is how
+are bytes, `registers` 32-bit registers of a thread, `flops` operations of a launch (`irc.costs`), `element` what
+its products multiply; `launches` is how
 many of it a call makes, `location` that of the first.
 """
 
@@ -15,12 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from irc.costs import Cost, cost_of
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.common import values_of
 from irc.dialects.kernel import ConfigAttr, FusedOp
+from irc.dtypes import element_of
 from irc.locations import describe
 from irc.rewriting import location_of
 
@@ -33,6 +36,7 @@ class KernelFacts:
     ops: tuple[str, ...]
     config: dict[str, Any]
     cost: Cost
+    element: str
     location: str
 
 
@@ -47,8 +51,16 @@ def _facts(op: FusedOp) -> KernelFacts:
         ops=tuple(inner.name for inner in op.block.ops if inner is not op.yielded),
         config=_config(op.config),
         cost=cost_of(op),
+        element=_element(op),
         location=describe(location_of(op)),
     )
+
+
+def _element(op: FusedOp) -> str:
+    """The element of what products multiply, whose rate limits them; f32 where there is none."""
+    products = (inner.operands[0].type for inner in op.block.ops if inner.name == "nd.matmul")
+    types = [type for type in products if isinstance(type, TensorType)]
+    return element_of(types[0]).name if types else "f32"
 
 
 def _config(config: ConfigAttr | None) -> dict[str, Any]:
@@ -77,6 +89,7 @@ def kernel_entry(kernel: KernelOp, facts: KernelFacts | None, resources: dict[st
         "registers": resources.get("registers", 0),
         "spills": resources.get("spills", 0),
         "flops": cost.flops,
+        "element": "f32" if facts is None else facts.element,
         "bytes_read": cost.bytes_read,
         "bytes_written": cost.bytes_written,
         "location": kernel_location(kernel, facts),

@@ -20,16 +20,16 @@ def check_count(specs: Sequence[ArraySpec], arrays: Sequence[Any]) -> None:
     raise IrcError(f"expected {len(specs)} array{plural} ({wanted}), found {len(arrays)}")
 
 
-def check_array(spec: ArraySpec, shape: Sequence[int], element: str) -> None:
+def check_array(spec: ArraySpec, shape: Sequence[int], element: str, what: str = "argument") -> None:
     """IrcError unless the shape and the element type (its `.irc` name, or the library's where irc has none) are the
-    argument's."""
+    argument's or the result's (`what`)."""
     if tuple(shape) == spec.shape and element == spec.element:
         return
     found = type_text(element, tuple(shape))
     hint = None
     if element != spec.element:
         hint = f"convert it first: its elements must be {spec.dtype.name}"
-    raise IrcError(f"argument {spec.name}: expected {spec.type}, found {found}", hint=hint)
+    raise IrcError(f"{what} {spec.name}: expected {spec.type}, found {found}", hint=hint)
 
 
 def host_array(spec: ArraySpec, array: Any) -> np.ndarray[Any, Any]:
@@ -38,6 +38,33 @@ def host_array(spec: ArraySpec, array: Any) -> np.ndarray[Any, Any]:
     native = found.dtype.newbyteorder("=")
     check_array(spec, found.shape, ELEMENT_NAMES.get(native, found.dtype.name))
     return np.asarray(found, dtype=native, order="C")
+
+
+def host_result(spec: ArraySpec, array: Any) -> np.ndarray[Any, Any]:
+    """The array that a result is written to: the caller's, checked, or a new one for None."""
+    if array is None:
+        return np.empty(spec.shape, spec.dtype)
+    if not isinstance(array, np.ndarray):
+        raise IrcError(f"result {spec.name}: expected a numpy array to write to, found {type(array).__name__}")
+    check_array(spec, array.shape, ELEMENT_NAMES.get(array.dtype, array.dtype.name), "result")
+    if not (array.flags.c_contiguous and array.flags.writeable and array.dtype.isnative):
+        hint = "it has to be row-major, writeable and in native byte order"
+        raise IrcError(f"result {spec.name} cannot be written to the array given for it", hint=hint)
+    return array
+
+
+def written(specs: Sequence[ArraySpec], results: Sequence[Any], out: Sequence[Any]) -> list[Any]:
+    """The results, copied to the arrays of `out` where it has one."""
+    if not out:
+        return list(results)
+    found = [host_result(spec, array) for spec, array in zip(specs, out, strict=True) if array is not None]
+    remaining = iter(found)
+    return [x if y is None else _filled(next(remaining), x) for x, y in zip(results, out, strict=True)]
+
+
+def _filled(array: np.ndarray[Any, Any], content: Any) -> np.ndarray[Any, Any]:
+    np.copyto(array, content)
+    return array
 
 
 def _as_numpy(spec: ArraySpec, array: Any) -> np.ndarray[Any, Any]:

@@ -4,9 +4,9 @@ microsecond of Python. Structs are those of cuda.h (CUDA 12.4 and later)."""
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_ubyte, c_uint32, c_uint64, c_void_p
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from irc.artifact import DTYPES
@@ -19,6 +19,9 @@ _CLUSTER, _PROGRAMMATIC = 4, 6
 
 MAP_BYTES = 128
 """Of a CUtensorMap; it starts at a multiple of 64."""
+
+_PROBES = (0x1555_5555_5500, 0x6AAA_AAAA_AA00)
+"""Two addresses that share no bit."""
 
 
 class _Attribute(ctypes.Structure):
@@ -100,11 +103,9 @@ class KernelCall:
     """A launch in the driver's form. `parameters` is the address of the array of pointers to the kernel's parameters,
     `kernel` the handle of the kernel; the caller keeps both alive."""
 
-    __slots__ = ("_attributes", "_config", "_launch", "_node", "kernel", "parameters")
+    __slots__ = ("_attributes", "_config", "_launch", "_node", "_stream")
 
     def __init__(self, launch: Launch, kernel: int, parameters: int):
-        self.kernel = c_void_p(kernel)
-        self.parameters = c_void_p(parameters)
         attributes: list[_Attribute] = []
         if launch.cluster != (1, 1, 1):
             attributes.append(_Attribute(_CLUSTER, 0, (c_uint32 * 16)(*launch.cluster)))
@@ -114,13 +115,15 @@ class KernelCall:
         grid, block = (c_uint32 * 3)(*launch.grid), (c_uint32 * 3)(launch.block, 1, 1)
         self._config = _Config(grid, block, launch.shared, None, self._attributes, len(attributes))
         self._node = _NodeParameters(None, grid, block, launch.shared, parameters, None, kernel, None)
-        self._launch = library().cuLaunchKernelEx
+        self._stream = 0
+        launch_kernel = library().cuLaunchKernelEx
+        self._launch = partial(launch_kernel, self._config, c_void_p(kernel), c_void_p(parameters), None)
 
     def enqueue(self, stream: int) -> None:
         """Launches it with what the parameters are now: they are copied."""
-        self._config.stream = stream
-        status = self._launch(self._config, self.kernel, self.parameters, None)
-        if status:
+        if stream != self._stream:
+            self._config.stream = self._stream = stream
+        if status := self._launch():
             check(status, "cuLaunchKernelEx")
 
     def update(self, graph: int, node: int) -> None:
@@ -129,7 +132,7 @@ class KernelCall:
 
 
 class MapEncoder:
-    """Writes the CUtensorMap of a `TensorMap` for an array at any address, a multiple of 16."""
+    """Makes the CUtensorMap of a `TensorMap` for an array at any address, a multiple of 16."""
 
     def __init__(self, map: TensorMap):
         rank, itemsize = len(map.extents), DTYPES[map.element].itemsize
@@ -143,8 +146,25 @@ class MapEncoder:
         self._first = (data_type(map.element), rank)
         self._last = (0, swizzle_code(map.swizzle), L2_PROMOTION, 0)
 
-    def write(self, cell: int, address: int) -> None:
-        """Writes it to `cell`, a multiple of 64. DriverError where the driver refuses."""
+    def writer(self, cell: int) -> Callable[[int], None]:
+        """What writes the map of an address to `cell`, a multiple of 64; DriverError where the driver refuses.
+
+        Maps are opaque. Where those of two addresses that share no bit differ in one word, which is the address, that
+        word is written instead of the map: the driver takes several microseconds for one."""
+        words = (c_uint64 * (MAP_BYTES // 8)).from_address(cell)
+        maps: list[list[int]] = []
+        for address in _PROBES:
+            try:
+                self._write(cell, address)
+            except DriverError:
+                return partial(self._write, cell)
+            maps.append(list(words))
+        places = [place for place, (a, b) in enumerate(zip(*maps, strict=True)) if a != b]
+        if len(places) != 1 or tuple(each[places[0]] for each in maps) != _PROBES:
+            return partial(self._write, cell)
+        return partial(setattr, c_uint64.from_address(cell + 8 * places[0]), "value")
+
+    def _write(self, cell: int, address: int) -> None:
         status = library().cuTensorMapEncodeTiled(cell, *self._first, address, *self._lists, *self._last)
         check(status, "cuTensorMapEncodeTiled")
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irc.artifact import ArraySpec, Artifact
 from irc.diagnostics import IrcError
-from irc.runtime.arrays import check_count, host_array
+from irc.runtime.arrays import check_count, host_array, host_result
 from irc.runtime.bound import Bound, Graph
-from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError, device, out_of_memory
 from irc.runtime.executor import Executor
 from irc.runtime.libraries import ALIGNMENT, Library, Quick, Taken, library_of, stream_handle
+from irc.runtime.outputs import Outputs
 from irc.runtime.placement import placed
 from irc.runtime.plan import Plan
 
@@ -28,32 +29,49 @@ class CudaProgram:
 
     def __init__(self, artifact: Artifact):
         self._artifact = artifact
-        self.arguments = self._arguments = artifact.arguments
-        self._results = artifact.results
+        self.arguments = artifact.arguments
+        self.results = artifact.results
         self._plan = Plan.from_json(artifact.plan)
         self._lock = threading.Lock()
         self._executors: dict[int, Executor] = {}
-        self._quick: dict[Library, Quick | None] = {}
-        self._made_bytes = sum(spec.nbytes for spec in artifact.results) + self._plan.arena
+        self._uniform: dict[tuple[type[Any], ...], tuple[Library, Quick | None] | None] = {}
+        """The one library of arrays of these types, and what takes them at once; None where there is none."""
+        self.outputs = Outputs(artifact.arguments, artifact.results, dict(self._plan.donated))
+        made = [spec.nbytes for result, spec in enumerate(artifact.results) if result not in self.outputs.donated]
+        self._made_bytes = sum(made) + self._plan.arena
         """What a call allocates at least."""
         self._taken_bytes = sum(spec.nbytes for spec in artifact.arguments)
 
-    def run(self, arrays: Sequence[Any], stream: Any | None) -> list[Any]:
-        """One call. Arrays are all on the host, or all on one device; IrcError otherwise, and where they do not fit."""
-        check_count(self._arguments, arrays)
+    def run(self, arrays: Sequence[Any], stream: Any | None, out: Sequence[Any] = ()) -> list[Any]:
+        """One call. Arrays are all on the host, or all on one device; IrcError otherwise, and where they do not fit.
+        `out` is empty, or has for each result the array that it is written to, or None."""
         handle = None if stream is None else stream_handle(stream)
         try:
             if (found := self._quickly(arrays)) is not None:
-                return self._on_device(*found, handle)
+                return self._on_device(*found, arrays, out, handle)
+            check_count(self.arguments, arrays)
             libraries = [library_of(array) for array in arrays]
             on_device = [lib for lib, array in zip(libraries, arrays, strict=True) if lib and lib.is_on_device(array)]
             if not on_device:
-                return self._run_from_host(arrays, handle)
+                return self._run_from_host(arrays, out, handle)
             if len(on_device) < len(arrays):
                 raise self._mixed(arrays)
-            return self._run_on_device(arrays, on_device, handle)
+            return self._run_on_device(arrays, on_device, out, handle)
         except DriverError as error:
             raise IrcError(f"the CUDA driver failed: {error}") from error
+
+    @property
+    def arena_bytes(self) -> int:
+        """What a run needs beside its arguments and results."""
+        return self._plan.arena
+
+    def launcher(self, ordinal: int) -> Callable[..., None]:
+        """What enqueues a run on the device: from the addresses of the arguments, those of the results, the handle of a
+        stream and, if it is to be the caller's, the address of an arena. Nothing is checked: each address is that of a
+        row-major array at a multiple of 16 bytes, and the device is current in the calling thread."""
+        on = device(ordinal)
+        on.use()
+        return self._executor(on).enqueue
 
     def bind(self, arrays: Sequence[Any], *, as_graph: bool) -> Bound:
         """A call whose arrays are fixed, or a graph. IrcError where the arrays do not fit or cannot be used in
@@ -61,8 +79,7 @@ class CudaProgram:
         try:
             library, on, addresses, owners = self.in_place(arrays)
             stream = library.current_stream(on.ordinal)
-            make, allocate = library.make, _lasting(on, stream)
-            made = [make(spec, on.ordinal, allocate) for spec in self._results]
+            made = self.outputs.make(library, on, arrays, addresses, (), stream)
             executor = self._executor(on)
             kind = Graph if as_graph else Bound
             return kind(self, executor, library, on, addresses, owners, made)
@@ -72,12 +89,12 @@ class CudaProgram:
     def in_place(self, arrays: Sequence[Any]) -> tuple[Library, Device, list[int], list[Any]]:
         """The library, the device and the addresses of arrays that kernels can use as they are, and what keeps them
         alive. IrcError otherwise."""
-        check_count(self._arguments, arrays)
         if (found := self._quickly(arrays)) is not None:
             return (*found, list(arrays))
+        check_count(self.arguments, arrays)
         libraries = [library_of(array) for array in arrays]
         addresses, owners = list[int](), list[Any]()
-        for spec, library, array in zip(self._arguments, libraries, arrays, strict=True):
+        for spec, library, array in zip(self.arguments, libraries, arrays, strict=True):
             if library is None or not library.is_on_device(array):
                 raise IrcError(f"argument {spec.name} is on the host", hint="a bound call takes arrays on the device")
             taken = library.take(spec, array, library.current_stream(library.device_of(array)))
@@ -97,24 +114,24 @@ class CudaProgram:
     def _quickly(self, arrays: Sequence[Any]) -> tuple[Library, Device, list[int]] | None:
         """The library, the device and the addresses of arrays of one library that need no more than a look; None where
         they do."""
-        first = library_of(arrays[0]) if arrays else None
-        if first is None:
-            return None
-        for array in arrays:
-            if library_of(array) is not first:
-                return None
+        kinds = tuple(map(type, arrays))
         try:
-            quick = self._quick[first]
+            found = self._uniform[kinds]
         except KeyError:
-            quick = self._quick.setdefault(first, first.quick(self._arguments))
-        if quick is None or (ordinal := first.device_of(arrays[0])) < 0:
+            found = self._uniform[kinds] = self._library_of_all(arrays)
+        if found is None or (quick := found[1]) is None or (ordinal := found[0].device_of(arrays[0])) < 0:
             return None
         addresses = quick(arrays, ordinal)
         if addresses is None:
             return None
         on = device(ordinal)
         on.use()
-        return first, on, addresses
+        return found[0], on, addresses
+
+    def _library_of_all(self, arrays: Sequence[Any]) -> tuple[Library, Quick | None] | None:
+        libraries = {library_of(array) for array in arrays}
+        first = libraries.pop() if len(libraries) == 1 and len(arrays) == len(self.arguments) else None
+        return None if first is None else (first, first.quick(self.arguments))
 
     def _mixed(self, arrays: Sequence[Any]) -> IrcError:
         """The diagnostic of arrays on both sides: it names the first on the host."""
@@ -122,7 +139,7 @@ class CudaProgram:
         on_host = (
             n for n, (lib, a) in enumerate(zip(owners, arrays, strict=True)) if not (lib and lib.is_on_device(a))
         )
-        name = self._arguments[next(on_host)].name
+        name = self.arguments[next(on_host)].name
         return IrcError(f"argument {name} is on the host and others are on the device: pass all of one kind")
 
     def _executor(self, on: Device) -> Executor:
@@ -130,28 +147,38 @@ class CudaProgram:
             return known
         with self._lock:
             if on.ordinal not in self._executors:
-                self._executors[on.ordinal] = Executor(self._artifact, self._plan, on)
+                self._executors[on.ordinal] = Executor(loadable(self._artifact, on.arch), self._plan, on)
             return self._executors[on.ordinal]
 
-    def _run_from_host(self, arrays: Sequence[Any], handle: int | None) -> list[Any]:
-        checked = [host_array(spec, array) for spec, array in zip(self._arguments, arrays, strict=True)]
+    def _run_from_host(self, arrays: Sequence[Any], out: Sequence[Any], handle: int | None) -> list[Any]:
+        checked = [host_array(spec, array) for spec, array in zip(self.arguments, arrays, strict=True)]
+        outputs = [host_result(spec, array) for spec, array in zip(self.results, out or self._none, strict=True)]
         on = device()
         on.use()
         self._check_memory(on, self._taken_bytes + self._made_bytes)
         if handle is not None:
-            return self._through_copies(checked, on, handle)
+            return self._through_copies(checked, outputs, on, handle)
         stream = on.take_stream()
         try:
-            return self._through_copies(checked, on, stream)
+            return self._through_copies(checked, outputs, on, stream)
         finally:
             on.give_stream(stream)
 
-    def _through_copies(self, arrays: Sequence[np.ndarray[Any, Any]], on: Device, stream: Stream) -> list[Any]:
+    @property
+    def _none(self) -> Sequence[None]:
+        """No arrays for the results."""
+        return (None,) * len(self.results)
+
+    def _through_copies(
+        self, arrays: Sequence[np.ndarray[Any, Any]], outputs: list[np.ndarray[Any, Any]], on: Device, stream: Stream
+    ) -> list[Any]:
         """Copies to the device, runs, copies back and waits for it."""
         executor = self._executor(on)
-        outputs = [np.empty(spec.shape, spec.dtype) for spec in self._results]
-        with placed(on, arrays, [output.nbytes for output in outputs], stream) as (inputs, made):
+        donated = self.outputs.donated
+        sizes = [0 if result in donated else output.nbytes for result, output in enumerate(outputs)]
+        with placed(on, arrays, sizes, stream) as (inputs, made):
             executor.enqueue(inputs, made, stream)
+            made = [inputs[donated[result]] if result in donated else at for result, at in enumerate(made)]
             try:
                 for address, output in zip(made, outputs, strict=True):
                     on.copy(int(output.ctypes.data), address, output.nbytes, stream)
@@ -160,22 +187,40 @@ class CudaProgram:
                 raise executor.failure(error) from error
         return outputs
 
-    def _on_device(self, library: Library, on: Device, inputs: Sequence[int], handle: int | None) -> list[Any]:
+    def _on_device(
+        self,
+        library: Library,
+        on: Device,
+        inputs: Sequence[int],
+        arrays: Sequence[Any],
+        out: Sequence[Any],
+        handle: int | None,
+    ) -> list[Any]:
         """Enqueues the run on arrays at these addresses, and does not wait."""
         stream = library.current_stream(on.ordinal)
         if handle is None or handle == stream:
-            return self._enqueue(library, on, inputs, stream)
+            return self._enqueue(library, on, inputs, arrays, out, stream)
         with library.on_stream(handle, on.ordinal):
-            return self._enqueue(library, on, inputs, handle)
+            return self._enqueue(library, on, inputs, arrays, out, handle)
 
-    def _enqueue(self, library: Library, on: Device, inputs: Sequence[int], stream: Stream) -> list[Any]:
-        self._check_memory(on, self._made_bytes)
-        allocate = _lasting(on, stream)
-        made = [library.make(spec, on.ordinal, allocate) for spec in self._results]
+    def _enqueue(
+        self,
+        library: Library,
+        on: Device,
+        inputs: Sequence[int],
+        arrays: Sequence[Any],
+        out: Sequence[Any],
+        stream: Stream,
+    ) -> list[Any]:
+        if self._made_bytes > on.total_memory:
+            self._check_memory(on, self._made_bytes)
+        made = self.outputs.make(library, on, arrays, inputs, out, stream)
         self._executor(on).enqueue(inputs, [address for _, address in made], stream)
         return [array for array, _ in made]
 
-    def _run_on_device(self, arrays: Sequence[Any], libraries: Sequence[Library], handle: int | None) -> list[Any]:
+    def _run_on_device(
+        self, arrays: Sequence[Any], libraries: Sequence[Library], out: Sequence[Any], handle: int | None
+    ) -> list[Any]:
         """A run on arrays of which some may have to be copied first."""
         on = device(libraries[0].device_of(arrays[0]))
         on.use()
@@ -184,16 +229,20 @@ class CudaProgram:
         # What is taken stays referenced until the run is enqueued: a library may free it on its own stream then.
         kept: list[Taken] = []
         temporary: list[Memory] = []
+        donated = set(self.outputs.donated.values())
         with libraries[0].on_stream(stream, on.ordinal):
             try:
-                for library, spec, array in zip(libraries, self._arguments, arrays, strict=True):
-                    taken = library.take(spec, array, stream)
+                for number, (library, spec) in enumerate(zip(libraries, self.arguments, strict=True)):
+                    taken = library.take(spec, arrays[number], stream)
                     kept.append(taken)
+                    if number in donated and (taken.copied or taken.address % ALIGNMENT):
+                        hint = f"it has to be row-major and start at a multiple of {ALIGNMENT} bytes"
+                        raise IrcError(f"argument {spec.name} is donated, and cannot be used in place", hint=hint)
                     if taken.device != on.ordinal or taken.address % ALIGNMENT:
                         inputs.append(self._moved(spec, taken, on, stream, temporary))
                     else:
                         inputs.append(taken.address)
-                return self._enqueue(libraries[0], on, inputs, stream)
+                return self._enqueue(libraries[0], on, inputs, arrays, out, stream)
             finally:
                 for part in temporary:
                     part.free(stream)
@@ -212,17 +261,9 @@ class CudaProgram:
             raise out_of_memory(needed, on.free_memory(), on.total_memory)
 
 
-def _lasting(on: Device, stream: Stream) -> Callable[[int], tuple[int, Callable[[], None]]]:
-    """Allocates memory of results, with what frees it: in any thread, and perhaps after the stream is gone, hence on
-    the default one."""
-
-    def allocate(size: int) -> tuple[int, Callable[[], None]]:
-        memory = on.allocate(size, stream)
-
-        def release() -> None:
-            on.use()
-            memory.free(LEGACY_STREAM)
-
-        return memory.address, release
-
-    return allocate
+def loadable(artifact: Artifact, arch: str) -> Artifact:
+    """The artifact for a GPU of another architecture than it was compiled for: its PTX, which the driver compiles."""
+    if artifact.arch == arch:
+        return artifact
+    kernels = tuple(replace(kernel, cubin=kernel.ptx.encode() + b"\0") for kernel in artifact.kernels)
+    return replace(artifact, kernels=kernels)

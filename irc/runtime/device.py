@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from irc.runtime.calls import KernelCall, MapEncoder, check, library
 from irc.runtime.dlpack import LEGACY_STREAM
-from irc.runtime.driver import DriverError, out_of_memory
+from irc.runtime.driver import DriverError, out_of_memory, present_arch
 from irc.runtime.plan import Launch, TensorMap
 
 core: Any = importlib.import_module("cuda.core")
@@ -135,6 +135,11 @@ class Device:
         # Append and pop are atomic: threads share the list without a lock.
         self._spare_streams: list[Stream] = []
         self.use()
+
+    @property
+    def arch(self) -> str:
+        """The architecture whose machine code it runs."""
+        return present_arch()
 
     def use(self) -> None:
         """Makes its context current in this thread. On a machine with one device that is done once for each thread."""
@@ -261,8 +266,9 @@ class Device:
         check(library().cuStreamSynchronize(stream), "cuStreamSynchronize")
 
     def load(self, cubin: bytes, kernel: str, shared: int) -> Any:
-        """The kernel of that name from machine code, allowed `shared` bytes of dynamic shared memory."""
-        loaded = _checked(core.ObjectCode.from_cubin(cubin).get_kernel, kernel)
+        """The kernel of that name from machine code or PTX, allowed `shared` bytes of dynamic shared memory."""
+        read = core.ObjectCode.from_cubin if cubin.startswith(b"\x7fELF") else core.ObjectCode.from_ptx
+        loaded = _checked(read(cubin).get_kernel, kernel)
         if shared > LARGEST_DEFAULT_SHARED:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             _call("cuKernelSetAttribute", attribute, shared, loaded.handle, _call("cuDeviceGet", self.ordinal))
@@ -273,7 +279,7 @@ class Device:
         return KernelCall(launch, int(kernel.handle), parameters)
 
     def map_encoder(self, map: TensorMap) -> MapEncoder:
-        """What writes the tensor map for an address."""
+        """What makes tensor maps for addresses."""
         return MapEncoder(map)
 
     def is_capturing(self, stream: Stream) -> bool:

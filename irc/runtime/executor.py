@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from irc.artifact import Artifact
 from irc.diagnostics import IrcError, Span
+from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError
 from irc.runtime.launches import Addresses, Cells, Slots
 from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Wait
+from irc.runtime.trace import active
 
 if TYPE_CHECKING:
     from irc.runtime.calls import KernelCall
@@ -34,6 +36,8 @@ class Executor:
         self._plan = plan
         self.arena_bytes = plan.arena
         self._slots = Slots(len(artifact.arguments), len(artifact.results))
+        entries = artifact.manifest.get("kernels", ())
+        self._about = {entry["name"]: {key: entry[key] for key in ("ops", "location")} for entry in entries}
         self._locations = {kernel.name: kernel.location for kernel in artifact.kernels}
         self._names = list(dict.fromkeys(step.kernel for step in plan.steps if isinstance(step, Launch)))
         shared = {step.kernel: step.shared for step in plan.steps if isinstance(step, Launch)}
@@ -46,6 +50,7 @@ class Executor:
         self._constant_addresses = tuple(memory.address for memory in self._constants)
         self._frames: list[Frame] = []
         self._sync = os.environ.get("IRC_SYNC") == "1"
+        self._is_chain = plan.streams == 1 and not self._sync and all(isinstance(step, Launch) for step in plan.steps)
 
     def _load(self, name: str, cubin: bytes, shared: int) -> Any:
         if shared > self._device.largest_shared:
@@ -66,35 +71,54 @@ class Executor:
         self._device.give_stream(stream)
         return memory
 
-    def enqueue(self, arguments: Sequence[int], results: Sequence[int], stream: Stream) -> None:
-        """Enqueues one run on the addresses. All of it is ordered before what comes later on the stream."""
+    def enqueue(
+        self, arguments: Sequence[int], results: Sequence[int], stream: Stream, arena: int | None = None
+    ) -> None:
+        """Enqueues one run on the addresses. All of it is ordered before what comes later on the stream. The arena is
+        one of its own unless its address is given."""
         try:
             frame = self._frames.pop()
         except IndexError:
             frame = self.frame()
-        kept = 0 < self._plan.arena <= KEPT_ARENA and not self._device.is_capturing(stream)
         try:
-            arena = self._kept_arena(frame, stream) if kept else self._device.allocate(self._plan.arena, stream)
-            try:
-                frame.place(arguments, results, arena.address)
+            if self._plan.arena == 0 or arena is not None:
+                frame.place(arguments, results, arena or 0)
                 self.run(frame, stream)
-            finally:
-                if kept:
-                    self._device.record(frame.done, stream)
-                else:
-                    arena.free(stream)
+            elif self._plan.arena <= KEPT_ARENA and (stream == LEGACY_STREAM or not self._device.is_capturing(stream)):
+                self._run_in_kept_arena(frame, arguments, results, stream)
+            else:
+                self._run_in_new_arena(frame, arguments, results, stream)
         finally:
             self._frames.append(frame)
 
-    def _kept_arena(self, frame: Frame, stream: Stream) -> Memory:
-        """The arena of a frame, from the point of the stream where its last run is done. A small arena stays with its
-        frame, since memory of the pool costs more of the host's time than several launches; a run that a caller
-        captures gets one of its own."""
+    def _run_in_kept_arena(
+        self, frame: Frame, arguments: Sequence[int], results: Sequence[int], stream: Stream
+    ) -> None:
+        """A run behind the last one of the frame, in its arena. A small arena stays with its frame, since memory of the
+        pool costs more of the host's time than several launches. Runs on the default stream, which nobody destroys,
+        need no events between them."""
         if frame.arena is None:
             frame.arena = self.lasting(self._plan.arena)
-        else:
+        elif not stream == frame.last_stream == LEGACY_STREAM:
+            if frame.last_stream == LEGACY_STREAM:
+                self._device.record(frame.done, LEGACY_STREAM)
             self._device.wait(frame.done, stream)
-        return frame.arena
+        frame.last_stream = stream
+        try:
+            frame.place(arguments, results, frame.arena.address)
+            self.run(frame, stream)
+        finally:
+            if stream != LEGACY_STREAM:
+                self._device.record(frame.done, stream)
+
+    def _run_in_new_arena(self, frame: Frame, arguments: Sequence[int], results: Sequence[int], stream: Stream) -> None:
+        """A run in memory of the pool: a large arena, or a run that a caller captures."""
+        arena = self._device.allocate(self._plan.arena, stream)
+        try:
+            frame.place(arguments, results, arena.address)
+            self.run(frame, stream)
+        finally:
+            arena.free(stream)
 
     def frame(self) -> Frame:
         """A new frame."""
@@ -110,6 +134,15 @@ class Executor:
 
     def run(self, frame: Frame, stream: Stream) -> None:
         """Enqueues the steps of a frame with the addresses that it has."""
+        if (trace := active()) is not None and frame.launched is None:
+            with trace.on_host(f"enqueue {self._plan.name}", "call"):
+                self._run_steps(frame, stream)
+        elif self._is_chain and frame.launched is None:
+            self._launch_all(frame.launches, stream)
+        else:
+            self._run_steps(frame, stream)
+
+    def _run_steps(self, frame: Frame, stream: Stream) -> None:
         if self._plan.streams == 1:
             self._steps(frame, [stream])
         else:
@@ -162,22 +195,43 @@ class Executor:
                 device.give_stream(stream)
 
     def _steps(self, frame: Frame, streams: Sequence[Stream]) -> None:
-        device = self._device
+        trace = active() if frame.launched is None else None
         for step in frame.steps:
             stream = streams[step.stream]
-            match step:
-                case ReadyLaunch():
-                    self._launch(step, stream, captured=frame.launched is not None)
-                    if frame.launched is not None:
-                        frame.launched(stream)
-                case Copy(source, destination):
-                    device.copy(frame.address(destination), frame.address(source), source.size, stream)
-                case Memset(buffer, value):
-                    device.fill(frame.address(buffer), value, buffer.size, stream)
-                case Record(event):
-                    device.record(frame.events[event], stream)
-                case Wait(event):
-                    device.wait(frame.events[event], stream)
+            if trace is None or isinstance(step, Record | Wait):
+                self._step(frame, step, stream)
+                continue
+            with trace.on_device(self._device, stream, *self._named(step)):
+                self._step(frame, step, stream)
+
+    def _step(self, frame: Frame, step: ReadyStep, stream: Stream) -> None:
+        device = self._device
+        match step:
+            case ReadyLaunch():
+                self._launch(step, stream, captured=frame.launched is not None)
+                if frame.launched is not None:
+                    frame.launched(stream)
+            case Copy(source, destination):
+                device.copy(frame.address(destination), frame.address(source), source.size, stream)
+            case Memset(buffer, value):
+                device.fill(frame.address(buffer), value, buffer.size, stream)
+            case Record(event):
+                device.record(frame.events[event], stream)
+            case Wait(event):
+                device.wait(frame.events[event], stream)
+
+    def _named(self, step: ReadyStep) -> tuple[str, str, dict[str, Any]]:
+        """What a trace says of a step: its name, its kind, and what else is known."""
+        if isinstance(step, ReadyLaunch):
+            return step.kernel, "kernel", self._about[step.kernel]
+        return type(step).__name__.lower(), "copy", {}
+
+    def _launch_all(self, launches: Sequence[ReadyLaunch], stream: Stream) -> None:
+        for step in launches:
+            try:
+                step.call.enqueue(stream)
+            except DriverError as error:
+                raise self._failed(step, error) from error
 
     def _launch(self, step: ReadyLaunch, stream: Stream, *, captured: bool = False) -> None:
         try:
@@ -185,7 +239,10 @@ class Executor:
             if self._sync and not captured:
                 self._device.synchronise(stream)
         except DriverError as error:
-            raise IrcError(f"kernel {step.kernel} failed: {error}", self._span(step.kernel)) from error
+            raise self._failed(step, error) from error
+
+    def _failed(self, step: ReadyLaunch, error: DriverError) -> IrcError:
+        return IrcError(f"kernel {step.kernel} failed: {error}", self._span(step.kernel))
 
     def _span(self, kernel: str) -> Span | None:
         """The place in the program that a kernel comes from."""
@@ -204,6 +261,9 @@ class ReadyLaunch:
     kernel: str
     stream: int
     call: KernelCall
+
+
+ReadyStep: TypeAlias = ReadyLaunch | Copy | Memset | Record | Wait
 
 
 class Frame:
@@ -230,7 +290,9 @@ class Frame:
         self.start = device.event() if plan.streams > 1 else None
         self.arena: Memory | None = None
         self.done = device.event()
-        """Recorded behind the last run in the kept arena."""
+        """Recorded behind the last run in the kept arena, unless that was on the default stream."""
+        self.last_stream: Stream = LEGACY_STREAM
+        """Of the last run in the kept arena."""
         self.launched: Callable[[Stream], None] | None = None
         """Told of every launch and its stream."""
         self._addresses: Addresses = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from irc.artifact import ELEMENT_NAMES
 from irc.diagnostics import IrcError
 from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray
+from irc.runtime.trace import active
 
 if TYPE_CHECKING:
     from irc.runtime.device import Device, Event, Pinned
@@ -33,16 +35,22 @@ class Feed:
         """Copies of the arrays on the device, and the event behind which they are there. It returns when the arrays are
         in pinned memory, and may be changed. IrcError for an element type that irc does not have."""
         turn, self._next = self._next, (self._next + 1) % len(self._buffers)
-        rows = [np.ascontiguousarray(array) for array in arrays]
+        rows = [np.asarray(array, order="C") for array in arrays]
         buffer = self._buffer(turn, sum(_padded(row.nbytes) for row in rows))
+        trace = active()
+        with trace.on_device(self._device, self._stream, "copy of a batch", "copy") if trace else nullcontext():
+            made = self._send_rows(rows, buffer)
+        self._device.record(self._sent[turn], self._stream)
+        return made, self._sent[turn]
+
+    def _send_rows(self, rows: Sequence[np.ndarray[Any, Any]], buffer: Pinned) -> list[DeviceArray]:
         made: list[DeviceArray] = []
         offset = 0
         for row in rows:
             ctypes.memmove(buffer.address + offset, row.ctypes.data, row.nbytes)
             made.append(self._copied(row, buffer.address + offset))
             offset += _padded(row.nbytes)
-        self._device.record(self._sent[turn], self._stream)
-        return made, self._sent[turn]
+        return made
 
     def _buffer(self, turn: int, size: int) -> Pinned:
         """The pinned buffer of this turn, when its last copy is done."""

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irc.artifact import ArraySpec
 from irc.diagnostics import IrcError
-from irc.runtime.arrays import check_count, host_array
+from irc.runtime.arrays import check_count, host_array, written
+
+if TYPE_CHECKING:
+    from irc.runtime.cpu import CpuProgram
+    from irc.runtime.profile import Profile
 
 
 class HostProgram:
-    """Runs a function from numpy arrays to numpy arrays."""
+    """Runs a program on numpy arrays."""
 
     def __init__(
         self,
         arguments: Sequence[ArraySpec],
-        function: Callable[[Sequence[np.ndarray[Any, Any]]], Sequence[np.ndarray[Any, Any]]],
+        results: Sequence[ArraySpec],
+        function: CpuProgram,
     ):
         self._arguments = tuple(arguments)
+        self._results = tuple(results)
         self._function = function
 
-    def run(self, arrays: Sequence[Any], stream: Any | None) -> list[Any]:
+    def profile(self, arrays: Sequence[Any], repetitions: int) -> Profile:
+        """The time of each op."""
+        from irc.runtime.profile import profile_cpu
+
+        return profile_cpu(self._function, self._checked(arrays), repetitions)
+
+    def _checked(self, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        check_count(self._arguments, arrays)
+        return [host_array(spec, array) for spec, array in zip(self._arguments, arrays, strict=True)]
+
+    def run(self, arrays: Sequence[Any], stream: Any | None, out: Sequence[Any] = ()) -> list[Any]:
         """One call. IrcError where the arrays do not fit, or a stream is given: there is none on the host."""
         if stream is not None:
             raise IrcError("the cpu target has no streams", hint="leave stream out")
-        check_count(self._arguments, arrays)
-        checked = [host_array(spec, array) for spec, array in zip(self._arguments, arrays, strict=True)]
-        return list(self._function(checked))
+        return written(self._results, self._function(self._checked(arrays)), out)

@@ -78,7 +78,7 @@ class Cells:
             ctypes.memmove(cell, content, len(content))
             return
         buffer = _buffer(parameter)
-        write = _writer(cell) if isinstance(parameter, Buffer) else partial(self._encoder(parameter).write, cell)
+        write = _writer(cell) if isinstance(parameter, Buffer) else self._encoder(parameter).writer(cell)
         self._writes[self._slots.of(buffer)].append((write, buffer.offset))
 
     def place(self, addresses: Addresses) -> Sequence[int]:

@@ -49,6 +49,10 @@ Parameter: TypeAlias = Buffer | TensorMap | Scalar
 """What a kernel's parameter gets: the address of a buffer, a tensor map of 128 bytes, or a number."""
 
 
+CALLERS_STREAM = 0
+"""The number of the stream that a plan is called on."""
+
+
 @dataclass(frozen=True)
 class Launch:
     """`grid` and `cluster` are blocks along x, y, z, `block` threads along x, `shared` bytes of dynamic shared
@@ -97,8 +101,8 @@ Step: TypeAlias = Launch | Copy | Memset | Record | Wait
 @dataclass(frozen=True)
 class Plan:
     """name: of the function. arena: bytes of scratch memory. streams: how many; stream 0 is the caller's. events: how
-    many.
-    constants: the bytes of each constant."""
+    many. constants: the bytes of each constant. donated: pairs of a result and the argument that it is written over, by
+    number."""
 
     name: str
     arena: int
@@ -106,6 +110,7 @@ class Plan:
     events: int
     constants: tuple[bytes, ...]
     steps: tuple[Step, ...]
+    donated: tuple[tuple[int, int], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As dictionaries, lists, strings and numbers."""
@@ -116,6 +121,7 @@ class Plan:
             "events": self.events,
             "constants": [base64.b64encode(constant).decode() for constant in self.constants],
             "steps": [_step_to_json(step) for step in self.steps],
+            "donated": self.donated,
         }
 
     @staticmethod
@@ -128,6 +134,7 @@ class Plan:
             data["events"],
             tuple(base64.b64decode(constant) for constant in data["constants"]),
             tuple(_step(step) for step in data["steps"]),
+            tuple((result, argument) for result, argument in data["donated"]),
         )
 
 

@@ -28,7 +28,20 @@ from irc.dialects.cuda.sync import DependencyWaitOp
 from irc.dialects.cuda.types import BufferType, PtrType, TensorMapType
 from irc.dtypes import element_of
 from irc.rewriting import location_of
-from irc.runtime.plan import Buffer, Copy, Launch, Memset, Parameter, Plan, Record, Scalar, Step, TensorMap, Wait
+from irc.runtime.plan import (
+    CALLERS_STREAM,
+    Buffer,
+    Copy,
+    Launch,
+    Memset,
+    Parameter,
+    Plan,
+    Record,
+    Scalar,
+    Step,
+    TensorMap,
+    Wait,
+)
 
 
 def read_plan(module: ModuleOp) -> Plan:
@@ -72,6 +85,7 @@ class _Reader:
             max(events, default=-1) + 1,
             tuple(self._constants),
             tuple(steps),
+            tuple(self._op.donations.items()),
         )
 
     def _step(self, op: StepOp) -> Step:
@@ -135,16 +149,22 @@ def _waits(kernel: KernelOp) -> bool:
 
 
 def _overlapped(steps: Sequence[Step], waiting: Set[str]) -> list[Step]:
-    """The steps, with launches of kernels that wait by themselves overlapping a launch right before on their
-    stream."""
+    """The steps, with launches of kernels that wait by themselves overlapping a launch right before on their stream:
+    one of this plan, or, for the first step on the caller's stream, whatever the caller launched there."""
     last: dict[int, Step] = {}
     made: list[Step] = []
     for step in steps:
-        if isinstance(step, Launch) and step.kernel in waiting and isinstance(last.get(step.stream), Launch):
+        if isinstance(step, Launch) and step.kernel in waiting and _follows_launch(step, last):
             step = replace(step, overlaps=True)
         last[step.stream] = step
         made.append(step)
     return made
+
+
+def _follows_launch(step: Launch, last: Mapping[int, Step]) -> bool:
+    if step.stream not in last:
+        return step.stream == CALLERS_STREAM
+    return isinstance(last[step.stream], Launch)
 
 
 def _size(value: SSAValue) -> int:

@@ -1,25 +1,136 @@
-"""Times of the kernels of a program, on the device's own clock."""
+"""Where the time of a program goes: by kernel, against what the chip could do, and as a trace of its streams."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from irc.artifact import Artifact
 from irc.diagnostics import IrcError
-from irc.executable import Executable
+from irc.executable import REPETITIONS, Executable
 from irc.runtime.arrays import check_count, host_array
 from irc.runtime.driver import DriverError, device
-from irc.runtime.executor import Executor, Frame, ReadyLaunch
+from irc.runtime.executor import Executor
 from irc.runtime.placement import placed
-from irc.runtime.plan import Plan
+from irc.runtime.plan import Copy, Launch, Memset, Plan
+from irc.runtime.trace import Trace, tracing
 
 if TYPE_CHECKING:
-    from irc.runtime.device import Device, Event, Stream
+    from irc.runtime.cpu import CpuProgram
 
-REPETITIONS = 11
-"""Runs of the whole plan that are timed, after one that is not."""
+
+@dataclass(frozen=True)
+class Part:
+    """A kernel, or on the target `cpu` the ops of one kind at one line: `seconds` is the median time of all its
+    `launches` in a run. `ops` names the nd ops, `location` is the line of the program. `bytes` and `flops` are of all
+    launches, `bandwidth` and `rate` the limits of the chip in bytes/s and operations/s, or None where they are not
+    known."""
+
+    name: str
+    ops: tuple[str, ...]
+    location: str
+    launches: int
+    seconds: float
+    bytes: int
+    flops: int
+    bandwidth: float | None = None
+    rate: float | None = None
+
+    @property
+    def bytes_per_second(self) -> float:
+        return self.bytes / self.seconds if self.seconds else 0.0
+
+    @property
+    def flops_per_second(self) -> float:
+        return self.flops / self.seconds if self.seconds else 0.0
+
+    @property
+    def share(self) -> float | None:
+        """The least time that the chip needs for the bytes and the operations, of the time that was taken."""
+        if self.bandwidth is None or self.rate is None or not self.seconds:
+            return None
+        return max(self.bytes / self.bandwidth, self.flops / self.rate) / self.seconds
+
+
+@dataclass(frozen=True)
+class Profile:
+    """parts: with the one that takes longest first. trace: of one run, its kernels and copies on their streams."""
+
+    parts: tuple[Part, ...]
+    trace: Trace
+
+    def save(self, path: str | Path) -> None:
+        """Writes the trace, for chrome://tracing or Perfetto."""
+        self.trace.save(path)
+
+
+def profile_cuda(artifact: Artifact, arrays: Sequence[Any], repetitions: int) -> Profile:
+    """Runs a program with host arrays: for the times its launches one after another, for the trace as planned."""
+    from irc.targets import target
+
+    limits = target(artifact.arch)
+    runs, trace = _traces(artifact, arrays, repetitions)
+    seconds = _by_name(runs)
+    parts = [
+        Part(
+            kernel["name"],
+            tuple(kernel["ops"]),
+            kernel["location"],
+            kernel["launches"],
+            seconds.get(kernel["name"], 0.0),
+            (kernel["bytes_read"] + kernel["bytes_written"]) * kernel["launches"],
+            kernel["flops"] * kernel["launches"],
+            limits.bandwidth,
+            limits.flops.get(kernel["element"], limits.flops["f32"]),
+        )
+        for kernel in artifact.manifest["kernels"]
+    ]
+    return Profile(tuple(sorted(parts, key=lambda part: -part.seconds)), trace)
+
+
+def _traces(artifact: Artifact, arrays: Sequence[Any], repetitions: int) -> tuple[list[Trace], Trace]:
+    """Traces of runs on one stream, and one of a run on the plan's streams."""
+    check_count(artifact.arguments, arrays)
+    inputs = [host_array(spec, array) for spec, array in zip(artifact.arguments, arrays, strict=True)]
+    plan, on = Plan.from_json(artifact.plan), device()
+    on.use()
+    stream = on.take_stream()
+    try:
+        serial, planned = Executor(artifact, in_sequence(plan), on), Executor(artifact, plan, on)
+        with placed(on, inputs, [spec.nbytes for spec in artifact.results], stream) as (arguments, results):
+            traces: list[Trace] = []
+            for executor in (*[serial] * (repetitions + 1), planned, planned):
+                with tracing() as trace:
+                    executor.enqueue(arguments, results, stream)
+                traces.append(trace)
+        return traces[1:-2], traces[-1]
+    except DriverError as error:
+        raise IrcError(f"the CUDA driver failed: {error}") from error
+    finally:
+        on.synchronise(stream)
+        on.give_stream(stream)
+
+
+def in_sequence(plan: Plan) -> Plan:
+    """The plan with all its work on one stream."""
+    steps = tuple(replace(step, stream=0) for step in plan.steps if isinstance(step, Launch | Copy | Memset))
+    return replace(plan, streams=1, events=0, steps=steps)
+
+
+def _by_name(traces: Sequence[Trace]) -> dict[str, float]:
+    """The median seconds of all kernels of a name in a run."""
+    runs: list[dict[str, float]] = []
+    for trace in traces:
+        seconds: dict[str, float] = {}
+        for span in trace.spans:
+            if span.kind == "kernel":
+                seconds[span.name] = seconds.get(span.name, 0.0) + span.seconds
+        runs.append(seconds)
+    return {name: median(run.get(name, 0.0) for run in runs) for name in runs[0]}
 
 
 def kernel_times(executable: Executable, arrays: Sequence[Any], repetitions: int = REPETITIONS) -> dict[str, float]:
@@ -29,57 +140,29 @@ def kernel_times(executable: Executable, arrays: Sequence[Any], repetitions: int
     """
     if executable.artifact is None:
         raise IrcError(f"{executable.name} has no kernels: it is compiled for the target {executable.target}")
-    check_count(executable.arguments, arrays)
-    on = device()
-    on.use()
-    try:
-        return _profile(
-            executable.artifact,
-            [host_array(s, a) for s, a in zip(executable.arguments, arrays, strict=True)],
-            on,
-            repetitions,
-        )
-    except DriverError as error:
-        raise IrcError(f"the CUDA driver failed: {error}") from error
+    return _by_name(_traces(executable.artifact, arrays, repetitions)[0])
 
 
-def _profile(artifact: Artifact, arrays: Sequence[Any], on: Device, repetitions: int) -> dict[str, float]:
-    executor = TimedExecutor(artifact, Plan.from_json(artifact.plan), on)
-    stream = on.take_stream()
-    try:
-        with placed(on, arrays, [spec.nbytes for spec in artifact.results], stream) as (inputs, results):
-            runs = [executor.timed(inputs, results, stream) for _ in range(repetitions + 1)]
-    finally:
-        on.synchronise(stream)
-        on.give_stream(stream)
-    return {name: median(run[name] for run in runs[1:]) for name in runs[0]}
-
-
-class TimedExecutor(Executor):
-    """Runs a plan on one stream, with a timed event before and after every launch."""
-
-    def __init__(self, artifact: Artifact, plan: Plan, on: Device):
-        super().__init__(artifact, plan, on)
-        self._timers: list[tuple[str, Event, Event]] = []
-
-    def timed(self, arguments: Sequence[int], results: Sequence[int], stream: Stream) -> dict[str, float]:
-        """One run; seconds by the kernel's name."""
-        seconds: dict[str, float] = {}
-        try:
-            self.enqueue(arguments, results, stream)
-            self._device.synchronise(stream)
-            for name, begin, end in self._timers:
-                seconds[name] = seconds.get(name, 0.0) + self._device.seconds_between(begin, end)
-        finally:
-            self._timers.clear()
-        return seconds
-
-    def _launch(self, step: ReadyLaunch, stream: Stream, *, captured: bool = False) -> None:
-        begin, end = self._device.event(timed=True), self._device.event(timed=True)
-        self._timers.append((step.kernel, begin, end))
-        self._device.record(begin, stream)
-        super()._launch(step, stream, captured=captured)
-        self._device.record(end, stream)
-
-    def _on_streams(self, frame: Frame, main: Stream) -> None:
-        self._steps(frame, [main] * self._plan.streams)
+def profile_cpu(program: CpuProgram, arrays: Sequence[Any], repetitions: int) -> Profile:
+    """Runs a program on the host, op by op."""
+    runs: list[dict[tuple[str, str], float]] = []
+    work: dict[tuple[str, str], tuple[int, int, int]] = {}
+    trace = Trace()
+    for _ in range(repetitions + 1):
+        seconds: dict[tuple[str, str], float] = {}
+        work.clear()
+        trace = Trace()
+        begin = time.perf_counter()
+        for op, location, flops, nbytes, end in program.timed(arrays):
+            key = op, location
+            count, all_flops, all_bytes = work.get(key, (0, 0, 0))
+            work[key] = count + 1, all_flops + flops, all_bytes + nbytes
+            seconds[key] = seconds.get(key, 0.0) + end - begin
+            trace.add(op, "op", begin, end, location=location)
+            begin = time.perf_counter()
+        runs.append(seconds)
+    parts = [
+        Part(op, (op,), location, count, median(run[op, location] for run in runs[1:]), nbytes, flops)
+        for (op, location), (count, flops, nbytes) in work.items()
+    ]
+    return Profile(tuple(sorted(parts, key=lambda part: -part.seconds)), trace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import Any
 
 from irc.artifact import DTYPES
@@ -14,6 +15,7 @@ class NotingDevice:
     """Notes what is asked of it. Streams are 100, 101, ..., events 200, ..., memory 1 << 20, ..."""
 
     ordinal = 0
+    arch = "sm_90a"
     largest_shared = 1000
     total_memory = 1 << 40
 
@@ -32,9 +34,13 @@ class NotingDevice:
     def give_stream(self, stream: int) -> None:
         self.spare.append(stream)
 
-    def event(self) -> int:
+    def event(self, *, timed: bool = False) -> int:
         self.events += 1
         return self.events
+
+    def seconds_between(self, begin: int, end: int) -> float:
+        """A microsecond for each event made between them."""
+        return (end - begin) * 1e-6
 
     def allocate(self, size: int, stream: int) -> NotedMemory:
         if size == 0:
@@ -85,7 +91,10 @@ class NotedEncoder:
     def __init__(self, map: TensorMap, device: NotingDevice) -> None:
         self._map, self._device = map, device
 
-    def write(self, cell: int, address: int) -> None:
+    def writer(self, cell: int) -> Any:
+        return partial(self._write, cell)
+
+    def _write(self, cell: int, address: int) -> None:
         assert cell % 64 == 0
         if self._device.refuses_maps:
             raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")

@@ -20,8 +20,9 @@ from irc.lowering import lower
 from irc.passes.host import build_host_plan
 from irc.passes.host.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, disjoint, place
 from irc.passes.host.build_host_plan import BuildHostPlanPass
+from irc.passes.host.overlap_launches import OverlapLaunchesPass
 from irc.passes.host.schedule import Schedule, schedule
-from irc.program import isolate, load, new_context
+from irc.program import isolate, load, new_context, parse
 from irc.runtime.plan import Buffer, Copy, Launch, Plan, Record, Wait
 from irc.runtime.plan_reader import read_plan
 
@@ -200,9 +201,11 @@ cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [2, 1, 1] block 64
 """
 
 
-def plan_of(function: str, streams: int = 8) -> tuple[ModuleOp, PlanOp]:
+def plan_of(function: str, streams: int = 8, *, overlap: bool = False) -> tuple[ModuleOp, PlanOp]:
     context = new_context()
     module = parse_ir(context, KERNELS + function, "test.mlir")
+    if overlap:
+        OverlapLaunchesPass().apply(context, module)
     BuildHostPlanPass(streams=streams).apply(context, module)
     module.verify()
     (plan,) = [op for op in module.ops if isinstance(op, PlanOp)]
@@ -242,6 +245,17 @@ def test_a_diamond_uses_two_streams_and_writes_the_result_in_place() -> None:
 def test_one_stream_needs_no_events() -> None:
     _, plan = plan_of(DIAMOND, streams=1)
     assert not [op for op in steps_of(plan) if isinstance(op, RecordOp | WaitOp)]
+
+
+def test_launches_overlap_what_was_launched_right_before_them() -> None:
+    """Also what the caller launched; on a stream of its own, or behind a wait, a kernel has nothing right before it."""
+    text = "func f(x: f32[64, 64], w: f32[64, 64]) -> f32[64, 64] {\n    return (x @ w) @ w\n}\n"
+    for arch, overlaps in (("sm_90a", True), ("sm_80", False)):
+        steps = read_plan(lower(parse(text, "f.irc"), "all", arch=arch)).steps
+        assert [step.overlaps for step in steps if isinstance(step, Launch)] == [overlaps, overlaps]
+    module, _ = plan_of(DIAMOND, overlap=True)
+    launches = [step for step in read_plan(module).steps if isinstance(step, Launch)]
+    assert [launch.overlaps for launch in launches] == [launch is launches[0] for launch in launches]
 
 
 def test_arguments_and_repeated_results_are_copied() -> None:

@@ -97,3 +97,9 @@ def test_on_the_cpu_batches_are_given_as_they_are() -> None:
     made = batches(3)
     with ir.target("cpu"):
         assert all(a is b for a, b in zip(ir.data.prefetch(made), made, strict=True))
+
+
+def test_numbers_stay_without_axes(device: Copying) -> None:
+    ((number, transposed),) = data.prefetch([(np.int64(3), np.arange(6, dtype=np.int32).reshape(2, 3).T)])
+    assert (number.shape, device.contents[number.address]) == ((), np.int64(3).tobytes())
+    assert device.contents[transposed.address] == np.array([0, 3, 1, 4, 2, 5], np.int32).tobytes()

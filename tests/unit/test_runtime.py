@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from noting_device import NotingDevice
 
+import irc
 from irc.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
 from irc.diagnostics import IrcError, Span
 from irc.runtime.dlpack import CUDA, LEGACY_STREAM, DeviceArray, is_on_device, read_capsule, row_major
@@ -317,6 +318,25 @@ def test_a_plan_is_enqueued_in_order_on_its_streams_and_keeps_a_small_arena() ->
     assert device.calls == [("wait", 202, 6), *enqueued(FIRST, 6, 102), ("record", 202, 6)]
 
 
+def test_the_arena_passes_between_runs_on_the_default_stream_without_events() -> None:
+    device = NotingDevice()
+    plan = replace(PLAN, streams=1, steps=(a_launch(SCRATCH, kernel="a"),))
+    executor = an_executor(plan, device)
+    for stream in (LEGACY_STREAM, LEGACY_STREAM, 5, LEGACY_STREAM):
+        executor.enqueue([10], [20], stream)
+    asked = [(call[0], call[-1]) for call in device.calls if call[0] in ("record", "wait", "launch", "copy", "fill")]
+    assert asked == [
+        ("launch", LEGACY_STREAM),
+        ("launch", LEGACY_STREAM),
+        ("record", LEGACY_STREAM),
+        ("wait", 5),
+        ("launch", 5),
+        ("record", 5),
+        ("wait", LEGACY_STREAM),
+        ("launch", LEGACY_STREAM),
+    ]
+
+
 @pytest.mark.parametrize("captured", [False, True])
 def test_large_arenas_and_those_of_captured_runs_are_freed(captured: bool) -> None:
     device = NotingDevice()
@@ -370,3 +390,16 @@ def test_plans_survive_json() -> None:
 
     plan = Plan("f", 1, 2, 3, (b"\0\xff",), (a_launch(MAP, SCRATCH, Scalar("f32", 0.5)), *PLAN.steps))
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_results_of_the_cpu_target_share_no_memory() -> None:
+    """Equal results, and a result that is another one reshaped, are arrays of their own."""
+    text = """func f(x: f32[2, 3]) -> (f32[2, 3], f32[6], f32[2, 3], f32[2, 3]) {
+    y = x + 1
+    return y, reshape(y, [6]), y, x
+}
+"""
+    x = np.ones((2, 3), np.float32)
+    arrays = [x, *irc.compile(text, "cpu")(x)]
+    for position, a in enumerate(arrays):
+        assert not any(np.may_share_memory(a, b) for b in arrays[:position])

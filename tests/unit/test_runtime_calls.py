@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ import pytest
 from noting_device import NotingDevice
 
 from irc.artifact import ArraySpec, Artifact, KernelBinary
+from irc.compiler import compile_artifact
 from irc.diagnostics import IrcError
 from irc.runtime import bound, cuda, libraries
 from irc.runtime.bound import Graph
-from irc.runtime.cuda import CudaProgram
+from irc.runtime.cuda import CudaProgram, loadable
+from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray
 from irc.runtime.libraries import Taken
 from irc.runtime.plan import Buffer, Copy, Launch, Plan
 
@@ -49,14 +51,14 @@ class FakeLibrary:
         self.entered.append(stream)
         return nullcontext()
 
-    def take(self, spec: ArraySpec, array: FakeArray, stream: int) -> Taken:
+    def take(self, spec: ArraySpec, array: FakeArray, stream: int, what: str = "argument") -> Taken:
         return Taken(array.address, array.device, array)
 
     def quick(self, specs: Any) -> Any:
         return None
 
-    def make(self, spec: ArraySpec, device: int, allocate: Any) -> tuple[Any, int]:
-        return "made", 8192
+    def maker(self, spec: ArraySpec, device: int) -> Any:
+        return lambda allocate: ("made", 8192)
 
 
 @pytest.fixture
@@ -172,7 +174,10 @@ def noted(device: NotingDevice) -> list[tuple[Any, ...]]:
     return calls
 
 
-def test_a_graph_is_captured_once_and_copies_the_arguments_that_change(device: NotingDevice) -> None:
+def test_a_graph_is_captured_once_and_copies_the_arguments_that_change(
+    device: NotingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bound, "UPDATED_NODES", 0)
     graph = a_graph(FakeArray(1024), FakeArray(2048))
     captured = [call for call in noted(device) if call[0] in ("begin_capture", "launch", "end_capture")]
     assert [call[0] for call in captured] == ["begin_capture", "launch", "end_capture"]
@@ -192,8 +197,12 @@ def test_a_graph_is_captured_once_and_copies_the_arguments_that_change(device: N
         graph(FakeArray(1024), FakeArray(4100))
 
 
-def test_a_graph_writes_the_addresses_of_large_arguments(device: NotingDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bound, "COPIED_BYTES", 15)
+@pytest.mark.parametrize("limit", [("COPIED_BYTES", 15), ("UPDATED_NODES", 1)])
+def test_a_graph_writes_the_addresses_of_arguments_that_are_large_or_that_few_nodes_see(
+    device: NotingDevice, monkeypatch: pytest.MonkeyPatch, limit: tuple[str, int]
+) -> None:
+    monkeypatch.setattr(bound, "UPDATED_NODES", 0)
+    monkeypatch.setattr(bound, *limit)
     graph = a_graph(FakeArray(1024), FakeArray(2048))
     noted(device)
     graph(FakeArray(1024), FakeArray(4096))
@@ -245,3 +254,87 @@ def test_arrays_that_fit_are_taken_at_once_and_others_one_by_one(
     assert taken == [1024, 2052]
     assert Quick.entered == [99]
     assert [stream for _, stream in launches(device)] == [7, 99]
+
+
+def test_results_are_written_to_the_arrays_that_are_given_for_them(device: NotingDevice) -> None:
+    program = a_program()
+    out = FakeArray(4096)
+    assert program.run([FakeArray(1024), FakeArray(2048)], None, (out,)) == [out]
+    assert program.run([FakeArray(1024), FakeArray(2048)], None, (None,)) == ["made"]
+    assert [arguments for arguments, _ in launches(device)] == [[1024, 2048, 4096], [1024, 2048, 8192]]
+    for array, message in [
+        (FakeArray(4100), "result 0 cannot be written to the array given for it"),
+        (FakeArray(2040 + 16 - 8), "result 0 shares memory with argument y"),
+        (FakeArray(4096, device=1), "result 0 cannot be written"),
+        (np.ones(4, np.float32), "the array given for result 0 is on the host"),
+    ]:
+        with pytest.raises(IrcError, match=message):
+            program.run([FakeArray(1024), FakeArray(2048)], None, (array,))
+    given = np.zeros(4, np.float32)
+    (found,) = program.run([np.ones(4, np.float32)] * 2, None, (given,))
+    assert found is given
+
+
+def test_a_launcher_takes_addresses(device: NotingDevice) -> None:
+    a_program().launcher(0)([1024, 2048], [4096], 7)
+    assert launches(device) == [([1024, 2048, 4096], 7)]
+
+
+def a_donating_program() -> CudaProgram:
+    """The result is written over y."""
+    plan = replace(PLAN, steps=(replace(PLAN.steps[0], parameters=(*ARGUMENTS, ARGUMENTS[1])),), donated=((0, 1),))
+    kernels = (KernelBinary("k", "", "", b"", "f.irc:3:5"),)
+    result = ArraySpec("0", (4,), "f32")
+    return CudaProgram(Artifact("sm_90a", SPECS, (result,), plan.to_json(), {}, kernels))
+
+
+def test_a_donated_argument_is_the_result(device: NotingDevice) -> None:
+    program = a_donating_program()
+    x, y = FakeArray(1024), FakeArray(2048)
+    assert program.run([x, y], None) == [y]
+    assert launches(device) == [([1024, 2048, 2048], 7)]
+    for arrays, out, message in [
+        ([x, FakeArray(2052)], (), "argument y is donated, and cannot be used in place"),
+        ([x, FakeArray(1024)], (), "argument y shares memory with argument x, and one of them is donated"),
+        ([x, y], (FakeArray(4096),), "result 0 is written over a donated argument"),
+    ]:
+        with pytest.raises(IrcError, match=message):
+            program.run(arrays, None, out)
+    assert program.run([x, y], None, (None,)) == [y]
+
+
+def test_donated_arrays_of_the_host_stay_as_they_are(device: NotingDevice) -> None:
+    x, y = (np.full(4, value, np.float32) for value in (1, 2))
+    (result,) = a_donating_program().run([x, y], None)
+    first = 1 << 20
+    assert result is not y
+    assert [call[1:] for call in device.calls if call[0] == "copy"][-1] == (result.ctypes.data, first + 8192, 16, 100)
+
+
+def test_a_graph_follows_its_donated_argument(device: NotingDevice) -> None:
+    graph = a_graph(x := FakeArray(1024), y := FakeArray(2048), program=a_donating_program())
+    assert graph() is y
+    other = FakeArray(4096)
+    noted(device)
+    assert graph(x, other) is other
+    update, replay = noted(device)
+    assert (update[0], update[3], replay[0]) == ("update", [1024, 4096, 4096], "replay")
+
+
+def test_irc_arrays_are_taken_as_they_are(device: NotingDevice) -> None:
+    def release() -> None: ...
+
+    program = a_program()
+    x, y = (DeviceArray(address, (4,), "f32", 0, release) for address in (1024, 2048))
+    (made,) = program.run([x, y], None)
+    assert isinstance(made, DeviceArray)
+    assert launches(device) == [([1024, 2048, made.address], LEGACY_STREAM)]
+    with pytest.raises(IrcError, match="argument y: expected f32\\[4\\], found i32\\[4\\]"):
+        program.run([x, DeviceArray(2048, (4,), "i32", 0, release)], None)
+
+
+def test_another_architecture_gets_ptx() -> None:
+    artifact = compile_artifact("func f(x: f32[8]) -> f32[8] {\n    return x + 1\n}\n", arch="sm_80")
+    assert loadable(artifact, "sm_80") is artifact
+    (kernel,) = loadable(artifact, "sm_90a").kernels
+    assert b".target sm_80" in kernel.cubin and kernel.cubin.endswith(b"\0")

@@ -11,12 +11,16 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     BytesAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FunctionType,
     LocationAttr,
     ModuleOp,
+    StringAttr,
     SymbolRefAttr,
     TensorType,
+    UnitAttr,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -27,8 +31,10 @@ from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.common import values_of
 from irc.dialects.cuda.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
 from irc.dialects.cuda.kernel import ReturnOp as EndOp
+from irc.dialects.cuda.memory import LoadOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
+from irc.donation import donations
 from irc.passes.host.arena import Lifetime, place
 from irc.passes.host.schedule import MOST_STREAMS, Schedule, schedule
 from irc.rewriting import location_of
@@ -41,7 +47,9 @@ class BuildHostPlanPass(ModulePass):
 
     Intermediate arrays get ranges of one arena, and share bytes when their lifetimes do not meet. Kernels that do not
     depend on each other and are too small for the device run on different streams, at most `streams` of them; a wait
-    stands only where nothing else orders two steps. A function with an op that has no kernel is an error at that op.
+    stands only where nothing else orders two steps. A result that belongs to a donated argument (`irc.donated`) is
+    written to its memory behind everything that reads it, by the kernel itself where that may work in place, by a copy
+    otherwise. A function with an op that has no kernel is an error at that op.
     """
 
     name = "build-host-plan"
@@ -66,12 +74,14 @@ class BuildHostPlanPass(ModulePass):
 
 @dataclass
 class _Step:
-    """A launch, or a copy (without a kernel): the arrays it reads and writes, by their roots."""
+    """A launch, or a copy (without a kernel) to a result: the arrays it reads and writes, by their roots."""
 
     reads: list[SSAValue]
     writes: list[SSAValue]
     location: LocationAttr
     kernel: str | None = None
+    result: int | None = None
+    """The number of the result that a copy writes."""
     needs: list[int] = field(default_factory=list[int])
 
 
@@ -92,6 +102,9 @@ class _Builder:
         self._direct: dict[SSAValue, int] = {}
         """The root of each result that a launch writes in place, and the number of the result."""
         self._copies: list[tuple[int, SSAValue]] = []
+        arguments = function.body.block.args
+        self._donated = {result: arguments[argument] for result, argument in donations(function).items()}
+        """The argument to whose memory each of these results is written."""
 
     def build(self) -> PlanOp:
         terminator = self._function.body.block.last_op
@@ -101,9 +114,10 @@ class _Builder:
         for op in self._function.body.block.ops:
             self._visit(op)
         self._add_copies(terminator)
+        self._order_overwrites(terminator)
         filling = {index for index, step in enumerate(self._steps) if step.kernel in self._filling}
         made = schedule([step.needs for step in self._steps], self._most_streams, filling)
-        return _Emitter(self._function, self._steps, made, self._constants, self._direct, self._copies).emit()
+        return _Emitter(self._function, self._steps, made, self._constants, self._direct).emit()
 
     def _root(self, value: SSAValue) -> SSAValue:
         """What holds the bytes of a value: reshapes of whole arrays are views."""
@@ -115,6 +129,8 @@ class _Builder:
         """A launch writes a result in place the first time that its array is returned; everything else is copied."""
         for index, value in enumerate(terminator.operands):
             root = self._root(value)
+            if root is self._donated.get(index):
+                continue
             if isinstance(root.owner, KernelLaunchOp) and root not in self._direct:
                 self._direct[root] = index
             else:
@@ -146,8 +162,76 @@ class _Builder:
         self._steps.append(step)
 
     def _add_copies(self, terminator: ReturnOp) -> None:
-        for _, root in self._copies:
-            self._add(_Step([root], [], location_of(terminator)))
+        for index, root in self._copies:
+            self._add(_Step([root], [], location_of(terminator), result=index))
+
+    def _order_overwrites(self, terminator: ReturnOp) -> None:
+        """Orders what writes to a donated argument behind what reads it."""
+        for index, argument in self._donated.items():
+            root = self._root(terminator.operands[index])
+            if root is not argument:
+                self._order_overwrite(index, root, argument, location_of(terminator))
+        self._steps = sorted_steps(self._steps)
+
+    def _order_overwrite(self, index: int, root: SSAValue, argument: SSAValue, location: LocationAttr) -> None:
+        if self._direct.get(root) == index:
+            writer = self._maker[root]
+            if not self._is_in_place(writer, argument, root) or self._is_read_after(argument, writer):
+                del self._direct[root]
+                self._add(_Step([root], [], location, result=index))
+        writers = [number for number, step in enumerate(self._steps) if step.result == index]
+        writer = writers[0] if writers else self._maker[root]
+        if self._is_read_after(argument, writer):
+            raise IrcError("donated arguments cannot be exchanged for each other", location)
+        step = self._steps[writer]
+        step.needs = sorted({*step.needs, *self._readers(argument, writer)})
+        if argument in step.reads and step.kernel is not None:
+            _allow_overwriting(self._kernels[step.kernel])
+
+    def _readers(self, argument: SSAValue, writer: int) -> list[int]:
+        return [number for number, step in enumerate(self._steps) if argument in step.reads and number != writer]
+
+    def _is_read_after(self, argument: SSAValue, writer: int) -> bool:
+        """Whether a step that reads the argument needs what the writer makes."""
+        reached: set[int] = set()
+        stack = self._readers(argument, writer)
+        while stack:
+            step = stack.pop()
+            if step not in reached:
+                reached.add(step)
+                stack.extend(self._steps[step].needs)
+        return writer in reached
+
+    def _is_in_place(self, writer: int, argument: SSAValue, root: SSAValue) -> bool:
+        """Whether the launch may write the root to the memory of the argument, if it reads that at all."""
+        step = self._steps[writer]
+        assert step.kernel is not None
+        pairs = self._kernels[step.kernel].in_place_pairs
+        written = len(step.reads) + step.writes.index(root)
+        return all((read, written) in pairs for read, value in enumerate(step.reads) if value is argument)
+
+
+def _allow_overwriting(kernel: KernelOp) -> None:
+    """The kernel may be launched with memory that it reads and writes."""
+    kernel.aliased = UnitAttr()
+    for op in kernel.walk():
+        if isinstance(op, LoadOp) and op.cache == StringAttr("read_only"):
+            op.cache = None
+
+
+def sorted_steps(steps: Sequence[_Step]) -> list[_Step]:
+    """The steps with what they need before them, otherwise in their order; `needs` become the new numbers."""
+    order: list[int] = []
+    places: dict[int, int] = {}
+    waiting = list(range(len(steps)))
+    while waiting:
+        step = next(each for each in waiting if all(need in places for need in steps[each].needs))
+        waiting.remove(step)
+        places[step] = len(order)
+        order.append(step)
+    for step in steps:
+        step.needs = sorted(places[need] for need in step.needs)
+    return [steps[step] for step in order]
 
 
 class _Emitter:
@@ -160,17 +244,19 @@ class _Emitter:
         made: Schedule,
         constants: Sequence[tuple[SSAValue, DenseIntOrFPElementsAttr, LocationAttr]],
         direct: dict[SSAValue, int],
-        copies: Sequence[tuple[int, SSAValue]],
     ):
         self._steps = steps
         self._made = made
         self._constants = constants
         self._direct = direct
-        self._copied_to = [index for index, _ in copies]
         self._location = location_of(function)
         type = FunctionType.from_lists(function.function_type.inputs.data, function.function_type.outputs.data)
         self._plan = PlanOp(function.sym_name.data, type, streams=made.streams)
         self._plan.location = self._location
+        self._donated = donations(function)
+        if self._donated:
+            pairs = [number for pair in self._donated.items() for number in pair]
+            self._plan.attributes["donated"] = DenseArrayBase.from_list(i64, pairs)
         self._buffers: dict[SSAValue, SSAValue] = {}
         for value, buffer in zip(function.body.block.args, self._plan.inputs, strict=True):
             buffer.name_hint = value.name_hint
@@ -180,19 +266,17 @@ class _Emitter:
         for index, output in enumerate(self._plan.outputs):
             output.name_hint = f"result{index}"
         for root, index in self._direct.items():
-            self._buffers[root] = self._plan.outputs[index]
+            self._buffers[root] = self._target(index)
         for value, content, location in self._constants:
             self._buffers[value] = self._append(ConstantOp(content), location).results[0]
         self._place_intermediates()
         events = {step: event for event, step in enumerate(self._made.recorded)}
-        copied = [index for index, step in enumerate(self._steps) if step.kernel is None]
-        copies = dict(zip(copied, self._copied_to, strict=True))
         for index in self._made.order:
             step = self._steps[index]
             stream = self._made.stream[index]
             for need in self._made.waits[index]:
                 self._append(WaitOp(events[need], stream=stream), step.location)
-            self._append(self._step(step, stream, copies.get(index)), step.location)
+            self._append(self._step(step, stream), step.location)
             if index in events:
                 self._append(RecordOp(events[index], stream=stream), step.location)
         for need in self._made.final_waits:
@@ -200,13 +284,17 @@ class _Emitter:
         self._append(EndOp(), self._location)
         return self._plan
 
-    def _step(self, step: _Step, stream: int, result: int | None) -> Operation:
-        """`result`: the number of the one that a copy writes."""
-        if result is None:
+    def _target(self, result: int) -> SSAValue:
+        """Where a result is written."""
+        argument = self._donated.get(result)
+        return self._plan.outputs[result] if argument is None else self._plan.inputs[argument]
+
+    def _step(self, step: _Step, stream: int) -> Operation:
+        if step.result is None:
             assert step.kernel is not None
             buffers = [self._buffers[value] for value in (*step.reads, *step.writes)]
             return LaunchOp(step.kernel, buffers, stream=stream)
-        return CopyOp(self._buffers[step.reads[0]], self._plan.outputs[result], stream=stream)
+        return CopyOp(self._buffers[step.reads[0]], self._target(step.result), stream=stream)
 
     def _place_intermediates(self) -> None:
         """The arena, and the buffer in it of every array that is not a result."""

@@ -1,4 +1,4 @@
-"""`overlap-launches`: kernels of one function may start before the one before is done."""
+"""`overlap-launches`: a kernel may start before what was launched before it is done."""
 
 from __future__ import annotations
 
@@ -6,25 +6,36 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from irc.dialects.cuda import DependencyWaitOp, KernelOp, LaunchDependentsOp
-from irc.dialects.kernel import LaunchOp
+from irc.dialects.cuda import (
+    AtomicOp,
+    CpAsyncOp,
+    DependencyWaitOp,
+    KernelOp,
+    LaunchDependentsOp,
+    LoadOp,
+    StoreOp,
+    TmaLoadOp,
+    TmaStoreOp,
+)
 from irc.rewriting import location_of
 from irc.targets import target
+
+ACCESSES = (LoadOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
+"""The ops that read or write global memory."""
 
 
 @dataclass(frozen=True)
 class OverlapLaunchesPass(ModulePass):
-    """Let each kernel of a function with several launches wait by itself for the one before it, and then let the one
-    after it start.
+    """Let each kernel wait by itself for the one launched before it, and then let the one after it start.
 
-    Blocks of a kernel are then placed, and their launch is paid for, while the kernel before runs (programmatic
-    dependent launch, CUDA C++ Programming Guide; PTX ISA, griddepcontrol). Every such kernel waits before its first
-    access, so that what came before the one before is done too; it lets the next one start only then, so that no more
-    than one kernel holds places while it waits. A function with one launch, kernels that have a wait already, and
-    architectures before sm_90 are left alone.
+    Blocks of a kernel are then placed, its launch is paid for and its barriers are set up while the kernel before runs,
+    which may be the last of the call before (programmatic dependent launch, CUDA C++ Programming Guide; PTX ISA,
+    griddepcontrol). A kernel waits before its first access to global memory, so that what came before the one before is
+    done too; it lets the next one start only then, so that no more than one kernel holds places while it waits. Kernels
+    that have a wait already, and architectures before sm_90, are left alone.
     """
 
     name = "overlap-launches"
@@ -35,25 +46,23 @@ class OverlapLaunchesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not target(self.arch).has_tma:
             return
-        launched = {name for function in op.ops if isinstance(function, FuncOp) for name in _launched(function)}
         for kernel in op.ops:
-            if isinstance(kernel, KernelOp) and kernel.sym_name.data in launched:
+            if isinstance(kernel, KernelOp):
                 _wait_first(kernel)
-
-
-def _launched(function: FuncOp) -> list[str]:
-    """The kernels of a function with several launches."""
-    launches = [op for op in function.walk() if isinstance(op, LaunchOp)]
-    if len(launches) < 2:
-        return []
-    return [op.callee.root_reference.data for op in launches]
 
 
 def _wait_first(kernel: KernelOp) -> None:
     block = kernel.body.block
-    first = block.first_op
-    if first is None or any(isinstance(op, DependencyWaitOp) for op in kernel.walk()):
+    if any(isinstance(op, DependencyWaitOp) for op in kernel.walk()):
         return
+    first = _first_access(block)
     for made in (DependencyWaitOp(), LaunchDependentsOp()):
         made.location = location_of(kernel)
         block.insert_op_before(made, first)
+
+
+def _first_access(block: Block) -> Operation:
+    """The first of the kernel's own ops that accesses global memory, by itself or inside; the last without any."""
+    last = block.last_op
+    assert last is not None
+    return next((op for op in block.ops if any(isinstance(inner, ACCESSES) for inner in op.walk())), last)

@@ -1,24 +1,52 @@
 // RUN: irc-opt %s -p overlap-launches | filecheck %s
 // RUN: irc-opt %s -p 'overlap-launches{arch="sm_80"}' | filecheck %s --check-prefix=OLD
 
-// OLD: cuda.kernel @neg
-// OLD-NEXT: cuda.return
+// OLD-NOT: cuda.dependency_wait
+// OLD: cuda.kernel @waits
 
-// Kernels of a function with several launches wait before anything else, and let the next one start then.
+// A kernel waits before its first access to global memory, and lets the next one start then.
 // CHECK: cuda.kernel @neg
+// CHECK: cuda.sync
 // CHECK-NEXT: cuda.dependency_wait
 // CHECK-NEXT: cuda.launch_dependents
+// CHECK-NEXT: cuda.load
+// CHECK-NEXT: cuda.store
 cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] {
+  %zero = arith.constant 0 : index
+  %r = cuda.registers : !cuda.registers<1 x f32>
+  cuda.sync
+  cuda.load %a[%zero] -> %r[%zero] : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
+  cuda.store %r[%zero], %b[%zero] : !cuda.registers<1 x f32> -> !cuda.ptr<f32>
   cuda.return
 }
 
-// Left alone: it is launched by itself, or waits already.
-// CHECK: cuda.kernel @alone
+// All threads wait before a branch in which some access it.
+// CHECK: cuda.kernel @branch
+// CHECK: arith.constant
+// CHECK: cuda.dependency_wait
+// CHECK-NEXT: cuda.launch_dependents
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: cuda.load
+cuda.kernel @branch(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] {
+  %zero = arith.constant 0 : index
+  %yes = arith.constant true
+  %r = cuda.registers : !cuda.registers<1 x f32>
+  scf.if %yes {
+    cuda.load %a[%zero] -> %r[%zero] : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
+  }
+  cuda.return
+}
+
+// A kernel without an access waits too: the one after it may need the one before.
+// CHECK: cuda.kernel @nothing
+// CHECK-NEXT: cuda.dependency_wait
+// CHECK-NEXT: cuda.launch_dependents
 // CHECK-NEXT: cuda.return
-cuda.kernel @alone(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] {
+cuda.kernel @nothing(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] {
   cuda.return
 }
 
+// Left alone: it waits already.
 // CHECK: cuda.kernel @waits
 // CHECK-NEXT: cuda.launch_dependents
 // CHECK-NEXT: cuda.dependency_wait
@@ -27,15 +55,4 @@ cuda.kernel @waits(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 
   cuda.launch_dependents
   cuda.dependency_wait
   cuda.return
-}
-
-func.func @one(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %a = kernel.launch @alone(%x) : (tensor<8xf32>) -> tensor<8xf32>
-  func.return %a : tensor<8xf32>
-}
-
-func.func @several(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
-  %b = kernel.launch @waits(%a) : (tensor<8xf32>) -> tensor<8xf32>
-  func.return %b : tensor<8xf32>
 }

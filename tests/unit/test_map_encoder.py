@@ -1,0 +1,73 @@
+"""Tensor maps for other addresses, by a driver that keeps the address in one word of the map, or does not."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+from irc.runtime import calls
+from irc.runtime.calls import MapEncoder
+from irc.runtime.driver import DriverError
+from irc.runtime.plan import Buffer, TensorMap
+
+MAP = TensorMap(Buffer("argument", 0, 0, 32768), "bf16", (64, 256), (256, 1), (64, 64), 128)
+
+
+class Driver:
+    """Encodes as `words` says: the words of the map of an address."""
+
+    def __init__(self, words: Any) -> None:
+        self._words, self.encoded = words, 0
+        self.refuses = False
+
+    def cuTensorMapEncodeTiled(self, cell: int, element: int, rank: int, address: int, *rest: Any) -> int:
+        if self.refuses:
+            return 1
+        self.encoded += 1
+        for place, word in enumerate(self._words(address)):
+            (ctypes.c_uint64 * 16).from_address(cell)[place] = word
+        return 0
+
+    def cuGetErrorName(self, status: int, found: Any) -> int:
+        return 0
+
+    cuGetErrorString = cuGetErrorName
+
+
+def written(driver: Driver, address: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    monkeypatch.setattr(calls, "library", lambda: driver)
+    memory = ctypes.create_string_buffer(192)
+    cell = -(-ctypes.addressof(memory) // 64) * 64
+    write = MapEncoder(MAP).writer(cell)
+    driver.encoded = 0
+    write(address)
+    return list((ctypes.c_uint64 * 16).from_address(cell))
+
+
+def test_the_word_of_the_address_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(lambda address: [address, *range(1, 16)])
+    assert written(driver, 0x7F00_1234_0010, monkeypatch) == [0x7F00_1234_0010, *range(1, 16)]
+    assert driver.encoded == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        lambda address: [address >> 4, *range(1, 16)],
+        lambda address: [address, address & 0xFFFF, *range(2, 16)],
+        lambda address: [0] * 16,
+    ],
+)
+def test_other_maps_are_encoded(words: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(words)
+    assert written(driver, 0x7F00_1234_0010, monkeypatch) == words(0x7F00_1234_0010)
+    assert driver.encoded == 1
+
+
+def test_a_map_that_the_driver_refuses_is_an_error_when_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(lambda address: [0] * 16)
+    driver.refuses = True
+    with pytest.raises(DriverError, match="cuTensorMapEncodeTiled"):
+        written(driver, 0x10, monkeypatch)
