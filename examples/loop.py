@@ -11,10 +11,17 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
+import irc_frontend as ir
+from irc.runtime.driver import is_present
 from irc_frontend import nn
+from irc_frontend.data import prefetch
+from irc_frontend.realise import current_target
 
 CHECKPOINT = "checkpoint.safetensors"
 PLOT = "loss.png"
+
+LATE = 20
+"""Steps whose losses are read together."""
 
 
 def options(about: str | None, steps: int, argv: list[str] | None = None) -> argparse.Namespace:
@@ -37,22 +44,32 @@ def train(
 ) -> tuple[Any, list[float]]:
     """The last state, and the loss of each step.
 
-    `step(state, *batch(number))` gives the next state and the loss. Batches depend on the step's number alone, so that
-    a run that was interrupted and resumed ends as one that was not.
+    `step(state, *batch(number))` gives the next state and the loss; it may take the state's memory. Batches depend on
+    the step's number alone, so that a run that was interrupted and resumed ends as one that was not. On a GPU the state
+    stays there, batches are copied ahead, and losses are read some steps late, so that it never waits for the host.
     """
     losses: list[float] = []
     if how.resume:
         state, words = nn.load(how.out / CHECKPOINT, state)
         losses = json.loads(words["losses"])
+    if current_target() == "cuda" or (current_target() is None and is_present()):
+        state = ir.tree_map(lambda leaf: leaf.to("cuda"), state)
+    waiting: list[Any] = []
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("loss {task.fields[loss]}"))
     # A thread more costs small products of matrices more than it brings.
     with threadpool_limits(1), Progress(*columns) as progress:
         task = progress.add_task("", total=how.steps, completed=len(losses), loss="")
-        for number in range(len(losses), how.steps):
-            state, loss = step(state, *batch(number))
-            losses.append(loss.item())
-            progress.update(task, advance=1, loss=f"{losses[-1]:.4f}")
-            if how.out is not None and (number + 1) % how.save_every == 0:
+        numbers = range(len(losses), how.steps)
+        for number, data in zip(numbers, prefetch(map(batch, numbers)), strict=True):
+            state, loss = step(state, *data)
+            waiting.append(loss)
+            is_saved = bool(how.out) and (number + 1) % how.save_every == 0
+            if len(waiting) < LATE and number + 1 < how.steps and not is_saved:
+                continue
+            losses += [loss.item() for loss in waiting]
+            progress.update(task, advance=len(waiting), loss=f"{losses[-1]:.4f}")
+            waiting.clear()
+            if is_saved:
                 save(how.out, state, losses)
     if how.out is not None:
         save(how.out, state, losses)

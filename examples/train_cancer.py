@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> float:
     model = nn.Linear(30, 2)
     optimizer = optim.SGD(optim.cosine(0.1, how.steps), momentum=0.9, nesterov=True, decay=1e-3)
 
-    @ir.jit
+    @ir.jit(donate=0)
     def step(state: Any, x: Any, y: Any) -> tuple[Any, Any]:
         value, gradients = ir.value_and_grad(lambda p: nn.cross_entropy(model(p, x), y))(state["params"])
         params, memory = optimizer.update(state["params"], gradients, state["optimizer"])

@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> float:
     model = Classifier(nn.Linear(64, 256), nn.Dropout(0.3), nn.Linear(256, 10))
     optimizer = optim.AdamW(optim.warmup(50, optim.cosine(3e-3, how.steps)))
 
-    @ir.jit
+    @ir.jit(donate=0)
     def step(state: Any, x: Any, y: Any, seed: Any) -> tuple[Any, Any]:
         def loss(params: nn.Params) -> ir.Tensor:
             return nn.cross_entropy(model(params, x, seed), y)

@@ -97,7 +97,7 @@ def batch_of(text: Any, seed: int, number: int) -> tuple[Any, Any]:
 def training_step(model: Gpt, optimizer: optim.Optimizer) -> Any:
     """The forward pass, the backward pass and the update, as one program."""
 
-    @ir.jit
+    @ir.jit(donate=0)
     def step(state: Any, x: Any, y: Any) -> tuple[Any, Any]:
         value, gradients = ir.value_and_grad(lambda p: nn.cross_entropy(model(p, x), y))(state["params"])
         gradients, _ = optim.clip_by_global_norm(gradients, 1.0)

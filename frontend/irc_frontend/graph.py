@@ -7,7 +7,7 @@ from typing import Any
 
 from irc.artifact import DTYPES, type_text
 from irc.diagnostics import IrcError
-from irc_frontend.place import Place, here
+from irc_frontend.place import Known, here
 
 LEAF = "leaf"
 """The op of a node that has its value: an input, or a result that was computed."""
@@ -19,6 +19,13 @@ DEFERRED = "nd.deferred"
 """The attribute of a cast that the user did not write (`irc.dialects.nd.declared`)."""
 
 Attributes = tuple[tuple[str, Hashable], ...]
+
+
+class Donated:
+    """The value of a node whose memory was given to a call; `function` is what was called."""
+
+    def __init__(self, function: str):
+        self.function = function
 
 
 class Node:
@@ -39,7 +46,7 @@ class Node:
         attributes: Attributes = (),
         value: Any = None,
         result: int = 0,
-        place: Place | None = None,
+        place: Known | None = None,
     ):
         self.op = op
         self.operands = tuple(operands)
@@ -48,7 +55,7 @@ class Node:
         self.attributes = attributes
         self.value = value
         self.result = result
-        self.place: Place | None = place or here()
+        self.place: Known | None = place or here()
 
     @property
     def rank(self) -> int:
@@ -75,6 +82,16 @@ class Node:
     def is_recorded(self) -> bool:
         """Whether it depends on an argument of a function that is being recorded, and so has no value yet."""
         return self.op != LEAF and any(each.op == ARGUMENT for each in sorted_nodes([self]))
+
+    @property
+    def known(self) -> Any:
+        """The value of a leaf. IrcError where it was donated."""
+        if isinstance(self.value, Donated):
+            raise fail(
+                f"a Tensor {self.type} was donated to {self.value.function}, and is used again",
+                "use what that returned in its place, or do not donate it",
+            )
+        return self.value
 
     def keep(self, value: Any) -> None:
         """Makes it a leaf with this value."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from irc_frontend.graph import ARGUMENT, LEAF, Node, fail, sorted_nodes
+from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
+from irc_frontend.leaves import placed
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
 from irc_frontend.realise import compile_nodes, current_target, realise
 from irc_frontend.tensor import Tensor, node_of
@@ -21,14 +24,31 @@ if TYPE_CHECKING:
 __all__ = ["jit"]
 
 
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+@overload
+def jit(function: Callable[..., Any]) -> Callable[..., Any]: ...
+
+
+@overload
+def jit(*, donate: int | Sequence[int]) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+
+
+def jit(function: Callable[..., Any] | None = None, *, donate: int | Sequence[int] = ()) -> Callable[..., Any]:
     """The function, recorded at the first call with arguments of each kind, and one program from then on.
 
     Arguments are trees. Their arrays (Tensors, numpy's, those of other libraries) may have other values in each call; a
     new shape or element type, another tree, or another value of anything else (numbers, strings) is another kind, for
     which the function runs again. Tensors that it uses beside its arguments are computed when it is recorded and stay
     as they are. It gives a tree of Tensors. Called while another function is recorded, it is part of that.
+
+    `@jit(donate=(0, 1))` donates positional arguments: the function returns arrays of their shapes and element types in
+    the same order, which on a GPU are written over those of the arguments. Their Tensors cannot be used again.
     """
+    if function is None:
+        return functools.partial(_jit, donate=(donate,) if isinstance(donate, int) else tuple(donate))
+    return _jit(function)
+
+
+def _jit(function: Callable[..., Any], donate: Sequence[int] = ()) -> Callable[..., Any]:
     programs: dict[Hashable, _Program] = {}
     lock = threading.Lock()
 
@@ -38,16 +58,35 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
         if any(isinstance(leaf, Tensor) and leaf.node.is_recorded for leaf in leaves):
             return function(*args, **options)
         nodes = [node_of(leaf) for leaf in leaves if _is_array(leaf)]
+        given = _donated(args, donate, nodes)
         key = _key((args, options), leaves, nodes)
         with lock:
             program = programs.get(key)
         if program is None:
-            program = _record(function, args, options, nodes)
+            program = _record(function, args, options, nodes, given)
             with lock:
                 program = programs.setdefault(key, program)
-        return program(realise(nodes))
+        values = realise(nodes)
+        results = program(values)
+        for number in given:
+            nodes[number].value = Donated(getattr(function, "__name__", "a function"))
+        return results
 
     return compiled
+
+
+def _donated(args: Sequence[Any], donate: Sequence[int], nodes: Sequence[Node]) -> list[int]:
+    """The numbers of the nodes of donated arguments."""
+    if not donate:
+        return []
+    ends = list(accumulate((sum(map(_is_array, tree_leaves(each))) for each in args), initial=0))
+    if beyond := [number for number in donate if not 0 <= number < len(args)]:
+        raise fail(f"jit donates positional argument {beyond[0]}, and {len(args)} are given")
+    given = [node for number in sorted(donate) for node in range(ends[number], ends[number + 1])]
+    counts = Counter(nodes)
+    if any(counts[nodes[number]] > 1 for number in given):
+        raise fail("a donated Tensor is given twice in one call")
+    return given
 
 
 def _is_array(leaf: Any) -> bool:
@@ -68,18 +107,19 @@ def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:
 
 @dataclass(frozen=True)
 class _Program:
-    """A recorded function. fixed: values that it used beside its arguments, the program's first inputs. tree: what it
+    """A recorded function. fixed: what it used beside its arguments, the program's first inputs. tree: what it
     gave; elements: those of the Tensors in it."""
 
     executable: Executable | None
-    fixed: Sequence[Any]
+    fixed: Sequence[Node]
     tree: Any
     elements: Sequence[str]
 
     def __call__(self, values: Sequence[Any]) -> Any:
         if self.executable is None:
             return self.tree
-        results: Any = self.executable(*self.fixed, *values)
+        inputs = [*(node.known for node in self.fixed), *values]
+        results: Any = self.executable(*placed(inputs, self.executable.target))
         arrays = results if isinstance(results, tuple) else (results,)  # pyright: ignore[reportUnknownVariableType]
         found = iter(
             Tensor.of(Node(LEAF, (), x.shape, element, value=x))
@@ -89,7 +129,10 @@ class _Program:
         return rebuilt(self.tree, (next(found) if isinstance(leaf, Tensor) else leaf for leaf in leaves))
 
 
-def _record(function: Callable[..., Any], args: Any, options: Any, nodes: Sequence[Node]) -> _Program:
+def _record(
+    function: Callable[..., Any], args: Any, options: Any, nodes: Sequence[Node], donate: Sequence[int]
+) -> _Program:
+    """`donate`: numbers of the nodes whose memory the program may write results to."""
     inputs = [Node(ARGUMENT, (), node.shape, node.element) for node in nodes]
     remaining = iter(inputs)
     leaves = (Tensor.of(next(remaining)) if _is_array(leaf) else leaf for leaf in tree_leaves((args, options)))
@@ -101,8 +144,8 @@ def _record(function: Callable[..., Any], args: Any, options: Any, nodes: Sequen
     fixed = _fixed(roots)
     realise(fixed)
     order = sorted_nodes([*fixed, *inputs, *roots])
-    executable = compile_nodes(order, roots, [*fixed, *inputs])
-    return _Program(executable, [node.value for node in fixed], tree, [root.element for root in roots])
+    executable = compile_nodes(order, roots, [*fixed, *inputs], [len(fixed) + number for number in donate])
+    return _Program(executable, fixed, tree, [root.element for root in roots])
 
 
 def _fixed(roots: Sequence[Node]) -> list[Node]:

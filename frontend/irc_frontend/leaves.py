@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,3 +64,35 @@ def _from_device(array: Any) -> Node:
         raise fail(f"irc has no element type {name}", f"it has {', '.join(DTYPES)}") from error
     value = array if int(array.__dlpack_device__()[0]) != 1 else to_numpy(array)
     return Node(LEAF, (), tuple(array.shape), element, value=value)
+
+
+def placed(values: Sequence[Any], target: str) -> Sequence[Any]:
+    """The values of leaves where a program takes them: on the host, or, for the target `cuda`, all of them on the
+    device if one is there."""
+    if all(isinstance(value, np.ndarray) for value in values):
+        return values
+    if target != "cuda":
+        return [to_numpy(value) for value in values]
+    from irc.runtime.transfer import on_one_side
+
+    return on_one_side(values)
+
+
+def moved(node: Node, value: Any, device: str) -> Node:
+    """A leaf with the value of `node` on a device: `cpu`, `cuda`, `cuda:1`; itself where it is there."""
+    kind, _, number = device.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not (kind == "cuda" and number.isdecimal())):
+        raise fail(f"unknown device {device}", "devices are cpu, cuda and cuda:NUMBER")
+    on_host = isinstance(value, np.ndarray | np.generic)
+    if kind == "cpu":
+        return node if on_host else Node(LEAF, (), node.shape, node.element, value=to_numpy(value))
+    if on_host:
+        from irc.runtime.driver import require_device
+        from irc.runtime.transfer import to_device
+
+        require_device()
+        return Node(LEAF, (), node.shape, node.element, value=to_device(np.asarray(value), int(number or 0)))
+    found = int(value.__dlpack_device__()[1])
+    if found != int(number or 0):
+        raise fail(f"an array on device {found} does not go to device {device}", "to('cpu') first")
+    return node

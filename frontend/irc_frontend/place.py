@@ -1,12 +1,16 @@
-"""Where in the user's program an op was recorded: the innermost frame outside of this package."""
+"""Where in the user's program an op was recorded: the innermost frame outside of this package, or what is said."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import CodeType
+from typing import TypeAlias
 
 from irc.diagnostics import Span
 
@@ -30,8 +34,35 @@ class Place:
         return Span(self.code.co_filename, line, (column or 0) + 1, end_column)
 
 
-def here() -> Place | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """A place that is known from elsewhere than the stack."""
+
+    known: Span
+
+    def span(self) -> Span:
+        return self.known
+
+
+Known: TypeAlias = Place | Said
+
+_said: ContextVar[Said | None] = ContextVar("irc_place", default=None)
+
+
+@contextmanager
+def recording(span: Span) -> Generator[None]:
+    """Within the block, ops are recorded at this place."""
+    token = _said.set(Said(span))
+    try:
+        yield
+    finally:
+        _said.reset(token)
+
+
+def here() -> Known | None:
     """The place of the caller's caller that is not in this package."""
+    if (said := _said.get()) is not None:
+        return said
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while _is_between(frame.f_code):
         if frame.f_back is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from irc.diagnostics import IrcError
 from irc_frontend.graph import ARGUMENT, LEAF, Node, fail, sorted_nodes, structure
+from irc_frontend.leaves import placed
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -40,7 +41,7 @@ def realise(roots: Sequence[Node]) -> list[Any]:
     wanted = [node for node in dict.fromkeys(roots) if node.op != LEAF]
     if wanted:
         _compute(wanted)
-    return [node.value for node in roots]
+    return [node.known for node in roots]
 
 
 def _compute(wanted: Sequence[Node]) -> None:
@@ -51,7 +52,7 @@ def _compute(wanted: Sequence[Node]) -> None:
             "it depends on an argument of a function given to grad or jit, which has no value yet",
         )
     executable = _executable(order, wanted)
-    values = executable(*(node.value for node in order if node.op == LEAF))
+    values = executable(*placed([node.known for node in order if node.op == LEAF], executable.target))
     results: Sequence[Any] = [values] if len(wanted) == 1 else values
     for node, value in zip(wanted, results, strict=True):
         node.keep(value)
@@ -72,14 +73,16 @@ def _executable(order: Sequence[Node], roots: Sequence[Node]) -> Executable:
     return executable
 
 
-def compile_nodes(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node] | None = None) -> Executable:
-    """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current
-    target."""
+def compile_nodes(
+    order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node] | None = None, donate: Sequence[int] = ()
+) -> Executable:
+    """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current target.
+    The leaves numbered in `donate` are donated."""
     import irc
     from irc_frontend.build import build_module
 
     try:
-        return irc.compile(build_module(order, roots, leaves), current_target())
+        return irc.compile(build_module(order, roots, leaves), current_target(), donate=donate)
     except IrcError as error:
         if error.location is None and roots[0].place is not None:
             error.location = roots[0].place.span()

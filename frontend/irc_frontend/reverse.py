@@ -17,7 +17,7 @@ from irc.passes.nd.reverse_mode import differentiate
 from irc.program import entry_of
 from irc_frontend.build import build_module, location_of_node
 from irc_frontend.graph import DEFERRED, Attributes, Node, sorted_nodes
-from irc_frontend.place import Place
+from irc_frontend.place import Known
 
 
 def reverse(roots: Sequence[Node], inputs: Sequence[Node], values: Sequence[Node]) -> tuple[list[Node], list[Node]]:
@@ -47,7 +47,7 @@ def _dependent(order: Sequence[Node], inputs: Sequence[Node]) -> dict[Node, None
     return found
 
 
-def _nodes(ops: Iterable[Operation], known: dict[SSAValue, Node], places: dict[LocationAttr, Place]) -> list[Node]:
+def _nodes(ops: Iterable[Operation], known: dict[SSAValue, Node], places: dict[LocationAttr, Known]) -> list[Node]:
     """What the ops return, as nodes; `known` has those of the values from before them."""
     for op in ops:
         if isinstance(op, ReturnOp):

@@ -17,6 +17,8 @@ Widths: TypeAlias = "int | Sequence[int] | Sequence[Sequence[int]]"
 def reshape(x: Node, shape: Sequence[int]) -> Node:
     """The same elements in row-major order."""
     wanted = reshaped(x.shape, shape)
+    while x.op == "reshape":
+        x = next(iter(x.operands))
     return x if wanted == x.shape else Node("reshape", (x,), wanted, x.element)
 
 

@@ -11,7 +11,7 @@ from irc.artifact import DTYPES
 from irc_frontend import elementwise, indexed, linear, reduction, structure
 from irc_frontend.elementwise import Number
 from irc_frontend.graph import LEAF, Node, element_named
-from irc_frontend.leaves import leaf, to_numpy
+from irc_frontend.leaves import leaf, moved, to_numpy
 from irc_frontend.realise import realise
 from irc_frontend.shapes import Axes
 
@@ -94,6 +94,11 @@ class Tensor:
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a numpy array."""
         return to_numpy(self.value())
+
+    def to(self, device: str) -> Tensor:
+        """The value on the `cpu` or on the GPU, `cuda` or `cuda:1`; itself where it is there. Programs on a GPU leave
+        their results there if an argument is there, and copy those that are not."""
+        return Tensor.of(moved(self.node, self.value(), device))
 
     def item(self) -> Any:
         """The only element, as a Python number."""

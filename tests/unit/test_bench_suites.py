@@ -20,7 +20,9 @@ from irc_tools.bench.torch_peers import body_function
 from irc_tools.compare import Array, compare
 
 SUITES = {name: load_suite(name) for name in known_suites()}
-ROWS = [pytest.param(row, id=f"{name}: {row.name}") for name, suite in SUITES.items() for row in suite.rows]
+NAMED = [(f"{name}: {row.name}", row) for name, suite in SUITES.items() for row in suite.rows]
+ROWS = [pytest.param(row, id=name) for name, row in NAMED if row.program]
+MODELS = [pytest.param(row, id=name) for name, row in NAMED if row.model]
 
 
 def test_the_suites_cover_the_targets() -> None:
@@ -32,6 +34,12 @@ def test_the_suites_cover_the_targets() -> None:
     assert sum(group.startswith("permute") for group in groups) >= 40
     assert groups.count("reduction") >= 20
     assert groups.count("pointwise") >= 20
+
+
+@pytest.mark.parametrize("row", MODELS)
+def test_a_model_is_a_function_of_its_dims(row: Row) -> None:
+    assert callable(body_function(row.name, row.model, list(row.dims), {}))
+    assert row.bars and set(row.peers) == {"eager", "compile"}
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -62,7 +70,7 @@ def _wide(array: Array) -> Array:
 def test_programs_lower_at_full_size() -> None:
     """One of each kind of each suite, and every rival: what a run compiles first."""
     for suite in SUITES.values():
-        programs = {row.group: row.program for row in suite.rows} | {
+        programs = {row.group: row.program for row in suite.rows if row.program} | {
             row.name: row.rival for row in suite.rows if row.rival
         }
         for name, program in programs.items():
@@ -124,7 +132,7 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
     [
         ("title = ", "is not TOML"),
         ('colour = "red"', "unknown key 'colour'"),
-        ("[[rows]]\nname = 'a'", "expected a name, and a program or a file"),
+        ("[[rows]]\nname = 'a'", "expected a name, and a program, a file or a model"),
         (ROW + "bar = '1 of copy'", "unknown key 'bar'"),
         (ROW + "bars = '1 of copy'", "bars: expected a list of strings"),
         (ROW + "bars = ['fast']", "bar 'fast'"),

@@ -10,6 +10,7 @@ import pytest
 
 import irc_frontend as ir
 from irc.diagnostics import IrcError, render
+from irc_frontend import nn, optim
 
 X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
 
@@ -110,3 +111,68 @@ def test_errors_and_exceptions() -> None:
 def test_functions_without_arrays() -> None:
     assert ir.jit(lambda n: n + 1)(2) == 3
     np.testing.assert_array_equal(ir.jit(lambda n: ir.ones([n]))(2).numpy(), [1, 1])
+
+
+@ir.jit(donate=0)
+def decayed(params: Any, x: Any) -> Any:
+    return {"w": params["w"] * 0.5 + x, "b": params["b"] * 0.5}, params["w"].sum()
+
+
+def test_donated_tensors_cannot_be_used_again() -> None:
+    params = {"w": ir.ones([4]), "b": ir.ones([3])}
+    old = params["w"]
+    later = old + 1
+    x = np.ones(4, np.float32)
+    params, _ = decayed(params, x)
+    params, total = decayed(params, x)
+    assert total.item() == 6
+    np.testing.assert_array_equal(params["w"].numpy(), np.full(4, 1.75, np.float32))
+    for use in (old.numpy, later.numpy, lambda: decayed({"w": old, "b": params["b"]}, x)):
+        with pytest.raises(IrcError, match=r"a Tensor f32\[4\] was donated to decayed, and is used again"):
+            use()
+
+
+def test_a_tensor_is_donated_once() -> None:
+    x = ir.ones([4])
+    with pytest.raises(IrcError, match="a donated Tensor is given twice in one call"):
+        decayed({"w": x, "b": ir.ones([3])}, x)
+    assert x.sum().item() == 4
+
+
+def test_donated_arguments_have_results_of_their_types() -> None:
+    with pytest.raises(IrcError, match="argument 0 is donated, and no result of its type"):
+        ir.jit(donate=0)(lambda x: x.sum())(ir.ones([4]))
+    with pytest.raises(IrcError, match="jit donates positional argument 1, and 1 are given"):
+        ir.jit(donate=(0, 1))(lambda x: x)(ir.ones([4]))
+
+
+def test_a_function_that_was_recorded_with_a_tensor_that_is_donated_later() -> None:
+    w = ir.Tensor(np.ones(4, np.float32))
+    scaled = ir.jit(lambda x: x * w)
+    scaled(ir.ones([4]))
+    decayed({"w": w, "b": ir.ones([3])}, np.ones(4, np.float32))
+    with pytest.raises(IrcError, match="was donated to decayed"):
+        scaled(ir.ones([4]))
+
+
+def test_a_step_on_donated_arguments_gives_the_same() -> None:
+    model, optimizer = nn.Linear(8, 4), optim.AdamW(0.1)
+    x, y = np.linspace(-1, 1, 48, dtype=np.float32).reshape(6, 8), np.arange(6) % 4
+
+    def step(state: Any, x: Any, y: Any) -> Any:
+        params, memory = state
+        loss, gradients = ir.value_and_grad(lambda p: nn.cross_entropy(model(p, x), y))(params)
+        return optimizer.update(params, gradients, memory), loss
+
+    def trained(target: str, run: Any) -> Any:
+        with ir.target(target):
+            params = model.init(0)
+            state: Any = (params, optimizer.init(params))
+            for _ in range(3):
+                state, _ = run(state, x, y)
+            return [leaf.numpy() for leaf in ir.tree_leaves(state)]
+
+    wanted = trained("cpu", ir.jit(step))
+    for target in ("cpu", "sim"):
+        for a, b in zip(trained(target, ir.jit(donate=0)(step)), wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

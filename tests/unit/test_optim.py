@@ -58,10 +58,10 @@ CASES: dict[str, tuple[optim.Optimizer, Callable[..., Any], str, dict[str, Any]]
     ),
     "adam": (optim.Adam(0.1), adam(), "Adam", {"lr": 0.1}),
     "adam of other constants": (
-        optim.Adam(0.1, 0, 0.9, 1e-3),
-        adam(0, 0.9, 1e-3),
+        optim.Adam(0.1, 0.0, 0.9, 1e-3),
+        adam(0.0, 0.9, 1e-3),
         "Adam",
-        {"lr": 0.1, "betas": (0, 0.9), "eps": 1e-3},
+        {"lr": 0.1, "betas": (0.0, 0.9), "eps": 1e-3},
     ),
     "adamw": (
         optim.AdamW(0.1, decay=0.2, decay_all=True),

@@ -1,0 +1,9 @@
+"""irc as a backend of torch's compiler: `torch.compile(model, backend="irc")` (docs/torch.md).
+
+Nothing else in irc imports torch; this module is loaded by torch, through the entry point, or by who imports it.
+"""
+
+from irc_frontend.torch.backend import backend
+from irc_frontend.torch.explanation import Explanation, explain
+
+__all__ = ["Explanation", "backend", "explain"]

@@ -1,0 +1,138 @@
+"""`explain`: what irc does of a model, and what it leaves to torch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from irc.costs import cost_of
+from irc.dialects.kernel import FusedOp
+from irc.lowering import lower
+from irc_frontend.torch.backend import backend
+from irc_frontend.torch.graphs import Compiled, watching
+
+
+@dataclass(frozen=True)
+class GraphReport:
+    """One graph of torch's compiler. kind: forward, backward or inference. compiled: nodes that irc does. left: how
+    many nodes torch does, by op and reason. kernels, nbytes, flops: of all its programs, as irc would run them on a
+    GPU; every operand of a kernel is read once and every result written once."""
+
+    kind: str
+    compiled: int
+    left: Counter[tuple[str, str]]
+    programs: int
+    kernels: int
+    nbytes: int
+    flops: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The graphs of a model, in the order in which they were compiled. `print` shows them as tables."""
+
+    graphs: Sequence[GraphReport]
+
+    @property
+    def compiled(self) -> int:
+        """Nodes that irc does."""
+        return sum(graph.compiled for graph in self.graphs)
+
+    @property
+    def left(self) -> Counter[tuple[str, str]]:
+        """How many nodes torch does, by op and reason."""
+        return sum((graph.left for graph in self.graphs), Counter[tuple[str, str]]())
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=120)
+        with console.capture() as captured:
+            console.print(self)
+        return captured.get().rstrip()
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        graphs = Table("graph", box=SIMPLE_HEAD)
+        for heading in ("ops compiled", "ops left", "programs", "kernels", "MB", "GFLOP"):
+            graphs.add_column(heading, justify="right")
+        for graph in self.graphs:
+            left = graph.left.total()
+            numbers = (graph.compiled, left, graph.programs, graph.kernels)
+            graphs.add_row(graph.kind, *map(str, numbers), f"{graph.nbytes / 1e6:.1f}", f"{graph.flops / 1e9:.2f}")
+        yield graphs
+        if self.left:
+            ops = Table("left to torch", "why", box=SIMPLE_HEAD)
+            ops.add_column("count", justify="right")
+            for (op, reason), count in self.left.most_common():
+                ops.add_row(op, reason, str(count))
+            yield ops
+
+
+def explain(model: Callable[..., Any], *inputs: Any, **options: Any) -> Explanation:
+    """Compiles a model for these inputs, runs it once, with its backward pass where a result needs gradients, and says
+    what became of it. Buffers, gradients and the state of torch's random numbers are as before."""
+    found: list[tuple[str, Compiled]] = []
+
+    def explained(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
+        return backend(module, examples)
+
+    with watching(lambda kind, compiled: found.append((kind, compiled))), _unchanged(model):
+        results = torch.compile(model, backend=explained)(*inputs, **options)
+        _backward(model, results, (inputs, options))
+    return Explanation([_report(kind, compiled) for kind, compiled in found])
+
+
+@contextmanager
+def _unchanged(model: Any) -> Generator[None]:
+    buffers = [*model.buffers()] if isinstance(model, torch.nn.Module) else []
+    kept = [buffer.clone() for buffer in buffers]
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for buffer, value in zip(buffers, kept, strict=True):
+                    buffer.copy_(value)
+
+
+def _backward(model: Any, results: Any, inputs: Any) -> None:
+    """The gradients of the results, with respect to all that wants them; they are not kept."""
+    tensors = [x for x in tree_leaves(results) if isinstance(x, torch.Tensor) and x.requires_grad]
+    wanted = [*model.parameters()] if isinstance(model, torch.nn.Module) else []
+    wanted = [x for x in [*wanted, *tree_leaves(inputs)] if isinstance(x, torch.Tensor) and x.requires_grad]
+    if tensors and wanted:
+        torch.autograd.grad(tensors, wanted, [torch.ones_like(x) for x in tensors], allow_unused=True)
+
+
+def _report(kind: str, compiled: Compiled) -> GraphReport:
+    reasons = compiled.division.reasons
+    left = Counter((str(node.target), reason) for node, reason in reasons.items() if not _is_item(node))
+    costs = [
+        cost_of(op)
+        for program in compiled.programs
+        for op in lower(program.module(), "kernel").walk()
+        if isinstance(op, FusedOp)
+    ]
+    return GraphReport(
+        kind=kind,
+        compiled=sum(not _is_item(node) for program in compiled.programs for node in program.part.own),
+        left=left,
+        programs=len(compiled.programs),
+        kernels=len(costs),
+        nbytes=sum(cost.bytes_read + cost.bytes_written for cost in costs),
+        flops=sum(cost.flops for cost in costs),
+    )
+
+
+def _is_item(node: torch.fx.Node) -> bool:
+    """Whether it takes one result of a node that has several."""
+    return getattr(node.target, "__name__", "") == "getitem"

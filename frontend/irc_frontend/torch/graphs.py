@@ -1,0 +1,114 @@
+"""A graph of ATen ops as a callable: programs of irc, and torch for the rest."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torch._functorch.compile_utils import fx_graph_cse
+from torch.fx import Graph, GraphModule
+from torch.fx import Node as FxNode
+from torch.fx.graph import _BoxedCodeGen  # pyright: ignore[reportPrivateUsage]
+
+from irc.diagnostics import IrcError
+from irc_frontend.torch.division import Division, divide
+from irc_frontend.torch.preparation import with_channels_last
+from irc_frontend.torch.program import Program
+
+Watcher = Callable[[str, "Compiled"], None]
+"""Told of each graph that is compiled: forward, backward or inference, and what became of it."""
+
+_watchers: list[Watcher] = []
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Generator[None]:
+    """Within the block, whatever thread compiles a graph tells the watcher."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
+
+
+class NotCompiled(UserWarning):
+    """A part of a graph that irc could not compile, and left to torch."""
+
+
+@dataclass
+class Compiled:
+    """A graph with its programs. `run` takes a list of its inputs, which it empties, and gives a list."""
+
+    run: Callable[[list[Any]], Any]
+    division: Division
+    programs: Sequence[Program]
+
+
+def compile_graph(module: GraphModule, kind: str) -> Compiled:
+    """Compiles a functional ATen graph whose shapes are static: a forward, backward or inference graph.
+
+    A program that cannot be compiled is a warning, and its ops stay with torch.
+    """
+    module = GraphModule(module, fx_graph_cse(module.graph))
+    if kind == "inference":
+        module = with_channels_last(module)
+    refused: dict[FxNode, str] = {}
+    while True:
+        division = divide(module.graph, refused)
+        try:
+            programs = _programs(division, refused)
+        except _Refused:
+            continue
+        compiled = Compiled(_joined(module, division, programs), division, list(programs.values()))
+        for watcher in _watchers:
+            watcher(kind, compiled)
+        return compiled
+
+
+class _Refused(Exception):
+    """A part was given up: the graph is divided again without it."""
+
+
+def _programs(division: Division, refused: dict[FxNode, str]) -> dict[int, Program]:
+    """The program of each part, by its identity."""
+    programs: dict[int, Program] = {}
+    for level in division.parts:
+        for part in level:
+            try:
+                programs[id(part)] = Program(part)
+            except IrcError as error:
+                reason = f"not compiled: {error}"
+                warnings.warn(f"irc leaves {len(part.own)} ops to torch, {reason}", NotCompiled, stacklevel=2)
+                refused.update(dict.fromkeys(part.own, reason))
+                raise _Refused from error
+    return programs
+
+
+def _joined(module: GraphModule, division: Division, programs: dict[int, Program]) -> Callable[[list[Any]], Any]:
+    """The graph in which each part is one call."""
+    graph = Graph()
+    graph.set_codegen(_BoxedCodeGen())
+    known: dict[FxNode, FxNode] = {}
+    for node in module.graph.nodes:
+        if node.op in ("placeholder", "get_attr"):
+            known[node] = graph.node_copy(node)
+    for parts, left in zip(division.parts, division.left, strict=True):
+        for part in parts:
+            call = graph.call_function(programs[id(part)], tuple(known[node] for node in part.inputs))
+            for position, node in enumerate(part.results):
+                single = len(part.results) == 1
+                known[node] = call if single else graph.call_function(operator.getitem, (call, position))
+        for node in left:
+            known[node] = graph.node_copy(node, known.__getitem__)
+    graph.node_copy(module.graph.output_node(), known.__getitem__)
+    run = GraphModule(module, graph).forward
+
+    def boxed(arguments: list[Any]) -> Any:
+        return run(arguments)
+
+    boxed._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
+    return boxed

@@ -1,0 +1,310 @@
+"""Rules of elementwise ops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+import irc_frontend as ir
+from irc_frontend.elementwise import Number
+from irc_frontend.tensor import Tensor
+from irc_frontend.torch.rules import BOOL, FLOAT, RULES, SAME, Left, Rule, element_of, promoted, rule, wide
+
+aten = torch.ops.aten
+
+Like = Tensor | Number
+"""A Tensor or a number."""
+
+_ALL = frozenset(["cpu", "cuda"])
+
+for _op, _function in {
+    aten.abs.default: ir.abs,
+    aten.neg.default: ir.negative,
+    aten.sign.default: ir.sign,
+    aten.relu.default: ir.relu,
+}.items():
+    RULES[_op] = Rule(_function, SAME, _ALL)
+
+for _op, _function in {
+    aten.cos.default: ir.cos,
+    aten.erf.default: ir.erf,
+    aten.exp.default: ir.exp,
+    aten.exp2.default: ir.exp2,
+    aten.expm1.default: ir.expm1,
+    aten.log.default: ir.log,
+    aten.log1p.default: ir.log1p,
+    aten.log2.default: ir.log2,
+    aten.reciprocal.default: ir.reciprocal,
+    aten.rsqrt.default: ir.rsqrt,
+    aten.sigmoid.default: ir.sigmoid,
+    aten.silu.default: ir.silu,
+    aten.sin.default: ir.sin,
+    aten.sqrt.default: ir.sqrt,
+    aten.tan.default: ir.tan,
+    aten.tanh.default: ir.tanh,
+    aten.div.Tensor: ir.divide,
+    aten.atan2.default: ir.arctan2,
+}.items():
+    RULES[_op] = Rule(_function, FLOAT, _ALL)
+
+for _name, _function in {
+    "eq": ir.equal,
+    "ne": ir.not_equal,
+    "lt": ir.less,
+    "le": ir.less_equal,
+    "gt": ir.greater,
+    "ge": ir.greater_equal,
+}.items():
+    for _overload in ("Tensor", "Scalar"):
+        RULES[getattr(getattr(aten, _name), _overload)] = Rule(_function, BOOL, _ALL)
+
+for _name, _function in {
+    "bitwise_and": ir.bitwise_and,
+    "bitwise_or": ir.bitwise_or,
+    "bitwise_xor": ir.bitwise_xor,
+}.items():
+    for _overload in ("Tensor", "Scalar"):
+        RULES[getattr(getattr(aten, _name), _overload)] = Rule(_function, SAME, _ALL)
+
+
+def tensors(*values: Like) -> list[Tensor]:
+    """The values, of which one is a Tensor, all as Tensors of its element type."""
+    element = next(x.element for x in values if isinstance(x, Tensor))
+    return [x if isinstance(x, Tensor) else ir.full((), x, element) for x in values]
+
+
+def truth(x: Like) -> Any:
+    """Whether it is not 0."""
+    if not isinstance(x, Tensor):
+        return bool(x)
+    return x if x.element == "bool" else x != 0
+
+
+def _is_bool(*values: Like) -> bool:
+    return all(isinstance(x, bool) or (isinstance(x, Tensor) and x.element == "bool") for x in values)
+
+
+@rule(aten.add.Tensor, aten.add.Scalar, promotion=SAME)
+def _add(a: Like, b: Like, alpha: Number = 1) -> Any:
+    if _is_bool(a, b):
+        return ir.logical_or(a, b) if alpha else a
+    return a + _scaled(b, alpha)
+
+
+@rule(aten.sub.Tensor, aten.sub.Scalar, promotion=SAME)
+def _sub(a: Like, b: Like, alpha: Number = 1) -> Any:
+    return a - _scaled(b, alpha)
+
+
+def _scaled(x: Like, alpha: Number) -> Like:
+    return x if alpha == 1 else x * alpha
+
+
+@rule(aten.mul.Tensor, aten.mul.Scalar, promotion=SAME)
+def _mul(a: Like, b: Like) -> Any:
+    return ir.logical_and(a, b) if _is_bool(a, b) else a * b
+
+
+RULES[aten.div.Scalar] = RULES[aten.div.Tensor]
+
+
+@rule(aten.div.Tensor_mode, aten.div.Scalar_mode, promotion=SAME)
+def _div_mode(a: Like, b: Like, rounding_mode: str | None = None) -> Any:
+    if rounding_mode == "floor":
+        return _floor_divide(a, b)
+    if rounding_mode is None:
+        raise Left("a division without a mode")
+    x, y = tensors(a, b)
+    if x.node.is_float:
+        return truncated(x / y)
+    quotient = x // y
+    return quotient + ((x - quotient * y != 0) & (quotient < 0)).astype(x.element)
+
+
+@rule(aten.floor_divide.default, promotion=SAME)
+def _floor_divide(a: Like, b: Like) -> Any:
+    return ir.floor_divide(a, b)
+
+
+@rule(aten.remainder.Tensor, aten.remainder.Scalar, promotion=SAME)
+def _remainder(a: Like, b: Like) -> Any:
+    return ir.mod(a, b)
+
+
+@rule(aten.fmod.Tensor, aten.fmod.Scalar, promotion=SAME)
+def _fmod(a: Like, b: Like) -> Any:
+    """The remainder with the sign of a."""
+    x, y = tensors(a, b)
+    rest = ir.mod(ir.abs(x), ir.abs(y))
+    return ir.where(x < 0, -rest, rest)
+
+
+@rule(aten.trunc.default, aten.fix.default, promotion=SAME)
+def truncated(x: Tensor) -> Tensor:
+    """Towards 0."""
+    return ir.where(x < 0, ir.ceil(x), ir.floor(x)) if x.node.is_float else x
+
+
+@rule(aten.floor.default, promotion=SAME)
+def _floor(x: Tensor) -> Tensor:
+    return ir.floor(x)
+
+
+@rule(aten.ceil.default, promotion=SAME)
+def _ceil(x: Tensor) -> Tensor:
+    return ir.ceil(x)
+
+
+@rule(aten.round.default, promotion=SAME)
+def _round(x: Tensor) -> Tensor:
+    return ir.round(x)
+
+
+@rule(aten.pow.Tensor_Tensor, aten.pow.Tensor_Scalar, aten.pow.Scalar, promotion=SAME)
+def _pow(a: Like, b: Like) -> Any:
+    if isinstance(a, Tensor) and not isinstance(b, Tensor):
+        if b == 2:
+            return a * a
+        if b == 0.5:
+            return ir.sqrt(a)
+        if b == 1:
+            return a
+        if b == 3:
+            return a * a * a
+    return ir.power(a, b)
+
+
+@rule(aten.maximum.default, promotion=SAME)
+def _maximum(a: Tensor, b: Tensor) -> Tensor:
+    return ir.logical_or(a, b) if _is_bool(a, b) else ir.maximum(a, b)
+
+
+@rule(aten.minimum.default, promotion=SAME)
+def _minimum(a: Tensor, b: Tensor) -> Tensor:
+    return ir.logical_and(a, b) if _is_bool(a, b) else ir.minimum(a, b)
+
+
+@rule(aten.clamp.default, aten.clamp.Tensor, promotion=SAME)
+def _clamp(x: Tensor, min: Like | None = None, max: Like | None = None) -> Tensor:
+    x = x if min is None else ir.maximum(x, promoted(min, x.element))
+    return x if max is None else ir.minimum(x, promoted(max, x.element))
+
+
+@rule(aten.hardtanh.default, promotion=SAME)
+def _hardtanh(x: Tensor, min_val: Number = -1, max_val: Number = 1) -> Tensor:
+    return _clamp(x, min_val, max_val)
+
+
+@rule(aten.where.self)
+def _where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    common = common_element(a, b)
+    return ir.where(truth(condition), a.astype(common), b.astype(common))
+
+
+def common_element(*values: Tensor) -> str:
+    """The element type that torch promotes arrays of these to; one without axes gives way to one with axes of the same
+    kind."""
+    from torch._prims_common import elementwise_dtypes
+
+    metas = [torch.empty([1] * x.ndim, dtype=getattr(torch, x.dtype.name), device="meta") for x in values]
+    return element_of(elementwise_dtypes(*metas, type_promotion_kind=SAME)[1])
+
+
+@rule(aten.gelu.default)
+def _gelu(x: Tensor, approximate: str = "none") -> Tensor:
+    return ir.gelu(x, approximate)
+
+
+@rule(aten.leaky_relu.default)
+def _leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return ir.leaky_relu(x, negative_slope)
+
+
+@rule(aten.elu.default)
+def _elu(x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+    return ir.where(x > 0, x * scale, ir.expm1(x * input_scale) * (alpha * scale))
+
+
+@rule(aten.isnan.default)
+def _isnan(x: Tensor) -> Tensor:
+    return ir.isnan(x) if x.node.is_float else ir.zeros(x.shape, "bool")
+
+
+@rule(aten.isinf.default)
+def _isinf(x: Tensor) -> Tensor:
+    return ir.isinf(x) if x.node.is_float else ir.zeros(x.shape, "bool")
+
+
+@rule(aten.logical_not.default)
+def _logical_not(x: Tensor) -> Tensor:
+    return ir.logical_not(truth(x))
+
+
+@rule(aten.logical_and.default)
+def _logical_and(a: Tensor, b: Tensor) -> Tensor:
+    return ir.logical_and(truth(a), truth(b))
+
+
+@rule(aten.logical_or.default)
+def _logical_or(a: Tensor, b: Tensor) -> Tensor:
+    return ir.logical_or(truth(a), truth(b))
+
+
+@rule(aten.logical_xor.default)
+def _logical_xor(a: Tensor, b: Tensor) -> Tensor:
+    return ir.logical_xor(truth(a), truth(b))
+
+
+@rule(aten.bitwise_not.default)
+def _bitwise_not(x: Tensor) -> Tensor:
+    return ir.invert(x)
+
+
+def _shiftable(x: Tensor, by: Like) -> Like:
+    if not isinstance(by, Tensor) and 0 <= by < 8 * x.dtype.itemsize:
+        return by
+    raise Left("a shift by a count that is not known to be less than the width")
+
+
+@rule(aten.bitwise_left_shift.Tensor_Scalar, aten.__lshift__.Scalar, promotion=SAME)
+def _left_shift(x: Tensor, by: Like) -> Tensor:
+    return ir.left_shift(x, _shiftable(x, by))
+
+
+@rule(aten.bitwise_right_shift.Tensor_Scalar, aten.__rshift__.Scalar, promotion=SAME)
+def _right_shift(x: Tensor, by: Like) -> Tensor:
+    return ir.right_shift(x, _shiftable(x, by))
+
+
+@rule(aten.log10.default, promotion=FLOAT)
+def _log10(x: Tensor) -> Tensor:
+    return ir.log(x) * (1 / math.log(10))
+
+
+@rule(aten._to_copy.default)
+def _to_copy(x: Tensor, dtype: Any = None, **options: Any) -> Tensor:
+    """The wrapper casts: the result's type says to what."""
+    if dtype is not None and x.node.is_float and element_of(dtype)[0] in "iu":
+        return truncated(x)
+    return x.astype("bool") if dtype is torch.bool and x.element == "bool" else _cast(x, dtype)
+
+
+def _cast(x: Tensor, dtype: Any) -> Tensor:
+    """A widening of a narrow float is none that the user sees: what it is of may be stored narrow or not at all."""
+    if dtype is None:
+        return x
+    if dtype is torch.float32:
+        return wide(x).astype("f32")
+    if dtype is torch.float8_e5m2 and x.dtype.itemsize > 1:
+        raise Left("a cast to f8e5m2: beyond the range torch gives infinities, irc the largest number")
+    return truth(x) if dtype is torch.bool else x.astype(element_of(dtype))
+
+
+RULES[torch.ops.prims.convert_element_type.default] = Rule(_cast, None, _ALL)
+
+
+@rule(aten.copy.default)
+def _copy(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+    return ir.broadcast_to(_cast(source, getattr(torch, x.dtype.name)), x.shape)

@@ -1,0 +1,199 @@
+"""Rules of gathers and scatters. Indices beyond an array's end, an error in torch, are clamped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+import irc_frontend as ir
+from irc_frontend.tensor import Tensor
+from irc_frontend.torch.rules import Left, number_in, promoted, rule
+
+aten = torch.ops.aten
+
+
+def positions(indices: Tensor, extent: int) -> Tensor:
+    """Indices counted from the front."""
+    if indices.element == "bool":
+        raise Left("an index by a mask: the shape depends on its values")
+    return indices if indices.element == "u8" else ir.where(indices < 0, indices + extent, indices)
+
+
+@rule(aten.embedding.default)
+def _embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad: bool = False, sparse: bool = False
+) -> Tensor:
+    return ir.take(weight, indices, 0)
+
+
+@rule(aten.embedding_dense_backward.default)
+def _embedding_backward(grad: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_grad: bool) -> Tensor:
+    if scale_grad:
+        raise Left("an embedding whose gradient is scaled by frequency")
+    wide = grad if grad.element == "f64" else grad.astype("f32")
+    kept = ir.where(ir.expand_dims(indices == padding_idx, -1), 0.0, wide) if padding_idx >= 0 else wide
+    return ir.scatter_add(ir.zeros((rows, grad.shape[-1]), wide.element), indices, kept, 0)
+
+
+@rule(aten.index_select.default)
+def _index_select(x: Tensor, dim: int, indices: Tensor) -> Tensor:
+    if not x.ndim:
+        return x
+    return ir.take(x, indices.reshape(indices.size), dim)
+
+
+@rule(aten.gather.default)
+def _gather(x: Tensor, dim: int, indices: Tensor, sparse_grad: bool = False) -> Tensor:
+    if not x.ndim:
+        return ir.broadcast_to(x, indices.shape)
+    at = dim % x.ndim
+    cut = x[tuple(slice(None) if axis == at else slice(0, n) for axis, n in enumerate(indices.shape))]
+    return ir.take_along_axis(cut, indices, at)
+
+
+@rule(aten.index.Tensor)
+def _index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """The indexed axes are merged into one. Where others lie between them, torch puts the indices' axes first."""
+    given, axes = _given(indices)
+    order = _together(x.ndim, axes)
+    flat, extents = _merged(x.permute(order), order.index(axes[0]), len(axes))
+    return ir.take(flat, _combined(given, extents), order.index(axes[0]))
+
+
+def _given(indices: Sequence[Tensor | None]) -> tuple[list[Tensor], list[int]]:
+    """The indices that there are, and their axes."""
+    axes = [axis for axis, index in enumerate(indices) if index is not None]
+    return [index for index in indices if index is not None], axes
+
+
+def _together(rank: int, axes: Sequence[int]) -> list[int]:
+    """An order of the axes in which the indexed ones are neighbours: as they are, or those first."""
+    if list(axes) == list(range(axes[0], axes[-1] + 1)):
+        return list(range(rank))
+    return [*axes, *(axis for axis in range(rank) if axis not in axes)]
+
+
+def _merged(x: Tensor, first: int, count: int) -> tuple[Tensor, Sequence[int]]:
+    """x with neighbouring axes as one, and their extents."""
+    extents = x.shape[first : first + count]
+    return x.reshape(*x.shape[:first], _product(extents), *x.shape[first + count :]), extents
+
+
+def _product(extents: Sequence[int]) -> int:
+    total = 1
+    for extent in extents:
+        total *= extent
+    return total
+
+
+def _combined(indices: Sequence[Tensor], extents: Sequence[int]) -> Tensor:
+    """The index into merged axes. Each is clamped by itself, so that one beyond the end stays in its row."""
+    total: Any = None
+    for index, extent in zip(indices, extents, strict=True):
+        inside = positions(index, extent).astype("i64")
+        if len(indices) > 1:
+            inside = ir.clip(inside, 0, max(0, extent - 1))
+        total = inside if total is None else total * extent + inside
+    return total
+
+
+@rule(aten.index_put.default, aten._unsafe_index_put.default)
+def _index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """Stores or sums at the indices."""
+    given, axes = _given(indices)
+    if len(given) == 1 and len(indices) == 1 and given[0].element == "bool" and not values.ndim:
+        mask = given[0].reshape(*given[0].shape, *[1] * (x.ndim - given[0].ndim))
+        return ir.where(mask, x + values if accumulate else values, x)
+    order = _together(x.ndim, axes)
+    moved, first = x.permute(order), order.index(axes[0])
+    flat, extents = _merged(moved, first, len(axes))
+    at = _combined(given, extents)
+    updates = ir.broadcast_to(values, (*flat.shape[:first], *at.shape, *flat.shape[first + 1 :]))
+    if not flat.size or not updates.size:
+        return x
+    changed = ir.scatter_add(flat, at, updates, first) if accumulate else stored(flat, at, updates, first)
+    return changed.reshape(moved.shape).permute([order.index(axis) for axis in range(x.ndim)])
+
+
+def stored(x: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
+    """x with the updates, of the shape of `take(x, indices, axis)`, in place of its elements at the indices: of several
+    at one place the last."""
+    count = indices.size
+    last = _last(indices.reshape(count), x.shape[axis])
+    rows = updates.reshape(*x.shape[:axis], count, *x.shape[axis + 1 :])
+    along = [-1 if each == axis else 1 for each in range(x.ndim)]
+    return ir.where((last >= 0).reshape(*along), ir.take(rows, ir.maximum(last, 0), axis), x)
+
+
+def _last(indices: Tensor, extent: int) -> Tensor:
+    """For each place the number of the last index that is it, -1 where none is. The bits of the number are found from
+    the highest on: one is set if an index has it that is left; then those that differ drop out."""
+    count = indices.size
+    none, numbers = ir.zeros((extent,), "i32"), ir.arange(count)
+    left, found = ir.ones((count,), "bool"), ir.zeros((extent,), "i64")
+    for bit in reversed(range((count - 1).bit_length())):
+        has_bit = ir.right_shift(numbers, bit) % 2 == 1
+        is_set = ir.scatter_add(none, indices, (left & has_bit).astype("i32")) > 0
+        found = found * 2 + is_set.astype("i64")
+        left = left & (has_bit == ir.take(is_set, indices, 0))
+    is_index = ir.scatter_add(none, indices, ir.ones((count,), "i32")) > 0
+    return ir.where(is_index, found, -1)
+
+
+@rule(aten.index_add.default)
+def _index_add(x: Tensor, dim: int, indices: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    if not x.ndim:
+        return _index_add(x.reshape(1), 0, indices, source.reshape(source.size), alpha=alpha).reshape()
+    return ir.scatter_add(x, indices.reshape(indices.size), source if alpha == 1 else source * alpha, dim)
+
+
+@rule(aten.scatter_add.default)
+def _scatter_add(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
+    return _scattered(x, dim, indices, source, ir.scatter_add)
+
+
+@rule(aten.scatter.src, targets=["cpu"])
+def _scatter(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
+    return _scattered(x, dim, indices, source, stored)
+
+
+@rule(aten.scatter.value)
+def _scatter_value(x: Tensor, dim: int, indices: Tensor, value: float) -> Tensor:
+    """Every store is of the same number: where one or more fall, it is."""
+    hits = _scattered(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"), ir.scatter_add)
+    return ir.where(hits > 0, number_in(value, x.element), x)
+
+
+def _scattered(x: Tensor, dim: int, indices: Tensor, source: Tensor, scatter: Callable[..., Tensor]) -> Tensor:
+    """As a scatter into the flattened array, for indices differ along all axes."""
+    if not x.ndim:
+        return _scattered(
+            x.reshape(1), 0, indices.reshape(indices.size), source.reshape(source.size), scatter
+        ).reshape()
+    if not x.size or not indices.size:
+        return x
+    if not indices.ndim:
+        indices, source = indices.reshape(1), source.reshape(1)
+    at = _flat_positions(x, dim % x.ndim, indices)
+    return scatter(x.reshape(x.size), at, _cut(source, indices.shape).flatten(), 0).reshape(x.shape)
+
+
+def _flat_positions(x: Tensor, axis: int, indices: Tensor) -> Tensor:
+    """Where in the flattened x the element lies that has the index on the axis and its own place on the others."""
+    total: Any = None
+    for other, extent in enumerate(x.shape):
+        along = [-1 if each == other else 1 for each in range(x.ndim)]
+        place = indices.astype("i64") if other == axis else ir.arange(indices.shape[other]).reshape(*along)
+        total = place if total is None else total * extent + place
+    return ir.broadcast_to(total, indices.shape).flatten()
+
+
+def _cut(x: Tensor, shape: Sequence[int]) -> Tensor:
+    return x[tuple(slice(0, extent) for extent in shape)]
+
+
+@rule(aten.masked_fill.Tensor, aten.masked_fill.Scalar)
+def _masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+    return ir.where(mask, promoted(value, x.element), x)

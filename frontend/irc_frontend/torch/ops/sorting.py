@@ -1,0 +1,108 @@
+"""Rules of sorting and of what is found by it: with the indices, which are those of a stable sort."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+import irc_frontend as ir
+from irc_frontend.tensor import Tensor
+from irc_frontend.torch.rules import Left, rule
+
+aten = torch.ops.aten
+
+
+@rule(aten.sort.default, targets=["cpu"])
+def sorted_with_indices(x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+    """`topk` of all, which has the first of equals first; ascending order is that of the reversed array, reversed."""
+    if not x.ndim:
+        return x, ir.zeros((), "i64")
+    if x.element == "bool":
+        values, indices = sorted_with_indices(x.astype("u8"), dim, descending)
+        return values != 0, indices
+    axis = dim % x.ndim
+    extent = x.shape[axis]
+    if descending:
+        return ir.topk(x, extent, axis)
+    values, indices = ir.topk(ir.flip(x, axis), extent, axis)
+    return ir.flip(values, axis), extent - 1 - ir.flip(indices, axis)
+
+
+@rule(aten.sort.stable, targets=["cpu"])
+def _sort_stable(x: Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
+    return sorted_with_indices(x, dim, descending)
+
+
+@rule(aten.topk.default, targets=["cpu"])
+def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    if not x.ndim:
+        return (x, ir.zeros((), "i64")) if k else (ir.zeros((0,), x.element), ir.zeros((0,), "i64"))
+    if largest and x.element != "bool":
+        return ir.topk(x, k, dim)
+    return tuple(_first(part, dim, k) for part in sorted_with_indices(x, dim, largest))
+
+
+def _first(x: Tensor, dim: int, count: int) -> Tensor:
+    return x[(*[slice(None)] * (dim % x.ndim), slice(0, count))]
+
+
+@rule(aten.kthvalue.default, targets=["cpu"])
+def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    return _picked(*sorted_with_indices(x, dim), dim, k - 1, keepdim)
+
+
+def _picked(values: Tensor, indices: Tensor, dim: int, at: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The element at a place of the sorted axis."""
+    if not values.ndim:
+        return values, indices
+    key = slice(at, at + 1) if keepdim else at
+    first, second = (x[(*[slice(None)] * (dim % values.ndim), key)] for x in (values, indices))
+    return first, second
+
+
+@rule(aten.median.dim, targets=["cpu"])
+def _median_dim(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The lower of the two in the middle; the first NaN where there is one."""
+    values, indices = sorted_with_indices(x, dim)
+    if not x.ndim:
+        return values, indices
+    axis = dim % x.ndim
+    extent = x.shape[axis]
+    if not extent:
+        raise Left("nothing to take a median of")
+    middle = _picked(values, indices, axis, (extent - 1) // 2, True)
+    if x.node.is_float:
+        missing = ir.isnan(x).astype("i32").sum(axis, keepdims=True)
+        first = ir.minimum(extent - missing, extent - 1).astype("i64")
+        of_missing = tuple(ir.take_along_axis(part, first, axis) for part in (values, indices))
+        middle = tuple(ir.where(missing > 0, a, b) for a, b in zip(of_missing, middle, strict=True))
+    found, at = (part if keepdim else part.squeeze(axis) for part in middle)
+    return found, at
+
+
+@rule(aten.median.default, targets=["cpu"])
+def _median(x: Tensor) -> Tensor:
+    return _median_dim(x.reshape(x.size), 0)[0]
+
+
+@rule(aten.nanmedian.dim, targets=["cpu"])
+def _nanmedian_dim(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The median of the numbers; NaN where there are none."""
+    values, indices = sorted_with_indices(x, dim)
+    if not x.ndim:
+        return values, indices
+    axis = dim % x.ndim
+    if not x.shape[axis]:
+        raise Left("nothing to take a median of")
+    count = (~ir.isnan(x)).astype("i64").sum(axis, keepdims=True) if x.node.is_float else x.shape[axis]
+    at = ir.maximum((count - 1) // 2, 0) if isinstance(count, Tensor) else (count - 1) // 2
+    if isinstance(at, int):
+        return _picked(values, indices, axis, at, keepdim)
+    found, where = (ir.take_along_axis(part, at, axis) for part in (values, indices))
+    return (found, where) if keepdim else (found.squeeze(axis), where.squeeze(axis))
+
+
+@rule(aten.nanmedian.default, targets=["cpu"])
+def _nanmedian(x: Tensor) -> Tensor:
+    return _nanmedian_dim(x.reshape(x.size), 0)[0]

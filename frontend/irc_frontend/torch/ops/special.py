@@ -1,0 +1,204 @@
+"""Rules of special functions of f32 and narrower floats, computed in f64: the gamma and the error functions.
+
+What is near a zero or a pole, or is a difference of great numbers, has digits to spare there. f64 itself stays with
+torch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+import irc_frontend as ir
+from irc_frontend.tensor import Tensor
+from irc_frontend.torch.ops.chebyshev import Series, Values, power_series
+from irc_frontend.torch.rules import FLOAT, Left, rule
+
+aten = torch.ops.aten
+
+Function = Callable[[Tensor], Tensor]
+
+
+def in_f64(function: Function) -> Function:
+    """The rule that computes a function of an array in f64 and rounds once."""
+
+    def record(x: Tensor) -> Tensor:
+        if x.element == "f64":
+            raise Left("in f64")
+        return function(x.astype("f64")).astype(x.element)
+
+    return record
+
+
+SHIFT = 8
+"""The asymptotic series of the gamma function begin there; smaller arguments are moved up by it."""
+
+
+@rule(aten.lgamma.default, promotion=FLOAT)
+@in_f64
+def _lgamma(x: Tensor) -> Tensor:
+    """log |gamma(x)|; of x < 0.5 by gamma(x) gamma(1 - x) = pi / sin(pi x)."""
+    is_low = x < 0.5
+    upper = _lgamma_upper(ir.where(is_low, 1 - x, x))
+    reflected = math.log(math.pi) - ir.log(ir.abs(_sin_pi(x))) - upper
+    return ir.where(ir.isinf(x), math.inf, ir.where(is_low, reflected, upper))
+
+
+def _lgamma_upper(x: Tensor) -> Tensor:
+    """x >= 0.5: Stirling's series of x + SHIFT, without the factors between."""
+    product = x
+    for step in range(1, SHIFT):
+        product = product * (x + float(step))
+    is_low = x < SHIFT
+    z = ir.where(is_low, x + float(SHIFT), x)
+    tail = power_series(1 / (z * z), [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188]) / z
+    value = (z - 0.5) * ir.log(z) - z + 0.5 * math.log(2 * math.pi) + tail
+    return ir.where(is_low, value - ir.log(ir.where(is_low, product, 1.0)), value)
+
+
+def _sin_pi(x: Tensor) -> Tensor:
+    """sin(pi x) up to its sign; exactly 0 at integers."""
+    return ir.sin((x - ir.round(x)) * math.pi)
+
+
+@rule(aten.digamma.default, promotion=FLOAT)
+@in_f64
+def _digamma(x: Tensor) -> Tensor:
+    """NaN at negative integers, and infinite at 0 with the other sign."""
+    value = _polygamma(0, x)
+    is_pole = (x < 0) & ir.equal(x, ir.floor(x))
+    at_zero = -math.inf * (1.0 / x)
+    return ir.where(is_pole, math.nan, ir.where(ir.equal(x, 0.0), at_zero, value))
+
+
+@rule(aten.polygamma.default)
+def _polygamma_rule(n: int, x: Tensor) -> Tensor:
+    if not x.node.is_float:
+        x = x.astype("f32")
+    return _digamma(x) if n == 0 else in_f64(lambda wide: _polygamma(n, wide))(x)
+
+
+def _polygamma(n: int, x: Tensor) -> Tensor:
+    """The n-th derivative of the digamma function. Of x < 0.5 by the reflection psi_n(x) = (-1)^n psi_n(1 - x) -
+    d^n/dx^n (pi cot(pi x))."""
+    is_low = x < 0.5
+    upper = _polygamma_upper(n, ir.where(is_low, 1 - x, x))
+    turn = (x - ir.round(x)) * math.pi
+    cotangent = ir.cos(turn) / ir.sin(turn)
+    reflected = (-1) ** n * upper - math.pi ** (n + 1) * power_series(cotangent, _cotangent_derivative(n))
+    return ir.where(is_low, reflected, upper)
+
+
+@cache
+def _cotangent_derivative(n: int) -> tuple[float, ...]:
+    """The n-th derivative of cot(x) as a polynomial of cot(x): each is -(1 + c^2) times the derivative by c."""
+    terms = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        terms = -np.polynomial.Polynomial([1.0, 0.0, 1.0]) * terms.deriv()
+    return tuple(map(float, terms.coef))
+
+
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+"""B_2, B_4, ..."""
+
+
+def _polygamma_upper(n: int, x: Tensor) -> Tensor:
+    """x >= 0.5: the asymptotic series of x + SHIFT + n and the terms between (Abramowitz and Stegun 6.4.6, 6.4.11)."""
+    sign, factorial, count = (-1) ** (n + 1), math.factorial(n), SHIFT + n
+    z = x + float(count)
+    inverse = 1 / z
+    between: Any = 0.0
+    for step in range(count):
+        between = _power(1 / (x + float(step)), n + 1) + between
+    weights = [b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) for k, b in enumerate(BERNOULLI, 1)]
+    tail = power_series(inverse * inverse, weights) * inverse * inverse
+    half = factorial / 2 * inverse
+    if n == 0:
+        return ir.log(z) - half - tail - between
+    leading = math.factorial(n - 1)
+    return sign * (_power(inverse, n) * (leading + half + tail) + factorial * between)
+
+
+def _power(x: Tensor, n: int) -> Tensor:
+    total = x
+    for _ in range(n - 1):
+        total = total * x
+    return total
+
+
+def _scipy(name: str) -> Callable[[Values], Values]:
+    """A function of scipy, which is imported when it is called."""
+
+    def call(x: Values) -> Values:
+        import scipy.special
+
+        return getattr(scipy.special, name)(x)
+
+    return call
+
+
+_ERFCX = Series(lambda t: _scipy("erfcx")(4 * (1 - t) / np.maximum(1 + t, 1e-300)), -1, 1)
+"""By t = (4 - x) / (4 + x), x >= 0."""
+
+
+def erfcx_upper(x: Tensor) -> Tensor:
+    """exp(x^2) erfc(x) of x >= 0; from 100 on by its asymptotic series."""
+    inverse = 1 / ir.maximum(x, 100.0)
+    far = inverse / math.sqrt(math.pi) * power_series(inverse * inverse, [1, -1 / 2, 3 / 4])
+    return ir.where(x > 100, far, _ERFCX((4 - x) / (4 + x)))
+
+
+@rule(aten.erfc.default, aten.special_erfc.default, promotion=FLOAT)
+@in_f64
+def _erfc(x: Tensor) -> Tensor:
+    size = ir.abs(x)
+    upper = ir.exp(-size * size) * erfcx_upper(ir.minimum(size, 1e3))
+    return ir.where(x < 0, 2 - upper, upper)
+
+
+@rule(aten.special_erfcx.default, promotion=FLOAT)
+@in_f64
+def _erfcx(x: Tensor) -> Tensor:
+    upper = erfcx_upper(ir.abs(x))
+    return ir.where(x < 0, 2 * ir.exp(x * x) - upper, upper)
+
+
+def _ratio(w: Values) -> Values:
+    """erfinv(x) / x of w = -log(1 - x^2)."""
+    x = np.sqrt(-np.expm1(-w))
+    return _scipy("erfinv")(x) / x
+
+
+_ERFINV = Series(_ratio, 1e-9, 6.25)
+_ERFINV_TAIL = Series(lambda root: _ratio(root * root), 2.5, 4.25)
+"""By the root of w, of numbers that are as near to 1 as those of f32."""
+
+
+def erfinv(x: Tensor) -> Tensor:
+    w = -ir.log((1 - x) * (1 + x))
+    tail = _ERFINV_TAIL(ir.sqrt(ir.maximum(w, 0.0)))
+    value = x * ir.where(w < 6.25, _ERFINV(w), tail)
+    return ir.where(ir.equal(ir.abs(x), 1.0), x * math.inf, value)
+
+
+rule(aten.erfinv.default, promotion=FLOAT)(in_f64(erfinv))
+
+_NDTRI_TAIL = Series(lambda w: _scipy("ndtri")(np.exp(-0.5 * w * w)), 1.5, 14.5)
+"""By w = sqrt(-2 log p)."""
+
+
+@rule(aten.special_ndtri.default, promotion=FLOAT)
+@in_f64
+def _ndtri(p: Tensor) -> Tensor:
+    """The inverse of the normal distribution: in the middle by erfinv, else by the logarithm of the nearer tail."""
+    near = ir.minimum(p, 1 - p)
+    tail = _NDTRI_TAIL(ir.sqrt(-2 * ir.log(near)))
+    tail = ir.where(ir.equal(near, 0.0), -math.inf, tail)
+    middle = erfinv(2 * p - 1) * math.sqrt(2)
+    value = ir.where(near > 0.1, middle, ir.where(p > 0.5, -tail, tail))
+    return ir.where((p < 0) | (p > 1), math.nan, value)

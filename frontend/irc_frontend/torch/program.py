@@ -1,0 +1,155 @@
+"""A part of a graph as a program that is called with torch's tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx import Node as FxNode
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.artifact import DTYPES
+from irc.runtime.libraries import ALIGNMENT, library_of
+from irc_frontend.build import build_module
+from irc_frontend.graph import Node, sorted_nodes
+from irc_frontend.realise import compile_nodes, target
+from irc_frontend.tensor import Tensor
+from irc_frontend.torch.division import Part
+from irc_frontend.torch.rules import argument, record, value_of
+
+
+class Layout:
+    """How a tensor lies in memory: dense, in some order of its axes, as torch's graph says (channels last, a transposed
+    matrix); row-major where it is not dense. The program sees a row-major array of the axes in that order."""
+
+    def __init__(self, value: torch.Tensor):
+        self.shape, self.dtype, self.device = tuple(value.shape), value.dtype, value.device
+        order = sorted(range(value.ndim), key=lambda axis: (-value.stride(axis), -value.shape[axis]))
+        ordered = value.permute(order)
+        is_dense = value.numel() > 0 and ordered.is_contiguous() and not value.is_contiguous()
+        self.order = tuple(order) if is_dense else None
+        self.stride = tuple(value.stride()) if is_dense else torch.empty(self.shape, device="meta").stride()
+        self.extents = tuple(ordered.shape) if is_dense else self.shape
+
+    def fits(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor of this shape and type lies so."""
+        if self.order is None:
+            return tensor.is_contiguous() and not tensor.is_neg()
+        return tensor.stride() == self.stride and not tensor.is_neg()
+
+    def empty(self) -> torch.Tensor:
+        """A new tensor."""
+        return torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=self.device)
+
+    def placed(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A copy that lies so."""
+        return self.empty().copy_(tensor)
+
+    def from_memory(self, x: Tensor) -> Tensor:
+        """The array whose memory the program sees as x."""
+        return x if self.order is None else x.permute([self.order.index(axis) for axis in range(x.ndim)])
+
+    def to_memory(self, x: Tensor) -> Tensor:
+        """The memory that the program makes for the array x."""
+        return x if self.order is None else x.permute(self.order)
+
+
+class Program:
+    """Callable with the tensors of a part's inputs, in order; gives those of its results, the only one as it is."""
+
+    def __init__(self, part: Part):
+        self.part = part
+        self.__name__ = self.__qualname__ = f"irc_program_{part.level}"
+        self._taken = [Layout(value_of(node)) for node in part.inputs]
+        self._made = [Layout(value_of(node)) for node in part.results]
+        order, roots, leaves = self._recorded()
+        with target(part.device.type):
+            self.executable = compile_nodes(order, roots, leaves)
+        self._run = self._on_host if part.device.type == "cpu" else self._on_device(part.device)
+
+    def _recorded(self) -> tuple[list[Node], list[Node], list[Node]]:
+        """The nodes of the program in order, its results and its arguments."""
+        part = self.part
+        arguments = [argument(layout.extents, layout.dtype) for layout in self._taken]
+        known: dict[FxNode, Any] = {
+            node: layout.from_memory(x) for node, layout, x in zip(part.inputs, self._taken, arguments, strict=True)
+        }
+        for node in part.body:
+            known[node] = record(node, known)
+        results = [layout.to_memory(known[node]) for node, layout in zip(part.results, self._made, strict=True)]
+        roots, leaves = [x.node for x in results], [x.node for x in arguments]
+        return sorted_nodes([*leaves, *roots]), roots, leaves
+
+    def module(self) -> ModuleOp:
+        """The nd module that was compiled."""
+        return build_module(*self._recorded())
+
+    def __call__(self, *tensors: torch.Tensor) -> Any:
+        results = self._run(tensors)
+        return results[0] if len(results) == 1 else results
+
+    def _on_host(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        placed = (x if layout.fits(x) else layout.placed(x) for x, layout in zip(tensors, self._taken, strict=True))
+        arrays = [
+            host_array(x if layout.order is None else x.permute(layout.order))
+            for x, layout in zip(placed, self._taken, strict=True)
+        ]
+        made = self.executable(*arrays)
+        found = made if isinstance(made, tuple) else (made,)
+        tensors = [host_tensor(x, spec.element) for x, spec in zip(found, self.executable.results, strict=True)]
+        return [x.as_strided(layout.shape, layout.stride) for x, layout in zip(tensors, self._made, strict=True)]
+
+    def _on_device(self, device: torch.device) -> Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]:
+        """Enqueues a run on the current stream, in memory of torch's allocator alone."""
+        ordinal = device.index
+        launch, arena_bytes = self.executable.launcher(ordinal), self.executable.arena_bytes
+        library = library_of(torch.empty(0))
+        assert library is not None
+        arena_of = partial(torch.empty, arena_bytes, dtype=torch.uint8, device=device)
+        taken, made = self._taken, self._made
+
+        def run(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+            if torch.cuda.current_device() != ordinal:
+                with torch.cuda.device(ordinal):
+                    return run(tensors)
+            # What is copied has to stay until the run is enqueued; then its memory may go to who comes later.
+            kept = [
+                x if layout.fits(x) and not x.data_ptr() & (ALIGNMENT - 1) else layout.placed(x)
+                for x, layout in zip(tensors, taken, strict=True)
+            ]
+            results = [layout.empty() for layout in made]
+            arena = arena_of() if arena_bytes else None
+            launch(
+                [x.data_ptr() for x in kept],
+                [x.data_ptr() for x in results],
+                library.current_stream(ordinal),
+                None if arena is None else arena.data_ptr(),
+            )
+            return results
+
+        return run
+
+
+_BITS: dict[int, Any] = {1: torch.uint8, 2: torch.uint16}
+"""The integers of torch that numpy knows, by the size of what numpy does not know."""
+
+
+def host_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    """A tensor's memory as a numpy array, by the bits where numpy's own dtypes do not have its type."""
+    plain = tensor.detach()
+    name = str(plain.dtype).removeprefix("torch.")
+    if hasattr(np, name) or name == "bool":
+        return plain.numpy()
+    return plain.view(_BITS[plain.itemsize]).numpy().view(np.dtype(name))
+
+
+def host_tensor(array: np.ndarray[Any, Any], element: str) -> torch.Tensor:
+    """The tensor of a numpy array's memory."""
+    dtype = DTYPES[element]
+    if hasattr(np, dtype.name) or element == "bool":
+        return torch.from_numpy(np.asarray(array))
+    bits = np.asarray(array).view(np.uint16 if dtype.itemsize == 2 else np.uint8)
+    return torch.from_numpy(bits).view(getattr(torch, dtype.name))

@@ -1,0 +1,242 @@
+"""What ATen ops mean: a rule an op, a function of Tensors that records it.
+
+A rule takes what the op takes: Tensors in place of torch's, everything else as it is. It gives a Tensor, or a tuple of
+them where the op has several results; an element type is mended afterwards, a shape has to be right. It raises IrcError
+(or `Left`) where it does not do a case: that node stays with torch, and `explain` shows why.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import ml_dtypes
+import numpy as np
+import torch
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as PROMOTION
+from torch._prims_common import elementwise_dtypes
+from torch.fx import Node as FxNode
+from torch.fx.node import map_arg
+
+from irc.artifact import DTYPES
+from irc.diagnostics import IrcError, Span
+from irc_frontend.elementwise import Number
+from irc_frontend.graph import ARGUMENT, DEFERRED, Node
+from irc_frontend.place import recording
+from irc_frontend.tensor import Tensor
+
+RuleT = TypeVar("RuleT", bound=Callable[..., Any])
+
+ELEMENTS: Mapping[torch.dtype, str] = {getattr(torch, dtype.name): name for name, dtype in DTYPES.items()}
+"""The element name of each dtype that irc has: torch names its dtypes as numpy and ml_dtypes do."""
+
+
+class Left(IrcError):
+    """A case that a rule leaves to torch; the message says why."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How an op is recorded. promotion: the operands are cast to one type first, by torch's rule for elementwise ops.
+    targets: where it can run."""
+
+    record: Callable[..., Any]
+    promotion: PROMOTION | None
+    targets: frozenset[str]
+
+
+RULES: dict[Any, Rule] = {}
+"""By OpOverload."""
+
+SAME = PROMOTION.DEFAULT
+"""The operands' common type is that of the result."""
+FLOAT = PROMOTION.INT_TO_FLOAT
+"""As SAME, with integers and bools as f32."""
+BOOL = PROMOTION.ALWAYS_BOOL
+"""The operands get their common type; the result has bools."""
+
+
+def rule(
+    *ops: Any, promotion: PROMOTION | None = None, targets: Iterable[str] = ("cpu", "cuda")
+) -> Callable[[RuleT], RuleT]:
+    """Registers the decorated function as the rule of `ops`, which are OpOverloads."""
+
+    def register(function: RuleT) -> RuleT:
+        for op in ops:
+            RULES[op] = Rule(function, promotion, frozenset(targets))
+        return function
+
+    return register
+
+
+def value_of(node: FxNode) -> Any:
+    """The fake value of a node: a tensor, a number, or a tuple of them."""
+    return node.meta.get("val")
+
+
+def element_of(dtype: torch.dtype) -> str:
+    """irc's name of a dtype; `Left` where it has none."""
+    try:
+        return ELEMENTS[dtype]
+    except KeyError:
+        raise Left(f"irc has no element type {str(dtype).removeprefix('torch.')}") from None
+
+
+def argument(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """A Tensor that stands for one of torch's."""
+    return Tensor.of(Node(ARGUMENT, (), shape, element_of(dtype)))
+
+
+def why_left(node: FxNode, target: str) -> str | None:
+    """Why a node has to stay with torch; None where irc can do it. It records the node by itself, for it shows then
+    whether the rule does this case."""
+    if node.op != "call_function":
+        return f"a {node.op} node"
+    if node.target is operator.getitem:
+        return None
+    found = RULES.get(node.target)
+    if found is None:
+        return "no rule"
+    if target not in found.targets:
+        return f"not on the target {target}"
+    try:
+        _expect_plain(node, target)
+        record(node, {operand: _stand_in(operand) for operand in node.all_input_nodes})
+    except IrcError as error:
+        return error.message
+    return None
+
+
+def _stand_in(node: FxNode) -> Any:
+    value = value_of(node)
+    if isinstance(value, tuple | list):
+        return tuple(argument(each.shape, each.dtype) for each in value)
+    return argument(value.shape, value.dtype)
+
+
+def _expect_plain(node: FxNode, target: str) -> None:
+    """`Left` unless operands and results are dense tensors of known shapes on one device."""
+    for each in (node, *node.all_input_nodes):
+        value = value_of(each)
+        for tensor in value if isinstance(value, tuple | list) else (value,):
+            if tensor is None:
+                continue
+            if not isinstance(tensor, torch.Tensor):
+                raise Left(f"an operand is a {type(tensor).__name__}")
+            if tensor.device.type != target or tensor.device != _device(node):
+                raise Left("tensors of several devices")
+            if tensor.layout is not torch.strided or tensor.is_quantized:
+                raise Left(f"a tensor with the layout {tensor.layout}")
+            if any(isinstance(extent, torch.SymInt) for extent in tensor.shape):
+                raise Left("a shape that depends on values")
+
+
+def _device(node: FxNode) -> torch.device:
+    value = value_of(node)
+    return (value[0] if isinstance(value, tuple | list) else value).device
+
+
+def record(node: FxNode, known: Mapping[FxNode, Any]) -> Any:
+    """The Tensor, or the tuple of them, of a node whose operands are `known`."""
+    args: Any = map_arg(node.args, known.__getitem__)
+    options: Any = map_arg(node.kwargs, known.__getitem__)
+    if node.target is operator.getitem:
+        return args[0][args[1]]
+    found = RULES[node.target]
+    with recording(place_of(node)):
+        if found.promotion is not None:
+            args = _promoted(node, args, found.promotion)
+        result = found.record(*args, **options)
+        return _fitted(node, result)
+
+
+def _promoted(node: FxNode, args: Sequence[Any], kind: PROMOTION) -> list[Any]:
+    """The Tensors among the arguments in their common type, and the numbers as that has them."""
+    values = [value_of(arg) if isinstance(arg, FxNode) else arg for arg in node.args]
+    operands = [value for value in values if isinstance(value, torch.Tensor | bool | int | float)]
+    computed, result = elementwise_dtypes(*operands, type_promotion_kind=kind)
+    element = element_of(computed if kind is BOOL else result)
+    numbers = [arg for arg in (*args, *node.kwargs.values()) if isinstance(arg, float)]
+    if element in ("bf16", "f16") and not all(_is_exact(number, element) for number in numbers):
+        # torch computes in f32 with the number as f32 has it. The casts are none that the user wrote: nothing is
+        # rounded by them.
+        return [deferred(promoted(arg, element), "f32") if isinstance(arg, Tensor) else arg for arg in args]
+    return [promoted(arg, element) for arg in args]
+
+
+def _is_exact(number: float, element: str) -> bool:
+    return not math.isfinite(number) or _in_array(number, element) == number
+
+
+def _in_array(number: float, element: str) -> float:
+    """The number as an array of the element type has it."""
+    with np.errstate(over="ignore"):
+        return float(np.asarray(number).astype(DTYPES[element]))
+
+
+def wide(x: Tensor) -> Tensor:
+    """x in at least f32, where torch computes so and irc may: what is stored between kernels stays narrow."""
+    return deferred(x, "f32") if x.element in ("bf16", "f16") else x
+
+
+def deferred(x: Tensor, element: str) -> Tensor:
+    """The Tensor in another element type, by a cast that rounds nothing between ops (`irc.dialects.nd.declared`)."""
+    if x.element == element:
+        return x
+    return Tensor.of(Node("cast", (x.node,), x.shape, element, ((DEFERRED, True),)))
+
+
+def promoted(x: Any, element: str) -> Any:
+    """A Tensor cast to the element type, or a number as that type has it; anything else as it is."""
+    if isinstance(x, Tensor):
+        return x.astype(element)
+    return number_in(x, element) if isinstance(x, bool | int | float) else x
+
+
+def number_in(value: Number, element: str) -> Number:
+    """The number as torch puts it into an array: floats beyond the range become infinite, integers wrap."""
+    dtype = DTYPES[element]
+    if element == "bool":
+        return bool(value)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return (int(value) - limits.min) % (limits.max - limits.min + 1) + limits.min
+    number = float(value)
+    if math.isfinite(number) and math.isinf(_in_array(number, element)):
+        return math.copysign(math.inf, number)
+    largest = float(ml_dtypes.finfo(dtype).max)
+    return max(-largest, min(largest, number)) if math.isfinite(number) else number
+
+
+def _fitted(node: FxNode, result: Any) -> Any:
+    value = value_of(node)
+    if not isinstance(value, tuple | list):
+        return _fit(result, value)
+    if len(result) != len(value):
+        raise Left(f"the rule gave {len(result)} results, torch has {len(value)}")
+    used = [user.args[1] for user in node.users]
+    return tuple(
+        _fit(each, want) if position in used else None
+        for position, (each, want) in enumerate(zip(result, value, strict=True))
+    )
+
+
+def _fit(result: Tensor, value: torch.Tensor) -> Tensor:
+    if result.shape != tuple(value.shape):
+        raise Left(f"the rule gave {result.node.type}, torch has the shape {list(value.shape)}")
+    element = element_of(value.dtype)
+    is_rounding = result.element == "f32" and element in ("bf16", "f16")
+    return deferred(result, element) if is_rounding else result.astype(element)
+
+
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
+def place_of(node: FxNode) -> Span:
+    """The user's line that a node comes from; the op where that is not known."""
+    frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    return Span(frames[-1]["file"], int(frames[-1]["line"]), 1) if frames else Span(f"<{node.target}>", 1, 1)

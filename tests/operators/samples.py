@@ -1,0 +1,151 @@
+"""What PyTorch's own tests call its operators with: the samples of OpInfo."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from comparison import Tolerances
+from torch.testing._internal import common_methods_invocations as invocations
+from torch.testing._internal.common_device_type import tol, toleranceOverride
+from torch.utils._pytree import tree_leaves, tree_map
+
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+"""The element types that are tested."""
+
+WIDER = {torch.float32: torch.float64, torch.bfloat16: torch.float32}
+"""What a result is computed in to have one that is more exact."""
+
+SEED = 1729
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an operator."""
+
+    function: Callable[..., Any]
+    input: Any
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    summary: str
+
+    def inputs(
+        self, dtype: torch.dtype, wanted: torch.dtype | None = None
+    ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """New tensors with the values and strides of the sample's; those of `dtype`, and `dtype` itself where it is an
+        argument, become `wanted`."""
+
+        def renewed(x: Any) -> Any:
+            if isinstance(x, torch.Tensor):
+                return _copy(x, wanted if x.dtype == dtype else None)
+            return wanted if x is dtype and wanted is not None else x
+
+        return tree_map(renewed, (self.input, self.args, self.options))
+
+
+def _copy(x: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
+    source = x.detach()
+    if dtype is not None and dtype != x.dtype:
+        made = source.to(dtype)
+    elif source.layout is not torch.strided or source.is_conj() or source.is_neg():
+        made = source.clone()
+    else:
+        storage = source.untyped_storage().clone()
+        made = torch.empty(0, dtype=x.dtype).set_(storage, source.storage_offset(), source.size(), source.stride())  # pyright: ignore[reportArgumentType]
+    return made.requires_grad_(x.requires_grad)
+
+
+def _call_as_it_is(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    return function(*args, **options)
+
+
+invocations.wrapper_set_seed = _call_as_it_is  # pyright: ignore[reportPrivateImportUsage]
+"""Operators that draw are called without what PyTorch's tests put around them, which torch.compile cannot trace; `seed`
+is called before instead."""
+
+
+def operators() -> list[Any]:
+    """The OpInfo of each operator, and of each of its variants, that has f32 or bf16 on the CPU."""
+    return [op for op in invocations.op_db if any(has(op, element) for element in DTYPES)]
+
+
+def name_of(op: Any) -> str:
+    """`add`, or `std.unbiased` for a variant."""
+    return op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
+
+
+def has(op: Any, element: str) -> bool:
+    """Whether the operator has the element type."""
+    return bool(op.supports_dtype(DTYPES[element], "cpu"))
+
+
+def is_defined(op: Any) -> bool:
+    """Whether the results are said: not where memory is returned as it is."""
+    return "empty" not in op.name and not op.skip_correctness_check_compile_vs_eager
+
+
+def differentiates(op: Any, dtype: torch.dtype) -> bool:
+    return bool(op.supports_autograd and dtype in op.supported_backward_dtypes("cpu"))
+
+
+def seed() -> None:
+    """The same random numbers from here on."""
+    torch.manual_seed(SEED)
+    np.random.seed(SEED)
+    random.seed(SEED)
+
+
+def calls(op: Any, dtype: torch.dtype, limit: int | None) -> Iterator[Call]:
+    """The first `limit` samples, and the first with tensors of which every other element is skipped."""
+    seed()
+    samples = op.sample_inputs("cpu", dtype, requires_grad=differentiates(op, dtype))
+    for number, sample in enumerate(islice(samples, limit)):
+        if op.name in FIRST_OF_EQUALS and dtype is torch.bfloat16 and sample.input.numel() > MOST_DISTINCT:
+            continue
+        yield _call(op, sample)
+        if number == 0 and _is_dense(sample):
+            yield _call(op, sample.noncontiguous())
+
+
+def _call(op: Any, sample: Any) -> Call:
+    first = _distinct(sample.input) if op.name in FIRST_OF_EQUALS else sample.input
+    return Call(op.op, first, sample.args, sample.kwargs, sample.summary())
+
+
+FIRST_OF_EQUALS = frozenset("sort argsort msort topk kthvalue mode median nanmedian".split())
+"""Operators that do not say which of equal elements they take: they are called with elements that differ."""
+
+
+MOST_DISTINCT = 512
+"""Whole numbers around 0 that bf16 has exactly."""
+
+
+def _distinct(x: torch.Tensor) -> torch.Tensor:
+    """As x, with other numbers."""
+    numbers = torch.randperm(x.numel()).reshape(x.shape).sub(x.numel() // 2)
+    return torch.empty_like(x).copy_(numbers).requires_grad_(x.requires_grad)
+
+
+def _is_dense(sample: Any) -> bool:
+    tensors = [x for x in tree_leaves((sample.input, sample.args, sample.kwargs)) if isinstance(x, torch.Tensor)]
+    return bool(tensors) and all(x.layout is torch.strided for x in tensors)
+
+
+def tolerances(op: Any, dtype: torch.dtype) -> Tolerances:
+    """PyTorch's for the element type, or the widest that its own tests of the operator have."""
+    atol, rtol = (1e-5, 1.3e-6) if dtype is torch.float32 else (1e-5, 1.6e-2)
+    for given in _overrides(op.decorators, dtype):
+        atol, rtol = max(atol, given.atol), max(rtol, given.rtol)
+    return Tolerances(atol, rtol)
+
+
+def _overrides(decorators: Sequence[Any], dtype: torch.dtype) -> Iterator[tol]:
+    for info in decorators:
+        for decorator in getattr(info, "decorators", [info]):
+            if isinstance(decorator, toleranceOverride) and dtype in decorator.d:
+                yield decorator.d[dtype]

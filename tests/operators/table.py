@@ -1,0 +1,85 @@
+"""What was found of all operators, as a table and in a few lines."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from checking import Outcome, Verdict
+
+HEAD = """<!-- Written by `make test-opinfo`. -->
+
+# PyTorch's operators on irc
+
+Each operator of PyTorch's own tests (OpInfo), called with {samples} of f32 and bf16 through
+`torch.compile(op, backend="irc")` on the target `cpu`, beside eager torch; `tests/operators` has the rules of what is right.
+
+| word | |
+|---|---|
+| irc | every call right, nothing left to torch |
+| views | every call right, nothing left to torch and nothing to compute: the result is a view |
+| partly | every call right, some with ops left to torch |
+| torch | every call right, none without ops left to torch |
+| refused | torch.compile refuses a call whatever the backend |
+| wrong, failed | a result out of tolerance; an error |
+
+"""
+
+
+def by_name(outcomes: Sequence[Outcome]) -> Mapping[str, list[Outcome]]:
+    """Those that were called, by the name with the variant; f32 before bf16."""
+    found: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in sorted(outcomes, key=lambda each: (each.name.lower(), each.dtype != "f32")):
+        if outcome.calls or outcome.forward.failed:
+            found[outcome.name].append(outcome)
+    return found
+
+
+def wholly_compiled(outcomes: Sequence[Outcome]) -> list[str]:
+    """The operators that irc compiled and that left nothing to torch: all calls, element types, gradients, variants."""
+    words: dict[str, set[str]] = defaultdict(set)
+    for outcome in outcomes:
+        if outcome.calls:
+            words[outcome.operator] |= {outcome.forward.word, outcome.gradient.word or outcome.forward.word}
+    return [name for name, found in words.items() if "irc" in found and found <= {"irc", "views"}]
+
+
+def table(outcomes: Sequence[Outcome], limit: int | None = None) -> str:
+    """The page; `limit` is how many samples of an operator were called, None for all."""
+    chosen = "all samples of theirs" if limit is None else f"the first {limit} of their samples"
+    lines = [
+        HEAD.format(samples=chosen),
+        summary(outcomes),
+        "",
+        "| operator | calls | forward | gradient | left to torch |",
+        "|---|---|---|---|---|",
+    ]
+    for name, found in by_name(outcomes).items():
+        forward, gradient = (_words([getattr(each, which) for each in found]) for which in ("forward", "gradient"))
+        left = sorted({text for each in found for which in (each.forward, each.gradient) for text in which.left})
+        calls = sum(each.calls for each in found)
+        lines.append(f"| {name} | {calls} | {forward} | {gradient} | {'; '.join(_escaped(text) for text in left)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _words(verdicts: Sequence[Verdict]) -> str:
+    words = [verdict.word for verdict in verdicts]
+    return words[0] if len(set(words)) == 1 else ", ".join(word or "-" for word in words)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """Counts: operators wholly compiled, and the words of the two directions."""
+    found = by_name(outcomes)
+    lines = [
+        f"{len(wholly_compiled(outcomes))} of {len({each.operator for each in outcomes if each.calls})} operators"
+        f" ({len(found)} with their variants) were compiled with nothing left to torch,"
+        f" in {sum(outcome.calls for outcome in outcomes)} calls."
+    ]
+    for which in ("forward", "gradient"):
+        counts = Counter(getattr(outcome, which).word or "none" for outcome in outcomes if outcome.calls)
+        lines.append(f"{which}: " + ", ".join(f"{count} {word}" for word, count in counts.most_common()))
+    return "\n".join(lines)

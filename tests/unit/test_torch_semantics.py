@@ -1,0 +1,250 @@
+"""What torch promises of a compiled function, on the cpu target: aliasing, mutation, dtypes, shapes, threads, errors."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import irc
+from irc_frontend.torch import backend, explain, program
+from irc_frontend.torch.backend import MOST_SHAPES
+from irc_frontend.torch.graphs import Compiled, NotCompiled, watching
+
+pytestmark = pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled")
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Any:
+    return torch.compile(function, backend=backend, **options)
+
+
+@pytest.fixture
+def seen() -> Any:
+    """The graphs that are compiled during the test."""
+    found: list[Compiled] = []
+    with watching(lambda kind, graph: found.append(graph)):
+        yield found
+
+
+def test_results_alias_as_in_torch() -> None:
+    @compiled
+    def f(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x + 1
+        return y, y.clone(), y.clone(), x.clone(), x.view(-1), y.view(-1), x
+
+    x = torch.randn(3, 4)
+    y, *copies, x_view, y_view, same = f(x)
+    assert same is x or same.data_ptr() == x.data_ptr()
+    assert x_view.data_ptr() == x.data_ptr() and y_view.data_ptr() == y.data_ptr()
+    assert len({t.data_ptr() for t in (x, y, *copies)}) == 5
+
+
+def test_mutation_of_arguments_and_of_their_views() -> None:
+    def f(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x.add_(1)
+        row = x[0]
+        row.mul_(2)
+        y.t_()
+        return row, x * 2
+
+    x, y = torch.randn(3, 4), torch.randn(2, 3)
+    a, b = x.clone(), y.clone()
+    row, twice = compiled(f)(x, y)
+    wanted, wanted_twice = f(a, b)
+    torch.testing.assert_close((x, y, row, twice), (a, b, wanted, wanted_twice))
+    assert row.data_ptr() == x.data_ptr()
+
+
+def test_numbers_and_dtypes_are_promoted_as_in_torch() -> None:
+    def f(i: torch.Tensor, h: torch.Tensor, x: torch.Tensor) -> Any:
+        return i / 2, i + 0.5, h * x, h + 1e9, i * 3 - 2, i > 1.5, h.float() + x, i.bool() | (i == 0), -i // 2
+
+    i = torch.arange(-3, 5)
+    h, x = torch.randn(8, dtype=torch.float16), torch.randn(8)
+    torch.testing.assert_close(compiled(f)(i, h, x), f(i, h, x))
+
+
+def test_numbers_meet_bfloat16_unrounded() -> None:
+    """0.044715 is not rounded to bf16 before it is multiplied."""
+    x = torch.full((64,), 256.0, dtype=torch.bfloat16)
+    f = lambda x: x * 0.044715  # noqa: E731
+    torch.testing.assert_close(compiled(f)(x), f(x), rtol=0, atol=0)
+
+
+def test_casts_to_float8() -> None:
+    x = torch.tensor([448.0, 460.0, 500.0, 1e5, -1e6, 1.1, 0.0])
+    f = lambda x: (x.to(torch.float8_e4m3fn).float(), x.to(torch.float8_e5m2).float())  # noqa: E731
+    torch.testing.assert_close(compiled(f)(x), f(x), rtol=0, atol=0)
+
+
+def test_autocast() -> None:
+    model = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.LayerNorm(16), nn.Linear(16, 4))
+    run, x = compiled(model), torch.randn(8, 16)
+    with torch.autocast("cpu", torch.bfloat16):
+        found, wanted = run(x), model(x)
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found, wanted, rtol=2e-2, atol=2e-2)
+
+
+def test_strides_of_arguments_and_results() -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x.permute(2, 0, 1) * 2, (x + 1).permute(0, 2, 1), torch.relu(x[:, ::2])
+
+    for x in (torch.randn(2, 3, 4), torch.randn(4, 3, 2).permute(2, 1, 0), torch.randn(2, 6, 4)[:, ::2]):
+        found, wanted = compiled(f)(x), f(x)
+        torch.testing.assert_close(found, wanted)
+        assert [y.stride() for y in found[:2]] == [y.stride() for y in wanted[:2]]
+
+
+def test_no_elements() -> None:
+    f = lambda x: (x.sum(0), torch.relu(x) @ torch.ones(4, 2), torch.cat([x, x]))  # noqa: E731
+    x = torch.randn(0, 4)
+    torch.testing.assert_close(compiled(f)(x), f(x))
+
+
+def test_arrays_made_from_nothing() -> None:
+    f = lambda: (torch.arange(4) * 2, torch.tril(torch.ones(3, 3)))  # noqa: E731
+    torch.testing.assert_close(compiled(f)(), f())
+
+
+def test_random_numbers_are_those_of_torch() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.rand_like(x) * x.relu() + torch.dropout(x, 0.5, True) + torch.randn(x.shape).abs()
+
+    x = torch.randn(4, 8)
+    torch.manual_seed(3)
+    found = compiled(f)(x)
+    torch.manual_seed(3)
+    torch.testing.assert_close(found, f(x))
+
+
+def test_a_graph_break(seen: list[Compiled]) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        if y.sum() > 0:
+            return y + 1
+        return y - 1
+
+    for x in (torch.ones(4), -torch.ones(4)):
+        torch.testing.assert_close(compiled(f)(x), f(x))
+    assert len(seen) == 3
+
+
+def test_changing_shapes_compile_a_bounded_number_of_programs(seen: list[Compiled]) -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+    run = compiled(model, dynamic=True)
+    for rows in [*range(2, 2 + MOST_SHAPES + 4), 2, 3]:
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(run(x), model(x))
+    assert len(seen) == MOST_SHAPES
+
+
+def test_changing_shapes_with_gradients() -> None:
+    run = compiled(lambda x, w: torch.tanh(x @ w).sum(), dynamic=True)
+    for rows in (2, 5, 7):
+        x, w = torch.randn(rows, 4, requires_grad=True), torch.randn(4, 3, requires_grad=True)
+        found = torch.autograd.grad(run(x, w), (x, w))
+        torch.testing.assert_close(found, torch.autograd.grad(torch.tanh(x @ w).sum(), (x, w)))
+
+
+def test_two_threads() -> None:
+    run, x = compiled(nn.Sequential(nn.Linear(8, 8), nn.GELU())), torch.randn(4, 8)
+    wanted, results = run(x), [False] * 4
+
+    def work(number: int) -> None:
+        results[number] = all(torch.equal(run(x), wanted) for _ in range(20))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 4
+
+
+def test_an_exception_of_the_user_passes_through() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        x.mul_(2)
+        torch._dynamo.graph_break()
+        raise LookupError("of the user")
+
+    with pytest.raises(LookupError, match="of the user"):
+        compiled(f)(torch.ones(2))
+
+
+def test_an_interrupted_compilation_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    run, x = compiled(lambda x: x.relu() * 3), torch.randn(4)
+    with monkeypatch.context() as patch:
+        patch.setattr(program, "compile_nodes", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run(x)
+    torch.testing.assert_close(run(x), x.relu() * 3)
+
+
+@pytest.mark.filterwarnings("default::irc_frontend.torch.graphs.NotCompiled")
+def test_what_cannot_be_compiled_runs_in_torch(monkeypatch: pytest.MonkeyPatch, seen: list[Compiled]) -> None:
+    def refuse(*args: Any) -> Any:
+        raise irc.IrcError("no room")
+
+    monkeypatch.setattr(program, "compile_nodes", refuse)
+    x = torch.randn(4)
+    with pytest.warns(NotCompiled, match="no room"):
+        found = compiled(lambda x: x.relu() * 3)(x)
+    torch.testing.assert_close(found, x.relu() * 3)
+    assert not seen[0].programs and "no room" in str([*seen[0].division.reasons.values()])
+
+
+def test_memory_over_many_calls() -> None:
+    run, x = compiled(nn.Sequential(nn.Linear(8, 8), nn.Softmax(-1))), torch.randn(4, 8, requires_grad=True)
+
+    def objects() -> int:
+        for _ in range(400):
+            run(x)
+        gc.collect()
+        return len(gc.get_objects())
+
+    objects()
+    before = objects()
+    assert objects() - before < 50
+
+
+def test_explain_says_what_is_compiled_and_why_not() -> None:
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU())
+    buffers = [buffer.clone() for buffer in model.buffers()]
+    found = explain(model, torch.randn(2, 3, 8, 8))
+    assert [graph.kind for graph in found.graphs] == ["forward", "backward"]
+    assert found.left["aten.convolution.default", "no rule"] == 1 and found.compiled > 5
+    assert all(graph.kernels and graph.nbytes and graph.flops for graph in found.graphs)
+    assert "aten.convolution.default" in str(found) and "forward" in str(found)
+    torch.testing.assert_close([*model.buffers()], buffers)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_the_backend_has_a_name() -> None:
+    """The entry point, which torch finds by the installed package."""
+    from importlib.metadata import entry_points
+
+    found = [entry for entry in entry_points(group="torch_dynamo_backends") if entry.name == "irc"]
+    assert not found or found[0].load() is backend
+
+
+def test_graphs_have_one_program_for_each_run_of_ops(seen: list[Compiled]) -> None:
+    """What lies between two convolutions is one program; views beside them are torch's."""
+    first, second = nn.Conv2d(3, 4, 3), nn.Conv2d(4, 5, 3)
+    with torch.no_grad():
+        compiled(lambda x: second(first(x).relu() * 2).flatten(1))(torch.randn(1, 3, 8, 8))
+    assert [len(graph.programs) for graph in seen] == [1]

@@ -1,0 +1,96 @@
+"""Rules of torch's ops that are composed of irc's, against scipy and numpy: special functions, and stores at indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+import torch
+
+import irc_frontend as ir
+from irc_frontend.torch.ops.indexing import stored
+from irc_frontend.torch.rules import RULES, Left
+
+aten = torch.ops.aten
+
+Array = np.ndarray[Any, Any]
+
+POSITIVE = np.concatenate([np.logspace(-30, 30, 121), np.linspace(1e-3, 60, 701), [0.0]]).astype(np.float32)
+REAL = np.concatenate([-POSITIVE, POSITIVE, [np.nan]]).astype(np.float32)
+MODERATE = REAL[~(np.abs(REAL) > 1e6)]
+UNIT = np.concatenate([np.linspace(-1, 1, 801), 1 - np.logspace(-7, -1, 50), np.logspace(-30, -1, 50), [1.5, np.nan]])
+
+FUNCTIONS: dict[str, tuple[Any, Callable[[Array], Array], Array]] = {
+    "lgamma": (aten.lgamma.default, scipy.special.gammaln, REAL),
+    "digamma": (aten.digamma.default, scipy.special.digamma, MODERATE),
+    "erfc": (aten.erfc.default, scipy.special.erfc, REAL),
+    "erfcx": (aten.special_erfcx.default, scipy.special.erfcx, REAL),
+    "erfinv": (aten.erfinv.default, scipy.special.erfinv, UNIT),
+    "ndtri": (aten.special_ndtri.default, scipy.special.ndtri, UNIT),
+    "i0": (aten.i0.default, scipy.special.i0, REAL),
+    "i0e": (aten.special_i0e.default, scipy.special.i0e, REAL),
+    "i1": (aten.special_i1.default, scipy.special.i1, REAL),
+    "i1e": (aten.special_i1e.default, scipy.special.i1e, REAL),
+    "j0": (aten.special_bessel_j0.default, scipy.special.j0, REAL),
+    "j1": (aten.special_bessel_j1.default, scipy.special.j1, REAL),
+    "y0": (aten.special_bessel_y0.default, scipy.special.y0, REAL),
+    "y1": (aten.special_bessel_y1.default, scipy.special.y1, REAL),
+    "k0": (aten.special_modified_bessel_k0.default, scipy.special.k0, REAL),
+    "k1": (aten.special_modified_bessel_k1.default, scipy.special.k1, REAL),
+    "k0e": (aten.special_scaled_modified_bessel_k0.default, scipy.special.k0e, REAL),
+    "k1e": (aten.special_scaled_modified_bessel_k1.default, scipy.special.k1e, REAL),
+    "asinh": (aten.asinh.default, np.arcsinh, REAL),
+    "acosh": (aten.acosh.default, np.arccosh, REAL),
+    "atanh": (aten.atanh.default, np.arctanh, UNIT),
+    "asin": (aten.asin.default, np.arcsin, UNIT),
+    "acos": (aten.acos.default, np.arccos, UNIT),
+    "sinh": (aten.sinh.default, np.sinh, REAL),
+    "cosh": (aten.cosh.default, np.cosh, REAL),
+}
+
+
+def close(found: Array, exact: Array, atol: float = 1e-37) -> None:
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(found, exact.astype(np.float32), rtol=1e-6, atol=atol)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_right_to_the_last_digits_of_f32(name: str) -> None:
+    """The logarithm of the gamma function to 1e-12 beside its zeros, too."""
+    op, exact, places = FUNCTIONS[name]
+    x = places.astype(np.float32)
+    with ir.target("cpu"), np.errstate(all="ignore"):
+        close(
+            RULES[op].record(ir.Tensor(x)).numpy(),
+            exact(x.astype(np.float64)),
+            atol=1e-12 if name == "lgamma" else 1e-37,
+        )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_polygamma_is_right_on_both_sides_of_zero(n: int) -> None:
+    x = np.concatenate([POSITIVE[(POSITIVE > 1e-4) & (POSITIVE < 1e6)], np.arange(-20, 0) + np.float32(0.375)])
+    with ir.target("cpu"), np.errstate(all="ignore"):
+        found = RULES[aten.polygamma.default].record(n, ir.Tensor(x.astype(np.float32))).numpy()
+    wide = torch.from_numpy(x.astype(np.float32).astype(np.float64))
+    close(found, torch.special.polygamma(n, wide).numpy())
+
+
+def test_f64_stays_with_torch() -> None:
+    with pytest.raises(Left, match="in f64"):
+        RULES[aten.lgamma.default].record(ir.Tensor(np.ones(2)))
+
+
+def test_of_several_stores_to_one_place_the_last_stays() -> None:
+    rng = np.random.default_rng(0)
+    x, updates = rng.normal(size=(2, 7, 3)), rng.normal(size=(2, 40, 3))
+    indices = rng.integers(0, 6, 40)
+    wanted = x.copy()
+    wanted[:, indices] = updates
+    with ir.target("cpu"):
+        found = stored(ir.Tensor(x), ir.Tensor(indices), ir.Tensor(updates), 1).numpy()
+    np.testing.assert_array_equal(found, wanted)
+    assert (found[:, 6] == x[:, 6]).all()

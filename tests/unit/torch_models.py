@@ -1,0 +1,80 @@
+"""Small models with random weights, made from the configurations of transformers, timm and torchvision. A test of one
+is skipped where its library is missing or does not load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+Made = tuple[nn.Module, tuple[torch.Tensor, ...]]
+
+
+def library(name: str) -> Any:
+    """The module, or a skipped test. torchvision's wheel for CUDA names ops when it is imported that it has not with a
+    torch for the CPU: they get a name alone."""
+    if torch.version.cuda is None and not hasattr(torch.ops.torchvision, "nms"):
+        for op in ("nms", "qnms"):
+            torch.library.define(f"torchvision::{op}", "(Tensor dets, Tensor scores, float threshold) -> Tensor")
+    return pytest.importorskip(name, exc_type=ImportError)
+
+
+def _tokens() -> tuple[torch.Tensor, ...]:
+    return (torch.randint(0, 128, (2, 16)),)
+
+
+def _image() -> tuple[torch.Tensor, ...]:
+    return (torch.randn(2, 3, 32, 32),)
+
+
+def gpt2() -> Made:
+    lib = library("transformers")
+    sizes = {"n_layer": 2, "n_embd": 64, "n_head": 4, "vocab_size": 128, "n_positions": 16}
+    ends = {"bos_token_id": 0, "eos_token_id": 0}
+    return lib.GPT2LMHeadModel(lib.GPT2Config(**sizes, **ends, use_cache=False)), _tokens()
+
+
+def bert() -> Made:
+    lib = library("transformers")
+    sizes = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
+    return lib.BertModel(lib.BertConfig(**sizes, vocab_size=128, max_position_embeddings=16)), _tokens()
+
+
+def llama() -> Made:
+    lib = library("transformers")
+    sizes = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config = lib.LlamaConfig(**sizes, intermediate_size=96, vocab_size=128, use_cache=False)
+    return lib.LlamaForCausalLM(config), _tokens()
+
+
+def vit() -> Made:
+    lib = library("transformers")
+    sizes = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
+    return lib.ViTModel(lib.ViTConfig(**sizes, image_size=32, patch_size=8)), _image()
+
+
+def mixer() -> Made:
+    lib = library("timm.models.mlp_mixer")
+    return lib.MlpMixer(img_size=32, patch_size=8, num_blocks=2, embed_dim=32, num_classes=10), _image()
+
+
+def resnet18() -> Made:
+    return library("torchvision").models.resnet18(num_classes=10), _image()
+
+
+MODELS: dict[str, Callable[[], Made]] = {
+    "gpt2": gpt2,
+    "bert": bert,
+    "llama": llama,
+    "vit": vit,
+    "mixer": mixer,
+    "resnet18": resnet18,
+}
+
+
+def first_tensor(result: Any) -> torch.Tensor:
+    """The result of a model: a tensor, or the first of a dictionary of them."""
+    return result if isinstance(result, torch.Tensor) else next(iter(result.values()))
