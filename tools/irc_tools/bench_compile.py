@@ -83,14 +83,18 @@ def measure(repeat: int) -> list[Row]:
         cold = [_command(["compile", gating, "-o", out], folder / f"cache{i}") for i in range(repeat)]
         warm = [_command(["compile", gating, "-o", out], folder / "cache0") for _ in range(repeat)]
         return [
+            Row("import irc", _median(repeat, lambda: _python("import irc")), 0.3),
+            Row("import irc_frontend", _median(repeat, lambda: _python("import irc_frontend")), 0.4),
             Row("irc-opt --help", _median(repeat, lambda: _command(["opt", "--help"], folder)), 0.35),
             Row(
                 "irc-opt small.irc", _median(repeat, lambda: _command(["opt", str(folder / "small.irc")], folder)), 0.5
             ),
-            Row("lowering gating, all passes", _lowering(GATING, repeat), 1.0),
+            Row("lowering gating, all passes", _lowering(GATING, repeat), 0.5),
+            Row("NVRTC, gating's kernel", _machine_code(GATING, repeat), 1.0),
             Row("irc-compile gating.irc, cold", median(cold), 3.0),
             Row("irc-compile gating.irc, cached", median(warm), 0.7),
             Row(f"{OPS} nd ops, all passes", _lowering(long_program(OPS), 1), 30.0),
+            Row("GPT-2's training step, 12 layers, cold", _gpt2(folder / "cache_gpt2"), 30.0),
         ]
 
 
@@ -127,8 +131,22 @@ def _median(repeat: int, run: Callable[[], float]) -> float:
 def _command(arguments: list[str], cache: Path) -> float:
     """Seconds of a command in a fresh process, with its own compilation cache."""
     tool, *rest = arguments
-    command = [str(Path(sys.executable).with_name(f"irc-{tool}")), *rest]
-    environment = {**os.environ, "IRC_CACHE_DIR": str(cache)}
+    return _process([str(Path(sys.executable).with_name(f"irc-{tool}")), *rest], cache)
+
+
+def _python(text: str) -> float:
+    """Seconds of a few lines of Python in a fresh process."""
+    return _process([sys.executable, "-c", text], None)
+
+
+def _gpt2(cache: Path) -> float:
+    """Seconds of recording and compiling the step with an empty cache: the lowering, and NVRTC on all cores."""
+    text = "from irc import compiler; from irc_tools.gpt2_step import step_module; "
+    return _process([sys.executable, "-c", f"{text}compiler.compile_artifact(step_module(), arch='sm_90a')"], cache)
+
+
+def _process(command: list[str], cache: Path | None) -> float:
+    environment = os.environ if cache is None else {**os.environ, "IRC_CACHE_DIR": str(cache)}
     begin = time.perf_counter()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - begin
@@ -150,3 +168,21 @@ def _lowering(text: str, repeat: int) -> float:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def _machine_code(text: str, repeat: int) -> float:
+    """Seconds from the source of a program's kernels to their machine code; the least of several."""
+    from irc.codegen.nvrtc import compile_source
+    from irc.codegen.printer import print_kernels
+    from irc.dialects.cuda import KernelOp
+    from irc.lowering import lower
+    from irc.program import parse
+
+    module = lower(parse(text, "bench.irc"), "cuda", arch="sm_90a")
+    source = print_kernels([op for op in module.ops if isinstance(op, KernelOp)])
+    times: list[float] = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        compile_source(source, "sm_90a")
+        times.append(time.perf_counter() - begin)
+    return min(times)

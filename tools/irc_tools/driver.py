@@ -51,7 +51,7 @@ class OptMain(xDSLOptMain):
         self.target = parse_target(args.target, self.available_targets)
         names = args.passes if args.pipeline is None else f"{args.pipeline},{args.passes}".rstrip(",")
         self.passes = parse_passes(names, self.available_passes)
-        self.reports = Reports(args)
+        self.reports = Reports(args, self.passes)
 
     def _register(self) -> None:
         """Dialects, passes and targets of xDSL and every plug-in; irc's own too where irc is no installed plug-in."""

@@ -48,6 +48,15 @@ def parse_target(text: str, available: TargetFactories) -> Target:
     return _build(load("target", spec.name, factory), spec, "target")
 
 
+def parse_selection(text: str | None, passes: Iterable[ModulePass]) -> set[str]:
+    """The passes that `--print-before` or `--print-after` names, of those that run; `all` stands for each of them."""
+    names = set() if text is None else {name.strip() for name in text.split(",")}
+    running = {entry.name for entry in passes}
+    for name in sorted(names - running - {"all"}):
+        raise _unknown("pass", name, [*running, "all"], "passes that run can be named, and `all`", of=" to print")
+    return running if "all" in names else names
+
+
 def load(kind: str, name: str, factory: Callable[[], LoadedT]) -> LoadedT:
     """What a lazy factory makes; an `IrcError` where its package is not installed."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 
 from irc.files import make_directory, write_text
 from irc.ir_printer import print_ir
+from irc_tools.pipeline_spec import parse_selection
 
 ResultT = TypeVar("ResultT")
 
@@ -21,9 +22,9 @@ ResultT = TypeVar("ResultT")
 class Reports:
     """The reports that the arguments ask for, on standard error or in a directory."""
 
-    def __init__(self, args: argparse.Namespace):
-        self._before = _names(args.print_before)
-        self._after = {"all"} if args.print_between_passes else _names(args.print_after)
+    def __init__(self, args: argparse.Namespace, passes: Iterable[ModulePass]):
+        self._before = parse_selection(args.print_before, passes)
+        self._after = parse_selection("all" if args.print_between_passes else args.print_after, passes)
         self._directory = None if args.dump_dir is None else make_directory(Path(args.dump_dir))
         self._timings: list[tuple[str, float]] | None = [] if args.time_passes else None
         self._generic: bool = args.print_op_generic
@@ -37,12 +38,12 @@ class Reports:
 
     def before(self, index: int, entry: ModulePass, module: ModuleOp) -> None:
         """The pass at `index` is about to run."""
-        if _selects(self._before, entry):
+        if entry.name in self._before:
             self._print(f"IR before {entry.name}", module)
 
     def after(self, index: int, entry: ModulePass, module: ModuleOp) -> None:
         """The pass at `index` has run."""
-        if _selects(self._after, entry):
+        if entry.name in self._after:
             self._print(f"IR after {entry.name}", module)
         self._dump(f"{index + 1:02}-{entry.name}", module)
 
@@ -83,11 +84,3 @@ class Reports:
 
     def _text(self, module: ModuleOp) -> str:
         return print_ir(module, generic=self._generic, locations=self._locations)
-
-
-def _names(text: str | None) -> set[str]:
-    return set() if text is None else {name.strip() for name in text.split(",")}
-
-
-def _selects(names: set[str], entry: ModulePass) -> bool:
-    return "all" in names or entry.name in names

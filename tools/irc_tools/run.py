@@ -47,6 +47,14 @@ def argument_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="with --target sim: count instructions, sectors of global memory and bank conflicts of shared memory",
     )
+    parser.add_argument(
+        "--profile",
+        nargs="?",
+        const="",
+        metavar="TRACE.json",
+        help="show where the time goes, by kernel (target cuda) or op (cpu), against what the chip could do; with a "
+        "file, write a trace of the streams for chrome://tracing or Perfetto",
+    )
     return parser
 
 
@@ -84,6 +92,8 @@ def _run(arguments: list[str]) -> int:
     arrays = make_arguments(executable.arguments, files, args.seed)
     measured = _measure(executable, arrays, compiling)
     _print_run(executable, measured)
+    if args.profile is not None:
+        _profile(executable, arrays, args.profile)
     if args.stats:
         _print_statistics(executable, arrays)
     if args.output is not None:
@@ -125,6 +135,18 @@ def _print_run(executable: Any, measured: Measured) -> None:
     times = f"compiled in {duration(measured.compiling)}, ran in {duration(measured.calling)}"
     title = f"{executable.name} on {executable.target}: {times}"
     print_table(title, ["", "array", "size"], rows, numbers_from=2)
+
+
+def _profile(executable: Any, arrays: list[Any], path: str) -> None:
+    from irc_tools.tables import part_row, print_table
+
+    found = executable.profile(*arrays)
+    total = sum(part.seconds for part in found.parts)
+    columns = ["", "launches", "time", "share", "moved", "rate", "work", "rate", "of limit", "ops", "line"]
+    rows = [part_row(part, total) for part in found.parts]
+    print_table("profile", columns, rows, numbers_from=1)
+    if path:
+        found.save(path)
 
 
 def _print_statistics(executable: Any, arrays: list[Any]) -> None:

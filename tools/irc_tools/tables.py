@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irc.artifact import ArraySpec
+
+if TYPE_CHECKING:
+    from irc.runtime.profile import Part
 
 
 def print_table(
@@ -53,6 +56,23 @@ def kernel_row(kernel: dict[str, Any], times: dict[str, float] | None = None) ->
         return row
     seconds = times.get(kernel["name"])
     return [*row, "-", "-"] if not seconds else [*row, duration(seconds), _rate(kernel, seconds / kernel["launches"])]
+
+
+def part_row(part: Part, total: float) -> list[str]:
+    """A part of a profile; `total` is the seconds of all of them."""
+    return [
+        part.name,
+        str(part.launches),
+        duration(part.seconds),
+        f"{part.seconds / total:.0%}" if total else "-",
+        size(part.bytes),
+        f"{size(part.bytes_per_second)}/s",
+        amount(part.flops, "FLOP"),
+        f"{amount(part.flops_per_second, 'FLOP')}/s",
+        "-" if part.share is None else f"{part.share:.0%}",
+        " ".join(name.removeprefix("nd.") for name in dict.fromkeys(part.ops)),
+        part.location,
+    ]
 
 
 def _trimmed(extents: Sequence[int]) -> list[int]:

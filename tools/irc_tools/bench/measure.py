@@ -45,7 +45,7 @@ def measure_rows(rows: Sequence[Row], settings: Settings, done: Callable[[RowRec
     """Measures each row and hands its record to `done`. What fails in one row is in its record."""
     bench = Workbench(device(), block_seconds=settings.block_seconds)
     torch = _torch(bench) if settings.peers else None
-    _compile_all(rows)
+    _compile_all([row for row in rows if row.program])
     for number, row in enumerate(rows, start=1):
         _say(f"[{number}/{len(rows)}] {row.name} ...")
         begin = time.perf_counter()
@@ -99,6 +99,8 @@ def _compile_one(work: tuple[str, dict[str, int], str]) -> None:
 def _attempt(bench: Workbench, row: Row, settings: Settings, torch: Torch | None) -> RowRecord:
     record = RowRecord.of(row)
     try:
+        if row.model:
+            return _measure_model(bench, row, record, settings, torch)
         return _measure(bench, row, record, settings, torch)
     except IrcError as error:
         return replace(record, error=error.message)
@@ -131,6 +133,14 @@ def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, 
     finally:
         for each in (*cases, *buffers):
             each.free()
+
+
+def _measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Settings, torch: Torch | None) -> RowRecord:
+    if torch is None:
+        raise IrcError("a model is run by torch", hint="ask for peers: --peers all")
+    from irc_tools.bench.models import measure_model
+
+    return measure_model(bench, row, record, settings)
 
 
 def _enqueue(case: Case) -> Enqueue:

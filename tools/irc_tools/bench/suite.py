@@ -1,6 +1,7 @@
 """Suites: what irc-bench runs, as TOML files in `benchmarks/suites`.
 
-A row has `name`, `program` (`.irc` text) or `file` (of one, beside the suite), and may have `group`, `dims` (as by
+A row has `name`, `program` (`.irc` text) or `file` (of one, beside the suite) or `model` (the body of a Python function
+of the dims, with `torch`, that gives a module and its inputs), and may have `group`, `dims` (as by
 `-D`), `small` (dims at which a CPU checks it), `torch` (the body of a Python function of the program's arguments, with
 `torch` and `F`), `reference` (one for float64, where `torch` does not do), `rival` (another irc program to time),
 `inputs` (how arguments are drawn, see `irc_tools.bench.draws`), `bars`, `peers`, `clock` and `tolerance` (by element
@@ -47,6 +48,7 @@ class Row:
     peers: tuple[str, ...] = ()
     clock: str = "device"
     tolerance: Mapping[str, float] = field(default_factory=dict[str, float])
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,12 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
     name = str(table.get("name", ""))
     where = f"{path}: row {name!r}"
     _only(table, ("file", *Row.__dataclass_fields__), where)
-    if not name or ("program" in table) == ("file" in table):
-        raise IrcError(f"{where}: expected a name, and a program or a file")
+    if not name or sum(key in table for key in ("program", "file", "model")) != 1:
+        raise IrcError(f"{where}: expected a name, and a program, a file or a model")
     return Row(
         name=name,
-        program=table["program"] if "program" in table else read_text(path.parent / table["file"]),
+        program=read_text(path.parent / table["file"]) if "file" in table else str(table.get("program", "")),
+        model=str(table.get("model", "")),
         group=str(table.get("group", "")),
         dims=_integers(table.get("dims", {}), f"{where}: dims"),
         small=_integers(table.get("small", {}), f"{where}: small"),

@@ -1,0 +1,81 @@
+"""The training step of GPT-2 (124 million parameters), as a user of `irc_frontend` writes it: what compile times are
+measured on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import irc_frontend as ir
+from irc_frontend import nn, optim
+from irc_frontend.build import build_module
+from irc_frontend.graph import ARGUMENT, Node, sorted_nodes
+from irc_frontend.tensor import Tensor
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+WIDTH, HEADS, LAYERS, VOCABULARY = 768, 12, 12, 50257
+
+
+@dataclass(frozen=True)
+class Block(nn.Layer):
+    before: nn.LayerNorm
+    attention: nn.MultiHeadAttention
+    between: nn.LayerNorm
+    up: nn.Linear
+    down: nn.Linear
+
+    def __call__(self, params: nn.Params, x: Any) -> ir.Tensor:
+        x = x + self.attention(params["attention"], self.before(params["before"], x))
+        hidden = ir.gelu(self.up(params["up"], self.between(params["between"], x)), "tanh")
+        return x + self.down(params["down"], hidden)
+
+
+@dataclass(frozen=True)
+class Gpt2(nn.Layer):
+    """i64[batch, positions] -> f32[batch, positions, vocabulary]; the table of words gives the scores too."""
+
+    words: nn.Embedding
+    positions: nn.Embedding
+    blocks: tuple[Block, ...]
+    last: nn.LayerNorm
+
+    def __call__(self, params: nn.Params, text: Any) -> ir.Tensor:
+        x = self.words(params["words"], text) + params["positions"]["table"][: text.shape[-1]]
+        for block, own in zip(self.blocks, params["blocks"], strict=True):
+            x = block(own, x)
+        return self.last(params["last"], x) @ params["words"]["table"].T
+
+
+def gpt2(positions: int, layers: int = LAYERS, dtype: str = "bf16") -> Gpt2:
+    norm = nn.LayerNorm(WIDTH, dtype=dtype)
+    block = Block(
+        norm,
+        nn.MultiHeadAttention(WIDTH, HEADS, dtype=dtype),
+        norm,
+        nn.Linear(WIDTH, 4 * WIDTH, dtype=dtype),
+        nn.Linear(4 * WIDTH, WIDTH, dtype=dtype),
+    )
+    words, places = nn.Embedding(VOCABULARY, WIDTH, dtype=dtype), nn.Embedding(positions, WIDTH, dtype=dtype)
+    return Gpt2(words, places, (block,) * layers, norm)
+
+
+def step_module(batch: int = 16, positions: int = 1024, layers: int = LAYERS) -> ModuleOp:
+    """Forward pass, backward pass and the update of AdamW, as one function of nd ops."""
+    model, optimizer = gpt2(positions, layers), optim.AdamW(3e-4)
+    params = model.init(0)
+    state = (params, optimizer.init(params))
+    arguments: list[Node] = []
+
+    def argument(leaf: Any) -> Tensor:
+        arguments.append(Node(ARGUMENT, (), leaf.shape, leaf.element))
+        return Tensor.of(arguments[-1])
+
+    params, memory = ir.tree_map(argument, state)
+    text, following = (argument(ir.zeros([batch, positions], "i64")) for _ in range(2))
+    loss, gradients = ir.value_and_grad(lambda p: nn.cross_entropy(model(p, text), following))(params)
+    gradients, _ = optim.clip_by_global_norm(gradients, 1.0)
+    updated = optimizer.update(params, gradients, memory)
+    roots = [leaf.node for leaf in ir.tree_leaves((*updated, loss))]
+    return build_module(sorted_nodes([*arguments, *roots]), roots, arguments)
