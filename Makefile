@@ -1,7 +1,10 @@
 # Everything runs in .venv, which the first target that needs it sets up: Python 3.11+ with venv is all that must be there.
 #   make demo          compile examples/gating.irc to machine code, run it, check it
 #   make test          lint, types, unit, numeric and FileCheck tests
+#   make test-opinfo   PyTorch's operators through torch.compile, with all samples; docs/torch-operators.md has the table
 #   make gpu-test      tests/gpu, where there is a GPU
+#   make test-cutlass  what irc-opt -t cutlass writes, compiled by nvcc (half a minute a file), and run where there is a GPU
+#   make test-sweep    the machine code of all products of the benchmarks (make test has one of each class)
 #   make bench         speed of the kernels, where there is a GPU
 #   make bench-compile speed of the compiler
 
@@ -12,7 +15,7 @@ RUNTIME := $(VENV)/.irc-installed
 TESTING := $(VENV)/.irc-test-installed
 BUILD := build
 
-.PHONY: demo test lint format unit lit docs bench bench-compile gpu-test clean
+.PHONY: demo test lint format unit lit docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
@@ -26,7 +29,7 @@ lint: $(TESTING)
 	$(BIN)/pyright
 
 unit: $(TESTING)
-	$(BIN)/python -m pytest tests/unit tests/numerics -q -n auto
+	$(BIN)/python -m pytest tests/unit tests/numerics tests/operators -q -n auto
 
 lit: $(TESTING)
 	$(BIN)/lit -q tests/lit
@@ -38,8 +41,17 @@ format: $(TESTING)
 docs: $(RUNTIME)
 	$(BIN)/irc-docs
 
+test-opinfo: $(TESTING)
+	$(BIN)/python tests/operators/sweep.py --records $(BUILD)/operators.jsonl --table docs/torch-operators.md --at-least 250
+
 gpu-test: $(TESTING)
 	$(BIN)/python -m pytest tests/gpu -q
+
+test-cutlass: $(TESTING)
+	$(BIN)/python -m pytest tests/cutlass -q
+
+test-sweep: $(TESTING)
+	IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py -q -n auto
 
 bench: $(RUNTIME)
 	$(BIN)/irc-bench --suite memory --suite gemm --suite random

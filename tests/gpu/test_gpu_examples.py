@@ -12,7 +12,7 @@ from irc.diagnostics import IrcError
 from irc.interpreters.nd import evaluate
 from irc.program import isolate, load
 from irc.runtime.driver import is_present
-from irc_tools.compare import compare
+from irc_tools.compare import compare, multiplies_f8
 from irc_tools.inputs import make_arguments
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
@@ -35,9 +35,11 @@ def check(path: Path, dims: dict[str, int]) -> None:
     arrays = make_arguments(executable.arguments, {}, 0)
     found = executable(*arrays)
     results = list(found) if isinstance(found, tuple) else [found]
-    references = evaluate(isolate(load(path, dims=dims)), arrays, precision="float64")
+    module = isolate(load(path, dims=dims))
+    references = evaluate(module, arrays, precision="float64")
+    of_f8 = multiplies_f8(module)
     for spec, result, reference in zip(executable.results, results, references, strict=True):
-        comparison = compare(result, reference, spec.element)
+        comparison = compare(result, reference, spec.element, of_f8=of_f8)
         assert comparison.passed, f"result {spec.name}: error {comparison.error} over {comparison.tolerance}"
 
 

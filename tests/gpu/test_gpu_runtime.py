@@ -154,18 +154,18 @@ def assert_near(found: Any, wanted: Any) -> None:
         assert float((each.float() - reference.float()).abs().max()) <= 0.05 * float(reference.float().abs().max())
 
 
-def test_bound_calls_and_graphs_follow_what_their_arrays_hold() -> None:
+@pytest.mark.parametrize("kind", ["bind", "graph"])
+def test_bound_calls_and_graphs_follow_what_their_arrays_hold(kind: str) -> None:
     torch = pytest.importorskip("torch")
     exe = irc.compile(SIDE_BY_SIDE, "cuda")
     assert exe.manifest["streams"] == 3  # two chains, and the copy of an argument
     inputs, wanted = side_by_side(torch, 0)
-    others, expected = side_by_side(torch, 1)
-    for call in (exe.bind(*inputs), exe.graph(*inputs)):
-        assert_near(call(), wanted)
-        for array, other in zip(inputs, others, strict=True):
-            array.copy_(other)
-        assert_near(call(), expected)
-        inputs, wanted = side_by_side(torch, 0)
+    call = getattr(exe, kind)(*inputs)
+    assert_near(call(), wanted)
+    others, wanted = side_by_side(torch, 1)
+    for array, other in zip(inputs, others, strict=True):
+        array.copy_(other)
+    assert_near(call(), wanted)
 
 
 @pytest.mark.parametrize("copied", [1 << 20, 0])
@@ -199,14 +199,15 @@ def test_memory_does_not_grow_over_calls() -> None:
     exe = irc.compile(SIDE_BY_SIDE, "cuda")
     inputs, _ = side_by_side(torch, 0)
     graph = exe.graph(*inputs)
-    free: list[int] = []
-    for _ in range(2):
-        for _ in range(500):
+    grown: list[int] = []
+    for _ in range(5):  # other processes may take or give memory of the device meanwhile: what leaks, leaks each time
+        before = device().free_memory()
+        for _ in range(1000):
             exe(*inputs)
             graph(*inputs)
         torch.cuda.synchronize()
-        free.append(device().free_memory())
-    assert free[0] == free[1]
+        grown.append(before - device().free_memory())
+    assert min(grown[1:]) <= 0
 
 
 def test_batches_are_copied_ahead_and_read_right() -> None:
@@ -227,6 +228,27 @@ def test_views_that_are_not_contiguous_or_aligned_are_taken() -> None:
     torch.testing.assert_close(exe(base.T), base.T * 2)
     flat = torch.randn(129, device="cuda")
     torch.testing.assert_close(exe(flat[1:].view(8, 16)), flat[1:].view(8, 16) * 2)
+
+
+def test_views_that_overlap_are_taken() -> None:
+    torch = pytest.importorskip("torch")
+    exe = irc.compile("func f(x: f32[8, 16], y: f32[8, 16]) -> f32[16, 8] {\n return transpose(x * 2 + y)\n}", "cuda")
+    flat = torch.randn(23, device="cuda")
+    repeated, shifted = flat[:16].expand(8, 16), flat.as_strided((8, 16), (1, 1))
+    torch.testing.assert_close(exe(repeated, shifted), (repeated * 2 + shifted).T)
+    same = flat[:16].expand(8, 16).contiguous()
+    torch.testing.assert_close(exe(same, same), (same * 3).T)
+
+
+def test_views_of_other_libraries_have_to_be_row_major() -> None:
+    cupy = pytest.importorskip("cupy")
+    exe = irc.compile(AXPY, "cuda")
+    x = cupy.arange(2000, dtype=cupy.float32)
+    repeated = cupy.lib.stride_tricks.as_strided(x, (1000,), (0,))
+    for view in (x[::2], repeated):
+        with pytest.raises(IrcError, match=r"argument x: expected a row-major array, found strides"):
+            exe(view, x[:1000])
+    cupy.testing.assert_array_equal(exe(x[1:1001], x[1:1001]), 3 * x[1:1001])
 
 
 def test_cupy_by_dlpack() -> None:

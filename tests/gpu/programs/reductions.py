@@ -51,15 +51,6 @@ def over_types() -> Iterator[Program]:
             n = (65, 129)[1 - axis]
             results = [(f"{t}[{n}]", f"{f}(x, axis={axis})") for f in ("sum", "max", "min", "mean", "var")]
             yield program(f"reduce-{t}-{axis}", f"x: {t}[65, 129]", *results)
-        yield program(
-            f"reduce-{t}-nan",
-            f"x: {t}[65, 129]",
-            (f"{t}[65]", "max(x, axis=1)"),
-            (f"{t}[65]", "min(x, axis=1)"),
-            (f"{t}[65]", "sum(x, axis=1)"),
-            (f"{t}[129]", "max(x, axis=0)"),
-            draws={"x": "some nan"},
-        )
     for t in ("f8e4m3", "f8e5m2"):
         yield program(
             f"reduce-{t}",
@@ -163,6 +154,42 @@ def uneven_columns() -> Iterator[Program]:
     yield program("var-far-from-0", "x: f32[517, 64]", ("f32[64]", "var(x + 1000.0, axis=0)"), ("f32[]", "var(x)"))
 
 
+def runs_apart() -> Iterator[Program]:
+    """Few results, of runs of memory that lie apart and begin anywhere."""
+    for t in ("f16", "f32", "i32"):
+        calls = [(f"{t}[3]", f"{f}(x, axis=[0, 2])") for f in ("max", "min")]
+        sums = [("f32[3]", f"{f}(cast(x, f32), axis=[0, 2, 3])") for f in ("sum", "mean", "var")]
+        yield program(f"runs-apart-{t}", f"x: {t}[40, 3, 5001]", *calls, large=True)
+        yield program(f"runs-apart-4-{t}", f"x: {t}[40, 3, 67, 103]", *sums, large=True)
+
+
+def not_finite() -> Iterator[Program]:
+    """NaN and infinities in every reduction: of rows in registers, of long rows, of columns, of everything."""
+    for t, rows, columns, large in (("f32", 65, 129, False), ("bf16", 3, 20011, True), ("f16", 4203, 5, True)):
+        shape = f"x: {t}[{rows}, {columns}]"
+        for f in ("sum", "mean", "var", "max", "min"):
+            results = [
+                (f"{t}[{rows}]", f"{f}(x, axis=1)"),
+                (f"{t}[{columns}]", f"{f}(x, axis=0)"),
+                (f"{t}[]", f"{f}(x)"),
+            ]
+            yield program(f"not-finite-{f}-{t}", shape, *results, draws={"x": "some nan"}, large=large)
+        places = [
+            (f"i64[{rows}]", "argmin(x, axis=1)"),
+            (f"i64[{columns}]", "argmax(x, axis=0)"),
+            ("i64[]", "argmax(x)"),
+        ]
+        yield program(f"not-finite-arg-{t}", shape, *places, draws={"x": "some nan"}, large=large)
+        calls = [
+            f"{f}(x, axis={axis})" for f in ("softmax", "log_softmax", "layer_norm", "rms_norm") for axis in (0, 1)
+        ]
+        normed = [(f"{t}[{rows}, {columns}]", call) for call in calls]
+        yield program(f"not-finite-norms-{t}", shape, *normed, draws={"x": "some nan"}, large=large)
+    flags = [("bool[65]", "any(x > 1, axis=1)"), ("bool[129]", "all(x < 9, axis=0)"), ("f32[129]", "prod(x, axis=0)")]
+    sums = [("f32[65, 129]", "cumsum(x, 1)"), ("f32[65, 129]", "cumprod(x, 0)")]
+    yield program("not-finite-others", "x: f32[65, 129]", *flags, *sums, draws={"x": "some nan"})
+
+
 def empty() -> Iterator[Program]:
     yield program(
         "reduce-empty-rows",
@@ -188,14 +215,6 @@ def places() -> Iterator[Program]:
     for t in ("f32", "f64", "f16", "bf16", "i32", "i8", "u8", "i64"):
         calls = [(f"i64[{n}]", f"{f}(x, axis={axis})") for axis, n in ((0, 130), (1, 37)) for f in ("argmax", "argmin")]
         yield program(f"arg-{t}", f"x: {t}[37, 130]", *calls, ("i64[]", "argmax(x)"), draws={"x": "ties"})
-    yield program(
-        "arg-nan",
-        "x: f32[37, 130]",
-        ("i64[37]", "argmax(x, axis=1)"),
-        ("i64[37]", "argmin(x, axis=1)"),
-        ("i64[130]", "argmax(x, axis=0)"),
-        draws={"x": "some nan"},
-    )
     yield program(
         "arg-long",
         "x: f32[3, 20011]",
@@ -253,5 +272,16 @@ def composed() -> Iterator[Program]:
 
 
 def programs() -> Iterator[Program]:
-    for family in (over_axes, over_types, lengths, uneven_columns, empty, places, scans, composed):
+    for family in (
+        over_axes,
+        over_types,
+        lengths,
+        uneven_columns,
+        runs_apart,
+        not_finite,
+        empty,
+        places,
+        scans,
+        composed,
+    ):
         yield from family()

@@ -1,0 +1,112 @@
+"""`torch.compile(model, backend="irc")` on a GPU: results and gradients of eager, torch's streams, memory and graphs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from irc.runtime.driver import is_present
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    from irc_frontend.torch import backend
+
+    return torch.compile(function, backend=backend)
+
+
+def mlp(dtype: Any) -> Any:
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.LayerNorm(128), nn.Linear(128, 32)).cuda().to(dtype)
+
+
+@pytest.mark.parametrize("name, tolerance", [("float32", 1e-4), ("bfloat16", 4e-2)])
+def test_training_step(name: str, tolerance: float) -> None:
+    model = mlp(getattr(torch, name))
+    twin, x = copy.deepcopy(model), torch.randn(16, 64, device="cuda", dtype=getattr(torch, name))
+    for run in (compiled(model), twin):
+        run(x).float().square().mean().backward()
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=tolerance, atol=tolerance * float(b.grad.abs().max()))
+
+
+def test_dropout_draws_what_eager_draws() -> None:
+    x = torch.randn(64, 64, device="cuda")
+    f = lambda x: torch.nn.functional.dropout(x.relu(), 0.3) * 2  # noqa: E731
+    torch.manual_seed(5)
+    found = compiled(f)(x)
+    torch.manual_seed(5)
+    torch.testing.assert_close(found, f(x))
+
+
+def test_arguments_anywhere_in_memory() -> None:
+    """Turned, cut, repeated, at any address; and results made from nothing."""
+    f = lambda x: (torch.tanh(x) * 3, x.sum(-1), torch.tril(torch.ones(4, 4, device="cuda")))  # noqa: E731
+    base = torch.randn(8, 9, 4, device="cuda")
+    for x in (base, base.permute(2, 0, 1), base[:, 1:], base[:, 0, :1].expand(8, 5), base.flatten()[1:], base[:0]):
+        found, wanted = compiled(f)(x), f(x)
+        torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+        assert found[0].stride() == wanted[0].stride() or not x.is_contiguous()
+
+
+def test_convolutions_are_given_channels_last() -> None:
+    nn = torch.nn
+    model = nn.Sequential(nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 8, 3))
+    model = model.cuda().bfloat16().eval()
+    x = torch.randn(2, 8, 16, 16, device="cuda", dtype=torch.bfloat16)
+    with torch.no_grad():
+        found, wanted = compiled(model)(x), model(x)
+    assert found.stride() == wanted.stride()
+    torch.testing.assert_close(found, wanted, rtol=3e-2, atol=3e-2)
+
+
+def test_work_is_on_the_current_stream() -> None:
+    run, stream = compiled(lambda x: (x * 2).relu().sum(0)), torch.cuda.Stream()
+    x = torch.randn(2048, 2048, device="cuda")
+    run(x)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        y = x
+        for _ in range(20):
+            y = y * 1.01
+        found = run(y)
+    stream.synchronize()
+    torch.testing.assert_close(found, (y * 2).relu().sum(0), rtol=1e-4, atol=1e-2)
+
+
+def test_a_cuda_graph_of_torch_captures_it() -> None:
+    model, x = mlp(torch.bfloat16), torch.randn(16, 64, device="cuda", dtype=torch.bfloat16)
+    run, graph = compiled(model), torch.cuda.CUDAGraph()
+    with torch.no_grad():
+        run(x)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            found = run(x)
+        x.copy_(torch.randn_like(x))
+        graph.replay()
+        torch.testing.assert_close(found, model(x), rtol=4e-2, atol=4e-2)
+
+
+def test_memory_is_torchs_and_stays() -> None:
+    model, x = mlp(torch.float32), torch.randn(4096, 64, device="cuda")
+    run = compiled(model)
+    for _ in range(3):
+        run(x).sum().backward()
+    torch.cuda.synchronize()
+    free, kept = torch.cuda.mem_get_info()[0], torch.cuda.memory_allocated()
+    for _ in range(1000):
+        run(x).sum().backward()
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() == kept
+    assert torch.cuda.mem_get_info()[0] >= free - (8 << 20)
