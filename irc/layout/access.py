@@ -232,19 +232,17 @@ def is_monotone(expr: AffineExpr) -> bool:
             return True
 
 
-def least(expr: AffineExpr, dims: Sequence[int], symbols: Sequence[int]) -> int:
-    """A lower bound of an expression whose dims and symbols are at least the given numbers (and unbounded above)."""
+def least(expr: AffineExpr) -> int:
+    """A lower bound of an expression whose dims and symbols are 0 or more (and unbounded above)."""
     match expr:
         case AffineConstantExpr():
             return expr.value
-        case AffineDimExpr():
-            return dims[expr.position]
-        case AffineSymExpr():
-            return symbols[expr.position]
+        case AffineDimExpr() | AffineSymExpr():
+            return 0
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            return least(expr.lhs, dims, symbols) + least(expr.rhs, dims, symbols)
+            return least(expr.lhs) + least(expr.rhs)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)) if by >= 0:
-            return least(expr.lhs, dims, symbols) * by
+            return least(expr.lhs) * by
         case AffineBinaryOpExpr(
             kind=AffineBinaryOpKind.Mul,
             lhs=AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=n)),
@@ -252,7 +250,7 @@ def least(expr: AffineExpr, dims: Sequence[int], symbols: Sequence[int]) -> int:
         ):
             return (n - 1) * by
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr(value=by)):
-            return least(expr.lhs, dims, symbols) // by
+            return least(expr.lhs) // by
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod):
             return 0
         case _:

@@ -72,7 +72,7 @@ def locate_place(
         if d not in op.checked_dims:
             continue
         position = place.at(e, components)
-        if least(expr, [0] * len(dims), [0] * len(symbols)) < 0:
+        if least(expr) < 0:
             conditions.append(e.compare("sge", position, 0))
         conditions.append(e.compare("slt", position, extent - vector + 1 if d in straddled else extent))
     return offset.at(e, components), conditions
@@ -153,7 +153,7 @@ def _is_inside(code: Code, op: tile.AccessOp, shape: Sequence[int]) -> SSAValue 
     last = [Place(e.add(at.base, extent - 1)) for at, extent in zip(first, shape, strict=True)]
     conditions: list[SSAValue] = []
     for d, expr in exprs.items():
-        if least(expr, [0] * len(first), [0] * len(symbols)) < 0:
+        if least(expr) < 0:
             conditions.append(e.compare("sge", walk.affine(expr, first, symbols).base, 0))
         highest = walk.affine(expr, last, symbols).base
         if isinstance(highest, int):

@@ -80,7 +80,7 @@ class Walk:
                 return Place(symbols[expr.position])
             case AffineBinaryOpExpr():
                 a, b = self.affine(expr.lhs, dims, symbols), self.affine(expr.rhs, dims, symbols)
-                lowest = least(expr.lhs, [0] * len(dims), [0] * len(symbols))
+                lowest = least(expr.lhs)
                 return self.binary(expr.kind, a, b, lowest)
             case _:
                 raise ValueError(f"no code for {expr}")

@@ -194,7 +194,7 @@ class StagedLoad:
             position = e.add(self.origins[dim], index)
             row = e.add(row, e.mul(position, access.strides[dim]))
             if dim in box.checked:
-                if self._can_be_negative(dim):
+                if least(box.origins[dim]) < 0:
                     conditions.append(e.compare("sge", position, 0))
                 conditions.append(e.compare("slt", position, access.extents[dim]))
         begin = e.add(row, self._run_origin)
@@ -205,14 +205,11 @@ class StagedLoad:
         if outer in box.checked:
             most = e.add(row, access.extents[outer] * access.strides[outer])
             end = e.minimum(end, most)
-            if self._can_be_negative(outer):
+            if least(box.origins[outer]) < 0:
                 conditions.append(e.compare("sgt", e.add(offset, self.word), row))
         if box.is_misaligned or box.length % self.word or outer in box.checked:
             conditions.append(e.compare("slt", offset, end))
         return offset, conditions
-
-    def _can_be_negative(self, dim: int) -> bool:
-        return least(self.box.origins[dim], [0] * len(self.offsets), [0] * len(self.symbols)) < 0
 
     @property
     def _run_origin(self) -> Index:
@@ -241,7 +238,7 @@ class StagedLoad:
         """A coordinate inside the box: what is taken there instead of what is outside the view is not used."""
         e = self.code.e
         at = e.minimum(at, most)
-        if least(expr, [0] * len(self.offsets), [0] * len(self.symbols)) < 0:
+        if least(expr) < 0:
             at = e.select(e.compare("slt", at, 0), 0, at)
         return at
 
