@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.dialects import cuda, tile
 from irc.layout.access import is_monotone, least
@@ -78,17 +78,9 @@ def locate_place(
     return offset.at(e, components), conditions
 
 
-def _elements(code: Code, components: Sequence[Index], vector: int) -> Iterator[list[Index]]:
-    """The components of each element of a vector."""
-    first, *others = components or (0,)
-    for n in range(vector):
-        yield [code.e.add(first, n), *others]
-
-
 def lower_load(code: Code, op: tile.LoadOp) -> None:
     fragment = fragment_layout(op.result.type)
     element = tile_element(op.result.type)
-    vector = global_vector(fragment, access_of(op))
     result = code.array(fragment, element, op.result.name_hint)
     other = code.ssa(op.other) if op.other is not None else None
     if op.checked_dims and other is None:
@@ -97,31 +89,61 @@ def lower_load(code: Code, op: tile.LoadOp) -> None:
     program = op.view.owner.parent_op()
     assert isinstance(program, tile.ProgramOp)
     cached = ("kept" if config_of(program).keep else "read_only") if op.view in program.inputs else None
+
+    def load(register: SSAValue, offset: SSAValue, count: int) -> Operation:
+        return cuda.LoadOp(pointer, offset, result.array, register, count=count, cache=cached)
+
+    _move(code, op, result, load, None if other is None else partial(_fill, code, result, value=other))
+    code.values[op.result] = result
+
+
+Fetch: TypeAlias = Callable[[Sequence[Index], int], None]
+"""Brings the elements of a vector, given by the components of the first one, to where they are stored from."""
+
+
+def _move(
+    code: Code,
+    op: tile.AccessOp,
+    held: Registers,
+    access: Callable[[SSAValue, SSAValue, int], Operation],
+    outside: Callable[[Index, int], None] | None = None,
+    fetch: Fetch | None = None,
+) -> None:
+    """A thread's accesses to its elements of a tile, in vectors; those of a vector that the end of the view can cut are
+    made one by one there.
+
+    access: makes the op, of a register, an offset in the view and a count. outside: what the registers get (the first
+    one, and the count) whose elements are outside of the view.
+    """
+    fragment = held.fragment
+    vector = global_vector(fragment, access_of(op))
     straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
 
-    def load(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
+    def one(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
         offset, conditions = locate(code, op, fragment, components, count)
-        at = code.register(result, components)
-        offset, register = code.e.index(offset), code.e.index(at)
-        access = cuda.LoadOp(pointer, offset, result.array, register, count=count, cache=cached)
+        at = code.register(held, components)
+        insert = partial(code.e.insert, access(code.e.index(at), code.e.index(offset), count))
         inside = code.e.all(conditions) if checked else None
-        if inside is None or other is None:
-            code.e.insert(access)
-        elif count > 1 and straddles:
-            code.e.branch(inside, partial(code.e.insert, access), partial(each, components))
+        if inside is not None and count > 1 and straddles:
+            code.e.branch(inside, insert, partial(each, components))
+        elif inside is not None and outside is not None:
+            code.e.branch(inside, insert, partial(outside, at, count))
         else:
-            code.e.branch(inside, partial(code.e.insert, access), partial(_fill, code, result, at, count, other))
+            with code.e.when(inside):
+                insert()
 
     def each(components: Sequence[Index]) -> None:
-        for element in _elements(code, components, vector):
-            load(element, 1)
+        first, *others = components or (0,)
+        for n in range(vector):
+            one([code.e.add(first, n), *others], 1)
 
-    def loads(*, checked: bool) -> None:
+    def every(*, checked: bool) -> None:
         with code.each(fragment, vector) as components:
-            load(components, vector, checked=checked)
+            if fetch is not None:
+                fetch(components, vector)
+            one(components, vector, checked=checked)
 
-    by_tile(code, op, fragment, vector, loads)
-    code.values[op.result] = result
+    by_tile(code, op, fragment, vector, every)
 
 
 class _Accesses(Protocol):
@@ -172,41 +194,18 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     store_registers(code, op, _led(code, source, source.fragment.vector[0]))
 
 
-def store_registers(
-    code: Code, op: tile.StoreOp, source: Registers, fetch: Callable[[Sequence[Index], int], None] | None = None
-) -> None:
-    """Stores a tile from registers. `fetch`: what brings the elements of a vector there before it is stored."""
-    fragment = source.fragment
-    vector = global_vector(fragment, access_of(op))
+def store_registers(code: Code, op: tile.StoreOp, source: Registers, fetch: Fetch | None = None) -> None:
+    """Stores a tile from registers."""
     pointer = code.pointers[op.view]
-    once = code.first_copy(fragment)
-    straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
+    once = code.first_copy(source.fragment)
 
-    def store(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
-        offset, conditions = locate(code, op, fragment, components, count)
-        at, offset = code.e.index(code.register(source, components)), code.e.index(offset)
-        access = cuda.StoreOp(source.array, at, pointer, offset, count=count)
-        inside = code.e.all(conditions) if checked else None
-        if inside is not None and count > 1 and straddles:
-            code.e.branch(inside, partial(code.e.insert, access), partial(each, components))
-            return
-        with code.e.when(inside):
-            code.e.insert(access)
-
-    def each(components: Sequence[Index]) -> None:
-        for element in _elements(code, components, vector):
-            store(element, 1)
-
-    def stores(*, checked: bool) -> None:
-        with code.each(fragment, vector) as components:
-            if fetch is not None:
-                fetch(components, vector)
-            store(components, vector, checked=checked)
+    def store(register: SSAValue, offset: SSAValue, count: int) -> Operation:
+        return cuda.StoreOp(source.array, register, pointer, offset, count=count)
 
     if once is not None and is_overwritten(op.view):
         code.sync()  # other threads have copies of what this one writes over
     with code.e.when(once):
-        by_tile(code, op, fragment, vector, stores)
+        _move(code, op, source, store, fetch=fetch)
 
 
 def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:
