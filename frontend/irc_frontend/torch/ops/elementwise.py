@@ -10,63 +10,57 @@ import torch
 import irc_frontend as ir
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import BOOL, FLOAT, RULES, SAME, Left, Rule, element_of, promoted, rule, wide
+from irc_frontend.torch.rules import BOOL, FLOAT, SAME, Left, element_of, promoted, rule, wide
 
 aten = torch.ops.aten
 
 Like = Tensor | Number
 """A Tensor or a number."""
 
-_ALL = frozenset(["cpu", "cuda"])
 
-for _op, _function in {
-    aten.abs.default: ir.abs,
-    aten.neg.default: ir.negative,
-    aten.sign.default: ir.sign,
-    aten.relu.default: ir.relu,
-}.items():
-    RULES[_op] = Rule(_function, SAME, _ALL)
+def _overloads(name: str) -> list[Any]:
+    """Of an operation with a tensor and with a number."""
+    return [getattr(getattr(aten, name), overload) for overload in ("Tensor", "Scalar")]
 
-for _op, _function in {
-    aten.cos.default: ir.cos,
-    aten.erf.default: ir.erf,
-    aten.exp.default: ir.exp,
-    aten.exp2.default: ir.exp2,
-    aten.expm1.default: ir.expm1,
-    aten.log.default: ir.log,
-    aten.log1p.default: ir.log1p,
-    aten.log2.default: ir.log2,
-    aten.reciprocal.default: ir.reciprocal,
-    aten.rsqrt.default: ir.rsqrt,
-    aten.sigmoid.default: ir.sigmoid,
-    aten.silu.default: ir.silu,
-    aten.sin.default: ir.sin,
-    aten.sqrt.default: ir.sqrt,
-    aten.tan.default: ir.tan,
-    aten.tanh.default: ir.tanh,
-    aten.div.Tensor: ir.divide,
-    aten.atan2.default: ir.arctan2,
-}.items():
-    RULES[_op] = Rule(_function, FLOAT, _ALL)
 
-for _name, _function in {
-    "eq": ir.equal,
-    "ne": ir.not_equal,
-    "lt": ir.less,
-    "le": ir.less_equal,
-    "gt": ir.greater,
-    "ge": ir.greater_equal,
-}.items():
-    for _overload in ("Tensor", "Scalar"):
-        RULES[getattr(getattr(aten, _name), _overload)] = Rule(_function, BOOL, _ALL)
-
-for _name, _function in {
-    "bitwise_and": ir.bitwise_and,
-    "bitwise_or": ir.bitwise_or,
-    "bitwise_xor": ir.bitwise_xor,
-}.items():
-    for _overload in ("Tensor", "Scalar"):
-        RULES[getattr(getattr(aten, _name), _overload)] = Rule(_function, SAME, _ALL)
+for _function, _promotion, _ops in (
+    (ir.abs, SAME, [aten.abs.default]),
+    (ir.negative, SAME, [aten.neg.default]),
+    (ir.sign, SAME, [aten.sign.default]),
+    (ir.relu, SAME, [aten.relu.default]),
+    (ir.floor, SAME, [aten.floor.default]),
+    (ir.ceil, SAME, [aten.ceil.default]),
+    (ir.round, SAME, [aten.round.default]),
+    (ir.bitwise_and, SAME, _overloads("bitwise_and")),
+    (ir.bitwise_or, SAME, _overloads("bitwise_or")),
+    (ir.bitwise_xor, SAME, _overloads("bitwise_xor")),
+    (ir.mod, SAME, _overloads("remainder")),
+    (ir.cos, FLOAT, [aten.cos.default]),
+    (ir.erf, FLOAT, [aten.erf.default]),
+    (ir.exp, FLOAT, [aten.exp.default]),
+    (ir.exp2, FLOAT, [aten.exp2.default]),
+    (ir.expm1, FLOAT, [aten.expm1.default]),
+    (ir.log, FLOAT, [aten.log.default]),
+    (ir.log1p, FLOAT, [aten.log1p.default]),
+    (ir.log2, FLOAT, [aten.log2.default]),
+    (ir.reciprocal, FLOAT, [aten.reciprocal.default]),
+    (ir.rsqrt, FLOAT, [aten.rsqrt.default]),
+    (ir.sigmoid, FLOAT, [aten.sigmoid.default]),
+    (ir.silu, FLOAT, [aten.silu.default]),
+    (ir.sin, FLOAT, [aten.sin.default]),
+    (ir.sqrt, FLOAT, [aten.sqrt.default]),
+    (ir.tan, FLOAT, [aten.tan.default]),
+    (ir.tanh, FLOAT, [aten.tanh.default]),
+    (ir.arctan2, FLOAT, [aten.atan2.default]),
+    (ir.divide, FLOAT, _overloads("div")),
+    (ir.equal, BOOL, _overloads("eq")),
+    (ir.not_equal, BOOL, _overloads("ne")),
+    (ir.less, BOOL, _overloads("lt")),
+    (ir.less_equal, BOOL, _overloads("le")),
+    (ir.greater, BOOL, _overloads("gt")),
+    (ir.greater_equal, BOOL, _overloads("ge")),
+):
+    rule(*_ops, promotion=_promotion)(_function)
 
 
 def tensors(*values: Like) -> list[Tensor]:
@@ -107,9 +101,6 @@ def _mul(a: Like, b: Like) -> Any:
     return ir.logical_and(a, b) if _is_bool(a, b) else a * b
 
 
-RULES[aten.div.Scalar] = RULES[aten.div.Tensor]
-
-
 @rule(aten.div.Tensor_mode, aten.div.Scalar_mode, promotion=SAME)
 def _div_mode(a: Like, b: Like, rounding_mode: str | None = None) -> Any:
     if rounding_mode == "floor":
@@ -128,11 +119,6 @@ def _floor_divide(a: Like, b: Like) -> Any:
     return ir.floor_divide(a, b)
 
 
-@rule(aten.remainder.Tensor, aten.remainder.Scalar, promotion=SAME)
-def _remainder(a: Like, b: Like) -> Any:
-    return ir.mod(a, b)
-
-
 @rule(aten.fmod.Tensor, aten.fmod.Scalar, promotion=SAME)
 def _fmod(a: Like, b: Like) -> Any:
     """The remainder with the sign of a."""
@@ -145,21 +131,6 @@ def _fmod(a: Like, b: Like) -> Any:
 def truncated(x: Tensor) -> Tensor:
     """Towards 0."""
     return ir.where(x < 0, ir.ceil(x), ir.floor(x)) if x.node.is_float else x
-
-
-@rule(aten.floor.default, promotion=SAME)
-def _floor(x: Tensor) -> Tensor:
-    return ir.floor(x)
-
-
-@rule(aten.ceil.default, promotion=SAME)
-def _ceil(x: Tensor) -> Tensor:
-    return ir.ceil(x)
-
-
-@rule(aten.round.default, promotion=SAME)
-def _round(x: Tensor) -> Tensor:
-    return ir.round(x)
 
 
 @rule(aten.pow.Tensor_Tensor, aten.pow.Tensor_Scalar, aten.pow.Scalar, promotion=SAME)
@@ -291,6 +262,7 @@ def _to_copy(x: Tensor, dtype: Any = None, **options: Any) -> Tensor:
     return x.astype("bool") if dtype is torch.bool and x.element == "bool" else _cast(x, dtype)
 
 
+@rule(torch.ops.prims.convert_element_type.default)
 def _cast(x: Tensor, dtype: Any) -> Tensor:
     """A widening of a narrow float is none that the user sees: what it is of may be stored narrow or not at all."""
     if dtype is None:
@@ -300,9 +272,6 @@ def _cast(x: Tensor, dtype: Any) -> Tensor:
     if dtype is torch.float8_e5m2 and x.dtype.itemsize > 1:
         raise Left("a cast to f8e5m2: beyond the range torch gives infinities, irc the largest number")
     return truth(x) if dtype is torch.bool else x.astype(element_of(dtype))
-
-
-RULES[torch.ops.prims.convert_element_type.default] = Rule(_cast, None, _ALL)
 
 
 @rule(aten.copy.default)
