@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -64,6 +65,18 @@ def _picked(values: Tensor, indices: Tensor, dim: int, at: int, keepdim: bool) -
 @rule(aten.median.dim, targets=["cpu"])
 def _median_dim(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower of the two in the middle; the first NaN where there is one."""
+    return _found(x, dim, keepdim, lambda numbers, extent: ir.where(numbers < extent, numbers, (extent - 1) // 2))
+
+
+@rule(aten.nanmedian.dim, targets=["cpu"])
+def _nanmedian_dim(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The median of the numbers; NaN where there are none."""
+    return _found(x, dim, keepdim, lambda numbers, extent: ir.maximum((numbers - 1) // 2, 0))
+
+
+def _found(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor, int], Tensor]) -> tuple[Tensor, Tensor]:
+    """The element in the middle of the sorted axis; of floats, the one at the place that is made of the extent and the
+    count of numbers (of what is not NaN: they come first)."""
     values, indices = sorted_with_indices(x, dim)
     if not x.ndim:
         return values, indices
@@ -71,36 +84,16 @@ def _median_dim(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Ten
     extent = x.shape[axis]
     if not extent:
         raise Left("nothing to take a median of")
-    middle = _picked(values, indices, axis, (extent - 1) // 2, True)
-    if x.node.is_float:
-        missing = ir.isnan(x).astype("i32").sum(axis, keepdims=True)
-        first = ir.minimum(extent - missing, extent - 1).astype("i64")
-        of_missing = tuple(ir.take_along_axis(part, first, axis) for part in (values, indices))
-        middle = tuple(ir.where(missing > 0, a, b) for a, b in zip(of_missing, middle, strict=True))
-    found, at = (part if keepdim else part.squeeze(axis) for part in middle)
-    return found, at
+    if not x.node.is_float:
+        return _picked(values, indices, axis, (extent - 1) // 2, keepdim)
+    at = place((~ir.isnan(x)).astype("i64").sum(axis, keepdims=True), extent)
+    found, where = (ir.take_along_axis(part, at, axis) for part in (values, indices))
+    return (found, where) if keepdim else (found.squeeze(axis), where.squeeze(axis))
 
 
 @rule(aten.median.default, targets=["cpu"])
 def _median(x: Tensor) -> Tensor:
     return _median_dim(x.reshape(x.size), 0)[0]
-
-
-@rule(aten.nanmedian.dim, targets=["cpu"])
-def _nanmedian_dim(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The median of the numbers; NaN where there are none."""
-    values, indices = sorted_with_indices(x, dim)
-    if not x.ndim:
-        return values, indices
-    axis = dim % x.ndim
-    if not x.shape[axis]:
-        raise Left("nothing to take a median of")
-    count = (~ir.isnan(x)).astype("i64").sum(axis, keepdims=True) if x.node.is_float else x.shape[axis]
-    at = ir.maximum((count - 1) // 2, 0) if isinstance(count, Tensor) else (count - 1) // 2
-    if isinstance(at, int):
-        return _picked(values, indices, axis, at, keepdim)
-    found, where = (ir.take_along_axis(part, at, axis) for part in (values, indices))
-    return (found, where) if keepdim else (found.squeeze(axis), where.squeeze(axis))
 
 
 @rule(aten.nanmedian.default, targets=["cpu"])
