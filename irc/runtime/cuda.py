@@ -212,8 +212,7 @@ class CudaProgram:
         out: Sequence[Any],
         stream: Stream,
     ) -> list[Any]:
-        if self._made_bytes > on.total_memory:
-            self._check_memory(on, self._made_bytes)
+        self._check_memory(on, self._made_bytes)
         made = self.outputs.make(library, on, arrays, inputs, out, stream)
         self._executor(on).enqueue(inputs, [address for _, address in made], stream)
         return [array for array, _ in made]

@@ -43,27 +43,19 @@ class Outputs:
         except KeyError:
             made = [library.maker(spec, on.ordinal) for spec in self._results], library.quick(self._results)
             makers, quick = self._makers.setdefault((library, on.ordinal), made)
-        allocate = lasting(on, stream)
         if self.donated:
-            return self._make_over(makers, on, arrays, inputs, out, stream)
-        if not out:
+            self._check_donated(inputs)
+        elif not out:
+            allocate = lasting(on, stream)
             return [make(allocate) for make in makers]
-        addresses = quick(out, on.ordinal) if quick is not None and all(type(x) is type(out[0]) for x in out) else None
-        if addresses is not None:
-            self._check_apart(inputs, addresses)
-            return list(zip(out, addresses, strict=True))
-        return self._given(makers, on, inputs, out, stream)
+        elif quick is not None and all(type(x) is type(out[0]) for x in out):
+            addresses = quick(out, on.ordinal)
+            if addresses is not None:
+                self._check_apart(inputs, addresses)
+                return list(zip(out, addresses, strict=True))
+        return self._each(makers, on, arrays, inputs, out, stream)
 
-    def _given(
-        self, makers: Sequence[Make], on: Device, inputs: Sequence[int], out: Sequence[Any], stream: Stream
-    ) -> Made:
-        allocate = lasting(on, stream)
-        pairs = zip(self._results, makers, out, strict=True)
-        made = [make(allocate) if x is None else (x, _written(spec, x, on, stream)) for spec, make, x in pairs]
-        self._check_apart(inputs, [address for _, address in made])
-        return made
-
-    def _make_over(
+    def _each(
         self,
         makers: Sequence[Make],
         on: Device,
@@ -72,23 +64,21 @@ class Outputs:
         out: Sequence[Any],
         stream: Stream,
     ) -> Made:
-        """Results of which some are the donated arguments."""
-        self._check_donated(inputs)
+        """Each result a donated argument, the caller's array or a new one."""
         given = list(out) or [None] * len(self._results)
-        if taken := [self._results[result].name for result in self.donated if given[result] is not None]:
-            raise IrcError(f"result {taken[0]} is written over a donated argument", hint="give it None in out")
         made: Made = []
-        for result, (spec, make) in enumerate(zip(self._results, makers, strict=True)):
-            if result in self.donated:
+        for result, (spec, make, array) in enumerate(zip(self._results, makers, given, strict=True)):
+            if result not in self.donated:
+                own = make(lasting(on, stream)) if array is None else (array, _written(spec, array, on, stream))
+                made.append(own)
+            elif array is None:
                 argument = self.donated[result]
                 made.append((arrays[argument], inputs[argument]))
-            elif given[result] is None:
-                made.append(make(lasting(on, stream)))
             else:
-                made.append((given[result], _written(spec, given[result], on, stream)))
+                message = f"result {spec.name} is written over a donated argument"
+                raise IrcError(message, hint="give it None in out")
         if out:
-            kept = [at for result, (_, at) in enumerate(made) if result not in self.donated]
-            self._check_apart(inputs, kept)
+            self._check_apart(inputs, [at for result, (_, at) in enumerate(made) if result not in self.donated])
         return made
 
     def _check_donated(self, inputs: Sequence[int]) -> None:
