@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -132,21 +133,17 @@ def is_staging(op: Operation) -> bool:
 
 def readers_of(buffer: SSAValue) -> list[DotOp | ReadOp]:
     """What reads a buffer, through subviews too."""
-    found: list[DotOp | ReadOp] = []
-    for use in buffer.uses:
-        if isinstance(use.operation, DotOp | ReadOp):
-            found.append(use.operation)
-        elif isinstance(use.operation, SubviewOp):
-            found += readers_of(use.operation.result)
-    return found
+    return [op for op in _users_of(buffer) if isinstance(op, DotOp | ReadOp)]
 
 
 def fills_of(buffer: SSAValue) -> list[CopyOp | WriteOp]:
     """What fills a buffer, through subviews too."""
-    found: list[CopyOp | WriteOp] = []
+    return [op for op in _users_of(buffer) if isinstance(op, CopyOp | WriteOp)]
+
+
+def _users_of(buffer: SSAValue) -> Iterator[Operation]:
     for use in buffer.uses:
-        if isinstance(use.operation, CopyOp | WriteOp):
-            found.append(use.operation)
-        elif isinstance(use.operation, SubviewOp):
-            found += fills_of(use.operation.result)
-    return found
+        if isinstance(use.operation, SubviewOp):
+            yield from _users_of(use.operation.result)
+        else:
+            yield use.operation
