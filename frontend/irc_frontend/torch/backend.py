@@ -16,7 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
 
 from irc_frontend.torch.decompositions import decompositions
-from irc_frontend.torch.graphs import Compiled, compile_graph
+from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
 from irc_frontend.torch.preparation import with_dense_masks
 
 MOST_SHAPES = 8
@@ -30,11 +30,11 @@ def backend(module: GraphModule, inputs: Sequence[Any], **options: Any) -> Calla
     return _AOT(with_dense_masks(module), inputs)
 
 
-def _compile(module: GraphModule, inputs: Sequence[Any], kind: str) -> Callable[[list[Any]], Any]:
+def _compile(module: GraphModule, inputs: Sequence[Any], kind: str) -> Run:
     """One graph of AOTAutograd: forward, backward, or inference."""
     values = [node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")]
     if any(map(_is_symbolic, values)):
-        return _Shapes(module, kind).boxed()
+        return boxed(_Shapes(module, kind).run)
     return compile_graph(module, kind).run
 
 
@@ -52,14 +52,7 @@ class _Shapes:
         self._known: dict[Any, Compiled] = {}
         self._lock = threading.Lock()
 
-    def boxed(self) -> Callable[[list[Any]], Any]:
-        def run(arguments: list[Any]) -> Any:
-            return self._run(arguments)
-
-        run._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
-        return run
-
-    def _run(self, arguments: list[Any]) -> Any:
+    def run(self, arguments: list[Any]) -> Any:
         key = tuple(map(_kind, arguments))
         found = self._known.get(key)
         if found is None:

@@ -20,7 +20,7 @@ from torch.fx import Graph
 from torch.fx import Node as FxNode
 
 from irc_frontend.torch.ops import EMPTY, VIEWS
-from irc_frontend.torch.rules import value_of, why_left
+from irc_frontend.torch.rules import device_of, why_left
 
 
 @dataclass
@@ -89,9 +89,8 @@ class _Divider:
             return self._refused[node]
         if node.target is operator.getitem:
             return self._reasons.get(node.all_input_nodes[0])
-        value = value_of(node)
-        device = value[0] if isinstance(value, tuple | list) and value else value
-        return why_left(node, device.device.type if isinstance(device, torch.Tensor) else "none")
+        device = device_of(node)
+        return why_left(node, "none" if device is None else device.type)
 
     def _is_loose(self, node: FxNode) -> bool:
         if node.target is operator.getitem:
@@ -102,8 +101,8 @@ class _Divider:
         if node.target is operator.getitem:
             part = self._part_of[node.all_input_nodes[0]]
         else:
-            value = value_of(node)
-            device = (value[0] if isinstance(value, tuple | list) else value).device
+            device = device_of(node)
+            assert device is not None  # a node without one stays with torch
             part = self._parts.setdefault((level, device), Part(level, device))
         part.own.append(node)
         self._part_of[node] = part

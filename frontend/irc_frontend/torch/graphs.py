@@ -39,11 +39,25 @@ class NotCompiled(UserWarning):
     """A part of a graph that irc could not compile, and left to torch."""
 
 
+Run = Callable[[list[Any]], Any]
+"""A call of a graph: it takes a list of the inputs, which it empties, and gives a list."""
+
+
+def boxed(run: Run) -> Run:
+    """The same as a function of which AOTAutograd knows that it takes a list."""
+
+    def call(arguments: list[Any]) -> Any:
+        return run(arguments)
+
+    call._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
+    return call
+
+
 @dataclass
 class Compiled:
-    """A graph with its programs. `run` takes a list of its inputs, which it empties, and gives a list."""
+    """A graph with its programs."""
 
-    run: Callable[[list[Any]], Any]
+    run: Run
     division: Division
     programs: Sequence[Program]
 
@@ -88,7 +102,7 @@ def _programs(division: Division, refused: dict[FxNode, str]) -> dict[int, Progr
     return programs
 
 
-def _joined(module: GraphModule, division: Division, programs: dict[int, Program]) -> Callable[[list[Any]], Any]:
+def _joined(module: GraphModule, division: Division, programs: dict[int, Program]) -> Run:
     """The graph in which each part is one call."""
     graph = Graph()
     graph.set_codegen(_BoxedCodeGen())
@@ -105,10 +119,4 @@ def _joined(module: GraphModule, division: Division, programs: dict[int, Program
         for node in left:
             known[node] = graph.node_copy(node, known.__getitem__)
     graph.node_copy(module.graph.output_node(), known.__getitem__)
-    run = GraphModule(module, graph).forward
-
-    def boxed(arguments: list[Any]) -> Any:
-        return run(arguments)
-
-    boxed._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
-    return boxed
+    return boxed(GraphModule(module, graph).forward)

@@ -78,6 +78,13 @@ def value_of(node: FxNode) -> Any:
     return node.meta.get("val")
 
 
+def device_of(node: FxNode) -> torch.device | None:
+    """The device of a node's tensor, or the first of its tensors; None where it has none."""
+    value = value_of(node)
+    first = value[0] if isinstance(value, tuple | list) and value else value
+    return first.device if isinstance(first, torch.Tensor) else None
+
+
 def element_of(dtype: torch.dtype) -> str:
     """irc's name of a dtype; `Left` where it has none."""
     try:
@@ -127,17 +134,12 @@ def _expect_plain(node: FxNode, target: str) -> None:
                 continue
             if not isinstance(tensor, torch.Tensor):
                 raise Left(f"an operand is a {type(tensor).__name__}")
-            if tensor.device.type != target or tensor.device != _device(node):
+            if tensor.device.type != target or tensor.device != device_of(node):
                 raise Left("tensors of several devices")
             if tensor.layout is not torch.strided or tensor.is_quantized:
                 raise Left(f"a tensor with the layout {tensor.layout}")
             if any(isinstance(extent, torch.SymInt) for extent in tensor.shape):
                 raise Left("a shape that depends on values")
-
-
-def _device(node: FxNode) -> torch.device:
-    value = value_of(node)
-    return (value[0] if isinstance(value, tuple | list) else value).device
 
 
 def record(node: FxNode, known: Mapping[FxNode, Any]) -> Any:
