@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
+from irc.passes.kernel.choose_product import EPILOGUE_BYTES, MOST_STAGES
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.dead import erase_dead
 from irc.passes.tile.pipeline_in_step import pipeline_in_step
@@ -21,11 +22,8 @@ from irc.passes.tile.rings import aligned, alloc_bytes, fills_of, ring_plan, roo
 from irc.rewriting import give_location
 from irc.targets import target
 
-EPILOGUE_BYTES = 40 * 1024
-"""Shared memory left to the epilogue where the config does not say how many stages there are."""
-MOST_STAGES = 8
 SCRATCH = 4 * 1024
-"""Shared memory left to reductions of an epilogue where rings take the rest."""
+"""Shared memory left to reductions of an epilogue where rings of what it reads take the rest."""
 
 
 @dataclass(frozen=True)

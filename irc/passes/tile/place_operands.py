@@ -8,7 +8,7 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType, f16
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -119,10 +119,9 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, way: str | None, m
             _fill(dot, part, view.result, way, major)
             at[owner.axis_value] += shape[owner.axis_value]
         return
-    fill: Operation
     tma = way == "tma"
     if way and isinstance(owner, tile.LoadOp) and (not tma or _is_boxed(owner, shape_of(value.type), major)):
-        fill = tile.CopyOp.of(
+        copy = tile.CopyOp.of(
             owner.view,
             owner.offsets,
             buffer,
@@ -132,11 +131,11 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, way: str | None, m
             via=way,
             location=owner.location,
         )
-        Rewriter.insert_op(fill, InsertPoint.before(dot))
+        Rewriter.insert_op(copy, InsertPoint.before(dot))
         return
-    fill = tile.WriteOp(value, buffer)
-    fill.location = dot.location
-    Rewriter.insert_op(fill, InsertPoint.before(dot))
+    write = tile.WriteOp(value, buffer)
+    write.location = dot.location
+    Rewriter.insert_op(write, InsertPoint.before(dot))
 
 
 def _is_boxed(load: tile.LoadOp, shape: tuple[int, ...], major: int | None) -> bool:

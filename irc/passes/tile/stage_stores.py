@@ -23,8 +23,8 @@ from irc.passes.tile.tma import box_access
 from irc.targets import target
 
 SCRATCH = 1024
-"""Shared memory left to reductions of the epilogue; stores that are not staged, and
-loads beside them, take as much as their tiles."""
+"""Shared memory left to each consumer's reductions; stores that are not staged, and loads beside them, take as much as
+their tiles."""
 BUFFERS = 2
 """Panels in flight: one is stored while the next is written."""
 
