@@ -137,20 +137,15 @@ def _matrix(op: Operation, at: int, roles: str) -> Matrix:
     inner = matrix[-1] if matrix else "k"
     element = element_of(value.type)
     row = prod(n for n, role in zip(shape, roles, strict=True) if role == inner)
-    if row * element.size % TMA_ALIGNMENT:
-        raise _unaligned(op, f"operand {at}", row, element)
+    check_rows(op, f"operand {at}", row, element)
     return Matrix(value, element, (inner == "k") == (at == 0))
-
-
-def _unaligned(op: Operation, what: str, row: int, element: Element) -> IrcError:
-    found = f"rows of {row} x {element.name} of {what}"
-    return _not_said(found, op, f"rows of a multiple of {TMA_ALIGNMENT} bytes")
 
 
 def check_rows(op: Operation, what: str, row: int, element: Element) -> None:
     """IrcError where TMA cannot load or store an array with rows of so many elements."""
     if row * element.size % TMA_ALIGNMENT:
-        raise _unaligned(op, what, row, element)
+        found = f"rows of {row} x {element.name} of {what}"
+        raise _not_said(found, op, f"rows of a multiple of {TMA_ALIGNMENT} bytes")
 
 
 def _check_elements(op: Operation, a: Matrix, b: Matrix) -> None:
