@@ -1,6 +1,7 @@
 # Everything runs in .venv, which the first target that needs it sets up: Python 3.11+ with venv is all that must be there.
 #   make demo          compile examples/gating.irc to machine code, run it, check it
 #   make test          lint, types, unit, numeric and FileCheck tests
+#   make fuzz          tests that draw programs and numbers, with others than make test's and FUZZ (20) times as many
 #   make test-opinfo   PyTorch's operators through torch.compile, with all samples; docs/torch-operators.md has the table
 #   make gpu-test      tests/gpu, where there is a GPU
 #   make test-cutlass  what irc-opt -t cutlass writes, compiled by nvcc (half a minute a file), and run where there is a GPU
@@ -9,13 +10,14 @@
 #   make bench-compile speed of the compiler
 
 PYTHON ?= python3
+FUZZ ?= 20
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.irc-installed
 TESTING := $(VENV)/.irc-test-installed
 BUILD := build
 
-.PHONY: demo test lint format unit lit docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep clean
+.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
@@ -33,6 +35,9 @@ unit: $(TESTING)
 
 lit: $(TESTING)
 	$(BIN)/lit -q tests/lit
+
+fuzz: $(TESTING)
+	IRC_FUZZ=$(FUZZ) $(BIN)/python -m pytest tests/unit tests/numerics -q -n auto -m 'hypothesis or fuzz' --timeout 7200
 
 format: $(TESTING)
 	$(BIN)/ruff check --fix .

@@ -164,7 +164,7 @@ def _combine(expr: AffineBinaryOpExpr, lhs: _Range, rhs: _Range) -> _Range | Non
             return _Range(lhs.first % by, 1, step, lhs.is_exact)
         if starts and more < by:
             return _Range(AffineExpr.constant(0), lhs.count, 0, lhs.is_exact)
-        return _Range(AffineExpr.constant(0), by, 0)
+        return _Range(AffineExpr.constant(0), by, 0, False)
     return None
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from drawing import examples
+from hypothesis import given
 from numerics.generators import modules
 from numerics.gradients import Case, gradients, weighted_sum
 from numerics.harness import check_passes, draw_arguments
@@ -161,7 +162,7 @@ def float_loss(module: ModuleOp) -> ModuleOp | None:
 
 
 @given(modules(10))
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@examples(60)
 def test_gradients_of_random_modules_go_through_the_pipeline(module: ModuleOp):
     """Whatever a random program computes, its gradient verifies, evaluates, and is kept by every pass."""
     loss = float_loss(module)

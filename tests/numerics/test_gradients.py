@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numerics.gradients import Case, check_gradients, gradient_function, weighted_sum
 
@@ -18,7 +19,6 @@ from irc.dtypes import element_named
 from irc.passes.nd.gradients import CONSTANT, REFUSED, RULES
 
 Array = np.ndarray[Any, Any]
-STEADY = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def normal(rng: Random, shape: Sequence[int]) -> Array:
@@ -294,7 +294,7 @@ def test_every_op_has_a_rule_or_a_reason():
 
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
 @given(st.integers(0, 2**32))
-@STEADY
+@examples(12)
 def test_rule(op: type[nd.NdOp], seed: int):
     case = CASES[op](Random(seed))
     check_gradients(weighted_sum(case), case.arrays, case.floats)
@@ -302,7 +302,7 @@ def test_rule(op: type[nd.NdOp], seed: int):
 
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
 @given(st.integers(0, 2**32))
-@settings(STEADY, max_examples=5)
+@examples(5)
 def test_rule_of_the_rule(op: type[nd.NdOp], seed: int):
     case = CASES[op](Random(seed))
     check_gradients(gradient_function(weighted_sum(case), case.floats), case.arrays, case.floats)

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from drawing import examples
+from hypothesis import given
 from numerics.generators import modules
 from numerics.harness import MissingLevelError, check_passes
 from xdsl.context import Context
@@ -21,23 +22,22 @@ from irc.program import isolate, new_context, parse
 from irc.rewriting import rewrite
 
 CONTEXT = new_context()
-STEADY = settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(modules())
-@STEADY
+@examples(120)
 def test_nd_pipeline_on_random_modules(module: ModuleOp):
     check_passes(module, passes_of(ND), CONTEXT)
 
 
 @given(modules())
-@STEADY
+@examples(120)
 def test_strict_rounding_on_random_modules(module: ModuleOp):
     check_passes(module, passes_of(("widen-arithmetic", "canonicalize-nd"), strict_rounding=True), CONTEXT)
 
 
 @given(modules())
-@STEADY
+@examples(120)
 def test_widening_undecomposed_modules(module: ModuleOp):
     check_passes(module, passes_of(("widen-arithmetic", "canonicalize-nd", "decompose-nd", "canonicalize-nd")), CONTEXT)
 

@@ -7,7 +7,8 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from drawing import examples
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import irc
@@ -38,7 +39,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int]]:
     return extents, draw(st.permutations(range(len(extents))))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), st.sampled_from(sorted(ELEMENTS)))
 def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
     extents, order = case
@@ -67,7 +68,8 @@ def test_boxes_are_for_kernels_that_load_one_array(others: str, is_staged: bool)
     assert [op.through is not None for op in loads] == [is_staged] * len(loads) != []
 
 
-@settings(max_examples=30)
+@example(([1, 2, 8, 3, 8, 13], [0, 5, 1, 2, 4, 3]), "i8", "f32")
+@examples(30)
 @given(cases(), st.sampled_from(["i8", "i16", "f32"]), st.sampled_from(["i16", "f32", "i64"]))
 def test_permutes_with_arithmetic_on_both_sides(case: tuple[list[int], list[int]], element: str, result: str) -> None:
     extents, order = case
@@ -77,7 +79,7 @@ def test_permutes_with_arithmetic_on_both_sides(case: tuple[list[int], list[int]
     assert np.array_equal(irc.compile(program(extents, order, element, result, body), target="sim")(x), wanted)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.data())
 def test_sums_of_slices_in_other_orders(a: int, b: int, c: int, data: st.DataObject) -> None:
     """Rows of slices begin anywhere; three operands are walked in three directions."""

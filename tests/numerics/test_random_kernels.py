@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from drawing import seeds
 from numerics import generators
 from numerics.harness import Array, assert_close, draw_arguments, evaluate_any, result_elements, tolerances
 
@@ -15,6 +16,7 @@ from irc.pipelines import CUDA
 from irc.program import new_context
 
 CONTEXT = new_context()
+pytestmark = pytest.mark.fuzz
 COMPARED = ("split-reductions", "tile-kernels", "plan-shared")
 
 
@@ -36,13 +38,13 @@ def check_lowering(seed: int) -> None:
     assert print_cuda(module)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_small_extents(seed: int) -> None:
     with np.errstate(all="ignore"):
         check_lowering(seed)
 
 
-@pytest.mark.parametrize("seed", range(1000, 1150))
+@pytest.mark.parametrize("seed", seeds(150, 1000))
 def test_extents_beyond_a_tile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of 16 and 32 reach over the ends of 17, 33 and 40 by different amounts."""
     monkeypatch.setattr(generators, "EXTENTS", (1, 2, 3, 8, 17, 33, 40))

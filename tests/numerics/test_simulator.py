@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from drawing import seeds
 from gpu.programs import PROGRAMS, Program, arguments_of, difference
 from numerics import generators
 from numerics.harness import Array, assert_close, draw_arguments, evaluate_any, result_elements, tolerances
@@ -61,16 +62,14 @@ def check_random(seed: int) -> None:
         assert_close(a, b, element, limits, f"result {index}")
 
 
-def seeds(first: int, last: int) -> Sequence[int]:
-    return range(first, last, 1 if ALL else STEP)
-
-
-@pytest.mark.parametrize("seed", seeds(0, 100))
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds(100, step=1 if ALL else STEP))
 def test_random_modules_of_small_extents(seed: int) -> None:
     check_random(seed)
 
 
-@pytest.mark.parametrize("seed", seeds(1000, 1150))
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds(150, 1000, step=1 if ALL else STEP))
 def test_random_modules_beyond_a_tile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generators, "EXTENTS", (1, 2, 3, 8, 17, 33, 40))
     check_random(seed)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -111,7 +112,7 @@ def _check_order(module: ModuleOp) -> None:
         assert isinstance(op, FusedOp | ReturnOp | nd.ReshapeOp), op.name
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(recipes, st.lists(st.integers(0, 40), max_size=3), st.integers(0, 3))
 def test_random_programs_mean_the_same(recipe: Recipe, outputs: list[int], recomputations: int) -> None:
     module = build(recipe, outputs)
@@ -141,7 +142,7 @@ def _is_read_again(kernel: FusedOp) -> bool:
     return reduction_of(kernel).returns
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(recipes)
 def test_fusion_is_deterministic(recipe: Recipe) -> None:
     module, again = build(recipe, [3]), build(recipe, [3])

@@ -1,15 +1,12 @@
-"""irc-opt on damaged input: whatever comes in, only output or one diagnostic comes out.
-
-`IRC_FUZZ_EXAMPLES` sets the number of cases of each test (default 150); new ones are tried at every run.
-"""
+"""irc-opt on damaged input: whatever comes in, only output or one diagnostic comes out."""
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irc.diagnostics import render
@@ -17,15 +14,6 @@ from irc_tools.driver import OptMain, Piece
 from irc_tools.opt import argument_parser
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = int(os.environ.get("IRC_FUZZ_EXAMPLES", "150"))
-
-fuzz = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=False,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 SEEDS = """\
 func.func @f(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
@@ -119,32 +107,32 @@ def ir_seeds() -> list[str]:
     return [piece for text in texts for piece in text.split("// -----") if piece.strip()]
 
 
-@fuzz
+@examples(150)
 @given(st.data())
 def test_damaged_ir(data: st.DataObject) -> None:
     text = data.draw(damaged(data.draw(st.sampled_from(ir_seeds())), TOKENS))
     outcome(text, "mlir", "canonicalize,cse")
 
 
-@fuzz
+@examples(150)
 @given(st.text(max_size=60))
 def test_any_text_as_ir(text: str) -> None:
     outcome(text, "mlir", "")
 
 
-@fuzz
+@examples(150)
 @given(damaged(PROGRAM, PROGRAM_TOKENS))
 def test_damaged_programs(text: str) -> None:
     outcome(text, "irc", "kernel")
 
 
-@fuzz
+@examples(150)
 @given(st.text(max_size=60))
 def test_any_text_as_a_program(text: str) -> None:
     outcome(text, "irc", "nd")
 
 
-@fuzz
+@examples(150)
 @given(st.text(alphabet='abc-_{}=,[]" 0123456789.', max_size=30))
 def test_any_pass_list(text: str) -> None:
     from irc.diagnostics import IrcError

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
@@ -52,7 +53,7 @@ def run_order(made: Schedule, dropped: tuple[int, int] | None = None) -> list[se
 
 
 @given(graphs(), st.integers(1, 4))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_every_dependency_is_ordered_and_no_wait_is_redundant(graph: list[list[int]], streams: int) -> None:
     made = schedule(graph, streams)
     assert max(made.stream, default=0) < streams
@@ -65,7 +66,7 @@ def test_every_dependency_is_ordered_and_no_wait_is_redundant(graph: list[list[i
 
 
 @given(graphs(), st.integers(1, 4))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_stream_0_ends_after_everything_by_the_fewest_waits(graph: list[list[int]], streams: int) -> None:
     made = schedule(graph, streams)
     before = run_order(made)
@@ -84,7 +85,7 @@ def test_stream_0_ends_after_everything_by_the_fewest_waits(graph: list[list[int
 
 
 @given(graphs(), st.integers(1, 4), st.data())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_live_buffers_do_not_overlap(graph: list[list[int]], streams: int, data: st.DataObject) -> None:
     made = schedule(graph, streams)
     users = {step: tuple(s for s, needs in enumerate(graph) if step in needs) for step in range(len(graph))}
@@ -120,7 +121,7 @@ def test_independent_steps_run_side_by_side_and_join_once() -> None:
 
 
 @given(graphs(), st.integers(1, 4))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_the_order_of_enqueuing_keeps_streams_and_waits(graph: list[list[int]], streams: int) -> None:
     made = schedule(graph, streams)
     place_of = {step: place for place, step in enumerate(made.order)}
@@ -144,7 +145,7 @@ def test_steps_that_fill_the_device_get_no_stream_of_their_own() -> None:
 
 
 @given(graphs(), st.integers(1, 4), st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_arenas_are_hardly_larger_than_what_lives_together(
     graph: list[list[int]], streams: int, data: st.DataObject
 ) -> None:
@@ -312,7 +313,7 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 
 @given(graphs().filter(bool), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_generated_programs_give_valid_plans(graph: list[list[int]], streams: int) -> None:
     """The plan's own verifier finds every race and every read of an overwritten buffer."""
     lines: list[str] = []

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
 import pytest
+from drawing import MORE, SEED
 
 from irc.diagnostics import IrcError, render
 from irc.language import parse, print_module
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.irc"))
-COUNT = int(os.environ.get("IRC_FUZZ_COUNT", "1500"))
+COUNT = 1500 * MORE
 """Texts for each kind of mutation."""
+
+pytestmark = pytest.mark.fuzz
 
 TOKENS = [
     *(
@@ -44,7 +46,7 @@ def sources() -> list[str]:
 
 
 def test_mutated_characters(sources: list[str]) -> None:
-    generator = random.Random(1)
+    generator = random.Random(SEED + 1)
     alphabet = "".join(TOKENS) + '\x00\t\r\né٣"$\\'
     for _ in range(COUNT):
         text = list(generator.choice(sources))
@@ -55,7 +57,7 @@ def test_mutated_characters(sources: list[str]) -> None:
 
 
 def test_mutated_tokens(sources: list[str]) -> None:
-    generator = random.Random(2)
+    generator = random.Random(SEED + 2)
     valid = 0
     for _ in range(COUNT):
         text = generator.choice(sources)
@@ -68,7 +70,7 @@ def test_mutated_tokens(sources: list[str]) -> None:
 
 
 def test_mixed_expressions() -> None:
-    generator = random.Random(3)
+    generator = random.Random(SEED + 3)
     for _ in range(COUNT):
         expression = " ".join(generator.choice(TOKENS[7:-1]) for _ in range(generator.randint(1, 8)))
         check(f"func f(x: f32[2, 3], y: i32[3]) -> f32[2, 3] {{\n    e = {expression}\n    return x\n}}\n")
@@ -88,7 +90,7 @@ ARGUMENTS = (
 
 
 def test_calls_with_random_arguments() -> None:
-    generator = random.Random(4)
+    generator = random.Random(SEED + 4)
     valid = 0
     for _ in range(2 * COUNT):
         arguments = [generator.choice("xxxyb")] if generator.random() < 0.8 else []

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -110,7 +111,7 @@ def _parses(parameters: list[str], statements: list[str]) -> bool:
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(programs())
 def test_random_programs(text: str) -> None:
     module = parse(text)

@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -272,7 +273,7 @@ def test_an_exchange_layout_gives_every_element_its_own_place(source: Fragment, 
 
 
 @given(blocked_fragments().filter(lambda f: len(f.shape) == 2), st.sampled_from([1, 2, 4, 8]))
-@settings(max_examples=30)
+@examples(30)
 def test_no_other_layout_of_an_exchange_costs_less(source: Fragment, size: int) -> None:
     target = blocked(source.shape, (0, 1), 16 // size, source.thread_count)
     best = exchange(source, target, size)

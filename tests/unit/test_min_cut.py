@@ -7,6 +7,7 @@ from math import inf
 from random import Random
 
 import pytest
+from drawing import seeds
 
 from irc.passes.nd.min_cut import Network
 
@@ -15,7 +16,8 @@ def weight(edges: list[tuple[int, int, float]], sink_side: set[int]) -> float:
     return sum(capacity for a, b, capacity in edges if a not in sink_side and b in sink_side)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds(60))
 def test_the_cut_is_the_smallest_and_nearest_to_the_sink(seed: int):
     rng, count = Random(seed), 7
     edges = [

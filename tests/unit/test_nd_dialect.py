@@ -9,7 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import test
@@ -230,7 +231,7 @@ def test_many_elements_are_printed_as_bytes() -> None:
     np.testing.assert_array_equal(parsed.array(), array)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.sampled_from(ELEMENTS), st.binary(min_size=24, max_size=24))
 def test_any_bits_survive_text(element: Element, data: bytes) -> None:
     if element.kind == "bool":

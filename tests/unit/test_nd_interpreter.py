@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from nd_functions import BF16, E4M3, E5M2, INF, INTEGERS, NAN, array, module, random, run, same, wrapped
 from xdsl.dialects import test
@@ -94,7 +95,7 @@ def test_unary_integers_wrap_and_stay() -> None:
     same(run(nd.BitwiseNotOp, array([True, False], bool)), [False, True])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.sampled_from(INTEGERS), st.data())
 def test_integer_arithmetic(dtype: Any, data: st.DataObject) -> None:
     info = np.iinfo(dtype)
@@ -135,7 +136,7 @@ def test_integer_powers() -> None:
     same(run(nd.PowOp, x, y), [64, 13, 87, 1, 1, -1, 1, 0])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_float_floor_division_is_pythons(a: float, b: float) -> None:
     if b == 0 or not math.isfinite(a // b):
@@ -190,7 +191,7 @@ def test_casts_to_f8_saturate() -> None:
     same(run(lambda v: nd.CastOp(v, element_named("f8e5m2")), x), [57344, -57344, NAN, 448, 0.3125])
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.sampled_from([BF16, np.float16, E4M3, E5M2]), st.integers(0, 2**64 - 1))
 def test_casts_from_float64_round_once_to_nearest(dtype: Any, bits: int) -> None:
     exponent = bits % 24 - 12

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sim_kernels import counted, kernel_of
 
@@ -28,7 +29,7 @@ def requests(draw: st.DrawFn) -> tuple[np.ndarray, int]:
 
 
 @given(requests())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_whole_warps(request: tuple[np.ndarray, int]) -> None:
     addresses, width = request
     op, counters = SyncOp(), Counters()
@@ -44,7 +45,7 @@ def test_whole_warps(request: tuple[np.ndarray, int]) -> None:
 
 
 @given(requests(), st.sets(st.integers(0, 63), min_size=1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_some_lanes(request: tuple[np.ndarray, int], some: set[int]) -> None:
     """Lanes that are not there need nothing: as many as if they did what another lane of their phase does."""
     addresses, width = request

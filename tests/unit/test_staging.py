@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import examples
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.layout.access import Access
 from irc.layout.candidates import partition
-from irc.layout.requests import WIDEST, wavefronts
+from irc.layout.requests import WIDEST, Addresses, wavefronts
 from irc.layout.staging import Box, box_of, staged
 from irc.layout.traffic import global_vector
 
-D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+D0, D1, S0 = AffineExpr.dimension(0), AffineExpr.dimension(1), AffineExpr.symbol(0)
 
 
 def skewed(rows: int, columns: int, size: int, tile: int = 64) -> tuple[Access, Access]:
@@ -30,7 +34,7 @@ def skewed(rows: int, columns: int, size: int, tile: int = 64) -> tuple[Access, 
     return load, store
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(60, 200), st.sampled_from([1, 2, 4, 8]), st.integers(0, 1), st.integers(0, 1))
 def test_words_of_skewed_tiles_are_words_of_memory(rows: int, size: int, u: int, w: int) -> None:
     access, word = skewed(rows, 150, size)[1], WIDEST // size
@@ -41,7 +45,7 @@ def test_words_of_skewed_tiles_are_words_of_memory(rows: int, size: int, u: int,
     assert access.vector(0, 64) == 1
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(3, 40), st.integers(2, 9), st.integers(3, 40), st.integers(0, 3))
 def test_a_box_holds_what_its_tile_reads(a: int, b: int, c: int, tile: int) -> None:
     """x[a, b, c] -> y[b, a, c], tiles of 64 of the rows (a, c) from where words begin."""
@@ -57,6 +61,116 @@ def test_a_box_holds_what_its_tile_reads(a: int, b: int, c: int, tile: int) -> N
         within = [o <= at < o + n for at, o, n in zip(found, origins, box.counts, strict=True)]
         assert all(within) or not inside
         assert all(w or d in box.cut for d, w in enumerate(within))
+
+
+NUMBERS = st.sampled_from((1, 2, 3, 4, 5, 7, 8, 12, 13))
+STEPS = st.sampled_from((1, 2, 3, 4, 6, 8))
+SHAPE, TILES = (4, 6), 6
+
+
+def _wider(terms: st.SearchStrategy[AffineExpr]) -> st.SearchStrategy[AffineExpr]:
+    sums = st.builds(lambda a, b: a + b, terms, terms)
+    products = st.builds(lambda term, by: term * by, terms, NUMBERS | st.integers(-3, -1))
+    quotients = st.builds(lambda term, by: term // by, terms, NUMBERS)
+    rests = st.builds(lambda term, by: term % by, terms, NUMBERS)
+    return sums | products | quotients | rests
+
+
+EXPRESSIONS = st.recursive(
+    st.sampled_from((D0, D1, S0)) | st.builds(AffineExpr.constant, st.integers(0, 9)), _wider, max_leaves=6
+)
+
+
+def _values(expr: AffineExpr, dims: Any, symbol: Any) -> Addresses:
+    """xDSL's evaluation only adds, multiplies and divides, so that it works on arrays as on numbers."""
+    found: Any = expr.eval(dims, [symbol])
+    return found + 0 * sum(dims, symbol)
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A map, and how it walks a view. wanted: extents of the view; 0: what the tiles need. gaps: elements between the rows of each dimension. steps: what the tiles' offsets
+    and the symbol are multiples of."""
+
+    maps: tuple[AffineExpr, ...]
+    wanted: tuple[int, ...]
+    gaps: tuple[int, ...]
+    order: tuple[int, ...]
+    steps: tuple[int, int, int]
+    size: int
+
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        needed = (max(1, int(at.max()) + 1) for at in self.coordinates)
+        return tuple(n or least for n, least in zip(self.wanted, needed, strict=True))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        found = dict[int, int]()
+        step = 1
+        for dim in self.order:
+            found[dim] = step
+            step = (step * self.extents[dim]) + self.gaps[dim]
+        return tuple(found[dim] for dim in range(len(self.order)))
+
+    @cached_property
+    def tiles(self) -> list[Addresses]:
+        """The offsets and the symbol of some tiles, as columns."""
+        grid = np.indices([TILES] * 3).reshape(3, -1, 1)
+        return [at * step for at, step in zip(grid, self.steps, strict=True)]
+
+    def at(self, expr: AffineExpr) -> Addresses:
+        """The values of an expression of a tile's offsets and the symbol."""
+        *offsets, symbol = self.tiles
+        return _values(expr, offsets, symbol)
+
+    @cached_property
+    def coordinates(self) -> list[Addresses]:
+        """In the view, of the elements of tiles: a row for each tile."""
+        *offsets, symbol = self.tiles
+        dims = [o + i for o, i in zip(offsets, np.indices(SHAPE).reshape(2, 1, -1), strict=True)]
+        return [_values(expr, dims, symbol) for expr in self.maps]
+
+
+@st.composite
+def walked(draw: st.DrawFn) -> Walked:
+    rank = draw(st.integers(1, 3))
+    each = st.tuples(*[st.tuples(EXPRESSIONS, st.just(0) | NUMBERS, st.sampled_from((0, 0, 0, 1, 8)))] * rank)
+    maps, wanted, gaps = zip(*draw(each), strict=True)
+    order = draw(st.permutations(range(rank)))
+    return Walked(maps, wanted, gaps, tuple(order), draw(st.tuples(STEPS, STEPS, STEPS)), draw(st.sampled_from([1, 4])))
+
+
+@examples(200)
+@given(walked())
+@example(Walked((D0 // 5, D1), (0, 0), (0, 0), (1, 0), (4, 6, 1), 1))
+def test_boxes_of_any_map(walk: Walked) -> None:
+    """Wherever a tile is, its box holds what it reads of the view, is known where it reaches over the view's ends, and
+    has rows that begin where words do, unless it says that they may not."""
+    coordinates = walk.coordinates
+    inside = [(c >= 0) & (c < n) for c, n in zip(coordinates, walk.extents, strict=True)]
+    access = Access(
+        AffineMap(2, 1, walk.maps),
+        walk.extents,
+        walk.strides,
+        frozenset(d for d, i in enumerate(inside) if not i.all()),
+        walk.size,
+        WIDEST,
+        walk.steps[:2],
+        walk.steps[2:],
+    )
+    box = box_of(access, SHAPE)
+    assume(box is not None)
+    assert box is not None
+    origins = [walk.at(origin) for origin in box.origins]
+    within = [(o <= c) & (c < o + n) for c, o, n in zip(coordinates, origins, box.counts, strict=True)]
+    assert np.all(np.all(within, axis=0) | ~np.all(inside, axis=0))
+    assert box.cut >= {d for d, w in enumerate(within) if not w.all()}
+    ends = zip(origins, box.counts, walk.extents, strict=True)
+    assert box.checked >= {d for d, (o, count, n) in enumerate(ends) if np.any((o < 0) | (o + count > n))}
+    begin = np.sum([origins[d] * walk.strides[d] for d in box.run], axis=0)
+    rows = [(origins[d] + np.arange(box.counts[d])) * walk.strides[d] for d in box.rows]
+    assert box.is_misaligned or all(np.all((begin + row) % (WIDEST // walk.size) == 0) for row in rows or [0])
 
 
 def _box(rows: int, columns: int, size: int) -> Box:
