@@ -28,26 +28,12 @@ WRITTEN = 300
 
 
 @dataclass(frozen=True)
-class Block(nn.Layer):
-    before: nn.LayerNorm
-    attention: nn.MultiHeadAttention
-    between: nn.LayerNorm
-    up: nn.Linear
-    down: nn.Linear
-
-    def __call__(self, params: nn.Params, x: Any) -> ir.Tensor:
-        x = x + self.attention(params["attention"], self.before(params["before"], x))
-        hidden = ir.gelu(self.up(params["up"], self.between(params["between"], x)), "tanh")
-        return x + self.down(params["down"], hidden)
-
-
-@dataclass(frozen=True)
 class Gpt(nn.Layer):
     """i64[batch, positions] -> f32[batch, positions, characters]: scores of the next character at each position."""
 
     characters: nn.Embedding
     positions: nn.Embedding
-    blocks: tuple[Block, ...]
+    blocks: tuple[nn.TransformerBlock, ...]
     last: nn.LayerNorm
     scores: nn.Linear
 
@@ -59,17 +45,10 @@ class Gpt(nn.Layer):
 
 
 def gpt(characters: int) -> Gpt:
-    block = Block(
-        nn.LayerNorm(WIDTH),
-        nn.MultiHeadAttention(WIDTH, HEADS),
-        nn.LayerNorm(WIDTH),
-        nn.Linear(WIDTH, 4 * WIDTH),
-        nn.Linear(4 * WIDTH, WIDTH),
-    )
     return Gpt(
         nn.Embedding(characters, WIDTH),
         nn.Embedding(CONTEXT, WIDTH),
-        (block,) * BLOCKS,
+        (nn.TransformerBlock(WIDTH, HEADS),) * BLOCKS,
         nn.LayerNorm(WIDTH),
         nn.Linear(WIDTH, characters, bias=False),
     )

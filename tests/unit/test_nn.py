@@ -58,6 +58,13 @@ def layer_norm(params: Any, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     ]
 
 
+def transformer_block(params: Any, x: np.ndarray[Any, Any], heads: int) -> np.ndarray[Any, Any]:
+    x = x + attention(params["attention"], layer_norm(params["before"], x), heads, True)
+    hidden = layer_norm(params["between"], x) @ params["up"]["weight"] + params["up"]["bias"]
+    hidden = hidden / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (hidden + 0.044715 * hidden**3)))
+    return x + hidden @ params["down"]["weight"] + params["down"]["bias"]
+
+
 LAYERS: dict[str, tuple[nn.Layer, Any, Callable[[Any, Any], Any]]] = {
     "linear": (nn.Linear(7, 5), drawn(3, 7), lambda p, x: x @ p["weight"] + p["bias"]),
     "linear of rows of rows": (nn.Linear(7, 5), drawn(2, 3, 4, 7), lambda p, x: x @ p["weight"] + p["bias"]),
@@ -75,6 +82,7 @@ LAYERS: dict[str, tuple[nn.Layer, Any, Callable[[Any, Any], Any]]] = {
         drawn(5, 8),
         lambda p, x: attention(p, x, 2, False),
     ),
+    "transformer block": (nn.TransformerBlock(8, 2), drawn(2, 5, 8), lambda p, x: transformer_block(p, x, 2)),
 }
 
 

@@ -19,26 +19,12 @@ WIDTH, HEADS, LAYERS, VOCABULARY = 768, 12, 12, 50257
 
 
 @dataclass(frozen=True)
-class Block(nn.Layer):
-    before: nn.LayerNorm
-    attention: nn.MultiHeadAttention
-    between: nn.LayerNorm
-    up: nn.Linear
-    down: nn.Linear
-
-    def __call__(self, params: nn.Params, x: Any) -> ir.Tensor:
-        x = x + self.attention(params["attention"], self.before(params["before"], x))
-        hidden = ir.gelu(self.up(params["up"], self.between(params["between"], x)), "tanh")
-        return x + self.down(params["down"], hidden)
-
-
-@dataclass(frozen=True)
 class Gpt2(nn.Layer):
     """i64[batch, positions] -> f32[batch, positions, vocabulary]; the table of words gives the scores too."""
 
     words: nn.Embedding
     positions: nn.Embedding
-    blocks: tuple[Block, ...]
+    blocks: tuple[nn.TransformerBlock, ...]
     last: nn.LayerNorm
 
     def __call__(self, params: nn.Params, text: Any) -> ir.Tensor:
@@ -49,16 +35,9 @@ class Gpt2(nn.Layer):
 
 
 def gpt2(positions: int, layers: int = LAYERS, dtype: str = "bf16") -> Gpt2:
-    norm = nn.LayerNorm(WIDTH, dtype=dtype)
-    block = Block(
-        norm,
-        nn.MultiHeadAttention(WIDTH, HEADS, dtype=dtype),
-        norm,
-        nn.Linear(WIDTH, 4 * WIDTH, dtype=dtype),
-        nn.Linear(4 * WIDTH, WIDTH, dtype=dtype),
-    )
+    block = nn.TransformerBlock(WIDTH, HEADS, dtype=dtype)
     words, places = nn.Embedding(VOCABULARY, WIDTH, dtype=dtype), nn.Embedding(positions, WIDTH, dtype=dtype)
-    return Gpt2(words, places, (block,) * layers, norm)
+    return Gpt2(words, places, (block,) * layers, nn.LayerNorm(WIDTH, dtype=dtype))
 
 
 def step_module(batch: int = 16, positions: int = 1024, layers: int = LAYERS) -> ModuleOp:

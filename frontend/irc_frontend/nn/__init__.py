@@ -16,6 +16,7 @@ from irc_frontend.nn.linear import Embedding, Linear
 from irc_frontend.nn.losses import accuracy, cross_entropy, mse
 from irc_frontend.nn.norms import LayerNorm, RMSNorm
 from irc_frontend.nn.seeds import fold
+from irc_frontend.nn.transformer import TransformerBlock
 
 __all__ = [
     "Dropout",
@@ -26,6 +27,7 @@ __all__ = [
     "MultiHeadAttention",
     "Params",
     "RMSNorm",
+    "TransformerBlock",
     "accuracy",
     "cross_entropy",
     "fold",
