@@ -8,6 +8,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
@@ -51,16 +52,21 @@ def levels(
     module: ModuleOp, *, upto: str = "all", context: Context | None = None, **options: Any
 ) -> Iterator[tuple[str, ModuleOp]]:
     """Lowers the module in place and yields it after each level. `options` (`arch`, `strict_rounding`) go to the passes
-    that have them."""
+    that have them. A module whose tile programs are planned is lowered from there on."""
     if upto not in LEVELS:
         raise IrcError(f"unknown level {upto}", hint=f"levels are {', '.join(LEVELS)}")
     context = new_context() if context is None else context
-    done = 0
+    done = len(PIPELINES["tile"]) if any(map(_is_planned, module.ops)) else 0
     for level in LEVELS[: LEVELS.index(upto) + 1]:
         names = PIPELINES[level]
         run_passes(module, passes_of(names[done:], **options), context=context)
-        done = len(names)
+        done = max(done, len(names))
         yield level, module
+
+
+def _is_planned(op: Operation) -> bool:
+    """Whether it is a tile program as `plan-shared` leaves it: the passes of its level are done."""
+    return op.name == "tile.program" and "shared" in op.attributes
 
 
 def lower(module: ModuleOp, upto: str = "cuda", **options: Any) -> ModuleOp:

@@ -67,6 +67,9 @@ def entry_of(module: ModuleOp, func: str | None = None) -> FuncOp:
     if func is not None:
         functions = [op for op in functions if op.sym_name.data == func]
     if not functions:
+        plan = next((op for op in module.ops if op.name == "cuda.plan"), None)
+        if plan is not None:
+            raise IrcError("the program is a host plan already", plan.location, "take the IR before build-host-plan")
         raise IrcError("the program has no function" if func is None else f"the program has no function named {func}")
     if functions[-1].is_declaration:
         raise IrcError(f"function {functions[-1].sym_name.data} has no body", functions[-1].location)

@@ -1,7 +1,6 @@
 """What a module of kernels means, in numpy: a `kernel.fused` computes what its block computes of its operands.
 
-Importing this module gives `kernel.fused` its meaning; `evaluate` is that of `irc.interpreters.nd`, on functions whose
-ops are kernels, and `nd` ops between them.
+`evaluate` is that of `irc.interpreters.nd`, on functions whose ops are kernels, and `nd` ops between them.
 """
 
 from __future__ import annotations

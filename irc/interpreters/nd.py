@@ -1,4 +1,4 @@
-"""What a module of `nd` functions means, in numpy.
+"""What a module of `nd` functions means, in numpy; kernels and launches in them have the meaning of their own level.
 
 `evaluate` runs a function; `evaluate_block` a block, with `evaluate_op` for each op. Values are numpy arrays, often
 views: treat them as read-only. `nd_base.Precision` says how floats are carried.
@@ -20,7 +20,6 @@ from irc.dialects.nd import ConstantOp
 from irc.dtypes import element_of
 from irc.interpreters import nd_composed, nd_elementwise, nd_linear, nd_made, nd_reduce, nd_shape
 from irc.interpreters.nd_base import (
-    MEANINGS,
     Array,
     Meaning,
     Precision,
@@ -29,6 +28,7 @@ from irc.interpreters.nd_base import (
     convert,
     evaluate_op,
     meaning,
+    meaning_of,
     rounded,
 )
 
@@ -169,11 +169,9 @@ class _Step:
 
     @staticmethod
     def of(op: Operation, slots: Mapping[SSAValue, int], dead: Sequence[int], precision: Precision) -> _Step:
-        if type(op) not in MEANINGS:
-            raise IrcError(f"{op.name} has no meaning in numpy", op.location)
         operands = tuple(slots[value] for value in op.operands)
         dtypes = tuple(carried_dtype(element_of(result.type), precision) for result in op.results)
-        return _Step(op, MEANINGS[type(op)], operands, dtypes, tuple(dead))
+        return _Step(op, meaning_of(op), operands, dtypes, tuple(dead))
 
     def run(self, values: list[Array | None], precision: Precision) -> None:
         """Appends the results: ops are run in the order of the slots."""

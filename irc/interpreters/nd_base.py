@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
+from irc.diagnostics import IrcError
 from irc.dtypes import Element, element_of
 from irc.rounding import cast_array
 
@@ -32,6 +34,9 @@ MEANINGS: dict[type[Operation], Meaning] = {}
 """What each op means: (op, operand arrays, precision) -> result arrays, in any float width that holds them;
 `evaluate_op` brings them to the carried one."""
 
+LOWER_LEVELS = {"kernel.fused": "irc.interpreters.kernel", "kernel.launch": "irc.interpreters.tile"}
+"""The modules that register the meanings of ops of lower levels, imported when such an op is first met."""
+
 
 def meaning(*ops: type[Operation]) -> Callable[[MeaningT], MeaningT]:
     """Registers the decorated function as the meaning of `ops`. Other levels add their own ops."""
@@ -42,6 +47,15 @@ def meaning(*ops: type[Operation]) -> Callable[[MeaningT], MeaningT]:
         return function
 
     return register
+
+
+def meaning_of(op: Operation) -> Meaning:
+    """IrcError where the op has none."""
+    if type(op) not in MEANINGS and op.name in LOWER_LEVELS:
+        import_module(LOWER_LEVELS[op.name])
+    if type(op) not in MEANINGS:
+        raise IrcError(f"{op.name} has no meaning in numpy", op.location)
+    return MEANINGS[type(op)]
 
 
 def carried_dtype(element: Element, precision: Precision) -> np.dtype[Any]:
@@ -92,9 +106,9 @@ def is_floating(x: Array) -> bool:
 
 
 def evaluate_op(op: Operation, args: Sequence[Array], precision: Precision = "program") -> tuple[Array, ...]:
-    """The results of one op; KeyError where it has no meaning here."""
+    """The results of one op; IrcError where it has no meaning."""
     with np.errstate(all="ignore"):
-        results = MEANINGS[type(op)](op, args, precision)
+        results = meaning_of(op)(op, args, precision)
         arrays = results if isinstance(results, tuple) else (results,)
         return tuple(
             carry(np.asarray(array), result.type, precision) for array, result in zip(arrays, op.results, strict=True)

@@ -23,6 +23,7 @@ from xdsl.traits import SymbolTable
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
+from irc.dialects.cuda import KernelOp
 from irc.dialects.kernel import LaunchOp
 from irc.dtypes import element_of
 from irc.interpreters import nd
@@ -60,7 +61,8 @@ def evaluate(module: ModuleOp, args: Sequence[Array], func: str | None = None) -
 def _launch(op: LaunchOp, args: Sequence[Array], precision: nd.Precision) -> tuple[Array, ...]:
     program = SymbolTable.lookup_symbol(op, op.callee)
     if not isinstance(program, tile.ProgramOp):
-        raise IrcError(f"no tile program {op.callee} to launch", op.location)
+        hint = "the target sim runs kernels of cuda ops" if isinstance(program, KernelOp) else None
+        raise IrcError(f"no tile program {op.callee} to launch", op.location, hint)
     types = [r.type for r in op.outputs]
     return run_program(program, [cast_array(a, dtype_of(v.type)) for a, v in zip(args, op.inputs, strict=True)], types)
 

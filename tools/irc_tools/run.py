@@ -201,6 +201,9 @@ def _reference(args: argparse.Namespace, dims: dict[str, int], arrays: list[Any]
     from irc_tools.compare import multiplies_f8
 
     module = isolate(load(Path(args.file), dims=dims), args.func)
+    if (launch := next((op for op in module.walk() if op.name == "kernel.launch"), None)) is not None:
+        hint = "check the IR before tile-kernels"
+        raise IrcError("--check needs arrays: tiles are not evaluated in float64", launch.location, hint)
     return list(evaluate(module, arrays, precision="float64")), multiplies_f8(module)
 
 

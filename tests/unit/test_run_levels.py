@@ -1,0 +1,86 @@
+"""irc-run and irc-compile on the IR of every level."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from irc_tools import compile as irc_compile
+from irc_tools import opt as irc_opt
+from irc_tools import run as irc_run
+
+PROGRAM = """\
+func f(x: bf16[64, 128], w: bf16[128, 64]) -> bf16[64, 64] {
+    return softmax(relu(x @ w))
+}
+"""
+
+LEVELS = {"kernel": "kernel", "tiles": "kernel,tile-kernels", "tile": "tile", "cuda": "cuda", "plan": "all"}
+
+
+@pytest.fixture(scope="module")
+def levels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the program at every level."""
+    folder = tmp_path_factory.mktemp("levels")
+    (folder / "text.irc").write_text(PROGRAM)
+    for name, passes in LEVELS.items():
+        assert irc_opt.main([str(folder / "text.irc"), "-p", passes, "-o", str(folder / f"{name}.mlir")]) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def results(folder: Path, file: str, target: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    out = folder / f"{file}-{target}"
+    assert irc_run.main([str(folder / file), "--target", target, "--output", str(out)]) == 0
+    return np.load(out / "0.npy")
+
+
+def test_every_level_computes_the_same(levels: Path) -> None:
+    expected = results(levels, "text.irc", "sim")
+    assert np.abs(expected).max() > 0
+    for level in ("kernel", "tiles", "tile"):
+        np.testing.assert_array_equal(results(levels, f"{level}.mlir", "cpu"), expected)
+    for level in ("tile", "cuda"):
+        np.testing.assert_array_equal(results(levels, f"{level}.mlir", "sim"), expected)
+
+
+def test_kernels_are_checked(levels: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert irc_run.main([str(levels / "kernel.mlir"), "--target", "cpu", "--check"]) == 0
+    assert "ok" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("level", ["kernel", "tile"])
+def test_kernels_and_tiles_are_compiled_to_the_same_code(
+    level: str, levels: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found: list[list[str]] = []
+    for file in ("text.irc", f"{level}.mlir"):
+        assert irc_compile.main([str(levels / file), "--emit", "source"]) == 0
+        found.append(re.sub(r"//.*", "", capsys.readouterr().out).split())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("level", "options", "message"),
+    [
+        ("cuda", ["--target", "cpu"], "no tile program @f_0 to launch"),
+        ("plan", ["--target", "cpu"], "the program is a host plan already"),
+        ("plan", ["--target", "sim"], "the program is a host plan already"),
+        ("tile", ["--target", "cpu", "--check"], "--check needs arrays"),
+    ],
+)
+def test_what_cannot_be_run_is_said(
+    level: str, options: list[str], message: str, levels: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert irc_run.main([str(levels / f"{level}.mlir"), *options]) == 1
+    err = capsys.readouterr().err
+    assert err.count("error: ") == 1
+    assert message in err
+    assert "hint: " in err
