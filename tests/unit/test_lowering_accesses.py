@@ -1,0 +1,121 @@
+"""From tile programs to the code of a thread: offsets, and the vectors and masks of loads and stores."""
+
+from __future__ import annotations
+
+import pytest
+from lowered import copy, lower, one_tile
+from xdsl.dialects import scf
+from xdsl.ir import Operation
+
+from irc.dialects import cuda
+
+# Indices
+
+
+@pytest.mark.parametrize(("elements", "bits"), [(2**31 - 2**24 - 1, 32), (2**31 - 1, 64), (2**31, 64)])
+def test_offsets_have_64_bits_where_a_tile_over_the_end_passes_31(elements: int, bits: int) -> None:
+    view = f"!tile.view<{elements}xi8>"
+    text = f"""tile.program @program(%x: {view}, %y: {view}) {{results = 1 : i64}} {{
+  tile.for_tiles (%t) extents [{elements}] steps [1024] {{
+    %a = tile.load %x[%t] {{checked = array<i64: 0>}} : {view} -> tensor<1024xi8>
+    tile.store %a, %y[%t] {{checked = array<i64: 0>}} : tensor<1024xi8>, {view}
+  }}
+}}"""
+    assert lower(text).kernel.index.value.data == bits
+
+
+# Loads and stores
+
+
+def test_a_row_major_tile_moves_in_16_byte_vectors_each_element_once() -> None:
+    code = copy("64x64xf32", "64x64")
+    assert code.threads == 256
+    assert code.vectors(cuda.LoadOp) == [4]
+    assert code.elements(cuda.LoadOp) == code.elements(cuda.StoreOp) == [64 * 64]
+    assert code.shared == 0
+    assert code.shared_accesses == ""
+
+
+def test_half_the_size_is_twice_the_vector() -> None:
+    code = copy("64x64xbf16", "64x64", element="bf16")
+    assert code.vectors(cuda.LoadOp) == [8]
+    assert code.vectors(cuda.StoreOp) == [8]
+
+
+@pytest.mark.parametrize(("extent", "vector"), [(64, 4), (62, 2), (61, 1)])
+def test_a_mask_along_rows_limits_the_vector_to_what_divides_the_extent(extent: int, vector: int) -> None:
+    mask = "{checked = array<i64: 1>}"
+    code = copy(f"64x{extent}xf32", "64x64", mask, mask)
+    assert code.vectors(cuda.LoadOp) == [vector]
+    (load,) = code.ops(cuda.LoadOp)
+    branch = load.parent_op()
+    assert isinstance(branch, scf.IfOp)
+    fills = [op for op in branch.false_region.block.ops if isinstance(op, cuda.SetOp)]
+    assert len(fills) == vector
+    (store,) = code.ops(cuda.StoreOp)
+    assert isinstance(store.parent_op(), scf.IfOp)
+
+
+def test_a_mask_across_rows_does_not_limit_the_vector() -> None:
+    mask = "{checked = array<i64: 0>}"
+    assert copy("61x64xf32", "64x64", mask, mask).vectors(cuda.LoadOp) == [4]
+
+
+def test_a_tile_inside_the_view_has_accesses_without_checks() -> None:
+    view = "!tile.view<100x64xf32>"
+    code = lower(f"""tile.program @program(%x: {view}, %y: {view}) {{results = 1 : i64}} {{
+  tile.for_tiles (%i, %j) extents [100, 64] steps [64, 64] {{
+    %a = tile.load %x[%i, %j] {{checked = array<i64: 0>}} : {view} -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] {{checked = array<i64: 0>}} : tensor<64x64xf32>, {view}
+  }}
+}}""")
+    for kind in (cuda.LoadOp, cuda.StoreOp):
+        inside, checked = (_branches_around(op) for op in code.ops(kind))
+        assert checked == inside + 1
+
+
+def _branches_around(op: Operation | None) -> int:
+    """How many branches decide whether an op runs."""
+    count = 0
+    while (op := op.parent_op() if op is not None else None) is not None:
+        count += isinstance(op, scf.IfOp)
+    return count
+
+
+def test_without_a_mask_there_is_no_branch_around_an_access() -> None:
+    code = copy("64x64xf32", "64x64")
+    (load,) = code.ops(cuda.LoadOp)
+    assert not isinstance(load.parent_op(), scf.IfOp)
+
+
+@pytest.mark.parametrize(("pitch", "vector"), [(64, 4), (66, 2), (65, 1)])
+def test_the_alignment_of_rows_limits_the_vector(pitch: int, vector: int) -> None:
+    code = copy("64x64xf32", "64x64", out=f"64x64xf32, strides [{pitch}, 1]")
+    assert code.vectors(cuda.StoreOp)[0] == vector
+
+
+def test_rows_that_begin_anywhere_are_loaded_in_words() -> None:
+    """All words are whole but the last one of the view, whose elements are loaded one by one."""
+    code = copy("64x64xf32, strides [65, 1]", "64x64", out="64x64xf32")
+    assert code.vectors(cuda.LoadOp) == [4, 1]
+    assert code.vectors(cuda.SharedLoadOp) == [1]
+
+
+def test_a_map_that_splits_a_dimension_keeps_the_vector_inside_its_parts() -> None:
+    load = "{map = affine_map<(d0, d1) -> (d1 floordiv 2, d0, d1 mod 2)>}"
+    assert copy("32x64x2xf32", "64x64", load, out="64x64xf32").vectors(cuda.LoadOp) == [2]
+    load = "{map = affine_map<(d0, d1) -> (d1 floordiv 16, d0, d1 mod 16)>}"
+    assert copy("4x64x16xf32", "64x64", load, out="64x64xf32").vectors(cuda.LoadOp) == [4]
+
+
+def test_a_gather_along_rows_reads_whole_vectors_of_each() -> None:
+    views = "%x: !tile.view<100x64xf32>, %i: !tile.view<64xi32>, %y: !tile.view<64x64xf32>"
+    code = lower(
+        one_tile(
+            views,
+            """%r = tile.load %i[%c0, %c0] {map = affine_map<(d0, d1) -> (d0)>} : !tile.view<64xi32> -> tensor<64x1xi32>
+    %a = tile.load %x[%c0, %c0] symbols(%r : tensor<64x1xi32>) {map = affine_map<(d0, d1)[s0] -> (s0, d1)>} : !tile.view<100x64xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>""",
+        )
+    )
+    assert code.vectors(cuda.LoadOp)[-1] == 4
