@@ -56,3 +56,27 @@ def counted(kernel: KernelOp, *arrays: Array | int) -> Mapping[str, OpStatistics
     counters = Counters()
     run(kernel, *arrays, counters=counters)
     return {entry.op: entry for entry in counters.ops(kernel)}
+
+
+POINTER = "%x: !cuda.ptr<i32>"
+BOTH = "%x: !cuda.ptr<i32>, %y: !cuda.ptr<i32>"
+X = np.arange(64, dtype=np.int32)
+"""One element a thread."""
+
+START = """
+  %t = cuda.thread_id
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %r = cuda.registers : !cuda.registers<4 x i32>
+  %base = cuda.shared {offset = 0 : i64}
+  %ti = arith.index_cast %t : index to i32
+  %four = arith.constant 4 : i32
+  %bytes = arith.muli %ti, %four : i32
+  %own = arith.addi %base, %bytes : i32
+"""
+"""Names of a thread's number, of a register array, and of its own word of shared memory."""
+
+
+def shared(body: str, *, block: int = 64, grid: int = 1, arguments: str = BOTH):
+    """A kernel of START and a body, with 256 bytes of shared memory."""
+    return kernel_of(START + body, arguments, block=block, grid=grid, clauses="shared 256")

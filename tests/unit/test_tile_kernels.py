@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tile_cases import CASES, NN, PRODUCTS, REDUCTIONS, SMALL, Case, dims
+from tile_cases import CASES, Case
+from tile_cases_products import NN, PRODUCTS, SMALL, dims
+from tile_cases_reductions import REDUCTIONS
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math, scf
 from xdsl.dialects.builtin import FileLineColLoc

@@ -15,7 +15,9 @@ from irc.pipelines import PASSES, TILE
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_tile_kernels import check_same, context, tiled
-from tile_cases import CASES, NN, PRODUCTS, REDUCTIONS, Case
+from tile_cases import CASES, Case
+from tile_cases_products import NN, PRODUCTS
+from tile_cases_reductions import REDUCTIONS
 
 GATING = Case(
     "gating-wgmma",
