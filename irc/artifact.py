@@ -165,10 +165,6 @@ class Artifact:
         entries = [{**entry, "location": locations[entry["name"]]} for entry in self.manifest["kernels"]]
         return replace(self, kernels=kernels, manifest={**self.manifest, "kernels": entries})
 
-    def with_manifest(self, manifest: dict[str, Any]) -> Artifact:
-        """The same artifact with another manifest."""
-        return replace(self, manifest=manifest)
-
 
 def _spec(fields: dict[str, Any]) -> ArraySpec:
     return ArraySpec(fields["name"], tuple(fields["shape"]), fields["element"])

@@ -101,21 +101,3 @@ PIPELINE_HELP: dict[str, str] = {
     "cuda": "the code of a thread",
     "all": "kernels and the host plan",
 }
-
-
-def pass_spec(pipeline: str, **options: str | int | bool) -> str:
-    """The pass list that stands for a named pipeline, as `irc-opt -p` takes it: `all` or `all{arch="sm_80"}`.
-
-    KeyError where there is no pipeline of that name."""
-    if pipeline not in PIPELINES:
-        raise KeyError(pipeline)
-    if not options:
-        return pipeline
-    values = (f"{name.replace('_', '-')}={_value(value)}" for name, value in options.items())
-    return f"{pipeline}{{{' '.join(values)}}}"
-
-
-def _value(value: str | int | bool) -> str:
-    if isinstance(value, str):
-        return f'"{value}"'
-    return str(value).lower()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irc.pipelines import PASSES, PIPELINES, pass_spec
+from irc.pipelines import PASSES, PIPELINES
 from irc_tools.opt import main
 from irc_tools.pass_help import pass_help
 
@@ -201,13 +201,6 @@ def test_named_pipelines_are_prefixes_of_each_other() -> None:
         assert passes[: len(previous)] == previous
         previous = passes
     assert set(previous) == set(PASSES) - {"differentiate-nd"}, "what to differentiate is said by whoever asks"
-
-
-def test_pass_specs_are_written_as_the_driver_reads_them() -> None:
-    assert pass_spec("all") == "all"
-    assert pass_spec("all", arch="sm_80", strict_rounding=True) == 'all{arch="sm_80" strict-rounding=true}'
-    with pytest.raises(KeyError):
-        pass_spec("everything")
 
 
 @pytest.mark.parametrize("name", PASSES)

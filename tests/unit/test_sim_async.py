@@ -143,7 +143,6 @@ STORE_WAIT = "    cuda.tma_store_wait {read = true}\n"
 FENCE = "  cuda.fence_proxy_async\n"
 WGMMA_WAIT = "  cuda.wgmma_wait\n"
 AFTER = "  cuda.wgmma_wait\n  cuda.registers_fence %acc : !cuda.registers<16 x f32>\n"
-SET_ACC = "    cuda.set %acc[%i], %zero : !cuda.registers<16 x f32>\n  } {unroll}\n"
 THREE_BLOCKS = ("shared 4096", "shared 4096 min_blocks 3")
 
 RELEASE = (

@@ -136,14 +136,6 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
     def rank(self) -> int:
         return len(self.extents)
 
-    @property
-    def box_bytes(self) -> int:
-        """Bytes that one load brings to shared memory: those outside the array count too."""
-        size = size_of(self.element)
-        for extent in integers(self.box):
-            size *= extent
-        return size
-
     def verify(self) -> None:
         """The limits of cuTensorMapEncodeTiled."""
         size = size_of(self.element)

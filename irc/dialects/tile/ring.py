@@ -165,10 +165,6 @@ class ReleaseOp(IRDLOperation):
     def __init__(self, ring: SSAValue | Operation, lag: int = 0):
         super().__init__(operands=[ring], properties={"lag": IntegerAttr(lag, i64) if lag else None})
 
-    @property
-    def lag_count(self) -> int:
-        return 0 if self.lag is None else self.lag.value.data
-
 
 class TurnOp(IRDLOperation):
     """What `begin_turn` and `end_turn` share: `turn` is [t, n], as that of `for_tiles`."""
