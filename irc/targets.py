@@ -89,6 +89,9 @@ _MMA_SM80: Mapping[str, tuple[tuple[int, int, int], ...]] = MappingProxyType(
 _MMA_SM89: Mapping[str, tuple[tuple[int, int, int], ...]] = MappingProxyType(
     {**_MMA_SM80, "f8e4m3": ((16, 8, 32),), "f8e5m2": ((16, 8, 32),)}
 )
+_MMA_SM90: Mapping[str, tuple[tuple[int, int, int], ...]] = MappingProxyType(
+    {**_MMA_SM89, "f64": ((16, 8, 16), (16, 8, 8), (16, 8, 4), (8, 8, 4))}
+)
 _WGMMA_SM90: Mapping[str, int] = MappingProxyType(
     {"f16": 16, "bf16": 16, "tf32": 8, "f8e4m3": 32, "f8e5m2": 32, "i8": 32, "u8": 32}
 )
@@ -157,7 +160,7 @@ TARGETS: tuple[Target, ...] = (
         bandwidth=4.8e12,
         clock=1.98e9,
         flops=_rates(f64=67, f32=67, tf32=494, f16=989, f8=1979, i8=1979),
-        mma=_MMA_SM89,
+        mma=_MMA_SM90,
         wgmma=_WGMMA_SM90,
         has_tma=True,
         has_wgmma=True,
@@ -176,7 +179,7 @@ TARGETS: tuple[Target, ...] = (
         bandwidth=8.0e12,
         clock=1.965e9,
         flops=_rates(f64=37, f32=75, tf32=1100, f16=2250, f8=4500, i8=4500),
-        mma=_MMA_SM89,
+        mma=_MMA_SM90,
         wgmma=MappingProxyType({}),
         has_tma=True,
         has_wgmma=False,

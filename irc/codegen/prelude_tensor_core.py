@@ -39,8 +39,8 @@ def _stmatrix(count: int, transpose: bool) -> Snippet:
     return Snippet(name, text)
 
 
-MMA_NAMES: dict[tuple[str, str], str] = {}
-"""The snippet of an mma by the PTX types of its operands."""
+MMA_NAMES: dict[tuple[str, str, str], str] = {}
+"""The snippet of an mma by its shape and the PTX types of its operands."""
 
 
 def _mma(shape: str, types: tuple[str, str, str], registers: tuple[int, int, int], letters: str) -> Snippet:
@@ -48,7 +48,7 @@ def _mma(shape: str, types: tuple[str, str, str], registers: tuple[int, int, int
     operands and it."""
     lhs, rhs, accumulated = types
     name = f"mma_{shape}_{accumulated}_{lhs}_{rhs}"
-    MMA_NAMES[lhs, rhs] = name
+    MMA_NAMES[shape, lhs, rhs] = name
     word = {"r": "unsigned", "d": "double", "f": "float"}
     counts = dict(zip("abd", registers, strict=True))
     d = _places(0, counts["d"])
@@ -91,6 +91,7 @@ TENSOR_CORE: tuple[Snippet, ...] = (
     Snippet("mma_tf32", _TF32, ("mma_m16n8k8_f32_tf32_tf32",)),
     *(_mma("m16n8k32", (a, b, "s32"), (4, 2, 4), "rr") for a in ("s8", "u8") for b in ("s8", "u8")),
     _mma("m8n8k4", ("f64", "f64", "f64"), (1, 1, 2), "dd"),
+    _mma("m16n8k8", ("f64", "f64", "f64"), (4, 2, 4), "dd"),
     Snippet("wgmma_descriptor", _DESCRIPTOR),
     Snippet("wgmma_fence", 'DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }\n'),
     Snippet(

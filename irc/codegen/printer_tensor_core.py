@@ -85,13 +85,14 @@ _MMA_TYPES = {"bf16": "bf16", "f16": "f16", "f64": "f64"}
 @prints(MmaOp)
 def mma(p: KernelPrinter, op: MmaOp) -> None:
     assert isinstance(op.lhs.type, RegistersType)
-    element = str(op.lhs.type.element)
+    element, shape = str(op.lhs.type.element), op.instruction.data
     if element == "f32":
         name = "mma_tf32"
     elif element == "i8":
-        name = MMA_NAMES["u8" if op.unsigned_lhs.value.data else "s8", "u8" if op.unsigned_rhs.value.data else "s8"]
+        lhs, rhs = ("u8" if flag.value.data else "s8" for flag in (op.unsigned_lhs, op.unsigned_rhs))
+        name = MMA_NAMES[shape, lhs, rhs]
     else:
-        name = MMA_NAMES[_MMA_TYPES[element], _MMA_TYPES[element]]
+        name = MMA_NAMES[shape, _MMA_TYPES[element], _MMA_TYPES[element]]
     p.use(name)
     slices = ((op.accumulator, op.index), (op.lhs, op.lhs_index), (op.rhs, op.rhs_index))
     p.line(f"{name}({', '.join(slice_of(p, array, index) for array, index in slices)});")

@@ -13,6 +13,7 @@ from numerics.harness import TOLERANCES, Array, assert_close, draw_arguments, ev
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.artifact import ArraySpec
+from irc.dialects import cuda
 from irc.dialects.kernel import ConfigAttr, FusedOp
 from irc.dtypes import Element
 from irc.interpreters.sim import KernelStatistics, SimProgram, SimulationError
@@ -258,6 +259,17 @@ def test_stages_of_asynchronous_copies(element: str, majors: str, lazy: bool) ->
     assert counts.executions("cuda.shared_store") == 128  # the epilogue's alone
     assert bool(counts.executions("cuda.ldmatrix")) == (element == "bf16")
     assert counts.conflicts == 0
+
+
+@both_times
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize(("m", "n", "k"), [(128, 128, 64), (70, 57, 41)], ids=["whole", "ragged"])
+def test_f64_by_the_wider_instruction(m: int, n: int, k: int, majors: str, lazy: bool) -> None:
+    program = lowered(product_text("f64", m, n, k, majors), (64, 64, 16), stages=3)
+    program.check(lazy=lazy)
+    assert {op.instruction.data for op in program.module.walk() if isinstance(op, cuda.MmaOp)} == {"m16n8k8"}
+    if m % 64 == 0:  # rows of other extents pass through registers, in runs that the widest swizzle does not suit
+        assert program.counts()[0].conflicts == 0
 
 
 @both_times

@@ -152,11 +152,12 @@ MMA = {
     "m16n8k32": (("i8", 16, 8, "i32", 4),),
     "m8n8k4": (("f64", 1, 1, "f64", 2),),
 }
+MMA_SM90 = {"m16n8k8": (("f64", 4, 2, "f64", 4),)}
 
 
-def mmas() -> str:
+def mmas(table: dict[str, tuple[tuple[str, int, int, str, int], ...]]) -> str:
     lines: list[str] = []
-    for shape, rows in MMA.items():
+    for shape, rows in table.items():
         for number, (type, a, b, accumulator, d) in enumerate(rows):
             x = f"{shape}_{number}"
             ra, rb, rd = (f"!cuda.registers<{n} x {t}>" for n, t in ((a, type), (b, type), (d, accumulator)))
@@ -201,7 +202,7 @@ SYNCHRONISATION = """
 FAMILIES = {
     "shared": (SHARED, "%x: !cuda.ptr<f16>, %y: !cuda.ptr<i8>"),
     "shuffle": (shuffles(), ", ".join(f"%x{n}: !cuda.ptr<{type}>" for n, type in enumerate(SHUFFLED))),
-    "mma": (mmas(), ""),
+    "mma": (mmas(MMA), ""),
     "synchronisation": (SYNCHRONISATION, "%i: !cuda.ptr<i32>, %f: !cuda.ptr<f32>, %l: !cuda.ptr<i64>"),
 }
 
@@ -220,6 +221,7 @@ def test_matrix_instructions() -> None:
     counts = opcodes(build(kernel(body, arguments), "sm_80").cubin)
     for opcode in ("HMMA.16816.F32.BF16", "HMMA.16816.F32", "HMMA.1688.F32.TF32", "IMMA.16832.S8.S8", "DMMA.884"):
         assert uses(counts, opcode), counts
+    assert uses(opcodes(build(kernel(mmas(MMA_SM90), "")).cubin), "DMMA.16x8x8")
     body, arguments = FAMILIES["shared"]
     counts = opcodes(build(kernel(body, arguments), "sm_80").cubin)
     for opcode in ("LDSM.16.MT88.4", "LDGSTS.E.BYPASS.128", "LDS.128", "STS.64", "STG.E.EF.128"):

@@ -135,7 +135,12 @@ def vote(problem: Problem) -> Plan:
 def problems(name: str) -> list[Problem]:
     module = parse((EXAMPLES / f"{name}.irc").read_text(), f"{name}.irc")
     run_passes(module, passes_of(TILE[: TILE.index("assign-layouts")]))
-    return [problem for op in module.body.block.ops if isinstance(op, tile.ProgramOp) for problem in assign(op, RATES)]
+    return [
+        problem
+        for op in module.body.block.ops
+        if isinstance(op, tile.ProgramOp)
+        for problem in assign(op, target("sm_90a"))
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.irc")))

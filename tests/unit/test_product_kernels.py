@@ -11,6 +11,7 @@ from irc.artifact import Artifact
 from irc.codegen.sass import opcodes, uses
 from irc.compiler import compile_artifact
 from irc.layout.instructions import WARP_GROUP
+from irc.targets import target
 
 RESULTS = {"i8": "i32", "u8": "i32", "f8e4m3": "f32", "f8e5m2": "f32"}
 OPCODES = {"i8": "IGMMA", "u8": "IGMMA", "f8e4m3": "QGMMA", "f8e5m2": "QGMMA"}
@@ -75,6 +76,18 @@ def test_f32_is_three_products_a_step() -> None:
     shapes = [name for name in opcodes(cubin) if name.startswith("HGMMA")]
     assert all(".TF32" in name for name in shapes)
     assert sum(opcodes(cubin)[name] for name in shapes) % 12 == 0
+
+
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize(("arch", "opcode"), [("sm_80", "DMMA.884"), ("sm_90a", "DMMA.16x8x8")])
+def test_f64_has_two_blocks_on_an_sm(arch: str, opcode: str, majors: str) -> None:
+    artifact = product("f64", majors, 2048, arch=arch)
+    (described,) = artifact.manifest["kernels"]
+    counts = opcodes(artifact.kernels[0].cubin)
+    assert {name for name in counts if name.startswith("DMMA")} == {opcode}
+    assert described["spills"] == 0
+    assert 2 * described["shared_memory"] <= target(arch).shared_memory_per_sm
+    assert 2 * described["registers"] * described["block"][0] <= target(arch).registers
 
 
 @pytest.mark.parametrize(("element", "opcode"), [("u8", "IMMA"), ("i8", "IMMA"), ("f8e4m3", "HMMA"), ("f32", "FFMA")])

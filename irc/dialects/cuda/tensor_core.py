@@ -25,13 +25,14 @@ WGMMA_DEPTH = {"bf16": 16, "f16": 16, "f32": 8, "i8": 32, "ui8": 32, "f8E4M3FN":
 """k of a wgmma by the type of its operands: 32 bytes. f32 operands are read as tf32."""
 
 MMA_SHAPES = {
-    "bf16": ("m16n8k16", "f32"),
-    "f16": ("m16n8k16", "f32"),
-    "f32": ("m16n8k8", "f32"),
-    "i8": ("m16n8k32", "i32"),
-    "f64": ("m8n8k4", "f64"),
+    "bf16": (("m16n8k16",), "f32"),
+    "f16": (("m16n8k16",), "f32"),
+    "f32": (("m16n8k8",), "f32"),
+    "i8": (("m16n8k32",), "i32"),
+    "f64": (("m8n8k4", "m16n8k8"), "f64"),
 }
-"""The mma of each operand type: its shape, and the type that it accumulates into. f32 operands are read as tf32."""
+"""The mmas of each operand type: their shapes, and the type that they accumulate into. f32 operands are read as tf32;
+m16n8k8 of f64 is an instruction of sm_90 and later."""
 
 MMA_OPERANDS = {"m16n8k16": (8, 4, 4), "m16n8k8": (4, 2, 4), "m16n8k32": (16, 8, 4), "m8n8k4": (1, 1, 2)}
 """Elements of a, b and the accumulator that one thread holds, by shape."""
@@ -246,7 +247,7 @@ class MmaOp(IRDLOperation):
     """acc += a b by one warp, mma.sync (PTX ISA, 9.7.14.5), on slices of register arrays of the operands' own types.
 
     m16n8k16 on bf16, f16; m16n8k8 on f32 read as tf32; m16n8k32 on i8 (`unsigned_lhs`, `unsigned_rhs` for u8); m8n8k4
-    on f64.
+    on f64, and from sm_90 on m16n8k8.
     """
 
     name = "cuda.mma"
@@ -279,9 +280,9 @@ class MmaOp(IRDLOperation):
         unsigned_lhs: bool = False,
         unsigned_rhs: bool = False,
     ) -> None:
-        """Without `instruction`, the one for the type of `lhs`."""
+        """Without `instruction`, the first one for the type of `lhs`."""
         assert isinstance(lhs.type, RegistersType)
-        shape = instruction or MMA_SHAPES.get(str(lhs.type.element), ("",))[0]
+        shape = instruction or MMA_SHAPES.get(str(lhs.type.element), (("",), ""))[0][0]
         super().__init__(
             operands=[accumulator, index, lhs, lhs_index, rhs, rhs_index],
             properties={
@@ -299,9 +300,9 @@ class MmaOp(IRDLOperation):
         check_one_of("the operand type of mma", str(lhs.element), tuple(MMA_SHAPES))
         if lhs.element != rhs.element:
             raise VerifyException(f"expected mma operands of one type, found {lhs.element} and {rhs.element}")
-        shape, accumulated = MMA_SHAPES[str(lhs.element)]
-        check_one_of(f"the instruction for {lhs.element}", self.instruction.data, (shape,))
+        shapes, accumulated = MMA_SHAPES[str(lhs.element)]
+        check_one_of(f"the instruction for {lhs.element}", self.instruction.data, shapes)
         check_one_of("the accumulator's type", str(accumulator.element), (accumulated,))
         slices = ((self.lhs, self.lhs_index), (self.rhs, self.rhs_index), (self.accumulator, self.index))
-        for (array, index), count in zip(slices, MMA_OPERANDS[shape], strict=True):
+        for (array, index), count in zip(slices, MMA_OPERANDS[self.instruction.data], strict=True):
             check_registers("cuda.mma", array, index, count)

@@ -250,9 +250,9 @@ class ReshapeOp(IRDLOperation):
 class DotOp(IRDLOperation):
     """acc + a b, for a: M x K, b: K x N (tiles or buffers), acc and the result: M x N tiles.
 
-    `instruction` names what computes it (`assign-layouts` decides); with `in_flight` n the result is not there until
-    at most n later dots are pending: only `dot`, `yield` and `dot_wait` may use it. `precision` is `default f32 tf32
-    bf16` for f32 operands; `unsigned` says that 8-bit integers have no sign. Operands are of one type, or both f8.
+    `instruction` names what computes it (`assign-layouts` decides), `atom` the shape of one `mma`; with `in_flight` n
+    the result is not there until at most n later dots are pending: only `dot`, `yield` and `dot_wait` may use it.
+    `precision` is `default f32 tf32 bf16` for f32 operands; `unsigned` says that 8-bit integers have no sign. Operands are of one type, or both f8.
     """
 
     name = "tile.dot"
@@ -260,6 +260,7 @@ class DotOp(IRDLOperation):
     rhs = operand_def()
     acc = operand_def(TensorType)
     instruction = opt_prop_def(StringAttr)
+    atom = opt_prop_def(StringAttr)
     in_flight = opt_prop_def(IntegerAttr)
     precision = opt_prop_def(StringAttr)
     unsigned = opt_prop_def(UnitAttr)

@@ -54,6 +54,24 @@ _FMA_SHAPES = (
     _Shape(16, 16, 0.12),
 )
 
+_WIDE_SHAPES = (
+    _Shape(128, 64, 1.0),
+    _Shape(64, 64, 0.9),
+    _Shape(64, 32, 0.7),
+    _Shape(32, 32, 0.5),
+    _Shape(16, 32, 0.3),
+    _Shape(16, 16, 0.12),
+)
+"""Of f64 by mma: the largest has 128 registers of accumulators in each of 4 warps, and leaves room for a second block
+on the SM, whose products run while this one waits for its operands."""
+
+_DEEP_TILE = 64 * 64
+"""Elements of a tile of f64 from which on steps of 128 bytes along K are long enough."""
+
+_WIDE_PART = 16 * 8
+"""Accumulators of f64 from which on a warp is worth it: one instruction's. Up to 4 warps, one for each of an SM's
+tensor cores."""
+
 
 def choose_product(product: Product, machine: Target, given: ConfigAttr, instruction: str | None) -> ConfigAttr:
     """The config for the products; `given` is what the user set, `instruction` what the pass was told to prefer."""
@@ -199,21 +217,29 @@ def stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
 
 
 def _choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> ConfigAttr:
-    shape = _best(product, machine, _FMA_SHAPES if product.result.size <= 4 else _FMA_SHAPES[2:])
+    is_wide = product.result.size > 4
+    shapes = _FMA_SHAPES if not is_wide else _WIDE_SHAPES if instruction == "mma" else _FMA_SHAPES[2:]
+    shape = _best(product, machine, shapes)
     columns = max(16, shape.columns // power_of_two(product.count))
-    tile = given.tile or (shape.rows, columns, 32 if instruction == "mma" else 16)
+    is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
+    tile = given.tile or (shape.rows, columns, 32 if is_deep else 16)
     tile = (*tile, 32)[:3] if len(tile) < 3 else tile
-    accumulators = tile[0] * tile[1]
     return ConfigAttr.of(
         tile=tile,
         stages=_blocked_stages(product, machine, tile) if instruction == "mma" else 1,
         cluster=(1, 1),
-        warps=max(1, min(8, power_of_two(accumulators) // (32 * 32))),
+        warps=_blocked_warps(tile, is_wide=is_wide and instruction == "mma"),
         schedule="grid",
         group=GROUP,
         indexing="pointers",
         instruction=instruction,
     )
+
+
+def _blocked_warps(tile: tuple[int, ...], *, is_wide: bool) -> int:
+    accumulators = power_of_two(tile[0] * tile[1])
+    most, part = (4, _WIDE_PART) if is_wide else (8, 32 * 32)
+    return max(1, min(most, accumulators // part))
 
 
 def _blocked_stages(product: Product, machine: Target, tile: tuple[int, ...]) -> int:

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.layout.cost import Rates, rates_of
+from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import (
     LANES,
@@ -30,10 +30,10 @@ from irc.passes.tile.attributes import with_fragment
 from irc.passes.tile.configs import PRODUCER_WARPS, compute_warps, config_of
 from irc.passes.tile.explain_layouts import explain
 from irc.passes.tile.layout_problems import problem_of
-from irc.passes.tile.operand_layouts import assign_buffers, mma_atom, warp_split
+from irc.passes.tile.operand_layouts import assign_buffers, choose_atom, warp_split
 from irc.passes.tile.rings import is_staging
 from irc.passes.tile.spaces import Space, collect
-from irc.targets import DEFAULT_TARGET, target
+from irc.targets import DEFAULT_TARGET, Target, target
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,17 @@ class AssignLayoutsPass(ModulePass):
     """Print to stderr, for each tile, the candidates and what they cost, the best first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rates = rates_of(target(self.arch))
+        machine = target(self.arch)
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                problems = assign(program, rates)
+                problems = assign(program, machine)
                 if self.explain:
-                    print(explain(program.sym_name.data, problems, rates), end="", file=sys.stderr)
+                    print(explain(program.sym_name.data, problems, rates_of(machine)), end="", file=sys.stderr)
 
 
-def assign(program: tile.ProgramOp, rates: Rates) -> list[Problem]:
+def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     """Gives every tile and buffer its layout. The problems that were solved, one for each space, in program order."""
+    rates = rates_of(machine)
     instruction = config_of(program).instruction
     threads = LANES * compute_warps(program)
     program.attributes["threads"] = IntegerAttr(threads, i64)
@@ -69,7 +70,7 @@ def assign(program: tile.ProgramOp, rates: Rates) -> list[Problem]:
     distinct = list(dict.fromkeys(spaces.values()))
     for space in distinct:
         if space.dots:
-            space.fragment = _accumulator(space, instruction or "fma", threads)
+            space.fragment = _accumulator(space, instruction or "fma", threads, machine)
         elif space.factors:
             (rows, depth) = shape_of(space.factors[0].lhs.type)
             space.fragment = wgmma_operand((rows, depth), threads // WARP_GROUP)
@@ -104,7 +105,7 @@ def _separate_splats(program: tile.ProgramOp) -> None:
             use.operation.operands[use.index] = clone.results[0]
 
 
-def _accumulator(space: Space, instruction: str, threads: int) -> Fragment:
+def _accumulator(space: Space, instruction: str, threads: int, machine: Target) -> Fragment:
     """The fragment of a dot's accumulator by its instruction, which the config names."""
     dot = space.dots[0]
     m, n = shape_of(dot.result.type)
@@ -121,7 +122,9 @@ def _accumulator(space: Space, instruction: str, threads: int) -> Fragment:
         return wgmma_accumulator((m, n), groups)
     part = _part_columns(space, n)
     if instruction == "mma":
-        atom = mma_atom(dot)
+        atom = choose_atom(dot, machine)
+        for each in space.dots:
+            each.atom = StringAttr(atom.name)
         return mma_accumulator(atom, (m, n), warp_split(atom, (m, part), threads // LANES))
     fragment = fma_accumulator((m, part), threads)
     if part == n:

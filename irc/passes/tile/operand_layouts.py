@@ -22,9 +22,16 @@ from irc.passes.tile.async_copies import async_copy, copy_fragment
 from irc.passes.tile.attributes import fragment_layout
 from irc.passes.tile.rings import fills_of, root_of
 from irc.passes.tile.tma import SWIZZLE_BYTES, box_access
+from irc.targets import Target
 
-_INSTRUCTIONS = {"bf16": "m16n8k16", "f16": "m16n8k16", "i8": "m16n8k32", "f64": "m8n8k4"}
-"""mma.sync by the type of the operands; f32 has none that is accurate to f32."""
+_INSTRUCTIONS = {
+    "bf16": ("m16n8k16",),
+    "f16": ("m16n8k16",),
+    "i8": ("m16n8k32",),
+    "f64": ("m16n8k8", "m8n8k4"),
+}
+"""mma.sync by the type of the operands, the fastest first; f32 has none that is accurate to f32. On sm_90 the larger
+one of f64 is an instruction of its own (DMMA.16x8x8)."""
 
 
 MATRIX_BYTES = 2
@@ -34,13 +41,29 @@ SMALLEST_SWIZZLE = 32
 """Bytes of the narrowest swizzle pattern (PTX ISA, 5.5.6)."""
 
 
-def mma_atom(dot: tile.DotOp) -> Atom:
+def choose_atom(dot: tile.DotOp, machine: Target) -> Atom:
+    """The fastest mma that the machine has, of those of which the dot is a multiple; else the last."""
     element = element_of(element_type_of(dot.lhs.type)).name
     if element not in _INSTRUCTIONS:
         raise IrcError(
             f"mma takes operands of {', '.join(_INSTRUCTIONS)}, found {element}", dot.location, 'instruction = "fma"'
         )
-    return ATOMS[_INSTRUCTIONS[element]]
+    atoms = [ATOMS[name] for name in _INSTRUCTIONS[element]]
+    return next((atom for atom in atoms if _has(machine, element, atom) and _divides(atom, dot)), atoms[-1])
+
+
+def _has(machine: Target, element: str, atom: Atom) -> bool:
+    return (atom.m, atom.n, atom.k) in machine.mma.get(element, ())
+
+
+def _divides(atom: Atom, dot: tile.DotOp) -> bool:
+    return not any(extent % unit for extent, unit in zip(dot.mnk, (atom.m, atom.n, atom.k), strict=True))
+
+
+def mma_atom(dot: tile.DotOp) -> Atom:
+    """The one that `assign-layouts` chose."""
+    assert dot.atom is not None
+    return ATOMS[dot.atom.data]
 
 
 def warp_split(atom: Atom, shape: tuple[int, int], warps: int) -> tuple[int, int]:

@@ -18,7 +18,7 @@
 // CHECK-NEXT:      tile.copy %x[%c0, [[AT]]] -> [[A]] {via = "cp_async"}
 // CHECK-NEXT:    }
 // CHECK:         [[W:%[a-z0-9_]+]] = tile.load %w{{.*}}[[CLAMPED]]
-// CHECK:         [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma"}
+// CHECK:         [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma", atom = "m16n8k16"}
 // CHECK-NEXT:    tile.write [[W]], [[B]]
 // CHECK-NEXT:    tile.commit [[RING]]
 // CHECK-NEXT:    scf.yield [[SUM]]
