@@ -272,6 +272,61 @@ def test_f64_by_the_wider_instruction(m: int, n: int, k: int, majors: str, lazy:
         assert program.counts()[0].conflicts == 0
 
 
+ROWS = {
+    "softmax": "func f(x: bf16[70, 40], w: bf16[40, 200]) -> bf16[70, 200] {\n    return softmax(x @ w)\n}\n",
+    "masked": """func f(x: bf16[64, 64], w: bf16[64, 96], m: bool[64, 96]) -> bf16[64, 96] {
+    return softmax(where(m, x @ w, -inf))
+}
+""",
+    "turned": "func f(x: f16[64, 96], w: f16[80, 96]) -> f16[80, 64] {\n    return transpose(softmax(x @ transpose(w)))\n}\n",
+    "f32": """func f(x: f32[64, 64], w: f32[64, 72], b: f32[72]) -> f32[64, 72] {
+    return layer_norm((x @ w) * 2 + b)
+}
+""",
+    "f64": "func f(x: f64[33, 40], w: f64[40, 100]) -> f64[33, 100] {\n    return softmax(x @ w)\n}\n",
+    "f8": """func f(x: f8e4m3[64, 64], w: f8e5m2[48, 64]) -> f32[64, 48] {
+    return softmax(cast(matmul(x, transpose(w)), f32))
+}
+""",
+    "i8": """func f(x: i8[64, 64], w: i8[64, 48]) -> f32[64, 48] {
+    return softmax(cast(matmul(x, w), f32) * 0.001)
+}
+""",
+    "gradient": """func f(d: bf16[64, 96], w: bf16[40, 96], p: bf16[64, 40]) -> bf16[64, 40] {
+    y = d @ transpose(w)
+    return (y - expand_dims(sum(y * p, axis=1), 1)) * p
+}
+""",
+    "unit": """func f(x: bf16[64, 96], w: bf16[96, 64], v: bf16[96, 64], g: bf16[64]) -> bf16[64, 64] {
+    return rms_norm(sigmoid(x @ w) * (x @ v)) * g
+}
+""",
+    "batched": """func f(q: bf16[3, 70, 32], k: bf16[3, 90, 32]) -> bf16[3, 70, 90] {
+    return softmax(q @ permute(k, [0, 2, 1]) * 0.2)
+}
+""",
+    "statistics": """func f(x: bf16[128, 64], w: bf16[64, 64], r: bf16[128, 64]) -> (bf16[128], bf16[128, 64], f32[64]) {
+    h = x @ w
+    t = max(h, axis=1)
+    e = exp(h - expand_dims(t, 1))
+    s = sum(e, axis=1)
+    p = e / expand_dims(s, 1)
+    return t + log(s), p, sum(cast(p * r, f32), axis=0)
+}
+""",
+}
+
+
+@both_times
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
+@pytest.mark.parametrize("name", ROWS)
+def test_epilogues_that_read_whole_rows_again(name: str, arch: str, lazy: bool) -> None:
+    """A softmax or a norm of the product in the product's kernel; sums of columns are finished by a second one."""
+    program = lowered(ROWS[name], arch=arch)
+    program.check(lazy=lazy)
+    assert program.ops("tile.program") + program.ops("cuda.kernel") == (2 if name == "statistics" else 1)
+
+
 @both_times
 @pytest.mark.parametrize("instruction", ["x", "x * s"])
 def test_stages_that_are_copied_and_written(instruction: str, lazy: bool) -> None:

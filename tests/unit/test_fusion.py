@@ -157,8 +157,8 @@ def test_a_diamond_through_another_kernel_is_no_cycle() -> None:
     block = Block(arg_types=[matrix, matrix])
     x, w = block.args
     product = nd.MatmulOp(x, w, lhs_contract=[1], rhs_contract=[0])
-    largest = nd.MaxOp(product.results[0], [1])
-    back = nd.BroadcastOp(largest.results[0], MATRIX, [0])
+    largest = nd.MaxOp(product.results[0], [0])
+    back = nd.BroadcastOp(largest.results[0], MATRIX, [1])
     result = nd.SubOp(product.results[0], back.results[0])
     block.add_ops([product, largest, back, result, ReturnOp(result.results[0])])
     FuncOp("f", ([matrix, matrix], [matrix]), Region(block))

@@ -252,7 +252,8 @@ class DotOp(IRDLOperation):
 
     `instruction` names what computes it (`assign-layouts` decides), `atom` the shape of one `mma`; with `in_flight` n
     the result is not there until at most n later dots are pending: only `dot`, `yield` and `dot_wait` may use it.
-    `precision` is `default f32 tf32 bf16` for f32 operands; `unsigned` says that 8-bit integers have no sign. Operands are of one type, or both f8.
+    `precision` is `default f32 tf32 bf16` for f32 operands; `unsigned` says that 8-bit integers have no sign. Operands
+    are of one type, or both f8.
     """
 
     name = "tile.dot"

@@ -103,6 +103,9 @@ class _Check:
         self._split(config.split or 1)
         if config.tile is None:
             return
+        if config.tile[1] < product.row:
+            found = f"rows of {product.row} that are reduced and read again need a tile of as many columns"
+            raise self._fail(f"{found}, found {config.tile[1]}")
         if config.instruction == "wgmma":
             self._wgmma(config, config.tile, product)
         if config.instruction == "mma" and not can_use_mma(product, self._machine):

@@ -16,6 +16,8 @@ EPILOGUE_BYTES = 33 * KIB
 EXCHANGE_BYTES = 32 * KIB
 """Shared memory that panels of arrays which the epilogue reads take on top, on their way to the accumulators."""
 
+ACCUMULATOR_BYTES = 4
+
 MOST_STAGES = 8
 MOST_BLOCKED_STAGES = 4
 SMALL_TILE, LONG_K, LEAST_STAGES = 64 * 128, 32, 4
@@ -167,7 +169,7 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Confi
     tile = given.tile or (*plan.tile, depth)
     tile = (*tile, depth)[:3] if len(tile) < 3 else tile
     rows = tile["mn".index(side)]
-    room = machine.shared_memory - EPILOGUE_BYTES - (EXCHANGE_BYTES if product.returns else 0)
+    room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile) if product.returns else 0)
     if given.tile is None and sums == 1 and product.is_copied:
         tile = (*tile[:2], depth * _steps_together(product, tile, room))
     stages = room // max(stage_bytes(product, tile), 1)
@@ -184,6 +186,12 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Confi
         instruction="wgmma",
         rows=None if side == "m" else side,
     )
+
+
+def _exchanged(product: Product, tile: tuple[int, ...]) -> int:
+    """Shared memory through which arrays that the epilogue reads come to the accumulators: those of whole rows at
+    once."""
+    return EXCHANGE_BYTES if product.row == 1 else tile[0] * tile[1] * ACCUMULATOR_BYTES
 
 
 def _steps_together(product: Product, tile: tuple[int, ...], room: int) -> int:
@@ -219,6 +227,8 @@ def stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
 def _choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> ConfigAttr:
     is_wide = product.result.size > 4
     shapes = _FMA_SHAPES if not is_wide else _WIDE_SHAPES if instruction == "mma" else _FMA_SHAPES[2:]
+    if product.row > 1:
+        shapes = _row_shapes(product, 128 * 64 if is_wide else 128 * 128)
     shape = _best(product, machine, shapes)
     columns = max(16, shape.columns // power_of_two(product.count))
     is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
@@ -234,6 +244,13 @@ def _choose_blocked(product: Product, machine: Target, given: ConfigAttr, instru
         indexing="pointers",
         instruction=instruction,
     )
+
+
+def _row_shapes(product: Product, most: int) -> tuple[_Shape, ...]:
+    """Tiles of whole rows, of up to `most` accumulators."""
+    columns = power_of_two(product.row) * power_of_two(product.count)
+    rows = [n for n in (128, 64, 32, 16) if n * columns <= most]
+    return tuple(_Shape(n, columns, (n * columns / most) ** 0.5) for n in rows or [16])
 
 
 def _blocked_warps(tile: tuple[int, ...], *, is_wide: bool) -> int:

@@ -107,9 +107,12 @@ def best_plan(product: Product, machine: Target, *, sums: int, parts: int, sched
     """The plan with the fewest cycles; among equals the largest tile. `sums`, `parts`: accumulators of a tile and tiles
     of an operand, as in `WarpGroupOperands`. `schedule`: the one that is asked for."""
     candidates = [(_Model(product, machine, parts), plan) for plan in _plans(product, "m", sums, schedule)]
-    if product.m < INSTRUCTION_ROWS < product.n and product.count == 1 and not product.streamed:
+    is_turned = product.m < INSTRUCTION_ROWS < product.n and product.count == 1 and product.row == 1
+    if is_turned and not product.streamed:
         turned = turn(product)
         candidates += [(_Model(turned, machine, parts), plan) for plan in _plans(turned, "n", sums, schedule)]
+    if not candidates:  # no tile has whole rows: check_config says so
+        return best_plan(replace(product, row=1), machine, sums=sums, parts=parts, schedule=schedule)
     return min(candidates, key=lambda each: (each[0].cycles(each[1]), -each[1].rows * each[1].columns))[1]
 
 
@@ -143,11 +146,14 @@ def _columns(product: Product) -> list[int]:
     if product.n <= COLUMNS:
         return [max(LEAST_COLUMNS, power_of_two(product.n))]
     widest = MOST_COLUMNS // product.count
-    return [n for n in range(COLUMNS, widest + 1, COLUMNS) if product.is_copied or n == power_of_two(n)]
+    found = [n for n in range(COLUMNS, widest + 1, COLUMNS) if product.is_copied or n == power_of_two(n)]
+    return [n for n in found if n >= product.row]
 
 
 def _fits(product: Product, plan: Plan, sums: int) -> bool:
     """Whether a thread has registers for it. Threads of a producer that computes operands need some too."""
+    if plan.rows > INSTRUCTION_ROWS and product.row > 1 and product.returns:
+        return False  # whole rows of another array pass through shared memory
     if plan.rows > 2 * INSTRUCTION_ROWS and (not product.is_copied or plan.schedule == "pingpong"):
         return False
     if plan.rows == TALL and plan.columns * product.count > TALL_COLUMNS:

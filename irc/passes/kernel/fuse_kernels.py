@@ -57,12 +57,13 @@ def fuse_block(
     copy_escaping(block)
     graph = FusionGraph(block, copies | find_repeated(block, max_recomputations))
     products = seed_products(graph)
+    costs: list[object] = []
     for cluster in products:
-        grow_epilogue(graph, cluster)
+        costs += grow_epilogue(graph, cluster)
     grow_reductions(graph)
     for cluster in products:
-        costs = grow_prologue(graph, cluster)
-        if compared is not None:
-            compared += map(str, costs)
+        costs += grow_prologue(graph, cluster)
+    if compared is not None:
+        compared += map(str, costs)
     grow_maps(graph)
     return outline(block, graph, name)

@@ -12,6 +12,7 @@ from irc.passes.kernel.alignment import (
     absorb_tail,
     edges_into,
     grow_forward,
+    spans,
     spans_domain,
     tags_of_elementwise,
 )
@@ -27,6 +28,7 @@ from irc.passes.kernel.op_classes import (
     size_of,
 )
 from irc.passes.kernel.prologue_cost import PrologueCost, prologue_cost
+from irc.passes.kernel.row_cost import RowCost, row_cost
 
 MOST_PRODUCTS = 3
 """Products in one kernel: their accumulators are in registers together."""
@@ -88,14 +90,17 @@ def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:
     return found
 
 
-def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> None:
-    """Takes the elementwise ops after the products, what they alone need, reductions of it, and stores that permute."""
+def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
+    """Takes the elementwise ops after the products, what they alone need, reductions of it, and stores that permute.
+    Gives the costs that were compared."""
     grow_forward(graph, cluster, lambda i: _accept_elementwise(graph, i, cluster))
     absorb_producers(graph, cluster, lambda i: _is_elementwise_of(graph, i, cluster), _epilogue(graph, cluster))
+    compared = _grow_rows(graph, cluster)
     for i in _reductions(graph, cluster):
         _absorb_reduction(graph, i, cluster)
     grow_forward(graph, cluster, lambda i: _accept_after_reduction(graph, i, cluster))
     grow_forward(graph, cluster, lambda i: absorb_tail(graph, i, cluster))
+    return compared
 
 
 def _epilogue(graph: FusionGraph, cluster: Cluster) -> list[int]:
@@ -120,6 +125,57 @@ def _is_elementwise_of(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 def _reductions(graph: FusionGraph, cluster: Cluster) -> list[int]:
     users = {edge.user for i in bits(cluster.members) for edge in graph.users[i]}
     return sorted(i for i in users if graph.is_free(i) and graph.ops[i].name in SPLITTABLE)
+
+
+def _grow_rows(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
+    """Where whole rows are reduced and read again, and that pays in tiles of whole rows: takes such reductions, and the
+    elementwise work on rows and their results."""
+    _, _, n = sides(graph, cluster)
+    axes = tuple(sorted(n))
+    if len(axes) != 1:
+        return []
+    again = [i for i in _reductions(graph, cluster) if reduced_axes(graph.ops[i]) == axes]
+    if not any(_meets_result_again(graph, i, cluster) for i in again):
+        return []
+    products = [graph.ops[i] for i in bits(cluster.members) if graph.ops[i].name == MATMUL]
+    cost = row_cost(products[0], len(products), prod(cluster.domain[axis] for axis in axes))
+    if cost is None:
+        return []
+    size = 0
+    while cost.pays and size != cluster.members.bit_count():
+        size = cluster.members.bit_count()
+        grow_forward(
+            graph,
+            cluster,
+            lambda i: _accept_row(graph, i, cluster, axes) or _accept_along_rows(graph, i, cluster, axes),
+        )
+        absorb_producers(graph, cluster, lambda i: _is_elementwise_of(graph, i, cluster), _epilogue(graph, cluster))
+    return [cost]
+
+
+def _accept_row(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, ...]) -> bool:
+    """A reduction of whole rows of the domain."""
+    op = graph.ops[i]
+    if op.name not in SPLITTABLE or reduced_axes(op) != axes or shape_of(op.operands[0]) != cluster.domain:
+        return False
+    edges = edges_into(graph, i, cluster)
+    if not all(spans_domain(graph, edge, cluster) for edge in edges) or not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = tuple(axis for axis in cluster.identity if axis not in axes)
+    return True
+
+
+def _accept_along_rows(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, ...]) -> bool:
+    """Elementwise work on the domain, or on one element for each row."""
+    if graph.ops[i].name not in ELEMENTWISE:
+        return False
+    tags = tags_of_elementwise(graph, i, cluster)
+    if tags is None or not (spans(tags, cluster.domain) or not any(tag in axes for tag in tags)):
+        return False
+    if not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = tags
+    return True
 
 
 def _absorb_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> None:

@@ -22,6 +22,7 @@ from irc.passes.kernel.op_classes import (
     shape_of,
     size_of,
 )
+from irc.passes.kernel.whole_rows import row_extent
 
 
 def power_of_two(n: int) -> int:
@@ -47,7 +48,8 @@ class Product:
     dimension along which the right operand is contiguous, "k" or "n".
     divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products.
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
-    of the result. returns: whether something of the result's size is read by what follows.
+    of the result. returns: whether something of the result's size is read by what follows. row: columns that a tile has
+    to have, as what follows reduces rows and reads them again; else 1.
     precision: how f32 operands are multiplied, `default f32 tf32 bf16`.
     """
 
@@ -73,6 +75,7 @@ class Product:
     cheap: int = 0
     costly: int = 0
     returns: bool = False
+    row: int = 1
     precision: str = "default"
 
 
@@ -110,6 +113,7 @@ def product_of(kernel: FusedOp) -> Product:
         returns=any(
             isinstance(v, BlockArgument) and size_of(v) >= size for o in _after(kernel, cores) for v in o.operands
         ),
+        row=row_extent(kernel),
         precision=_precision(op),
     )
 

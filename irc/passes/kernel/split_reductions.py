@@ -26,6 +26,7 @@ from irc.passes.kernel.op_classes import SPLITTABLE, integers, reduced_axes, sha
 from irc.passes.kernel.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.passes.kernel.problem import ceil_div, reduction_of
 from irc.passes.kernel.split_products import split_product
+from irc.passes.kernel.whole_rows import whole_rows
 from irc.rewriting import location_of
 from irc.targets import DEFAULT_TARGET, Target, target
 
@@ -98,7 +99,8 @@ def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
     rank = len(shape_of(product.results[0]))
     axes = tuple(range(rank))
     groups = (axes[:batch], 1), (axes[batch : rank - n], rows), (axes[rank - n :], columns)
-    return {op: [_side(op, *group) for group in groups if group[0]] for op in reductions}
+    whole = whole_rows(kernel)
+    return {op: [_side(op, *group) for group in groups if group[0]] for op in reductions if op not in whole}
 
 
 def _side(op: Operation, axes: tuple[int, ...], tile: int) -> Side:

@@ -137,6 +137,7 @@ def _part_columns(space: Space, columns: int) -> int:
     widths = [
         shape_of(use.operation.result.type)[1]
         for value in space.values
+        if shape_of(value.type)[1] != 1
         for use in value.uses
         if isinstance(use.operation, tile.SliceOp)
     ]
@@ -149,7 +150,7 @@ def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:
         match op:
             case tile.SliceOp():
                 source, target = spaces[op.source], spaces[op.result]
-                if source.fragment is None or target.fragment is not None:
+                if source.fragment is None or target.fragment is not None or _is_flat(op.result, target):
                     continue
                 fragment: Fragment | None = source.layout(op.source)
                 for dim, extent in enumerate(shape_of(op.result.type)):
@@ -163,6 +164,11 @@ def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:
                     target.fragment = source.layout(op.source).permute(op.dim_values)
             case _:
                 pass
+
+
+def _is_flat(value: SSAValue, space: Space) -> bool:
+    """Whether a tile has an extent of 1 where others of its space have more: what it is made from says too little."""
+    return any(own == 1 != extent for own, extent in zip(shape_of(value.type), space.shape, strict=True))
 
 
 def _writes(space: Space) -> list[tile.WriteOp]:

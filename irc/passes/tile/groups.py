@@ -139,6 +139,23 @@ def _bind_inner(trace: Trace, value: SSAValue, at: Coords, known: Dot) -> None:
                 trace.bindings.bind(dim, target - (lin - lin_of(dim)))
 
 
+def bind_rows(trace: Trace, nodes: Sequence[Node]) -> None:
+    """Where reductions, and what is computed from them, read the same product: makes what the reductions run over the
+    product's own columns."""
+    resolve = trace.bindings.resolve
+    inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims if d not in trace.bindings.values}
+    dots = [n for n in nodes if isinstance(n, Dot)]
+    known: dict[Operation, Dot] = {}
+    for dot in sorted(dots, key=lambda dot: sum(a in inner for lin in dot.at for a in atoms(resolve(lin)))):
+        first = known.setdefault(dot.op, dot)
+        for lin, target in zip(map(resolve, dot.at), map(resolve, first.at), strict=True):
+            if lin == target or len(lin.terms) != 1:
+                continue
+            dim = lin.terms[0][0]
+            if isinstance(dim, Dim) and dim in inner and lin == lin_of(dim):
+                trace.bindings.bind(dim, target)
+
+
 def _alike(a: Reduced | Dot, b: Reduced | Dot) -> bool:
     """Whether two ops can share their domain: they are the same, multiply the same left operand in the same way, or
     reduce the same axes of arrays of one shape."""

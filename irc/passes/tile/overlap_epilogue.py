@@ -36,9 +36,10 @@ class OverlapEpiloguePass(ModulePass):
 
     A panel's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
     beside the ring and the accumulator does not spill. The panel is `panel` columns of the config, or else the widest,
-    up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel. The loop
-    of a long epilogue is not unrolled: it carries the accumulator, which moves on by a panel. An epilogue whose tiles
-    do not follow the product's is left alone.
+    up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel; where
+    columns are read again behind it, what no such reduction needs has panels, and the rest has none.
+    The loop of a long epilogue is not unrolled: it carries the accumulator, which moves on by a panel. An epilogue
+    whose tiles do not follow the product's is left alone.
     """
 
     name: ClassVar[str] = "overlap-epilogue"
@@ -67,8 +68,11 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     carried = [op for op in epilogue if isinstance(op, tile.ReduceOp) and 1 in op.axis_values]
     after = _dependents(epilogue, carried)
     panelled = [op for op in epilogue if op not in after]
-    follows = all(_follows(op, columns) for op in panelled) and not any(_is_wide(op) for op in after)
-    if not follows or any(neutral_of(op) is None for op in carried):
+    if any(_is_wide(op) for op in after):
+        panelled, carried = _put_last(epilogue, carried), []
+    if not panelled or not all(_follows(op, columns) for op in panelled):
+        return
+    if any(neutral_of(op) is None for op in carried):
         return
     width = config_of(program).panel or _width(panelled, rows, columns, threads)
     if width >= columns or columns % width:
@@ -79,6 +83,23 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     panels = build(panelled, carried, columns, width)
     if _instructions(panels, rows * columns // threads) > MOST_UNROLLED:
         roll(panels, columns, width)
+
+
+def _put_last(epilogue: list[Operation], reductions: list[tile.ReduceOp]) -> list[Operation]:
+    """Moves what no reduction needs behind the rest, and what of it is wide behind what has one element for each row.
+    Gives what is wide."""
+    needed: set[Operation] = set(reductions)
+    for op in reversed(epilogue):
+        if any(use.operation in needed for result in op.results for use in result.uses):
+            needed.add(op)
+    rest = [op for op in epilogue if op not in needed]
+    wide = [op for op in rest if _is_wide(op)]
+    block = epilogue[0].parent_block()
+    assert block is not None
+    for op in [*(op for op in rest if op not in wide), *wide]:
+        op.detach()
+        block.add_op(op)
+    return wide
 
 
 def _instructions(panels: scf.ForOp, elements: int) -> int:

@@ -40,7 +40,7 @@ class Panels:
                 if shape_of(value.type)[1] == self.columns:
                     before += self._slice(value, (0, 0), value, op)
                 else:
-                    self.mapping[value] = value
+                    before += self._whole(value, op)
         clone = op.clone(self.mapping)
         for old, new in zip(op.results, clone.results, strict=True):
             self.mapping[old] = Rewriter.replace_value_with_new_type(new, self.narrow_type(new.type))
@@ -56,6 +56,12 @@ class Panels:
         part = tile.SliceOp(source, at, self.narrow_type(of.type), [zero.result, self.column])
         self.mapping[of] = part.result
         return _located([zero, part], op)
+
+    def _whole(self, value: SSAValue, op: Operation) -> list[Operation]:
+        """All of a tile from before the loop: as a slice, so that it lies as the panel's tiles do."""
+        part = tile.SliceOp(value, (0, 0), value.type)
+        self.mapping[value] = part.result
+        return _located([part], op)
 
     def _column_operand(self, op: Operation) -> int | None:
         """Which operand of the op is an offset along columns."""

@@ -169,15 +169,15 @@ class Stage:
 
         A reduction of the tile itself has one element on the axes that it reduces; only that is stored.
         """
-        value = self.tile(node, self.stored_shape(node))
+        value = self.tile(node, self.stored_shape(node, coords))
         map, symbols, checked, _, _ = self.access(argument, coords)
         offsets = [a.offset for a in self.axes]
         view = self.program.argument(argument)
         op = tile.StoreOp.of(value, view, offsets, symbols=symbols, map=map, checked=checked)
         self.insert(op, node.location)
 
-    def stored_shape(self, node: Node) -> Shape:
-        """The shape of the tile that a store of the node takes."""
+    def stored_shape(self, node: Node, coords: Sequence[Lin]) -> Shape:
+        """The shape of the tile that a store of the node at these coordinates takes."""
         return self.shape
 
     # Values

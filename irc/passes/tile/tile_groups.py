@@ -12,7 +12,7 @@ from irc.dtypes import element_of
 from irc.layout.requests import WIDEST
 from irc.passes.tile.boxes import box_permutation, walk_of
 from irc.passes.tile.domains import Space
-from irc.passes.tile.groups import Group, Result, cores
+from irc.passes.tile.groups import Group, Result, bind_rows, cores
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
 from irc.passes.tile.nodes import Dot, Node, Reduced, number
 from irc.passes.tile.program import Axis, Program, shared_nodes
@@ -50,9 +50,14 @@ class Plan:
 def plan_group(program: Program, group: Group, nodes: list[Node]) -> Plan:
     """Finds the spaces; binds reduced dimensions to the columns of results where they have the same extents."""
     plan = Plan(group, nodes)
-    dots = [n for n in nodes if isinstance(n, Dot)]
     own = _dims_in_order([lin for r in group.results for lin in r.at])
-    if dots:
+    if any(isinstance(n, Dot) for n in nodes):
+        if any(isinstance(n, Reduced) for n in nodes):
+            bind_rows(program.trace, nodes)
+            program.trace.forget()
+            group.trace_again(program.trace)
+            plan.nodes = nodes = group.nodes(program.trace)
+        dots = [n for n in nodes if isinstance(n, Dot)]
         plan.matmul = MatmulPlan.of(program, dots, own)
         inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims}
         taken = {d for space in plan.matmul.spaces for d in space}

@@ -26,6 +26,7 @@ from irc.passes.tile.combiners import (
     neutral_of,
     part_count,
 )
+from irc.passes.tile.groups import cores
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
 from irc.passes.tile.nodes import (
     Choose,
@@ -123,10 +124,14 @@ class ReduceStage(Stage):
             axes.append(found[0])
         return sorted(axes)
 
-    def stored_shape(self, node: Node) -> Shape:
-        if isinstance(node, Reduced) and not node.is_scan and (axes := self.axes_of(node)) is not None:
-            return tuple(1 if i in axes else n for i, n in enumerate(self.shape))
-        return self.shape
+    def stored_shape(self, node: Node, coords: Sequence[Lin]) -> Shape:
+        """One element along the axes of this tile that a reduction, or all reductions below the node, run over."""
+        found = [self.axes_of(n) or () for n in cores(node) if isinstance(n, Reduced) and not n.is_scan]
+        axes = {i for each in found for i in each}
+        if not isinstance(node, Reduced):
+            used = self.program.lin_dims(coords) | self.program.dims(node)
+            axes = {i for i in axes if self.axes[i].dim not in used}
+        return tuple(1 if i in axes else n for i, n in enumerate(self.shape))
 
     def reduced_axes(self, node: Reduced) -> SSAValue:
         """The reduction of this tile alone."""

@@ -131,6 +131,20 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 // -----
 
+func.func @f(%x: tensor<256x256xbf16>) -> tensor<256x256xf32> {
+  // expected-error @below {{kernel k: rows of 256 that are reduced and read again need a tile of as many columns, found 128}}
+  %r = kernel.fused @k matmul config<tile = [128, 128, 64]> (%a = %x : tensor<256x256xbf16>) -> tensor<256x256xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
+    %m = nd.max %c {axes = [1]} : tensor<256x256xf32> -> tensor<256xf32>
+    %b = nd.broadcast %m {dims = [0]} : tensor<256xf32> -> tensor<256x256xf32>
+    %d = nd.sub %c, %b : tensor<256x256xf32>
+    kernel.yield %d : tensor<256x256xf32>
+  }
+  func.return %r : tensor<256x256xf32>
+}
+
+// -----
+
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: only wgmma kernels compute transposed products, found rows = "n"}}
   %r = kernel.fused @k matmul config<rows = "n", instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
