@@ -264,6 +264,12 @@ class StagedLoad:
             offset = sum_of(e, offset, walk.binary(AffineBinaryOpKind.Mod, begin, Place(self.word)))
         if vector == 1:
             return offset.at(e, components)
-        there = [e.compare("ult", inside[d].at(e, components), box.counts[d]) for d in sorted(box.cut)]
-        exists = e.all(there)
+        exists = e.all([self._is_there(d, inside[d].at(e, components), vector) for d in sorted(box.cut)])
         return offset.at(e, components) if exists is None else e.select(exists, offset.at(e, components), 0)
+
+    def _is_there(self, dim: int, at: Index, vector: int) -> SSAValue:
+        """Whether a vector that begins at a coordinate in the box has elements of it. What comes before a row lies in
+        the same word as its first element, or in the row before."""
+        e, count = self.code.e, self.box.counts[dim]
+        before = vector - 1 if dim == self.box.run[0] and least(self.op.access_map.results[dim]) < 0 else 0
+        return e.compare("ult", e.add(at, before), count + before)
