@@ -115,16 +115,15 @@ class Inserter:
     @staticmethod
     def before(op: Operation, rewriter: PatternRewriter | None = None) -> Inserter:
         """Inserts before the op, with its location; through the rewriter when one is given."""
-        point = InsertPoint.before(op)
-        if rewriter is None:
-            return Inserter(Builder(point), location_of(op))
-        rewriter.insertion_point = point
-        return Inserter(rewriter, location_of(op))
+        return Inserter._at(InsertPoint.before(op), op, rewriter)
 
     @staticmethod
     def after(op: Operation, rewriter: PatternRewriter | None = None) -> Inserter:
         """Inserts after the op, with its location; through the rewriter when one is given."""
-        point = InsertPoint.after(op)
+        return Inserter._at(InsertPoint.after(op), op, rewriter)
+
+    @staticmethod
+    def _at(point: InsertPoint, op: Operation, rewriter: PatternRewriter | None) -> Inserter:
         if rewriter is None:
             return Inserter(Builder(point), location_of(op))
         rewriter.insertion_point = point

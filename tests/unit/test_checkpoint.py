@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,7 @@ from irc.artifact import DTYPES
 from irc.diagnostics import IrcError
 from irc_frontend import nn
 
-
-@pytest.fixture(autouse=True)
-def on_cpu() -> Generator[None]:
-    with ir.target("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def test_every_element_type_and_shape_comes_back(tmp_path: Path) -> None:

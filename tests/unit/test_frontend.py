@@ -6,7 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -25,10 +25,7 @@ ROW = RANDOM.standard_normal(4).astype(np.float32)
 INTS = RANDOM.integers(0, 10, (3, 4)).astype(np.int32)
 
 
-@pytest.fixture(autouse=True)
-def on_cpu() -> Generator[None]:
-    with ir.target("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def close(tensor: Any, expected: Any, tolerance: float = 2e-6) -> None:

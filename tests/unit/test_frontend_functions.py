@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -22,10 +22,7 @@ INTS = RANDOM.integers(-9, 10, (3, 4)).astype(np.int32)
 INDICES = np.array([[2, 0], [1, 1], [3, 2]])
 
 
-@pytest.fixture(autouse=True)
-def on_cpu() -> Generator[None]:
-    with ir.target("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def close(tensor: Any, expected: Any, tolerance: float = 1e-5) -> None:

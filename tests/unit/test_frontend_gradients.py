@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +21,7 @@ class Layer(NamedTuple):
     b: Any
 
 
-@pytest.fixture(autouse=True)
-def on_cpu() -> Generator[None]:
-    with ir.target("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def params() -> dict[str, Any]:

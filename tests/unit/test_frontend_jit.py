@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,7 @@ from irc_frontend import nn, optim
 X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def on_cpu() -> Generator[None]:
-    with ir.target("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def test_a_function_is_recorded_once_for_each_kind_of_arguments() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,7 @@ from irc_frontend import nn
 RNG = np.random.default_rng(5)
 
 
-@pytest.fixture(autouse=True)
-def on_cpu() -> Generator[None]:
-    with ir.target("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def drawn(*shape: int) -> np.ndarray[Any, Any]:

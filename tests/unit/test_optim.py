@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,7 @@ PARAMS = {"w": RNG.standard_normal((3, 4)), "b": [RNG.standard_normal(4), RNG.st
 GRADIENTS = [ir.tree_map(lambda p: RNG.standard_normal(p.shape), PARAMS) for _ in range(STEPS)]
 
 
-@pytest.fixture(autouse=True)
-def on_cpu() -> Generator[None]:
-    with ir.target("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def sgd(momentum: float = 0, nesterov: bool = False, decay: float = 0) -> Callable[..., Any]:

@@ -15,13 +15,10 @@ from torch import nn
 
 from irc_frontend.torch import backend
 
-pytestmark = pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled")
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> None:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
+pytestmark = [
+    pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled"),
+    pytest.mark.usefixtures("fresh_torch"),
+]
 
 
 def check(model: nn.Module, *inputs: torch.Tensor, rtol: float = 1e-4, atol: float = 1e-5) -> None:

@@ -16,13 +16,10 @@ from irc_frontend.torch import backend, explain, program
 from irc_frontend.torch.backend import MOST_SHAPES
 from irc_frontend.torch.graphs import Compiled, NotCompiled, watching
 
-pytestmark = pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled")
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> None:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
+pytestmark = [
+    pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled"),
+    pytest.mark.usefixtures("fresh_torch"),
+]
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
