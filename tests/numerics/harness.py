@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -37,24 +36,6 @@ CONSTANTS = 2e-6
 
 SMALLEST = 0.1
 """A result whose largest value is below this is compared as if that were it: it is left over from terms of about 1."""
-
-LEVELS = {"kernel": "irc.interpreters.kernel", "tile": "irc.interpreters.tile"}
-"""The interpreter of each dialect below `nd`; they register what their ops mean beside those of `nd`."""
-
-
-class MissingLevelError(Exception):
-    """There is no interpreter for a dialect of the module."""
-
-
-def evaluate_any(module: ModuleOp, args: Sequence[Array], precision: nd.Precision = "program") -> tuple[Array, ...]:
-    """What the module's last function gives, at whatever level its ops are."""
-    used = {op.name.partition(".")[0] for op in module.walk()}
-    for dialect in LEVELS.keys() & used:
-        try:
-            import_module(LEVELS[dialect])
-        except ImportError as error:
-            raise MissingLevelError(dialect) from error
-    return nd.evaluate(module, args, precision=precision)
 
 
 def draw_arguments(module: ModuleOp, seed: int = 0) -> list[Array]:
@@ -121,14 +102,14 @@ def check_pass(
 ) -> None:
     """Runs the pass on the module, in place; AssertionError where the module is invalid, means something else, or lost a location."""
     judged = comparisons(module, each, widened=widened)
-    before = [evaluate_any(module, args, judge.before) for judge in judged]
+    before = [nd.evaluate(module, args, precision=judge.before) for judge in judged]
     had_locations = not _without_location(module)
     text = str(module)
     each.apply(context, module)
     try:
         module.verify()
         for judge, expected in zip(judged, before, strict=True):
-            found = evaluate_any(module, args, judge.after)
+            found = nd.evaluate(module, args, precision=judge.after)
             for index, (a, b, element) in enumerate(zip(expected, found, result_elements(module), strict=True)):
                 assert_close(a, b, element, judge.tolerances, f"result {index} ({judge.before}, {judge.after})")
         assert not (had_locations and _without_location(module)), f"ops without a location: {_without_location(module)}"

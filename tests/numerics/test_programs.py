@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from gpu.programs import PROGRAMS, Program, arguments_of, difference
-from numerics.harness import evaluate_any
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import compile_kernel, print_cuda
@@ -41,7 +40,7 @@ def lower_and_compare(program: Program, compared: Sequence[str]) -> ModuleOp:
         if each.name not in compared:
             continue
         module.verify()
-        found = evaluate_any(module, arrays)
+        found = evaluate(module, arrays)
         for spec, a, b in zip(results, found, references, strict=True):
             assert not (wrong := difference(program, a, b, spec.element)), f"{each.name}: result {spec.name}: {wrong}"
     module.verify()

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from drawing import seeds
 from numerics import generators
-from numerics.harness import Array, assert_close, draw_arguments, evaluate_any, result_elements, tolerances
+from numerics.harness import Array, assert_close, draw_arguments, result_elements, tolerances
 
 from irc.codegen import print_cuda
+from irc.interpreters.nd import evaluate
 from irc.lowering import passes_of
 from irc.pipelines import CUDA
 from irc.program import new_context
@@ -28,10 +29,10 @@ def check_lowering(seed: int) -> None:
     for each in passes_of(CUDA, arch="sm_90a"):
         each.apply(CONTEXT, module)
         if each.name == "fuse-kernels":
-            expected = evaluate_any(module, arguments)
+            expected = evaluate(module, arguments)
         if each.name in COMPARED:
             module.verify()
-            found = evaluate_any(module, arguments)
+            found = evaluate(module, arguments)
             for index, (a, b, element) in enumerate(zip(expected, found, elements, strict=True)):
                 assert_close(a, b, element, limits, f"result {index} after {each.name}")
     module.verify()

@@ -9,13 +9,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from numerics.harness import TOLERANCES, Array, assert_close, draw_arguments, evaluate_any, result_elements
+from numerics.harness import TOLERANCES, Array, assert_close, draw_arguments, result_elements
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.artifact import ArraySpec
 from irc.dialects import cuda
 from irc.dialects.kernel import ConfigAttr, FusedOp
 from irc.dtypes import Element
+from irc.interpreters.nd import evaluate
 from irc.interpreters.sim import KernelStatistics, SimProgram, SimulationError
 from irc.lowering import passes_of, run_passes
 from irc.pipelines import ALL
@@ -70,7 +71,7 @@ def lowered(
     aligned = ALL.index("align-operands")
     run_passes(module, passes_of(ALL[:aligned], arch=arch))
     arrays, elements = draw_arguments(module), result_elements(module)
-    expected = evaluate_any(module, arrays)
+    expected = evaluate(module, arrays)
     run_passes(module, passes_of(ALL[aligned:first], arch=arch, instruction=instruction, always=always))
     for op in module.walk():
         if tile is not None and isinstance(op, FusedOp) and op.anchor.data == "matmul":
