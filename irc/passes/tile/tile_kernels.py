@@ -29,13 +29,9 @@ from irc.rewriting import location_of, remove_dead_code
 class TileKernelsPass(ModulePass):
     """Tiles every `kernel.fused` as its `#kernel.config` says; what the config leaves open gets a default. Equal ones
     are tiled once.
-
-    `arch` is the architecture that kernels are made for; tiling itself does not depend on it.
     """
 
     name = "tile-kernels"
-
-    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = {str(o.properties["sym_name"]) for o in op.walk() if "sym_name" in o.properties}
