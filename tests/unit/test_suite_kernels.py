@@ -1,7 +1,7 @@
 """The machine code of the products of the benchmarks, and the time that it takes to make it.
 
 A run takes a row of each class: of the suite `gemm` one for each program, of `gemm-sweep` one for each group and
-element. `make test-sweep` takes all rows (IRC_SWEEP=all).
+element, of `gemm-rows` all. `make test-sweep` takes all rows (IRC_SWEEP=all).
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ T = TypeVar("T")
 
 
 def rows() -> list[Row]:
-    gemm, sweep = load_suite("gemm").rows, load_suite("gemm-sweep").rows
+    gemm, sweep, others = (load_suite(name).rows for name in ("gemm", "gemm-sweep", "gemm-rows"))
     if os.environ.get("IRC_SWEEP") == "all":
-        return [*gemm, *sweep]
+        return [*gemm, *sweep, *others]
     classes: dict[tuple[str, ...], Row] = {}
     for row in gemm:
         classes.setdefault((re.sub(r"[0-9x^]+", "", row.name),), row)
     for row in sweep:
         classes.setdefault((row.group, row.name.split()[-1]), row)
-    return list(classes.values())
+    return [*classes.values(), *others]
 
 
 def made_within(seconds: float, work: Callable[[], T]) -> T:
