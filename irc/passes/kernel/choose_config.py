@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +15,8 @@ from irc.diagnostics import IrcError
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
 from irc.passes.kernel.check_config import check_config
 from irc.passes.kernel.choose_memory import choose_map, choose_permute, choose_reduction, kept
-from irc.passes.kernel.choose_product import choose_product
+from irc.passes.kernel.choose_product import choose_product, wgmma_operands
+from irc.passes.kernel.choose_wgmma import explain_plans
 from irc.passes.kernel.op_classes import FUSIBLE, shape_of
 from irc.passes.kernel.problem import product_of, reduction_of
 from irc.rewriting import location_of
@@ -29,6 +31,8 @@ class ChooseConfigPass(ModulePass):
     arch: str = DEFAULT_TARGET
     instruction: str | None = None
     """What products are computed with where that is possible: `wgmma`, `mma` or `fma`."""
+    explain: bool = False
+    """Print to stderr, for each product of warp groups, the plans with the fewest cycles by the model, best first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target(self.arch)
@@ -40,6 +44,19 @@ class ChooseConfigPass(ModulePass):
             chosen = choose(kernel, machine, self.instruction)
             kernel.config = chosen if kernel.config is None else kernel.config.completed(chosen)
             check_config(kernel, machine)
+            if self.explain and kernel.kind is Anchor.MATMUL:
+                print(_explain(kernel, machine), end="", file=sys.stderr)
+
+
+def _explain(kernel: FusedOp, machine: Target) -> str:
+    product, config = product_of(kernel), kernel.config
+    operands = wgmma_operands(product)
+    name = "kernel" if kernel.sym_name is None else kernel.sym_name.data
+    sizes = f"{name}: {product.count} x {product.batch} x {product.m} x {product.n} x {product.k} {product.lhs.name}"
+    assert config is not None
+    if operands is None or config.instruction != "wgmma":
+        return f"{sizes}: by {config.instruction}, whose tiles no model of cycles chooses\n"
+    return f"{sizes}\n" + explain_plans(product, machine, sums=operands.sums, parts=operands.parts)
 
 
 def check_supported(module: ModuleOp) -> None:

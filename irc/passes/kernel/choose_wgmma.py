@@ -80,6 +80,9 @@ LEAST_STEPS = 4
 
 MOST_PARTS = 128
 
+SHOWN = 4
+"""Plans that an explanation lists."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -106,14 +109,32 @@ class Plan:
 def best_plan(product: Product, machine: Target, *, sums: int, parts: int, schedule: str | None) -> Plan:
     """The plan with the fewest cycles; among equals the largest tile. `sums`, `parts`: accumulators of a tile and tiles
     of an operand, as in `WarpGroupOperands`. `schedule`: the one that is asked for."""
+    candidates = _candidates(product, machine, sums=sums, parts=parts, schedule=schedule)
+    if not candidates:  # no tile has whole rows: check_config says so
+        return best_plan(replace(product, row=1), machine, sums=sums, parts=parts, schedule=schedule)
+    return min(candidates, key=_rank)[1]
+
+
+def explain_plans(product: Product, machine: Target, *, sums: int, parts: int, shown: int = SHOWN) -> str:
+    """The plans with the fewest cycles, the best first, and what the model makes of them; a line each."""
+    candidates = sorted(_candidates(product, machine, sums=sums, parts=parts, schedule=None), key=_rank)
+    return "".join(f"  {model.describe(plan)}\n" for model, plan in candidates[:shown])
+
+
+def _candidates(
+    product: Product, machine: Target, *, sums: int, parts: int, schedule: str | None
+) -> list[tuple[_Model, Plan]]:
     candidates = [(_Model(product, machine, parts), plan) for plan in _plans(product, "m", sums, schedule)]
     is_turned = product.m < INSTRUCTION_ROWS < product.n and product.count == 1 and product.row == 1
     if is_turned and not product.streamed:
         turned = turn(product)
         candidates += [(_Model(turned, machine, parts), plan) for plan in _plans(turned, "n", sums, schedule)]
-    if not candidates:  # no tile has whole rows: check_config says so
-        return best_plan(replace(product, row=1), machine, sums=sums, parts=parts, schedule=schedule)
-    return min(candidates, key=lambda each: (each[0].cycles(each[1]), -each[1].rows * each[1].columns))[1]
+    return candidates
+
+
+def _rank(candidate: tuple[_Model, Plan]) -> tuple[float, int]:
+    model, plan = candidate
+    return model.cycles(plan), -plan.rows * plan.columns
 
 
 def turn(product: Product) -> Product:
@@ -177,10 +198,20 @@ class _Model:
         self._product, self._machine = product, machine
         self._passes = 3 if parts > 1 else 1
 
-    def cycles(self, plan: Plan) -> float:
+    def describe(self, plan: Plan) -> str:
+        """The plan, and its cycles: of all, of a tile's steps along K and of its epilogue, and of device memory."""
+        tile = " x ".join(map(str, plan.tile)) + (f", {plan.split} parts of K" if plan.split > 1 else "")
+        each = f"{self._mainloop(plan):.0f} of products and {self._epilogue(plan):.0f} of epilogue"
+        rounds = f"{self._tiles(plan)} tiles, {self._tiles(plan) / self._machine.sms:.2f} rounds, each {each}"
+        memory = f"memory takes {self._memory():.0f}"
+        return f"{self.cycles(plan):.0f} cycles: {plan.schedule} {tile}: {rounds}; {memory}"
+
+    def _tiles(self, plan: Plan) -> int:
         product = self._product
-        tiles = product.batch * ceil_div(product.m, plan.rows) * ceil_div(product.n, plan.columns) * plan.split
-        rounds = ceil_div(tiles, self._machine.sms)
+        return product.batch * ceil_div(product.m, plan.rows) * ceil_div(product.n, plan.columns) * plan.split
+
+    def cycles(self, plan: Plan) -> float:
+        rounds = ceil_div(self._tiles(plan), self._machine.sms)
         mainloop, epilogue = self._mainloop(plan), self._epilogue(plan)
         if plan.schedule == "pingpong":
             busy = rounds * mainloop + epilogue + TAKE_TURNS_CYCLES
