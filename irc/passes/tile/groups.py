@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.tile import row_major_strides, shape_of
-from irc.passes.tile.index_maps import ZERO, Coords, Dim, Lin, Sym, atoms, lin_of, new_dim, substitute
+from irc.passes.tile.index_maps import ZERO, Coords, Dim, Div, Lin, Sym, atoms, lin_of, new_dim, substitute
 from irc.passes.tile.nodes import Dot, Node, Reduced, name_of, number, numbers, walk_nodes
 from irc.passes.tile.trace import Trace
 
@@ -111,7 +111,7 @@ def _place(
     for group in groups:
         for known in _all_cores(group):
             for core in mine:
-                values = solve(core.at, known.at) if _alike(core, known) else None
+                values = solve(*_joined(core, known)) if _alike(core, known) else None
                 if values is not None:
                     return group, _bound(coords, values), known if isinstance(known, Dot) else None
         if not mine and (at := _same_domain(group, value, shape)) is not None:
@@ -132,7 +132,7 @@ def _bind_inner(trace: Trace, value: SSAValue, at: Coords, known: Dot) -> None:
     for dot in nodes:
         if not isinstance(dot, Dot) or dot.op is not known.op:
             continue
-        for lin, target in zip(dot.at, known.at, strict=True):
+        for lin, target in zip(*_joined(dot, known), strict=True):
             free = [(a, f) for a, f in lin.terms if a in inner and a not in trace.bindings.values]
             if len(free) == 1 and free[0][1] == 1:
                 dim = free[0][0]
@@ -208,6 +208,22 @@ def reduced_axes(node: Reduced) -> list[int]:
     if name_of(node.op) in ("argmax", "argmin"):
         return [number(node.op, "axis")]
     return sorted(numbers(node.op, "axes"))
+
+
+def _joined(unknown: Reduced | Dot, known: Reduced | Dot) -> tuple[Coords, Coords]:
+    """The coordinates of two ops of one shape; neighbouring axes are one number where the first op's coordinates divide
+    it among them: x floordiv 8 and x mod 8 are x."""
+    joined: list[tuple[Lin, Lin]] = []
+    extent = 1
+    for lin, target, size in reversed(
+        list(zip(unknown.at, known.at, shape_of(unknown.op.results[0].type), strict=True))
+    ):
+        if joined and any(isinstance(atom, Div) for atom, _ in joined[-1][0].terms):
+            low, low_target = joined.pop()
+            lin, target, size = lin * extent + low, target * extent + low_target, size * extent
+        joined.append((lin, target))
+        extent = size
+    return tuple(lin for lin, _ in reversed(joined)), tuple(target for _, target in reversed(joined))
 
 
 def solve(unknown: Coords, known: Coords) -> dict[Dim, Lin] | None:

@@ -18,12 +18,12 @@ from irc.passes.kernel.choose_product import EPILOGUE_BYTES, MOST_STAGES
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.dead import erase_dead
 from irc.passes.tile.pipeline_in_step import pipeline_in_step
-from irc.passes.tile.rings import aligned, alloc_bytes, fills_of, ring_plan, root_of
+from irc.passes.tile.rings import ALIGNMENT, aligned, alloc_bytes, fills_of, ring_plan, root_of, tile_bytes
 from irc.rewriting import give_location
 from irc.targets import target
 
 SCRATCH = 4 * 1024
-"""Shared memory left to reductions of an epilogue where rings of what it reads take the rest."""
+"""Shared memory left at least to the exchanges of an epilogue, reductions among them, where rings take the rest."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,14 @@ def _new_ring(program: tile.ProgramOp, loop: scf.ForOp, ring: tile.RingOp) -> ti
 def _pipeline_reads(program: tile.ProgramOp, loop: scf.ForOp, limit: int) -> None:
     """A stage for each copy, of as many as there is room for: they are read one after the other."""
     by_type: dict[Attribute, list[tile.AllocOp]] = {}
+    exchanged = max((tile_bytes(op.result) for op in program.walk() if isinstance(op, tile.ConvertOp)), default=0)
     for read in [op for op in loop.body.block.ops if isinstance(op, tile.ReadOp)]:
         if isinstance(read.buffer.owner, tile.AllocOp):
             by_type.setdefault(read.buffer.type, []).append(read.buffer.owner)
     for type, allocs in by_type.items():
         used = sum(ring_plan(op).size for op in program.walk() if isinstance(op, tile.RingOp))
         others = [op for op in program.walk() if isinstance(op, tile.AllocOp) and op not in allocs]
-        room = limit - used - sum(aligned(alloc_bytes(op)) for op in others) - SCRATCH
+        room = limit - used - sum(aligned(alloc_bytes(op)) for op in others) - max(SCRATCH, exchanged + ALIGNMENT)
         stages = max(1, min(MOST_STAGES, room // aligned(alloc_bytes(allocs[0]))))
         ring = _new_ring(program, loop, tile.RingOp(stages, [type]))
         for alloc in allocs:

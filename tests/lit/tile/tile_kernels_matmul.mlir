@@ -63,3 +63,20 @@ func.func @sums(%x: tensor<256x192xbf16>, %w: tensor<192x512xbf16>) -> (tensor<2
   }
   func.return %r, %t : tensor<256x512xf32>, tensor<512xf32>
 }
+
+// Rows of two dimensions: the parts of their columns' sums lie across both, and are of the same tile all the same.
+// CHECK-LABEL: tile.program @rows_of_two_0
+// CHECK:         tile.dot
+// CHECK-NOT:     tile.dot
+// CHECK:         tile.store
+// CHECK:         [[R:%[0-9]+]] = tile.reduce %{{[0-9]+}} {axes = array<i64: 0>} : tensor<128x128xf32> -> tensor<1x128xf32>
+// CHECK:         tile.store [[R]], %{{[0-9]+}}{{\[}}{{%[0-9]+}}, {{%[0-9]+}}] {map = affine_map<(d0, d1) -> ((d0 floordiv 128), d1)>} : tensor<1x128xf32>, !tile.view<12x512xf32>
+// CHECK-LABEL: tile.program @rows_of_two_0_finish
+func.func @rows_of_two(%x: tensor<6x256x192xbf16>, %w: tensor<192x512xbf16>) -> (tensor<6x256x512xf32>, tensor<512xf32>) {
+  %r, %t = kernel.fused @rows_of_two_0 matmul config<tile = [128, 128, 64]> (%a = %x : tensor<6x256x192xbf16>, %b = %w : tensor<192x512xbf16>) -> (tensor<6x256x512xf32>, tensor<512xf32>) {
+    %p = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [2], rhs_contract = [0]} : (tensor<6x256x192xbf16>, tensor<192x512xbf16>) -> tensor<6x256x512xf32>
+    %s = nd.sum %p {axes = [0, 1]} : tensor<6x256x512xf32> -> tensor<512xf32>
+    kernel.yield %p, %s : tensor<6x256x512xf32>, tensor<512xf32>
+  }
+  func.return %r, %t : tensor<6x256x512xf32>, tensor<512xf32>
+}
