@@ -25,18 +25,30 @@ LONGEST_ROW = 1 << 14
 ENOUGH_ROWS = 64
 """Rows that keep a GPU busy with a block for each."""
 
+Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]]
+"""Reductions by the shape that they run over and the axes, in program order."""
+
 
 def grow_reductions(graph: FusionGraph) -> list[Cluster]:
     """A cluster for each reduction that is still free, in program order, grown before the next one starts."""
     nodes = [i for i, op in enumerate(graph.ops) if op.name in REDUCTIONS | SCANS]
-    return [_grow(graph, i, nodes) for i in nodes if graph.is_free(i)]
+    alike: Alike = {}
+    for i in nodes:
+        if graph.ops[i].name in REDUCTIONS:
+            alike.setdefault(_reduced(graph, i), []).append(i)
+    return [_grow(graph, i, alike) for i in nodes if graph.is_free(i)]
 
 
-def _grow(graph: FusionGraph, i: int, reductions: list[int]) -> Cluster:
+def _reduced(graph: FusionGraph, i: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape that a reduction or scan runs over, and along which axes."""
+    op = graph.ops[i]
+    return shape_of(op.operands[0]), reduced_axes(op)
+
+
+def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
     cluster = graph.cluster_of[i]
     cluster.anchor = Anchor.REDUCE
-    cluster.domain = shape_of(graph.ops[i].operands[0])
-    cluster.axes = reduced_axes(graph.ops[i])
+    cluster.domain, cluster.axes = _reduced(graph, i)
     _label(graph, i, cluster)
     is_scan = graph.ops[i].name in SCANS
     size = 0
@@ -44,7 +56,7 @@ def _grow(graph: FusionGraph, i: int, reductions: list[int]) -> Cluster:
         size = cluster.members.bit_count()
         if not is_scan:
             grow_forward(graph, cluster, lambda j: _accept_reduction(graph, j, cluster))
-            _absorb_siblings(graph, cluster, reductions)
+            _absorb_siblings(graph, cluster, alike.get((cluster.domain, cluster.axes), []))
         _absorb_shared_producers(graph, cluster)
         absorb_producers(graph, cluster, lambda j: _is_local(graph, j))
         if size != cluster.members.bit_count():
@@ -133,20 +145,17 @@ def _accept_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 
 
 def _is_same_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    op = graph.ops[i]
-    if op.name not in REDUCTIONS or reduced_axes(op) != cluster.axes:
-        return False
-    return shape_of(op.operands[0]) == cluster.domain
+    return graph.ops[i].name in REDUCTIONS and _reduced(graph, i) == (cluster.domain, cluster.axes)
 
 
 def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: list[int]) -> None:
-    """Reductions that read an array which nodes along the domain read too."""
+    """Of the reductions that are alike, those that read an array which nodes along the domain read too."""
     read: set[SSAValue] = set()
     for i in bits(cluster.members):
         if cluster.tags.get(i) == cluster.identity or graph.ops[i].name in REDUCTIONS:
             read |= set(graph.arrays_read(i, cluster.domain))
     for i in reductions:
-        if not graph.is_free(i) or not _is_same_reduction(graph, i, cluster):
+        if not graph.is_free(i):
             continue
         if not read.intersection(graph.arrays_read(i, cluster.domain)) or not _is_independent(graph, i, cluster):
             continue

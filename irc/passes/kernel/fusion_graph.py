@@ -2,7 +2,7 @@
 
 A node is an op that is computed in one place. Between nodes lie ops that every user repeats
 (`op_classes.is_transparent`): they are no nodes, and an edge remembers which of them it passes through. A cluster is
-a set of nodes that run together. Which clusters are downstream of a cluster is kept as a bit set of nodes, so that
+a set of nodes that run together. What is upstream and downstream of a cluster is kept as bit sets of nodes, so that
 the test is a few operations on integers.
 """
 
@@ -33,6 +33,7 @@ class Edge:
 class Cluster:
     """Nodes that run together.
 
+    members, inputs, upstream, downstream: bit sets of nodes. Of the clusters that are upstream or downstream, all nodes.
     anchor: None while it is a single op that no rule has placed. domain: the iteration space; the shape of the matmul's
     result, of the reduction's operand, or of the results of a map. tags: how the value of each node lies in the
     domain; nodes without an entry are computed where they are needed and cannot be stored, but for the tails, which
@@ -42,6 +43,7 @@ class Cluster:
 
     members: int
     inputs: int
+    upstream: int
     downstream: int
     anchor: Anchor | None = None
     domain: tuple[int, ...] = ()
@@ -129,15 +131,16 @@ class FusionGraph:
 
     def _singletons(self) -> list[Cluster]:
         downstream = [0] * len(self.ops)
-        clusters: list[Cluster] = []
         for i in reversed(range(len(self.ops))):
             for edge in self.users[i]:
                 downstream[i] |= 1 << edge.user | downstream[edge.user]
+        clusters: list[Cluster] = []
         for i in range(len(self.ops)):
-            inputs = 0
+            inputs = upstream = 0
             for edge in self.sources[i]:
                 inputs |= 1 << edge.producer
-            clusters.append(Cluster(1 << i, inputs, downstream[i]))
+                upstream |= clusters[edge.producer].upstream
+            clusters.append(Cluster(1 << i, inputs, inputs | upstream, downstream[i]))
         return clusters
 
     def arrays_read(self, i: int, shape: tuple[int, ...]) -> list[SSAValue]:
@@ -171,18 +174,28 @@ class FusionGraph:
     def merge(self, into: Cluster, other: Cluster) -> None:
         """Moves the nodes of `other`. The caller has asked `can_merge`, and labels the nodes."""
         members = into.members | other.members
+        upstream = (into.upstream | other.upstream) & ~members
         downstream = (into.downstream | other.downstream) & ~members
+        # What is upstream of both has all of it downstream already; of one alone are few.
+        for cluster in self._clusters_of((into.upstream ^ other.upstream) & ~members):
+            cluster.downstream |= members | downstream
+        for cluster in self._clusters_of((into.downstream ^ other.downstream) & ~members):
+            cluster.upstream |= members | upstream
         del self._alive[other]
-        for cluster in self._alive:
-            if cluster.downstream & members:
-                cluster.downstream |= members | downstream
-        into.members, into.downstream = members, downstream
+        into.members, into.upstream, into.downstream = members, upstream, downstream
         into.inputs = (into.inputs | other.inputs) & ~members
         into.tags |= other.tags
         into.tails |= other.tails
         into.reduced |= other.reduced
         for i in bits(other.members):
             self.cluster_of[i] = into
+
+    def _clusters_of(self, nodes: int) -> Iterator[Cluster]:
+        """The clusters of the nodes, each once."""
+        while nodes:
+            cluster = self.cluster_of[(nodes & -nodes).bit_length() - 1]
+            yield cluster
+            nodes &= ~cluster.members
 
     def absorb(self, cluster: Cluster, i: int) -> bool:
         """Moves a free node into the cluster, unless that makes a cycle."""
