@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from irc.ir_parser import parse_ir
 from irc.ir_printer import print_ir
 from irc.lowering import lower
 from irc.passes.host import build_host_plan
-from irc.passes.host.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, disjoint, place
+from irc.passes.host.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, place
 from irc.passes.host.build_host_plan import BuildHostPlanPass
 from irc.passes.host.overlap_launches import OverlapLaunchesPass
 from irc.passes.host.schedule import Schedule, schedule
@@ -60,7 +60,7 @@ def test_every_dependency_is_ordered_and_no_wait_is_redundant(graph: list[list[i
     before = run_order(made)
     for step, needs in enumerate(graph):
         assert set(needs) <= before[step]
-        assert {i for i in range(step) if made.ordered(i, step)} == before[step]
+        assert made.before[step] == sum(1 << earlier for earlier in before[step])
         for need in made.waits[step]:
             assert not set(graph[step]) <= run_order(made, dropped=(step, need))[step]
 
@@ -90,7 +90,7 @@ def test_live_buffers_do_not_overlap(graph: list[list[int]], streams: int, data:
     made = schedule(graph, streams)
     users = {step: tuple(s for s, needs in enumerate(graph) if step in needs) for step in range(len(graph))}
     buffers = [Lifetime(data.draw(st.integers(0, 3000)), step, users[step]) for step in range(len(graph))]
-    placed = place(buffers, made.ordered)
+    placed = place(buffers, made.before)
     before = run_order(made)
     for i, a in enumerate(buffers):
         assert placed.offsets[i] % ARENA_ALIGNMENT == 0
@@ -101,14 +101,14 @@ def test_live_buffers_do_not_overlap(graph: list[list[int]], streams: int, data:
             a_first = {a.made, *a.users} <= before[b.made]
             b_first = {b.made, *b.users} <= before[a.made]
             assert apart or a_first or b_first
-            assert disjoint(a, b, made.ordered) == (a_first or b_first)
+            assert disjoint(a, b, made.before) == (a_first or b_first)
 
 
 def test_a_chain_stays_on_stream_0_and_reuses_its_arena() -> None:
     made = schedule([[], [0], [1], [2]])
     assert made.stream == [0, 0, 0, 0]
     assert made.waits == [[], [], [], []]
-    placed = place([Lifetime(1000, 0, (1,)), Lifetime(1000, 1, (2,)), Lifetime(1000, 2, (3,))], made.ordered)
+    placed = place([Lifetime(1000, 0, (1,)), Lifetime(1000, 1, (2,)), Lifetime(1000, 2, (3,))], made.before)
     assert placed.size == 2 * 1024
     assert placed.offsets[0] == placed.offsets[2] != placed.offsets[1]
 
@@ -152,15 +152,20 @@ def test_arenas_are_hardly_larger_than_what_lives_together(
     made = schedule(graph, streams)
     users = {step: tuple(s for s, needs in enumerate(graph) if step in needs) for step in range(len(graph))}
     buffers = [Lifetime(data.draw(st.integers(0, 3000)), step, users[step]) for step in range(len(graph))]
-    bound = heaviest_clique(buffers, made.ordered)
-    assert bound <= place(buffers, made.ordered).size <= 1.5 * bound
+    bound = heaviest_clique(buffers, made.before)
+    assert bound <= place(buffers, made.before).size <= 1.5 * bound
 
 
-def heaviest_clique(buffers: list[Lifetime], ordered: Callable[[int, int], bool]) -> int:
+def disjoint(a: Lifetime, b: Lifetime, before: Sequence[int]) -> bool:
+    """Whether one buffer is dead before the other is made."""
+    return any(all(before[y.made] >> step & 1 for step in (x.made, *x.users)) for x, y in ((a, b), (b, a)))
+
+
+def heaviest_clique(buffers: list[Lifetime], before: Sequence[int]) -> int:
     """Bytes that no placement can do without: the most that buffers which all live together take (branch and bound)."""
     sizes = [aligned(buffer.size) for buffer in buffers]
     together = [
-        {j for j, b in enumerate(buffers) if j != i and not disjoint(a, b, ordered)} for i, a in enumerate(buffers)
+        {j for j, b in enumerate(buffers) if j != i and not disjoint(a, b, before)} for i, a in enumerate(buffers)
     ]
     best = 0
 
@@ -181,9 +186,9 @@ def heaviest_clique(buffers: list[Lifetime], ordered: Callable[[int, int], bool]
 def test_the_arenas_of_examples_are_the_smallest_there_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     placed: list[tuple[int, int]] = []
 
-    def noted(buffers: list[Lifetime], ordered: Any) -> Placement:
-        made = place(buffers, ordered)
-        placed.append((made.size, heaviest_clique(buffers, ordered)))
+    def noted(buffers: list[Lifetime], before: Sequence[int]) -> Placement:
+        made = place(buffers, before)
+        placed.append((made.size, heaviest_clique(buffers, before)))
         return made
 
     monkeypatch.setattr(build_host_plan, "place", noted)

@@ -114,25 +114,27 @@ def _order(plan: PlanOp, steps: list[StepOp]) -> list[int]:
 
 def _check_races(steps: list[StepOp], accesses: list[Accesses], before: list[int]) -> None:
     """Steps that touch the same bytes, one of them writing, are ordered."""
-    touched: dict[SSAValue, list[tuple[Extent, bool, int]]] = {}
+    touched: dict[SSAValue, dict[tuple[int, int], list[int]]] = {}
     for index, step in enumerate(steps):
+        unordered = ~(before[index] | 1 << index)
         for buffer, writes in accesses[index]:
             extent = extent_of(buffer)
-            earlier = touched.setdefault(extent.root, [])
-            for other, other_writes, other_index in earlier:
-                if not (writes or other_writes) or other_index == index or before[index] >> other_index & 1:
-                    continue
-                if extent.overlaps(other):
+            start, end = extent.start, extent.end
+            earlier = touched.setdefault(extent.root, {})
+            for (low, high), (readers, writers) in earlier.items():
+                if low < end and start < high and (racing := (writers | readers if writes else writers) & unordered):
+                    other = (racing & -racing).bit_length() - 1
                     raise VerifyException(
-                        f"expected an event between steps {other_index} ({steps[other_index].name}) and {index} "
+                        f"expected an event between steps {other} ({steps[other].name}) and {index} "
                         f"({step.name}), which share {_range(extent)}, found none"
                     )
-            earlier.append((extent, writes, index))
+            # Bit sets of the steps that read the range, and of those that write it.
+            earlier.setdefault((start, end), [0, 0])[writes] |= 1 << index
 
 
 def _check_contents(steps: list[StepOp], accesses: list[Accesses]) -> None:
     """A buffer that is read holds what was written to it, not what a buffer over the same bytes left."""
-    live: dict[SSAValue, list[tuple[SSAValue, Extent]]] = {}
+    live: dict[SSAValue, dict[SSAValue, Extent]] = {}
     for index, step in enumerate(steps):
         for buffer, writes in accesses[index]:
             extent = extent_of(buffer)
@@ -141,22 +143,25 @@ def _check_contents(steps: list[StepOp], accesses: list[Accesses]) -> None:
                     f"expected constants to be read only, found step {index} ({step.name}) writing one"
                 )
             if not writes and isinstance(extent.root.owner, ArenaOp):
-                _check_written(buffer, extent, live.get(extent.root, []), index, step)
+                _check_written(buffer, extent, live.get(extent.root, {}), index, step)
         for buffer, writes in accesses[index]:
             if not writes:
                 continue
             extent = extent_of(buffer)
-            others = live.setdefault(extent.root, [])
-            others[:] = [(b, e) for b, e in others if not e.overlaps(extent) or _related(b, buffer)]
-            others.append((buffer, extent))
+            others = live.setdefault(extent.root, {})
+            start, end = extent.start, extent.end
+            for other in [b for b, e in others.items() if e.start < end and start < e.end]:
+                if not _related(other, buffer):
+                    del others[other]
+            others[buffer] = extent
 
 
 def _check_written(
-    buffer: SSAValue, extent: Extent, live: list[tuple[SSAValue, Extent]], index: int, step: StepOp
+    buffer: SSAValue, extent: Extent, live: dict[SSAValue, Extent], index: int, step: StepOp
 ) -> None:
-    if extent.start == extent.end or any(
-        _related(other, buffer) and other_extent.overlaps(extent) for other, other_extent in live
-    ):
+    if extent.start == extent.end or buffer in live:
+        return
+    if any(each.overlaps(extent) and _related(other, buffer) for other, each in live.items()):
         return
     raise VerifyException(
         f"step {index} ({step.name}): expected the buffer at {_range(extent)} to hold what was written to it, "

@@ -7,7 +7,7 @@ and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from irc.dialects.cuda.host import ARENA_ALIGNMENT
@@ -30,32 +30,40 @@ class Placement:
     size: int
 
 
-def place(buffers: Sequence[Lifetime], ordered: Callable[[int, int], bool]) -> Placement:
-    """Places the buffers; `ordered(a, b)` says whether step `a` is complete before step `b` starts."""
+def place(buffers: Sequence[Lifetime], before: Sequence[int]) -> Placement:
+    """Places the buffers; `before` has for each step the set (as bits) of those that are complete when it starts."""
+    touching = [_touching(buffer) for buffer in buffers]
+    ready = [before[buffer.made] for buffer in buffers]
     offsets: dict[int, int] = {}
+    ranges: list[tuple[int, int, int, int]] = []
+    """Of the buffers placed so far with elements: the start, the end, `touching` and `ready`."""
     for index in sorted(range(len(buffers)), key=lambda i: (-buffers[i].size, i)):
+        mine, mine_ready = touching[index], ready[index]
         taken = [
-            (offsets[other], offsets[other] + aligned(buffers[other].size))
-            for other in offsets
-            if buffers[other].size and not disjoint(buffers[index], buffers[other], ordered)
+            (start, end)
+            for start, end, others, others_ready in ranges
+            # Neither is dead before the other is made.
+            if others & ~mine_ready and mine & ~others_ready
         ]
-        offsets[index] = _best_gap(sorted(taken), aligned(buffers[index].size))
+        start, size = _best_gap(sorted(taken), aligned(buffers[index].size)), buffers[index].size
+        offsets[index] = start
+        if size:
+            ranges.append((start, start + aligned(size), mine, mine_ready))
     ends = (offsets[index] + aligned(buffer.size) for index, buffer in enumerate(buffers))
     return Placement(tuple(offsets[index] for index in range(len(buffers))), max(ends, default=0))
+
+
+def _touching(buffer: Lifetime) -> int:
+    """The set (as bits) of the steps that touch the buffer."""
+    steps = 1 << buffer.made
+    for step in buffer.users:
+        steps |= 1 << step
+    return steps
 
 
 def aligned(size: int) -> int:
     """The size rounded up to whole units of the arena."""
     return -(-size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
-
-
-def disjoint(a: Lifetime, b: Lifetime, ordered: Callable[[int, int], bool]) -> bool:
-    """Whether one buffer is dead before the other is made."""
-    return _dead_before(a, b, ordered) or _dead_before(b, a, ordered)
-
-
-def _dead_before(a: Lifetime, b: Lifetime, ordered: Callable[[int, int], bool]) -> bool:
-    return all(ordered(step, b.made) for step in (a.made, *a.users))
 
 
 def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:

@@ -304,8 +304,9 @@ class _Emitter:
                 users.setdefault(root, []).append(index)
         values = [(v, i) for i, step in enumerate(self._steps) for v in step.writes if v not in self._buffers]
         lifetimes = [Lifetime(bytes_of(v.type), made, tuple(users.get(v, ()))) for v, made in values]
-        placement = place(lifetimes, self._made.ordered)
-        empty = [v for step in self._steps for v in step.reads if v not in self._buffers and v not in dict(values)]
+        placement = place(lifetimes, self._made.before)
+        made = {v for v, _ in values}
+        empty = [v for step in self._steps for v in step.reads if v not in self._buffers and v not in made]
         if not values and not empty:
             return
         arena = self._append(ArenaOp(placement.size), self._location).results[0]

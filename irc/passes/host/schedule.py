@@ -45,10 +45,6 @@ class Schedule:
         """The steps that something waits for, in order: each needs an event."""
         return sorted({step for steps in self.waits for step in steps} | set(self.final_waits))
 
-    def ordered(self, first: int, second: int) -> bool:
-        """Whether step `first` is complete before `second` starts."""
-        return bool(self.before[second] >> first & 1)
-
 
 def schedule(
     dependencies: Sequence[Sequence[int]], most_streams: int = MOST_STREAMS, filling: Collection[int] = ()

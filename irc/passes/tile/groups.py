@@ -7,7 +7,7 @@ reduction runs over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
@@ -213,17 +213,23 @@ def reduced_axes(node: Reduced) -> list[int]:
 def _joined(unknown: Reduced | Dot, known: Reduced | Dot) -> tuple[Coords, Coords]:
     """The coordinates of two ops of one shape; neighbouring axes are one number where the first op's coordinates divide
     it among them: x floordiv 8 and x mod 8 are x."""
+    given = {atom for lin in known.at for atom in atoms(lin)}
     joined: list[tuple[Lin, Lin]] = []
-    extent = 1
-    for lin, target, size in reversed(
-        list(zip(unknown.at, known.at, shape_of(unknown.op.results[0].type), strict=True))
-    ):
-        if joined and any(isinstance(atom, Div) for atom, _ in joined[-1][0].terms):
+    extents = shape_of(unknown.op.results[0].type)
+    below = 1
+    for lin, target, extent in zip(*map(reversed, (unknown.at, known.at, extents)), strict=True):
+        if joined and _divides(joined[-1][0], given):
             low, low_target = joined.pop()
-            lin, target, size = lin * extent + low, target * extent + low_target, size * extent
+            lin, target, extent = lin * below + low, target * below + low_target, extent * below
         joined.append((lin, target))
-        extent = size
+        below = extent
     return tuple(lin for lin, _ in reversed(joined)), tuple(target for _, target in reversed(joined))
+
+
+def _divides(lin: Lin, given: Container[object]) -> bool:
+    """Whether the expression divides something that is not given."""
+    divisions = [atom.value for atom, _ in lin.terms if isinstance(atom, Div)]
+    return any(atom not in given for value in divisions for atom in atoms(value))
 
 
 def solve(unknown: Coords, known: Coords) -> dict[Dim, Lin] | None:
