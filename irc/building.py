@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.artifact import ArraySpec, Artifact, KernelBinary
 from irc.codegen import CompiledKernel, compile_kernel
+from irc.collecting import seldom_collecting
 from irc.dialects.cuda import KernelOp
 from irc.executable import Executable
 from irc.ir_printer import print_ir
@@ -27,10 +28,15 @@ SEPARATE_ROUNDING = ("--fmad=false",)
 
 def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Artifact:
     """Compiles a module with one nd function; the module is lowered in place."""
+    with seldom_collecting():
+        return _build(module, arch, strict_rounding)
+
+
+def _build(module: ModuleOp, arch: str, strict_rounding: bool) -> Artifact:
     arguments, results = signature(entry_of(module))
     texts: dict[str, str] = {}
     facts: dict[str, KernelFacts] = {}
-    for level, lowered in levels(module, arch=arch, strict_rounding=strict_rounding):
+    for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), arch=arch, strict_rounding=strict_rounding):
         texts[level] = print_ir(lowered)
         if level == "kernel":
             facts = kernel_facts(lowered)
@@ -60,7 +66,7 @@ def simulate(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> E
     entry = entry_of(module)
     name, (arguments, results) = entry.sym_name.data, signature(entry)
     facts: dict[str, KernelFacts] = {}
-    for level, lowered in levels(module, arch=arch, strict_rounding=strict_rounding):
+    for level, lowered in levels(module, ("kernel", "all"), arch=arch, strict_rounding=strict_rounding):
         if level == "kernel":
             facts = kernel_facts(lowered)
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]

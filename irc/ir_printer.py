@@ -20,13 +20,35 @@ from xdsl.printer import Printer
 
 @dataclass(eq=False, repr=False)
 class AliasPrinter(Printer):
-    """Prints ops with aliases; `declarations` has the text that must stand before what it printed."""
+    """Prints ops with aliases; `declarations` has the text that must stand before what it printed.
+
+    Attributes that ops share are printed once: they are told apart by identity, which is quicker than to compare them.
+    """
 
     aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
     declarations: list[str] = field(default_factory=list[str])
     _counts: dict[str, int] = field(default_factory=dict[str, int])
+    _texts: dict[int, tuple[Attribute, str]] = field(default_factory=dict[int, "tuple[Attribute, str]"])
+    """By the identity of the attribute, which is kept with its text so that no other one has that."""
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        if self.stream is None or "\n" in text:
+            super().print_string(text, indent=indent)
+        else:
+            self.stream.write(text)
 
     def print_attribute(self, attribute: Attribute) -> None:
+        known = self._texts.get(id(attribute))
+        if known is None:
+            outer, self.stream = self.stream, StringIO()
+            try:
+                self._print_attribute(attribute)
+                known = self._texts[id(attribute)] = attribute, self.stream.getvalue()
+            finally:
+                self.stream = outer
+        self.print_string(known[1])
+
+    def _print_attribute(self, attribute: Attribute) -> None:
         prefix: str | None = getattr(type(attribute), "alias_prefix", None)
         if prefix is None:
             super().print_attribute(attribute)

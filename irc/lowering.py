@@ -35,31 +35,36 @@ def _build(cls: type[ModulePass], options: dict[str, Any]) -> ModulePass:
 
 
 def run_passes(
-    module: ModuleOp, passes: Sequence[ModulePass], *, context: Context | None = None, after: Observer | None = None
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    *,
+    context: Context | None = None,
+    after: Observer | None = None,
+    verified: bool = True,
 ) -> None:
     """Runs the passes on the module, in place. `IrcError`s of passes are passed on; the module is verified at the
-    end."""
+    end, unless it is said not to be."""
     context = new_context() if context is None else context
     for each in passes:
         each.apply(context, module)
         if after is not None:
             after(each, module)
-    if passes:
+    if passes and verified:
         verify(module, after=passes[-1].name)
 
 
 def levels(
-    module: ModuleOp, *, upto: str = "all", context: Context | None = None, **options: Any
+    module: ModuleOp, stops: Sequence[str] = LEVELS, *, context: Context | None = None, **options: Any
 ) -> Iterator[tuple[str, ModuleOp]]:
-    """Lowers the module in place and yields it after each level. `options` (`arch`, `strict_rounding`) go to the passes
-    that have them. A module whose tile programs are planned is lowered from there on."""
-    if upto not in LEVELS:
-        raise IrcError(f"unknown level {upto}", hint=f"levels are {', '.join(LEVELS)}")
+    """Lowers the module in place, which has been verified, and yields it after each of the levels `stops`. The last one
+    is verified. `options` (`arch`, `strict_rounding`) go to the passes that have them. A module whose tile programs are
+    planned is lowered from there on."""
     context = new_context() if context is None else context
     done = len(PIPELINES["tile"]) if any(map(_is_planned, module.ops)) else 0
-    for level in LEVELS[: LEVELS.index(upto) + 1]:
+    for level in stops:
         names = PIPELINES[level]
-        run_passes(module, passes_of(names[done:], **options), context=context)
+        passes = passes_of(names[done:], **options)
+        run_passes(module, passes, context=context, verified=level == stops[-1])
         done = max(done, len(names))
         yield level, module
 
@@ -71,7 +76,9 @@ def _is_planned(op: Operation) -> bool:
 
 def lower(module: ModuleOp, upto: str = "cuda", **options: Any) -> ModuleOp:
     """A lowered copy of the module: `nd`, `kernel`, `tile`, `cuda`, or `all` with the host plan."""
+    if upto not in LEVELS:
+        raise IrcError(f"unknown level {upto}", hint=f"levels are {', '.join(LEVELS)}")
     copy = module.clone()
-    for _ in levels(copy, upto=upto, **options):
+    for _ in levels(copy, [upto], **options):
         pass
     return copy

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from types import CodeType
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, LocationAttr, ModuleOp, TensorType, UnknownLoc
@@ -16,14 +17,17 @@ from irc.dialects.nd.base import Tensor as TensorAttr
 from irc.dialects.nd.base import plain
 from irc.dialects.nd.declared import defer
 from irc.dtypes import element_named
-from irc.verification import verify
 from irc_frontend.graph import DEFERRED, LEAF, Node
+from irc_frontend.place import Place
 
 FUNCTION = "graph"
 """The name of the function."""
 
 SEVERAL = frozenset(["topk"])
 """Ops with several results."""
+
+MOST_KEPT = 4096
+"""Types and locations that are kept: layers that repeat have the same ones."""
 
 
 @cache
@@ -34,7 +38,7 @@ def _op_classes() -> dict[str, type[Operation]]:
 
 def build_module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node] | None = None) -> ModuleOp:
     """The function of the leaves, in order, that returns the roots. `order` has operands before their users; its leaves
-    are those nodes that have a value unless they are given."""
+    are those nodes that have a value unless they are given. Whoever compiles it verifies it."""
     if leaves is None:
         leaves = [node for node in order if node.op == LEAF]
     block = Block(arg_types=[_type(leaf) for leaf in leaves])
@@ -59,9 +63,7 @@ def build_module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[
         FunctionType.from_lists([_type(leaf) for leaf in leaves], [_type(root) for root in roots]),
         Region(block),
     )
-    module = ModuleOp([function])
-    verify(module)
-    return module
+    return ModuleOp([function])
 
 
 def _build(node: Node, operands: Sequence[SSAValue]) -> Operation:
@@ -91,10 +93,22 @@ def _number(value: Hashable) -> int | float:
 
 
 def _type(node: Node) -> TensorAttr:
-    type = tensor(node.shape, element_named(node.element))
+    return _tensor(node.shape, node.element)
+
+
+@lru_cache(MOST_KEPT)
+def _tensor(shape: tuple[int, ...], element: str) -> TensorAttr:
+    type = tensor(shape, element_named(element))
     assert isinstance(type, TensorType)
     return type
 
 
 def location_of_node(node: Node) -> LocationAttr:
+    if isinstance(node.place, Place):
+        return _location(node.place.code, node.place.instruction)
     return UnknownLoc() if node.place is None else node.place.span().location()
+
+
+@lru_cache(MOST_KEPT)
+def _location(code: CodeType, instruction: int) -> LocationAttr:
+    return Place(code, instruction).span().location()

@@ -156,9 +156,7 @@ def _check_contents(steps: list[StepOp], accesses: list[Accesses]) -> None:
             others[buffer] = extent
 
 
-def _check_written(
-    buffer: SSAValue, extent: Extent, live: dict[SSAValue, Extent], index: int, step: StepOp
-) -> None:
+def _check_written(buffer: SSAValue, extent: Extent, live: dict[SSAValue, Extent], index: int, step: StepOp) -> None:
     if extent.start == extent.end or buffer in live:
         return
     if any(each.overlaps(extent) and _related(other, buffer) for other, each in live.items()):

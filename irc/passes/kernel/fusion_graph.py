@@ -33,7 +33,7 @@ class Edge:
 class Cluster:
     """Nodes that run together.
 
-    members, inputs, upstream, downstream: bit sets of nodes. Of the clusters that are upstream or downstream, all nodes.
+    members, inputs, upstream, downstream: bit sets of nodes; of clusters upstream or downstream, of all their nodes.
     anchor: None while it is a single op that no rule has placed. domain: the iteration space; the shape of the matmul's
     result, of the reduction's operand, or of the results of a map. tags: how the value of each node lies in the
     domain; nodes without an entry are computed where they are needed and cannot be stored, but for the tails, which
