@@ -145,6 +145,96 @@ def _packed(kind: str, element: str, assembly: str) -> Snippet:
     )
 
 
+_MASKED_OR = """\
+template <unsigned MASK> DEVICE unsigned masked_or(unsigned x, unsigned y) {
+  unsigned r;  // one instruction: the compiler makes two of two constants
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(r) : "r"(x), "n"(MASK), "r"(y));
+  return r;
+}
+"""
+
+_BYTES = """\
+DEVICE unsigned word_of(const void* bytes, int at) {
+  unsigned w;
+  memcpy(&w, (const char*)bytes + (at & ~3), 4);
+  return w;
+}
+"""
+
+_BYTES_IN_HALVES = """\
+DEVICE unsigned bytes_in_halves(const void* bytes, int i, int j) {  // the upper byte of each half is any
+  const unsigned w = word_of(bytes, i);
+  if (j - i == 2 && (i & 3) < 2) return w >> 8 * (i & 3);
+  return __byte_perm(w, word_of(bytes, j), (i & 3) | ((j & 3) + 4) << 8);
+}
+"""
+
+WIDENED = {
+    ("i8", "bf16"): (
+        "  const unsigned low = masked_or<0x7f007f>(w, 0x43004300), high = masked_or<0x800080>(w, 0x43004300);\n"
+        "  packed_subf_bf16(result, &low, &high);\n",
+        "masked_or",
+        "packed_subf_bf16",
+    ),
+    ("u8", "bf16"): (
+        "  const unsigned low = masked_or<0x7f007f>(w, 0x43004300), high = (~w & 0x800080) * 0x86;\n"
+        "  packed_subf_bf16(result, &low, &high);\n",
+        "masked_or",
+        "packed_subf_bf16",
+    ),
+    ("i8", "f16"): (
+        "  const unsigned raised = masked_or<0xff00ff>(w, 0x64006400) ^ 0x800080, by = 0x64806480;\n"
+        "  packed_subf_f16(result, &raised, &by);\n",
+        "masked_or",
+        "packed_subf_f16",
+    ),
+    ("u8", "f16"): (
+        "  const unsigned raised = masked_or<0xff00ff>(w, 0x64006400), by = 0x64006400;\n"
+        "  packed_subf_f16(result, &raised, &by);\n",
+        "masked_or",
+        "packed_subf_f16",
+    ),
+}
+"""Of w, which has an integer in the lower byte of each half. It becomes the last bits of a number whose last place is
+1, 128 in bf16 and 1024 in f16, which is subtracted. bf16 has room for 7 of them there: the eighth tells 256, 0x4380,
+from 128, 0x4300."""
+
+_WIDENED_F8 = """\
+  unsigned pair;
+  const unsigned w = __byte_perm(word_of(source, i), word_of(source, j), (i & 3) | ((j & 3) + 4) << 4);
+  asm("cvt.rn.f16x2.{kind}x2 %0, %1;" : "=r"(pair) : "h"((unsigned short)w));
+"""
+
+_F16_TO_BF16 = """\
+  asm("{ .reg .b16 x, y; .reg .f32 a, b; mov.b32 {x, y}, %1; cvt.f32.f16 a, x; cvt.f32.f16 b, y; "
+      "cvt.rn.bf16x2.f32 %0, b, a; }" : "=r"(pair) : "r"(pair));
+"""
+
+
+def widen_name(source: str, target: str) -> str:
+    """The function that widens two elements of one type, by the names of both types."""
+    return f"packed_widen_{source}_{target}"
+
+
+def _widen(source: str, target: str, body: str, *needs: str) -> Snippet:
+    """`source` is an array of whole words, i and j are places in it."""
+    name = widen_name(source, target)
+    return Snippet(
+        name, f"DEVICE void {name}(void* result, const void* source, int i, int j) {{\n{body}}}\n", ("word_of", *needs)
+    )
+
+
+def _widen_integers(source: str, target: str, body: str, *needs: str) -> Snippet:
+    first = "  const unsigned w = bytes_in_halves(source, i, j);\n"
+    return _widen(source, target, first + body, "bytes_in_halves", *needs)
+
+
+def _widen_f8(source: str, target: str) -> Snippet:
+    narrowed = _F16_TO_BF16 if target == "bf16" else ""
+    body = _WIDENED_F8.replace("{kind}", source.removeprefix("f8")) + narrowed
+    return _widen(source, target, f"{body}  memcpy(result, &pair, 4);\n")
+
+
 NUMBERS: tuple[Snippet, ...] = (
     Snippet("f16_conversions", _F16, ("f16",)),
     Snippet("bf16_conversions", _BF16, ("bf16",)),
@@ -157,5 +247,10 @@ NUMBERS: tuple[Snippet, ...] = (
     Snippet("extrema", _EXTREMA),
     *(_packed(kind, "bf16", assembly) for kind, assembly in PACKED_BF16.items()),
     *(_packed(kind, "f16", assembly) for kind, assembly in PACKED_F16.items()),
+    Snippet("masked_or", _MASKED_OR),
+    Snippet("word_of", _BYTES),
+    Snippet("bytes_in_halves", _BYTES_IN_HALVES, ("word_of",)),
+    *(_widen_integers(source, target, *made) for (source, target), made in WIDENED.items()),
+    *(_widen_f8(source, target) for source in ("f8e4m3", "f8e5m2") for target in ("bf16", "f16")),
     Snippet("integer_power", _POWER),
 )

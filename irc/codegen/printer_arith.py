@@ -18,10 +18,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from irc.codegen.prelude_numbers import widen_name
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_memory import slice_of
-from irc.dialects.cuda import PackedOp, RegistersType
+from irc.dialects.cuda import PackedOp, PackedWidenOp, RegistersType
 from irc.dialects.cuda.common import constant_of
+from irc.dtypes import element_of
 
 Narrow = BFloat16Type | Float16Type | Float8E4M3FNType | Float8E5M2Type
 
@@ -181,6 +183,19 @@ def packed(p: KernelPrinter, op: PackedOp) -> None:
     p.use(name)
     slices = ((op.array, op.index), (op.lhs, op.lhs_index), (op.rhs, op.rhs_index))
     p.line(f"{name}({', '.join(slice_of(p, array, index) for array, index in slices)});")
+
+
+@prints(PackedWidenOp)
+def packed_widen(p: KernelPrinter, op: PackedWidenOp) -> None:
+    assert isinstance(op.array.type, RegistersType) and isinstance(op.source.type, RegistersType)
+    source = "u8" if op.unsigned is not None else element_of(op.source.type.element).name
+    name = widen_name(source, element_of(op.array.type.element).name)
+    p.use(name)
+    result, places = (
+        slice_of(p, op.array, op.index),
+        ", ".join(f"(int){p.value(i)}" for i in (op.lhs_index, op.rhs_index)),
+    )
+    p.line(f"{name}({result}, {p.value(op.source)}, {places});")
 
 
 @prints(arith.NegfOp)

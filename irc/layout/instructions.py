@@ -7,6 +7,7 @@ K x N, c is M x N (PTX ISA, 9.7.14.5 "Matrix Fragments for mma" and 9.7.15.5.1 f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.shared import SharedLayout
@@ -122,33 +123,81 @@ def warp_grid(fragment: Fragment) -> tuple[int, int]:
     return threads[0], threads[1]
 
 
-def wgmma_accumulator(shape: tuple[int, int], groups: int) -> Fragment:
+def wgmma_accumulator(shape: tuple[int, int], groups: int, *, paired: bool = False) -> Fragment:
     """The accumulator of m64nNk instructions over warp groups side by side along M; further rows of 64 x groups are
-    more registers."""
+    more registers. `paired`: that of a left operand in registers whose rows are paired (`wgmma_operand`)."""
     threads = [Mode(4, 1, 2), Mode(8, 0, 1), Mode(4, 0, 16)]
     if groups > 1:
         threads.append(Mode(groups, 0, 64))
     values = [Mode(2, 1, 1), Mode(2, 0, 8), Mode(shape[1] // 8, 1, 8)]
+    if paired:
+        threads[1], values[1] = PAIRED_ROWS
     rows = shape[0] // (64 * groups)
     if rows > 1:
         values.append(Mode(rows, 0, 64 * groups))
     return Fragment(shape, tuple(threads), tuple(v for v in values if v.size > 1))
 
 
-def wgmma_operand(shape: tuple[int, int], groups: int) -> Fragment:
+PAIRED_ROWS = Mode(8, 0, 2), Mode(2, 0, 1)
+"""The lanes and registers of 16 rows of which a thread has neighbours, where the instruction has rows 8 apart."""
+
+
+def wgmma_operand(shape: tuple[int, int], groups: int, *, paired: bool = False) -> Fragment:
     """The left operand in registers of one m64nNk16 over warp groups side by side along M (PTX ISA, 9.7.15.5.1): that
-    of mma.sync, of 16 rows a warp."""
-    return mma_operand(ATOMS["m16n8k16"], "a", shape[0], (groups * WARP_GROUP // LANES, 1))
+    of mma.sync, of 16 rows a warp. `paired`: the rows that are 8 apart in the instruction are neighbours in the tile,
+    as those are that a thread gets of bytes which ldmatrix turns; the accumulator's rows are in the same order."""
+    fragment = mma_operand(ATOMS["m16n8k16"], "a", shape[0], (groups * WARP_GROUP // LANES, 1))
+    if not paired:
+        return fragment
+    (lane, _, *threads), (first, _, *values) = fragment.threads, fragment.values
+    return Fragment(shape, (lane, PAIRED_ROWS[0], *threads), (first, PAIRED_ROWS[1], *values))
 
 
 MATRIX = 8
 """Rows and columns of the matrices that a warp loads at once, of 16-bit elements (PTX ISA, 9.7.14.5.15 ldmatrix)."""
 
 
-def matrix_rows(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> Fragment | None:
-    """The rows that the threads of a warp address for matrices that give them the fragment; its values are the
-    instructions, of 4 matrices, in the order of the fragment's registers. None where the fragment is none of such
-    matrices, or their rows do not lie in one piece."""
+@dataclass(frozen=True)
+class Matrices:
+    """How ldmatrix loads a fragment, `count` matrices at a time. `rows`: those that the threads of a warp address; its
+    values are the instructions. `strides`: where the registers of the fragment's value modes are, as it loads them."""
+
+    rows: Fragment
+    count: int
+    strides: tuple[int, ...]
+
+
+def matrices(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> Matrices | None:
+    """None where the fragment is none of matrices that ldmatrix loads, or their rows do not lie in one piece."""
+    if element_bytes == 1:
+        return _byte_matrices(fragment, layout)
+    rows = _matrix_rows(fragment, layout, element_bytes)
+    strides = tuple(prod(mode.size for mode in fragment.values[:at]) for at in range(len(fragment.values)))
+    return None if rows is None else Matrices(rows, 4, strides)
+
+
+def _byte_matrices(fragment: Fragment, layout: SharedLayout) -> Matrices | None:
+    """Of bytes that are contiguous along the rows of a left operand: turned as pairs, a matrix gives a thread two rows
+    at two places along K, the rows side by side in its register."""
+    (lanes, threads), values = (fragment.threads[:2], fragment.threads[2:]), fragment.values
+    k = Mode(2, 1, 1), Mode(2, 1, MATRIX)
+    if lanes != (Mode(4, 1, 2), PAIRED_ROWS[0]) or values[:3] != (k[0], PAIRED_ROWS[1], k[1]):
+        return None
+    if layout.fastest != 0 or layout.run(0) < 2 * MATRIX:
+        return None
+    more = values[3:]
+    together = Mode(2, REPLICATED, 0)
+    if more and more[0].size % 2 == 0:
+        size, dim, step = more[0]
+        together, more = Mode(2, dim, step), (*([Mode(size // 2, dim, 2 * step)] if size > 2 else []), *more[1:])
+    rows = Fragment(fragment.shape, (Mode(MATRIX, 1, 1), k[1], together, *threads), more)
+    strides = 2, 1, *(prod(mode.size for mode in values[:at]) for at in range(2, len(values)))
+    return Matrices(rows, 2 if together.is_replicated else 4, strides)
+
+
+def _matrix_rows(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> Fragment | None:
+    """The rows that the threads of a warp address for 4 matrices that give them the fragment; its values are the
+    instructions, in the order of the fragment's registers."""
     (threads, lanes), values = (fragment.threads[2:], fragment.threads[:2]), fragment.values
     if element_bytes != 2 or lanes != (Mode(4, 1, 2), Mode(8, 0, 1)) or values[:1] != (Mode(2, 1, 1),):
         return None

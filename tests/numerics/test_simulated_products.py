@@ -3,81 +3,19 @@ the epilogue's staging, and wrong as soon as one op that synchronises is missing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
-from numerics.harness import TOLERANCES, Array, assert_close, draw_arguments, result_elements
+from numerics.lowered import Lowered, lowered
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.artifact import ArraySpec
 from irc.dialects import cuda
-from irc.dialects.kernel import ConfigAttr, FusedOp
-from irc.dtypes import Element
-from irc.interpreters.nd import evaluate
-from irc.interpreters.sim import KernelStatistics, SimProgram, SimulationError
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import ALL
-from irc.program import entry_of, isolate, parse, signature
+from irc.interpreters.sim import SimulationError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 both_times = pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A program of kernels, with arguments, and what it should give."""
-
-    module: ModuleOp
-    arguments: tuple[ArraySpec, ...]
-    results: tuple[ArraySpec, ...]
-    arrays: Sequence[Array]
-    expected: Sequence[Array]
-    elements: Sequence[Element]
-
-    def check(self, module: ModuleOp | None = None, *, lazy: bool = False) -> None:
-        """AssertionError where a result, of the program or of another module in its stead, is wrong."""
-        program = SimProgram(self.module if module is None else module, self.arguments, self.results, lazy=lazy)
-        found = program.run(self.arrays, None)
-        for i, (a, b, element) in enumerate(zip(self.expected, found, self.elements, strict=True)):
-            assert_close(a, b, element, TOLERANCES, f"result {i}")
-
-    def counts(self) -> Sequence[KernelStatistics]:
-        return SimProgram(self.module, self.arguments, self.results).statistics(self.arrays)
-
-    def ops(self, name: str) -> int:
-        """How many ops of this name its kernels have."""
-        return sum(op.name == name for op in self.module.walk())
-
-
-def lowered(
-    text: str,
-    tile: tuple[int, int, int] | None = None,
-    *,
-    arch: str = "sm_90a",
-    instruction: str | None = None,
-    dims: tuple[tuple[str, int], ...] = (),
-    always: bool = False,
-    stages: int = 2,
-) -> Lowered:
-    """The kernels of a program. `tile` and `stages` are those of its products. always: operands are aligned where that
-    does not pay, too."""
-    module = isolate(parse(text, "test", dims=dict(dims)))
-    arguments, results = signature(entry_of(module))
-    first = ALL.index("choose-config")
-    aligned = ALL.index("align-operands")
-    run_passes(module, passes_of(ALL[:aligned], arch=arch))
-    arrays, elements = draw_arguments(module), result_elements(module)
-    expected = evaluate(module, arrays)
-    run_passes(module, passes_of(ALL[aligned:first], arch=arch, instruction=instruction, always=always))
-    for op in module.walk():
-        if tile is not None and isinstance(op, FusedOp) and op.anchor.data == "matmul":
-            op.config = ConfigAttr.of(tile=tile, stages=stages)
-    run_passes(module, passes_of(ALL[first:], arch=arch, instruction=instruction))
-    return Lowered(module, arguments, results, arrays, expected, elements)
 
 
 def example(name: str, tile: tuple[int, int, int], **dims: int) -> Lowered:

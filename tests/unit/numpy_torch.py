@@ -38,6 +38,9 @@ class Tensor:
     def t(self) -> Tensor:
         return Tensor(self.value.T)
 
+    def reshape(self, *shape: int) -> Tensor:
+        return Tensor(self.value.reshape(shape))
+
     def numel(self) -> int:
         return self.value.size
 

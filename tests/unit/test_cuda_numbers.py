@@ -188,3 +188,45 @@ def test_other_literals() -> None:
         assert literal(builtin.IntegerAttr(-(2 ** (width - 1)), type), type) == text
     assert literal(builtin.IntegerAttr(5, builtin.IndexType()), builtin.IndexType(), wide_index=True) == "5LL"
     assert literal(builtin.BoolAttr.from_bool(True), builtin.i1) == "true"
+
+
+@pytest.mark.parametrize("target", ["bf16", "f16"])
+@pytest.mark.parametrize("source", ["i8", "u8", "f8E4M3FN", "f8E5M2"])
+def test_bytes_that_are_widened_in_pairs(source: str, target: str) -> None:
+    """Both ways in which two of them lie in words: side by side, and in the halves of one."""
+    unsigned, element = source == "u8", "i8" if source == "u8" else source
+    types = f"!cuda.registers<4 x {element}> -> !cuda.registers<4 x {target}>"
+    flags = " {unsigned}" if unsigned else ""
+    lines = [
+        f"cuda.kernel @k(%x: !cuda.ptr<{element}>, %y: !cuda.ptr<{target}>) grid [1, 1, 1] block 32 {{",
+        "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n%c2 = arith.constant 2 : index",
+        f"%a = cuda.registers : !cuda.registers<4 x {element}>\n%b = cuda.registers : !cuda.registers<4 x {target}>",
+        f"cuda.load %x[%c0] -> %a[%c0] {{count = 4}} : !cuda.ptr<{element}> -> !cuda.registers<4 x {element}>",
+        f"cuda.packed_widen %a[%c0, %c2] -> %b[%c0]{flags} : {types}",
+        f"cuda.packed_widen %a[%c0, %c1] -> %b[%c2]{flags} : {types}",
+        f"cuda.store %b[%c0], %y[%c0] {{count = 4}} : !cuda.registers<4 x {target}> -> !cuda.ptr<{target}>",
+        "cuda.return\n}",
+    ]
+    context = Context()
+    for dialect in (builtin.Builtin, arith.Arith, Cuda):
+        context.load_dialect(dialect)
+    module = Parser(context, "\n".join(lines)).parse_module()
+    module.verify()
+    compiled = compile_source(print_module(module), "sm_90a", name="k")
+    assert compiled.warnings == ()
+    assert compiled.resources["k"].spills == 0
+
+
+def test_numbers_that_are_made_of_bits() -> None:
+    """What the functions that widen integers subtract, over all bytes (`irc/codegen/prelude_numbers.py`)."""
+    n = np.arange(256, dtype=np.uint16)
+    signed = n.astype(np.uint8).view(np.int8).astype(np.float32)
+    low, high = (
+        np.array(n & mask | 0x4300, np.uint16).view(ml_dtypes.bfloat16).astype(np.float32) for mask in (0x7F, 0x80)
+    )
+    assert (low - high == signed).all()
+    unset = ((~n & 0x80) * 0x86).astype(np.uint16).view(ml_dtypes.bfloat16).astype(np.float32)
+    assert (low - unset == n).all()
+    raised = np.array(n | 0x6400, np.uint16)
+    assert (raised.view(np.float16) - np.float16(1024) == n).all()
+    assert ((raised ^ 0x80).view(np.float16) - np.float16(1152) == signed).all()

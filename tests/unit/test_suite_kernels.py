@@ -1,7 +1,7 @@
 """The machine code of the products of the benchmarks, and the time that it takes to make it.
 
-A run takes a row of each class: of the suite `gemm` one for each program, of `gemm-sweep` one for each group and
-element, of `gemm-rows` all. `make test-sweep` takes all rows (IRC_SWEEP=all).
+A run takes a row of each class: of the suites `gemm` and `operands` one for each program, of `gemm-sweep` one for each
+group and element, of `gemm-rows` all. `make test-sweep` takes all rows (IRC_SWEEP=all).
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ T = TypeVar("T")
 
 
 def rows() -> list[Row]:
-    gemm, sweep, others = (load_suite(name).rows for name in ("gemm", "gemm-sweep", "gemm-rows"))
+    first, computed, sweep, others = (load_suite(name).rows for name in ("gemm", "operands", "gemm-sweep", "gemm-rows"))
+    gemm = (*first, *computed)
     if os.environ.get("IRC_SWEEP") == "all":
         return [*gemm, *sweep, *others]
     classes: dict[tuple[str, ...], Row] = {}
@@ -90,6 +91,8 @@ def test_products(row: Row) -> None:
         assert not uses(counts, "STL"), name
         config = facts[name].config
         assert any(uses(counts, opcode) for opcode in OPCODES[config["instruction"]]), name
+        if config.get("rows") == "n" and row.name.startswith(("i8", "f8")):
+            assert uses(counts, "UTMALDG") and not uses(counts, "LDG.E.128"), name
         for element, opcode in BITS8.items():
             if row.name.endswith(f" {element}") and config["instruction"] == "wgmma":
                 assert uses(counts, opcode), name

@@ -57,7 +57,7 @@ from irc.dialects.cuda.memory import (
     StmatrixOp,
     StoreOp,
 )
-from irc.dialects.cuda.packed import PACKED_KINDS, PAIR, PackedOp
+from irc.dialects.cuda.packed import PACKED_KINDS, PAIR, WORD, PackedOp, PackedWidenOp
 from irc.dialects.cuda.sync import (
     ClusterSyncOp,
     DependencyWaitOp,
@@ -94,6 +94,7 @@ DEVICE_OPS: list[type[Operation]] = [
     GetOp,
     SetOp,
     PackedOp,
+    PackedWidenOp,
     AssumeOp,
     SharedOp,
     LoadOp,
@@ -149,6 +150,7 @@ __all__ = [
     "HOST_OPS",
     "PACKED_KINDS",
     "PAIR",
+    "WORD",
     "ArenaOp",
     "AssumeOp",
     "AtomicOp",
@@ -185,6 +187,7 @@ __all__ = [
     "NamedArriveOp",
     "NamedSyncOp",
     "PackedOp",
+    "PackedWidenOp",
     "PlanOp",
     "PrefetchTensorMapOp",
     "PtrType",

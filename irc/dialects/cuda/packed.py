@@ -1,10 +1,27 @@
-"""Arithmetic on two 16-bit floats in one register."""
+"""Work on two 16-bit floats in one register."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IndexType, StringAttr
-from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, operand_def, prop_def, traits_def
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float16Type,
+    IndexType,
+    StringAttr,
+    UnitAttr,
+    i8,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import check_one_of, check_registers, effects
@@ -14,6 +31,9 @@ PACKED_KINDS = ("addf", "subf", "mulf", "maximumf", "minimumf")
 """Named as in `arith`; a maximum or minimum is NaN where either element is."""
 
 PAIR = 2
+
+WORD = 4
+"""Elements of 8 bits of a register."""
 
 
 @irdl_op_definition
@@ -55,3 +75,55 @@ class PackedOp(IRDLOperation):
             raise VerifyException(f"expected bf16 or f16 everywhere, found {', '.join(map(str, elements))}")
         for array, index in arrays:
             check_registers("cuda.packed", array, index, PAIR)
+
+
+@irdl_op_definition
+class PackedWidenOp(IRDLOperation):
+    """result[i], result[i + 1] = two elements of the source, which have 8 bits: f8, or integers, with `unsigned` read
+    as such. Both types of 16 bits have all of their values. i is even, and the source has a multiple of 4 elements."""
+
+    name = "cuda.packed_widen"
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    source = operand_def(RegistersType)
+    lhs_index = operand_def(IndexType)
+    rhs_index = operand_def(IndexType)
+    unsigned = opt_prop_def(UnitAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$source `[` $lhs_index `,` $rhs_index `]` `->` $array `[` $index `]` attr-dict "
+        "`:` type($source) `->` type($array)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue,
+        lhs_index: SSAValue,
+        rhs_index: SSAValue,
+        result: tuple[SSAValue, SSAValue],
+        *,
+        unsigned: bool = False,
+    ) -> None:
+        """Of register arrays and indices."""
+        super().__init__(
+            operands=[*result, source, lhs_index, rhs_index], properties={"unsigned": UnitAttr() if unsigned else None}
+        )
+
+    def verify_(self) -> None:
+        source, target = _element(self.source), _element(self.array)
+        if not isinstance(source, Float8E4M3FNType | Float8E5M2Type) and source != i8:
+            raise VerifyException(f"expected i8 or f8 to widen, found {source}")
+        if not isinstance(target, BFloat16Type | Float16Type):
+            raise VerifyException(f"expected bf16 or f16 to widen to, found {target}")
+        check_registers("cuda.packed_widen", self.array, self.index, PAIR)
+        assert isinstance(self.source.type, RegistersType)
+        if self.source.type.count % WORD:
+            raise VerifyException(f"expected a multiple of {WORD} elements to widen some, found {self.source.type}")
+        for index in (self.lhs_index, self.rhs_index):
+            check_registers("cuda.packed_widen", self.source, index, 1)
+
+
+def _element(array: SSAValue) -> Attribute:
+    assert isinstance(array.type, RegistersType)
+    return array.type.element

@@ -102,6 +102,23 @@ def packed(
     np.copyto(rows, values, where=True if s.mask is None else s.mask)
 
 
+@simulates(cuda.PackedWidenOp)
+def packed_widen(
+    s: Strand,
+    op: cuda.PackedWidenOp,
+    array: RegisterArray,
+    index: Any,
+    source: RegisterArray,
+    lhs_index: Any,
+    rhs_index: Any,
+) -> None:
+    read = [source.data[register_index(s, op, source, at)] for at in (lhs_index, rhs_index)]
+    values = np.stack(read)
+    values = cast_array(values.view(np.uint8) if op.unsigned is not None else values, array.data.dtype)
+    first = register_index(s, op, array, index, cuda.PAIR)
+    np.copyto(array.data[first : first + cuda.PAIR], values, where=True if s.mask is None else s.mask)
+
+
 @simulates(cuda.AssumeOp)
 def assume(s: Strand, op: cuda.AssumeOp, condition: Any) -> None:
     held = s.spread(condition)

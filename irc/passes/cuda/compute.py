@@ -9,7 +9,7 @@ from xdsl.ir import Region, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.passes.cuda.emitter import Index
-from irc.passes.cuda.packed import is_packed, lower_packed
+from irc.passes.cuda.packed import is_packed, is_widened, lower_packed, lower_widened
 from irc.passes.cuda.values import Code, Iota, Registers, Splat, tile_element
 from irc.passes.tile.attributes import fragment_layout
 
@@ -34,6 +34,10 @@ def lower_map(code: Code, op: tile.MapOp) -> None:
     result = code.array(fragment, tile_element(op.result.type), op.result.name_hint)
     if is_packed(op, inputs, fragment):
         lower_packed(code, op, inputs, result)
+        code.values[op.result] = result
+        return
+    if is_widened(op, inputs, fragment):
+        lower_widened(code, op, inputs[0], result)
         code.values[op.result] = result
         return
     with code.each(fragment) as components:

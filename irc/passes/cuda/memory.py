@@ -14,7 +14,7 @@ from irc.dialects import cuda, tile
 from irc.layout.access import is_monotone, least
 from irc.layout.exchange import led_by
 from irc.layout.fragment import Fragment
-from irc.layout.instructions import matrix_rows
+from irc.layout.instructions import matrices
 from irc.layout.traffic import global_vector, shared_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.places import Place, Walk, scaled, sum_of
@@ -287,19 +287,19 @@ def lower_read(code: Code, op: tile.ReadOp) -> None:
     if not in_ring(op.buffer):
         code.before_read()
     buffer = code.buffer(op.buffer)
-    rows = matrix_rows(fragment, buffer.layout, element_bytes(buffer.element))
-    if rows is None:
+    loaded = matrices(fragment, buffer.layout, element_bytes(buffer.element))
+    if loaded is None:
         code.values[op.result] = read_shared(code, buffer, fragment, op.result.name_hint)
         return
-    result = code.array(fragment, buffer.element, op.result.name_hint)
+    rows, array = loaded.rows, code.array(fragment, buffer.element, op.result.name_hint).array
     transposed = buffer.layout.fastest == 0
     with code.each(rows) as components:
         at = tile_address(code, buffer, rows, components)
         register: Index = 0
         for component, stride in zip(components, packed_strides(rows), strict=True):
             register = code.e.add(register, code.e.mul(component, stride * fragment.value_count // rows.value_count))
-        code.e.insert(cuda.LdmatrixOp(at, result.array, code.e.index(register), transpose=transposed))
-    code.values[op.result] = result
+        code.e.insert(cuda.LdmatrixOp(at, array, code.e.index(register), count=loaded.count, transpose=transposed))
+    code.values[op.result] = Registers(array, fragment, loaded.strides)
 
 
 def shared_base(code: Code, offset: int) -> SSAValue:

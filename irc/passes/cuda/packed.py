@@ -1,4 +1,4 @@
-"""Maps on 16-bit floats, two elements at a time."""
+"""Maps on 16-bit floats, and from 8 bits to them, two elements at a time."""
 
 from __future__ import annotations
 
@@ -35,6 +35,32 @@ def is_packed(op: tile.MapOp, inputs: Sequence[Tile], fragment: Fragment) -> boo
     return (
         is_inside and is_narrow and is_arithmetic and is_made and all(_lies_in_pairs(each, fragment) for each in inputs)
     )
+
+
+_WIDENING = (arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
+
+
+def is_widened(op: tile.MapOp, inputs: Sequence[Tile], fragment: Fragment) -> bool:
+    """Whether the body makes a 16-bit float of an element of 8 bits, and no more, where both have registers."""
+    element, (made, *others) = tile_element(op.result.type), op.body.block.ops
+    if not isinstance(element, BFloat16Type | Float16Type) or fragment.vector[1] % cuda.PAIR or len(others) != 1:
+        return False
+    (source,) = inputs
+    is_alike = isinstance(source, Registers) and source.fragment == fragment and fragment.value_count % cuda.WORD == 0
+    return is_alike and isinstance(made, _WIDENING) and cuda.size_of(made.input.type) == 1
+
+
+def lower_widened(code: Code, op: tile.MapOp, source: Tile, result: Registers) -> None:
+    """Each pair of elements by one function."""
+    assert isinstance(source, Registers)
+    first = result.fragment.values[0]
+    unsigned = isinstance(op.body.block.first_op, arith.UIToFPOp)
+    with code.each(result.fragment, cuda.PAIR) as components, code.e.at(op.location):
+        at = code.register(source, components)
+        following = code.e.add(at, source.strides[source.fragment.values.index(first)])
+        target = (result.array, code.e.index(code.register(result, components)))
+        indices = (code.e.index(at), code.e.index(following))
+        code.e.insert(cuda.PackedWidenOp(source.array, *indices, target, unsigned=unsigned))
 
 
 def _lies_in_pairs(source: Tile, fragment: Fragment) -> bool:

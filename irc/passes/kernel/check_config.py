@@ -169,7 +169,11 @@ class _Check:
             raise self._fail(f"columns of wgmma are a multiple of {COLUMNS} or a power of two from 8 on, found {wide}")
 
     def _shared_memory(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
-        stage = mma_stage_bytes(product, tile) if config.instruction == "mma" else stage_bytes(product, tile)
+        stage = (
+            mma_stage_bytes(product, tile)
+            if config.instruction == "mma"
+            else stage_bytes(product, tile, config.rows or "m")
+        )
         need = (config.stages or 1) * stage
         limit = self._machine.shared_memory
         if need > limit:

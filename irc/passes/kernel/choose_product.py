@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from irc.dialects.kernel import ConfigAttr
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.passes.kernel.choose_wgmma import GROUPS, INSTRUCTION_ROWS, STEP_BYTES, best_plan, shares_columns
+from irc.passes.kernel.choose_wgmma import GROUPS, INSTRUCTION_ROWS, STEP_BYTES, best_plan, shares_columns, turn
 from irc.passes.kernel.problem import Product, ceil_div, power_of_two
 from irc.targets import KIB, Target
 
@@ -17,6 +18,12 @@ EXCHANGE_BYTES = 32 * KIB
 """Shared memory that panels of arrays which the epilogue reads take on top, on their way to the accumulators."""
 
 ACCUMULATOR_BYTES = 4
+
+LEAST_DEPTH = 32
+"""Elements of the shortest step: rows of bytes of the narrowest swizzle."""
+
+VECTOR_BYTES = KIB
+"""What a vector takes of a stage: buffers begin at multiples of the widest swizzle's pattern."""
 
 MOST_STAGES = 8
 MOST_BLOCKED_STAGES = 4
@@ -165,18 +172,20 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Confi
     plan = best_plan(product, machine, sums=sums, parts=parts, schedule=given.schedule)
     schedule = given.schedule or ("persistent" if given.tile or given.warps else plan.schedule)
     side = given.rows or ("m" if given.tile else plan.side)
-    depth = STEP_BYTES // product.lhs.size // (2 if product.streamed else 1)  # more stages hide more of their arrival
+    depth = _depth(product, side)
     tile = given.tile or (*plan.tile, depth)
     tile = (*tile, depth)[:3] if len(tile) < 3 else tile
     rows = tile["mn".index(side)]
     room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile) if product.returns else 0)
-    if given.tile is None and sums == 1 and product.is_copied:
-        tile = (*tile[:2], depth * _steps_together(product, tile, room))
-    stages = room // max(stage_bytes(product, tile), 1)
+    if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth):
+        tile = (*tile[:2], depth * _steps_together(product, tile, side, room))
+    stages = room // max(stage_bytes(product, tile, side), 1)
     return ConfigAttr.of(
         tile=tile,
         stages=max(1, min(MOST_STAGES, stages)),
-        cluster=_cluster(product, tile, schedule),
+        cluster=_cluster(product, tile, schedule)
+        if side == "m"
+        else _cluster(turn(product), tile[1::-1], schedule)[::-1],
         warps=GROUP_WARPS * (1 if schedule == "pingpong" else GROUPS.get(rows, max(1, rows // INSTRUCTION_ROWS))),
         schedule=schedule,
         group=GROUP,
@@ -194,12 +203,28 @@ def _exchanged(product: Product, tile: tuple[int, ...]) -> int:
     return EXCHANGE_BYTES if product.row == 1 else tile[0] * tile[1] * ACCUMULATOR_BYTES
 
 
-def _steps_together(product: Product, tile: tuple[int, ...], room: int) -> int:
+def _depth(product: Product, side: str) -> int:
+    """Elements of a step along K: rows of half the widest swizzle of what a left operand is computed from, as more
+    stages hide more of their arrival; rows of the whole one where nothing is. A step is inside of one group."""
+    made, depth = product.made(side), STEP_BYTES // product.lhs.size
+    if made is None:
+        return depth
+    depth = depth if made.loaded < product.lhs.size else depth // 2
+    return gcd(depth, made.group) if made.group % LEAST_DEPTH == 0 else depth
+
+
+def _has_room_for_steps(product: Product, side: str, depth: int) -> bool:
+    """Whether steps may be deeper: of operands that are copied, or made of bytes, two steps of them in one group."""
+    made = product.made(side)
+    return product.is_copied if made is None else made.loaded < product.lhs.size and made.group % (2 * depth) == 0
+
+
+def _steps_together(product: Product, tile: tuple[int, ...], side: str, room: int) -> int:
     """2 where steps of twice the depth leave as many bytes in flight: with all stages, or, along a long K, with half of
     them in small tiles. Each step costs a barrier or two."""
     if product.k < 2 * tile[2]:
         return 1
-    doubled = 2 * stage_bytes(product, tile)
+    doubled = 2 * stage_bytes(product, tile, side)
     is_small = tile[0] * tile[1] * product.count <= SMALL_TILE and product.k >= LONG_K * tile[2]
     return 2 if doubled * (LEAST_STAGES if is_small else MOST_STAGES) <= room else 1
 
@@ -214,14 +239,17 @@ def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[in
     return (2, 1) if is_shared or shares_columns(product, tile) else (1, 1)
 
 
-def stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
-    """Shared memory of one step along K: a tile of each operand, or of the arrays that a left one is computed from."""
+def stage_bytes(product: Product, tile: tuple[int, ...], side: str = "m") -> int:
+    """Shared memory of one step along K: a tile of each operand, or of the arrays that the one whose rows are those of
+    the instruction is computed from."""
     rows, columns, depth = tile
     operands = wgmma_operands(product)
     parts = 1 if operands is None else operands.parts
-    lhs = product.lhs_count * max(product.lhs.size, product.streamed)
-    rhs = product.rhs_count * product.rhs.size
-    return parts * (rows * lhs + columns * rhs) * depth
+    sizes, made = {"m": product.lhs.size, "n": product.rhs.size}, product.made(side)
+    if made is not None:
+        sizes[side] = max(sizes[side], made.loaded)  # written, where TMA cannot bring what it is made of
+    vectors = 0 if made is None else made.vectors * VECTOR_BYTES
+    return parts * (rows * product.lhs_count * sizes["m"] + columns * product.rhs_count * sizes["n"]) * depth + vectors
 
 
 def _choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> ConfigAttr:

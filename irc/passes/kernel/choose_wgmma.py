@@ -44,6 +44,10 @@ ACCUMULATORS = {1: 192, 2: 192, 3: 96}
 FEW_ACCUMULATORS = 128
 """The same where the epilogue reads other tiles, or a producer computes operands: both need registers."""
 
+ISSUED, MOST_ISSUED = 48, 112
+"""Instructions of threads that an SM issues in a cycle for each warp group that computes an operand, as each of its
+warps waits for what it has begun; and for all of them, of 128. Not measured: what three warps in eight ready make."""
+
 MULTIPLY_ADDS = 2048
 """Multiply-adds of 16-bit operands that an SM makes in a cycle."""
 
@@ -124,17 +128,27 @@ def explain_plans(product: Product, machine: Target, *, sums: int, parts: int, s
 def _candidates(
     product: Product, machine: Target, *, sums: int, parts: int, schedule: str | None
 ) -> list[tuple[_Model, Plan]]:
-    candidates = [(_Model(product, machine, parts), plan) for plan in _plans(product, "m", sums, schedule)]
-    is_turned = product.m < INSTRUCTION_ROWS < product.n and product.count == 1 and product.row == 1
-    if is_turned and not product.streamed:
-        turned = turn(product)
-        candidates += [(_Model(turned, machine, parts), plan) for plan in _plans(turned, "n", sums, schedule)]
-    return candidates
+    sides = {"m": product, "n": turn(product)}
+    return [
+        (_Model(sides[side], machine, parts), plan)
+        for side in _sides(product)
+        for plan in _plans(sides[side], side, sums, schedule)
+    ]
 
 
 def _rank(candidate: tuple[_Model, Plan]) -> tuple[float, int]:
     model, plan = candidate
     return model.cycles(plan), -plan.rows * plan.columns
+
+
+def _sides(product: Product) -> tuple[str, ...]:
+    """The sides along which an instruction's rows are worth a try: N for a right operand that the threads which
+    multiply compute, as they do left ones alone, and for a short M."""
+    if product.count > 1 or product.row > 1 or product.lhs_made:
+        return ("m",)
+    if product.rhs_made:
+        return ("n",)
+    return ("m", "n") if product.m < INSTRUCTION_ROWS < product.n else ("m",)
 
 
 def turn(product: Product) -> Product:
@@ -148,6 +162,8 @@ def turn(product: Product) -> Product:
         lhs_pitch=product.rhs_pitch,
         rhs_pitch=product.lhs_pitch,
         rhs_along="k",  # not that of the left operand: what is turned has few columns
+        lhs_made=product.rhs_made,
+        rhs_made=product.lhs_made,
     )
 
 
@@ -225,14 +241,28 @@ class _Model:
         depth, rate = STEP_BYTES // product.lhs.size, MULTIPLY_ADDS * 2 / product.lhs.size
         products = self._passes * plan.rows * total * depth / rate
         rows = _loaded(plan.rows, product.m) * product.lhs_count
-        loaded = rows * product.lhs.size * _lines(product.lhs_pitch)
+        loaded = rows * self._lhs_bytes * _lines(product.lhs_pitch)
         shared = 2 if shares_columns(product, plan.tile) else 1
         columns = _loaded(plan.columns, product.n) * product.rhs_count
         if product.rhs_along == "n" and plan.columns % (2 * COLUMNS):
             columns *= NARROW_BOXES
         loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / shared
         steps = ceil_div(ceil_div(product.k, plan.split), depth)
-        return steps * max(products, loaded * depth / LOADED_BYTES)
+        return steps * max(products, loaded * depth / LOADED_BYTES, self._computed(plan) * depth)
+
+    @property
+    def _lhs_bytes(self) -> int:
+        """Of what the threads that multiply compute an element of the left operand from, or of the element."""
+        made, size = self._product.lhs_made, self._product.lhs.size
+        return size if made is None or not made.loaded else made.loaded
+
+    def _computed(self, plan: Plan) -> float:
+        """What the threads that multiply take to compute a column of the left operand."""
+        made = self._product.lhs_made
+        if made is None:
+            return 0.0
+        groups = plan.groups * (2 if plan.schedule == "pingpong" else 1)
+        return plan.rows * made.instructions / min(ISSUED * groups, MOST_ISSUED)
 
     def _epilogue(self, plan: Plan) -> float:
         product = self._product
@@ -244,7 +274,7 @@ class _Model:
     def _memory(self) -> float:
         """Reading the operands once from device memory."""
         product, machine = self._product, self._machine
-        read = product.m * product.lhs.size + product.count * product.n * product.rhs.size
+        read = product.m * self._lhs_bytes + product.count * product.n * product.rhs.size
         return product.batch * product.k * read * machine.clock / machine.bandwidth
 
     def _finish(self, plan: Plan) -> float:

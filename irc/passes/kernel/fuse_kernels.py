@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from irc.dialects.kernel import FusedOp
 from irc.passes.kernel.explain import explain
 from irc.passes.kernel.fuse_maps import grow_maps
-from irc.passes.kernel.fuse_products import grow_epilogue, grow_prologue, seed_products
+from irc.passes.kernel.fuse_products import casts_to_store, grow_epilogue, grow_prologue, seed_products
 from irc.passes.kernel.fuse_reductions import grow_reductions
 from irc.passes.kernel.fusion_graph import FusionGraph
 from irc.passes.kernel.outline import outline
@@ -55,7 +55,7 @@ def fuse_block(
     Costs that were compared are described in `compared`, where there is one."""
     copies = copy_across_axes(block)
     copy_escaping(block)
-    graph = FusionGraph(block, copies | find_repeated(block, max_recomputations))
+    graph = FusionGraph(block, copies | find_repeated(block, max_recomputations), casts_to_store(block))
     products = seed_products(graph)
     costs: list[object] = []
     for cluster in products:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from irc.dialects.kernel import Anchor
+from irc.dtypes import element_of
 from irc.passes.kernel.alignment import (
     absorb_producers,
     absorb_tail,
@@ -23,10 +24,13 @@ from irc.passes.kernel.op_classes import (
     SPLITTABLE,
     cost_of,
     integers,
+    is_transpose,
+    is_view,
     reduced_axes,
     shape_of,
     size_of,
 )
+from irc.passes.kernel.problem import multiplied
 from irc.passes.kernel.prologue_cost import PrologueCost, prologue_cost
 from irc.passes.kernel.row_cost import RowCost, row_cost
 
@@ -35,6 +39,24 @@ MOST_PRODUCTS = 3
 
 MOST_PROLOGUE_COST = 12
 """Cheap ops for an element of an operand: each tile of a row or column of tiles repeats them."""
+
+
+ALIGNED = 16
+"""Bytes that rows are a multiple of which TMA loads."""
+
+
+def casts_to_store(block: Block) -> set[Operation]:
+    """Casts of elements of 8 bits to operands of 16, where it pays to store what they give; others are repeated."""
+    readers: dict[tuple[SSAValue, int], list[Operation]] = {}
+    for op, side in [(op, side) for op in block.ops if op.name == MATMUL for side in (0, 1)]:
+        readers.setdefault((op.operands[side], side), []).append(op)
+    found: set[Operation] = set()
+    for (value, side), ops in readers.items():
+        cast = value.owner
+        if isinstance(cast, Operation) and cast.name == "nd.cast" and element_of(cast.operands[0].type).size == 1:
+            cost = prologue_cost(ops[0], len(ops), side)
+            found |= set() if cost is None or cost.pays else {cast}
+    return found
 
 
 def seed_products(graph: FusionGraph) -> list[Cluster]:
@@ -236,7 +258,8 @@ def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> boo
 
 def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     """Takes the elementwise ops that only the operands of the products need, up to `MOST_PROLOGUE_COST`, where that
-    pays. Gives the costs that were compared."""
+    pays; and what puts them into the order of the operands, those of 16 bits, which are turned on their way to
+    registers. Gives the costs that were compared."""
     products = [i for i in bits(cluster.members) if graph.ops[i].name == MATMUL]
     budget = MOST_PROLOGUE_COST
     readers: dict[tuple[SSAValue, int], list[Operation]] = {}
@@ -245,14 +268,37 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     costs = [prologue_cost(ops[0], len(ops), side) for (_, side), ops in readers.items()]
     compared = [cost for cost in costs if cost is not None]
     stored = {op for cost in compared if not cost.pays for op in cost.ops}
+    narrow = all(multiplied(graph.ops[i], side).size == 2 for i in products for side in (0, 1))
+
+    def accepts(op: Operation) -> bool:
+        return op.name in ELEMENTWISE and cost_of(op) <= budget and op not in stored
 
     def accept(i: int) -> bool:
         nonlocal budget
-        cost = cost_of(graph.ops[i])
-        if graph.ops[i].name not in ELEMENTWISE or cost > budget or graph.ops[i] in stored:
+        op = graph.ops[i]
+        if is_transpose(op):
+            return narrow and shape_of(op.operands[0])[-1] * element_of(op.operands[0].type).size % ALIGNED == 0
+        if _merges_axes(op):
+            return all(graph.is_free(edge.producer) and accepts(graph.ops[edge.producer]) for edge in graph.sources[i])
+        if not accepts(op):
             return False
-        budget -= cost
+        budget -= cost_of(op)
         return True
 
     absorb_producers(graph, cluster, accept, products)
     return compared
+
+
+def _merges_axes(op: Operation) -> bool:
+    """Whether the op is a reshape of what is computed that makes one of neighbouring axes, as groups of K that have
+    scales of their own: a reshape of an array is a view, and stays outside."""
+    if not is_view(op) or not isinstance(op.operands[0].owner, Operation):
+        return False
+    left = list(shape_of(op.operands[0]))
+    for extent in shape_of(op.results[0]):
+        merged = 1
+        while left and (merged < extent or left[0] == 1):
+            merged *= left.pop(0)
+        if merged != extent:
+            return False
+    return not left

@@ -69,9 +69,11 @@ def bits(mask: int) -> Iterator[int]:
 class FusionGraph:
     """The nodes of a block of `nd` ops, in program order. Building it does not change the block."""
 
-    def __init__(self, block: Block, repeated: Iterable[Operation] = ()):
-        """`repeated`: ops that users repeat although they are not transparent."""
+    def __init__(self, block: Block, repeated: Iterable[Operation] = (), stored: Iterable[Operation] = ()):
+        """`repeated`: ops that users repeat although they are not transparent. `stored`: ones that they do not repeat
+        although they are."""
         self._repeated = set(repeated)
+        self._stored = set(stored)
         self._inlined: dict[Operation, bool] = {}
         self.ops: list[Operation] = [op for op in block.ops if self._is_node(op)]
         self.index: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
@@ -94,7 +96,7 @@ class FusionGraph:
         """
         if (known := self._inlined.get(op)) is None:
             repeated = op in self._repeated or is_transparent(op) or (is_view(op) and self.reads_inlined(op))
-            known = self._inlined[op] = repeated and not escapes(op)
+            known = self._inlined[op] = repeated and op not in self._stored and not escapes(op)
         return known
 
     def reads_inlined(self, op: Operation) -> bool:

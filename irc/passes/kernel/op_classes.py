@@ -111,5 +111,16 @@ def moves_memory(op: Operation) -> bool:
     return order != sorted(order)
 
 
+def is_transpose(op: Operation) -> bool:
+    """Whether the op is a permutation that swaps two groups of neighbouring axes, behind those that stay."""
+    if not moves_memory(op):
+        return False
+    order = list(integers(op, "permutation"))
+    stay = next(axis for axis, source in enumerate(order) if axis != source)
+    moved = order[stay:]
+    start = moved.index(stay)
+    return moved[start:] + moved[:start] == list(range(stay, len(order)))
+
+
 def total_cost(ops: Iterable[Operation]) -> int:
     return sum(cost_of(op) for op in ops)

@@ -22,6 +22,7 @@ from irc.passes.kernel.op_classes import (
     shape_of,
     size_of,
 )
+from irc.passes.kernel.operand_work import OperandWork
 from irc.passes.kernel.whole_rows import row_extent
 
 
@@ -41,9 +42,8 @@ class Product:
     lhs, rhs: elements of the operands, bf16 where the products round them to that. lhs_count, rhs_count: how many
     different ones the products have.
     is_loadable: for both operands, of all products, whether tensor maps can load them as they are; an operand that the
-    kernel computes first needs none. is_computed: whether there is such a one. streamed: bytes of the arrays' elements
-    that make one of a left operand of 16 bits that is computed, else 0. is_copied: whether TMA brings all operands as
-    wgmma reads them.
+    kernel computes first needs none. is_computed: whether there is such a one. lhs_made, rhs_made: what makes an
+    operand of 16 bits that is computed, else None. is_copied: whether TMA brings all operands as wgmma reads them.
     lhs_pitch, rhs_pitch: bytes between the rows of the operands in memory, 0 where they have one. rhs_along: the
     dimension along which the right operand is contiguous, "k" or "n".
     divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products.
@@ -65,7 +65,8 @@ class Product:
     lhs_count: int = 1
     rhs_count: int = 1
     is_computed: bool = False
-    streamed: int = 0
+    lhs_made: OperandWork | None = None
+    rhs_made: OperandWork | None = None
     is_copied: bool = False
     lhs_pitch: int = 0
     rhs_pitch: int = 0
@@ -77,6 +78,10 @@ class Product:
     returns: bool = False
     row: int = 1
     precision: str = "default"
+
+    def made(self, side: str) -> OperandWork | None:
+        """What the threads that multiply compute the operand from whose rows are those of the instruction."""
+        return self.lhs_made if side == "m" else self.rhs_made
 
 
 def product_of(kernel: FusedOp) -> Product:
@@ -99,7 +104,8 @@ def product_of(kernel: FusedOp) -> Product:
         result=element_of(op.results[0].type),
         is_loadable=all(is_loadable(core, side) for core in cores for side in ("lhs", "rhs")),
         is_computed=any(stored_array(v) is None for core in cores for v in core.operands),
-        streamed=_streamed(op),
+        lhs_made=_made(op, 0),
+        rhs_made=_made(op, 1),
         lhs_count=len({core.operands[0] for core in cores}),
         rhs_count=len({core.operands[1] for core in cores}),
         is_copied=all(_is_copied(core, side) for core in cores for side in ("lhs", "rhs")),
@@ -128,22 +134,12 @@ def _after(kernel: FusedOp, cores: Sequence[Operation]) -> list[Operation]:
     return [op for op in kernel.block.ops if op not in before]
 
 
-def _streamed(op: Operation) -> int:
-    """See `Product.streamed`."""
-    value = op.operands[0]
-    element = multiplied(op, 0)
+def _made(op: Operation, operand: int) -> OperandWork | None:
+    """See `Product.lhs_made`."""
+    value, element = op.operands[operand], multiplied(op, operand)
     if element.size != 2 or (isinstance(value, BlockArgument) and element_of(value.type) is element):
-        return 0
-    found: dict[SSAValue, None] = {}
-    pending: list[SSAValue] = [value]
-    while pending:
-        operand = pending.pop()
-        if isinstance(operand, BlockArgument):
-            found[operand] = None
-        else:
-            assert isinstance(operand.owner, Operation)
-            pending += operand.owner.operands
-    return sum(element_of(v.type).size for v in found if size_of(v) == size_of(value))
+        return None
+    return OperandWork.of(value)
 
 
 def _precision(op: Operation) -> str:

@@ -12,30 +12,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from irc.dtypes import element_of
-from irc.passes.kernel.op_classes import COSTLY, ELEMENTWISE, cost_of, integers, is_transparent, shape_of, size_of
+from irc.passes.kernel.op_classes import integers, shape_of, size_of
+from irc.passes.kernel.operand_work import OperandWork
 from irc.passes.kernel.problem import ceil_div, multiplied
 
 TILE_COLUMNS, TILE_ROWS = 256, 128
 """The tile of the result of most products of 16-bit operands."""
 
 STREAMED, INSTRUCTION = 0.009, 0.006
-"""Of an element of a left operand that the threads which multiply compute: to read what it is made of, and for each
-instruction."""
+"""Of an element of an operand that the threads which multiply compute: to read what it is made of, and for each
+instruction. They compute left operands, and right ones that are those of the transposed product."""
+
+TURNED = 1.25
+"""How much longer that takes in the transposed product, whose epilogue turns its tiles. Not measured."""
 
 WRITTEN = 0.22
-"""Of an element of a right operand, which a producer loads, computes and writes to shared memory."""
+"""Of an element of another operand, which a producer loads, computes and writes to shared memory."""
 
 BYTE, LAUNCH = 0.05, 4e5
 """Of a byte of global memory; and of a launch, for all elements together."""
 
 FEWEST_TILES = 2
 """Tiles up to which an operand is computed on the way: such a product takes as long as reading its operands."""
-
-_EXACT = frozenset({"nd.relu", "nd.minimum", "nd.maximum"})
-"""Ops that round nothing."""
 
 
 @dataclass(frozen=True)
@@ -61,45 +61,14 @@ class PrologueCost:
 def prologue_cost(product: Operation, count: int, operand: int) -> PrologueCost | None:
     """The cost of the left (0) or right (1) operand of `count` products like this; None where it is not computed, or
     not of 16 bits: others go through registers in any case."""
-    value = product.operands[operand]
-    ops, arrays = _chain(value)
-    if not ops or multiplied(product, operand).size != 2:
+    work = OperandWork.of(product.operands[operand])
+    if not work.ops or multiplied(product, operand).size != 2:
         return None
-    size = max(size_of(value), 1)
+    size = max(size_of(work.value), 1)
     depth = prod(shape_of(product.operands[0])[axis] for axis in integers(product, "lhs_contract"))
     others = count * size_of(product.results[0]) * depth // size
-    tiles = ceil_div(others, TILE_COLUMNS if operand == 0 else TILE_ROWS)
-    each = WRITTEN if operand else STREAMED + INSTRUCTION * _instructions(ops, arrays)
-    loaded = sum(element_of(v.type).size for v in arrays if size_of(v) == size)
-    stored = BYTE * (loaded + 2) + LAUNCH / size
-    return PrologueCost("right" if operand else "left", ops, tiles, tiles * each, stored)
-
-
-def _chain(value: SSAValue) -> tuple[tuple[Operation, ...], tuple[SSAValue, ...]]:
-    """The elementwise ops that make an operand, the last one first and without casts that only widen, and what they
-    read."""
-    ops: dict[Operation, None] = {}
-    arrays: dict[SSAValue, None] = {}
-    pending = [value]
-    while pending:
-        each = pending.pop()
-        owner = each.owner
-        if not isinstance(owner, Operation) or not (owner.name in ELEMENTWISE or is_transparent(owner)):
-            arrays[each] = None
-        elif owner not in ops:
-            ops[owner] = None
-            pending += owner.operands
-    made = tuple(op for op in ops if op.name in ELEMENTWISE and not is_transparent(op))
-    return made, tuple(v for v in arrays if v is not value)
-
-
-def _instructions(ops: tuple[Operation, ...], arrays: tuple[SSAValue, ...]) -> float:
-    """Of a thread for an element. Ops of which one rounds, on values of 16 bits, are on two elements at a time
-    (narrow-maps); of others, each value is extended and the result rounded."""
-    computing = [op for op in ops if op.name != "nd.cast"]
-    cost = sum(cost_of(op) for op in computing)
-    rounding = [op for op in computing if op.name not in _EXACT]
-    narrow = all(element_of(v.type).size == 2 for v in arrays) and not any(op.name in COSTLY for op in computing)
-    if narrow and len(rounding) <= 1:
-        return cost / 2
-    return cost + len(arrays) + 0.5
+    streamed = operand == 0 or (count == 1 and not OperandWork.of(product.operands[0]).ops)
+    tiles = ceil_div(others, TILE_COLUMNS if streamed else TILE_ROWS)
+    each = (STREAMED + INSTRUCTION * work.instructions) * (TURNED if operand else 1) if streamed else WRITTEN
+    stored = BYTE * (work.loaded + 2) + LAUNCH / size
+    return PrologueCost("right" if operand else "left", work.ops, tiles, tiles * each, stored)

@@ -33,6 +33,7 @@ from irc.passes.tile.layout_problems import problem_of
 from irc.passes.tile.operand_layouts import assign_buffers, choose_atom, warp_split
 from irc.passes.tile.rings import is_staging
 from irc.passes.tile.spaces import Space, collect
+from irc.passes.tile.streamed_operands import reads_bytes_of_rows
 from irc.targets import DEFAULT_TARGET, Target, target
 
 
@@ -73,7 +74,8 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
             space.fragment = _accumulator(space, instruction or "fma", threads, machine)
         elif space.factors:
             (rows, depth) = shape_of(space.factors[0].lhs.type)
-            space.fragment = wgmma_operand((rows, depth), threads // WARP_GROUP)
+            paired = reads_bytes_of_rows(space.factors[0])
+            space.fragment = wgmma_operand((rows, depth), threads // WARP_GROUP, paired=paired)
     _propagate(program, spaces)
     problems: dict[Space, Problem] = {}
     has_dots = any(space.dots for space in distinct)
@@ -119,7 +121,7 @@ def _accumulator(space: Space, instruction: str, threads: int, machine: Target) 
                 f"found {m} x {n}",
                 dot.location,
             )
-        return wgmma_accumulator((m, n), groups)
+        return wgmma_accumulator((m, n), groups, paired=any(map(reads_bytes_of_rows, space.dots)))
     part = _part_columns(space, n)
     if instruction == "mma":
         atom = choose_atom(dot, machine)

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from irc.dialects import tile
+from irc.dialects.tile import shape_of
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class MulticastCopiesPass(ModulePass):
 
 
 def _share(copy: tile.CopyOp, loop: tile.ForTilesOp, dependent: list[set[SSAValue]]) -> None:
+    if 1 in shape_of(copy.buffer.type):
+        return
     for dim, (blocks, values) in enumerate(zip(loop.cluster_shape, dependent, strict=True)):
         if blocks > 1 and not any(v in values for v in (*copy.offsets, *copy.symbols)):
             copy.multicast = IntegerAttr(dim, i64)

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp, TensorType, i8
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
-from irc.dialects.tile import element_type_of
+from irc.dialects.tile import element_type_of, shape_of
 from irc.dtypes import element_of
 from irc.passes.tile.map_body import finish
 from irc.passes.tile.scalar_body import Body
@@ -22,6 +22,9 @@ from irc.rounding import cast_array
 
 _ROUNDED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
 _CHOSEN = (arith.MaximumfOp, arith.MinimumfOp)
+_WIDENING = (arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
+
+Widening = arith.ExtFOp | arith.SIToFPOp | arith.UIToFPOp
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ class NarrowMapsPass(ModulePass):
 
     f32 has more than twice the precision of either type, so that rounding to it first changes nothing (Figueroa, "When
     is double rounding innocuous?", 1995) but the last place of a subnormal. Values that a type has are its own,
-    extended, constants, and maxima and minima of such. Maps that round after several operations are left alone.
+    extended, constants, and maxima and minima of such; and those of types of 8 bits, for which there is a map of their
+    own, as two of them are widened at a time. Maps that round after several operations are left alone.
     """
 
     name: ClassVar[str] = "narrow-maps"
@@ -48,19 +52,44 @@ def _narrow(map: tile.MapOp) -> None:
     if not isinstance(last, tile.YieldOp) or not isinstance(element, AnyFloat) or element_of(element).size != 2:
         return
     rounding = last.operands[0].owner
-    wide = rounding.input.owner if isinstance(rounding, arith.TruncFOp) else None
-    if not isinstance(wide, (*_ROUNDED, *_CHOSEN)):
+    if not isinstance(rounding, arith.TruncFOp):
         return
-    block = Block(arg_types=[element_type_of(v.type) for v in map.inputs])
+    widened = [_widening(argument, element) for argument in map.body.block.args]
+    pairs = list(zip(map.inputs, widened, strict=True))
+    block = Block(arg_types=[element_type_of(v.type) if kind is None else element for v, kind in pairs])
     body = Body(block, map.location)
     narrow = _Narrow(body, element, dict(zip(map.body.block.args, block.args, strict=True)))
-    lhs, rhs = narrow.of(wide.lhs), narrow.of(wide.rhs)
-    if lhs is None or rhs is None:
+    value = narrow.of(rounding.input) or narrow.rounded(rounding.input)
+    if value is None:
         return
-    finish(body, body(type(wide)(lhs, rhs)))
-    new = tile.MapOp(map.inputs, map.result.type, Region(block), location=map.location)
+    inputs = [v if kind is None else _widen(map, v, kind, element) for v, kind in pairs]
+    if value in block.args:
+        Rewriter.replace_op(map, [], [inputs[block.args.index(value)]])
+        return
+    finish(body, value)
+    new = tile.MapOp(inputs, map.result.type, Region(block), location=map.location)
     new.result.name_hint = map.result.name_hint
     Rewriter.replace_op(map, new)
+
+
+def _widening(argument: SSAValue, element: AnyFloat) -> type[Widening] | None:
+    """The op that makes a value of 8 bits one of the narrow type, where the map only widens it; else None."""
+    users = [use.operation for use in argument.uses]
+    kinds = {type(user) for user in users}
+    if argument.type != i8 and not (isinstance(argument.type, AnyFloat) and argument.type.bitwidth == 8):
+        return None
+    return next((kind for kind in _WIDENING if kinds == {kind}), None)
+
+
+def _widen(map: tile.MapOp, value: SSAValue, kind: type[Widening], element: AnyFloat) -> SSAValue:
+    """A map that widens the elements of a tile."""
+    block = Block(arg_types=[element_type_of(value.type)])
+    body = Body(block, map.location)
+    finish(body, body(kind(block.args[0], element)))
+    new = tile.MapOp([value], TensorType(element, shape_of(value.type)), Region(block), location=map.location)
+    new.result.name_hint = value.name_hint
+    Rewriter.insert_op(new, InsertPoint.before(map))
+    return new.result
 
 
 @dataclass(frozen=True)
@@ -75,7 +104,7 @@ class _Narrow:
         """The value in the narrow type; None where it may not have it."""
         owner = value.owner
         match owner:
-            case arith.ExtFOp():
+            case arith.ExtFOp() | arith.SIToFPOp() | arith.UIToFPOp():
                 known = self.arguments.get(owner.input)
                 return known if known is not None and known.type == self.element else None
             case arith.ConstantOp(value=FloatAttr(value=number)):
@@ -85,6 +114,14 @@ class _Narrow:
                 return None if lhs is None or rhs is None else self.body(type(owner)(lhs, rhs))
             case _:
                 return None
+
+    def rounded(self, value: SSAValue) -> SSAValue | None:
+        """What is one operation away from values that the type has, rounded once; None of anything else."""
+        owner = value.owner
+        if not isinstance(owner, _ROUNDED):
+            return None
+        lhs, rhs = self.of(owner.lhs), self.of(owner.rhs)
+        return None if lhs is None or rhs is None else self.body(type(owner)(lhs, rhs))
 
     def _constant(self, number: float) -> SSAValue | None:
         rounded = cast_array(np.array(number, np.float64), element_of(self.element).dtype)

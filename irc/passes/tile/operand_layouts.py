@@ -17,7 +17,7 @@ from irc.layout.cute import Layout, compact_strides
 from irc.layout.exchange import exchange
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
-from irc.layout.shared import SharedLayout, Swizzle, panels, plain
+from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, panels, plain
 from irc.passes.tile.async_copies import async_copy, copy_fragment
 from irc.passes.tile.attributes import fragment_layout
 from irc.passes.tile.rings import fills_of, root_of
@@ -153,6 +153,8 @@ def _filled_layout(buffer: SSAValue, major: int | None) -> SharedLayout:
         raise IrcError("the parts of a dot's operand are contiguous along different dimensions")
     (inner,) = directions
     shape = shape_of(buffer.type)
+    if shape[1 - inner] == 1:
+        return panels(shape, inner, shape[inner], IDENTITY)
     width = min(SWIZZLE_BYTES // size, *(part[inner] & -part[inner] for part in parts))
     if width * size < SMALLEST_SWIZZLE:
         raise IrcError(

@@ -8,6 +8,7 @@ do so beside the products that they have in flight.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
@@ -18,6 +19,8 @@ from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.dtypes import element_of
 from irc.layout.instructions import WGMMA_ROWS, wgmma_depth
+from irc.passes.tile.operand_columns import group_of, make_columns
+from irc.passes.tile.rings import fills_of, root_of
 from irc.passes.tile.tma import box_access
 
 _COMPUTED = (tile.MapOp, tile.LoadOp, tile.IotaOp, tile.SplatOp)
@@ -36,7 +39,7 @@ def is_streamed(dot: tile.DotOp) -> bool:
         return False
     owners = list(_owners(value))
     made = [op for op in owners if isinstance(op, _COMPUTED)]
-    arrays = [op for op in made if _is_array(op, value)]
+    arrays = [op for op in made if _is_array(op, value) and group_of(op) is None]
     inside = [op for op in made if op.parent is loop.body.block]
     is_alone = all(use.operation in made or use.operation is dot for op in inside for use in op.results[0].uses)
     return len(made) == len(owners) and is_alone and len(arrays) > 0 and all(_is_copied(op) for op in arrays)
@@ -57,29 +60,50 @@ def _owners(value: SSAValue) -> Iterator[object]:
             pending += [v for v in owner.operands if isinstance(v.type, TensorType)]
 
 
-def _is_array(op: Operation, like: SSAValue) -> bool:
+def _is_array(op: Operation, like: SSAValue) -> TypeGuard[tile.LoadOp]:
     return isinstance(op, tile.LoadOp) and shape_of(op.result.type) == shape_of(like.type)
 
 
-def _is_copied(op: Operation) -> bool:
-    """Whether TMA brings what is loaded so that threads read pairs along K: matrices of 16-bit elements are turned on
-    the way to registers."""
-    assert isinstance(op, tile.LoadOp)
-    box = box_access(op, shape_of(op.result.type))
-    return box is not None and op.other is None and (box.inner == 1 or element_of(op.view_type.element_type).size == 2)
+def _is_copied(op: tile.LoadOp) -> bool:
+    """Whether TMA brings what is loaded so that threads read pairs along K: matrices of elements of 8 and 16 bits are
+    turned on the way to registers, and columns have none."""
+    shape = shape_of(op.result.type)
+    box = box_access(op, shape)
+    if box is None or op.other is not None:
+        return False
+    return box.inner == 1 or shape[1] == 1 or element_of(op.view_type.element_type).size <= 2
+
+
+def reads_bytes_of_rows(dot: tile.DotOp) -> bool:
+    """Whether the left operand is computed from elements of 8 bits that are contiguous along M: turned as pairs, they
+    give threads neighbouring rows."""
+    reads = (
+        [op for op in _owners(dot.lhs) if isinstance(op, tile.ReadOp)] if isinstance(dot.lhs.type, TensorType) else []
+    )
+    for fill in [fill for op in reads for fill in fills_of(root_of(op.buffer))]:
+        shape, element = shape_of(fill.buffer.type), element_of(element_type_of(fill.buffer.type))
+        if isinstance(fill, tile.CopyOp) and element.size == 1 and shape[1] > 1:
+            box = box_access(fill, shape)
+            if box is not None and box.inner == 0:
+                return True
+    return False
 
 
 def stream(dot: tile.DotOp) -> None:
-    """Puts the arrays of the left operand into buffers, from which they are read where it is computed. Columns that
-    something else needs too are made again: they are held by other threads there."""
+    """Puts the arrays of the left operand into buffers, from which they are read where it is computed; so the rows and
+    columns that change from step to step, where TMA can bring them. Columns that something else needs too are made
+    again: they are held by other threads there."""
     loop = dot.parent_op()
     assert isinstance(loop, scf.ForOp)
+    made = {o for o in _owners(dot.lhs) if isinstance(o, Operation)}
+    make_columns(loop, [op for op in loop.body.block.ops if op in made])
     for op in [o for o in _owners(dot.lhs) if isinstance(o, tile.MapOp) and o.parent is loop.body.block]:
         for at, value in enumerate(op.inputs):
             if isinstance(value.owner, Operation) and value.owner.parent is not loop.body.block:
                 op.operands[at] = _made_again(value, loop)
-    for load in [o for o in _owners(dot.lhs) if isinstance(o, tile.LoadOp) and _is_array(o, dot.lhs)]:
-        copied(load, loop)
+    for load in [o for o in _owners(dot.lhs) if isinstance(o, tile.LoadOp) and o.parent is loop.body.block]:
+        if _is_copied(load):
+            copied(load, loop)
 
 
 def _made_again(value: SSAValue, loop: scf.ForOp) -> SSAValue:

@@ -20,7 +20,8 @@ MAX_BOX = 256
 @dataclass(frozen=True)
 class BoxAccess:
     """A tile that is a box of a view. `dims[v]` is the tile dimension that view dimension v follows, or None where the
-    box has extent 1; `inner` is the tile dimension that is contiguous in memory."""
+    box has extent 1; `inner` is the tile dimension that is contiguous in memory. Tile dimensions of extent 1 need not
+    follow any."""
 
     dims: tuple[int | None, ...]
     inner: int
@@ -45,7 +46,7 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
             return None
         dims.append(moving[0] if moving else None)
     used = [d for d in dims if d is not None]
-    if sorted(used) != list(range(len(shape))) or (used != sorted(used) and len(shape) != 2):
+    if not _are_followed(used, shape) or (used != sorted(used) and len(shape) != 2):
         return None
     inner = dims[-1]
     if inner is None or shape[inner] * size < 16:
@@ -53,3 +54,8 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
     if any(shape[d] > MAX_BOX for d in range(len(shape)) if d != inner):
         return None
     return BoxAccess(tuple(dims), inner)
+
+
+def _are_followed(dims: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether each tile dimension is there once, those of extent 1 at most once."""
+    return len(set(dims)) == len(dims) and all(d in dims or extent == 1 for d, extent in enumerate(shape))

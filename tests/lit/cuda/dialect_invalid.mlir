@@ -71,3 +71,36 @@ cuda.kernel @f() grid [1, 1, 1] block 32 {
   cuda.return
 }
 // CHECK: expected the kind of packed arithmetic to be one of addf, subf, mulf, maximumf, minimumf, found divf
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %s = cuda.registers : !cuda.registers<4 x i16>
+  %r = cuda.registers : !cuda.registers<2 x f16>
+  %z = arith.constant 0 : index
+  cuda.packed_widen %s[%z, %z] -> %r[%z] : !cuda.registers<4 x i16> -> !cuda.registers<2 x f16>
+  cuda.return
+}
+// CHECK: expected i8 or f8 to widen, found i16
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %s = cuda.registers : !cuda.registers<4 x i8>
+  %r = cuda.registers : !cuda.registers<2 x f32>
+  %z = arith.constant 0 : index
+  cuda.packed_widen %s[%z, %z] -> %r[%z] : !cuda.registers<4 x i8> -> !cuda.registers<2 x f32>
+  cuda.return
+}
+// CHECK: expected bf16 or f16 to widen to, found f32
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %s = cuda.registers : !cuda.registers<2 x i8>
+  %r = cuda.registers : !cuda.registers<2 x f16>
+  %z = arith.constant 0 : index
+  cuda.packed_widen %s[%z, %z] -> %r[%z] : !cuda.registers<2 x i8> -> !cuda.registers<2 x f16>
+  cuda.return
+}
+// CHECK: expected a multiple of 4 elements to widen some, found

@@ -18,6 +18,10 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   cuda.set %r[%z], %v : !cuda.registers<8 x bf16>
   // CHECK: cuda.packed %r[%z], %r[%z] -> %r[%z] {kind = "mulf"} : !cuda.registers<8 x bf16>, !cuda.registers<8 x bf16> -> !cuda.registers<8 x bf16>
   cuda.packed %r[%z], %r[%z] -> %r[%z] {kind = "mulf"} : !cuda.registers<8 x bf16>, !cuda.registers<8 x bf16> -> !cuda.registers<8 x bf16>
+  // CHECK: %b = cuda.registers : !cuda.registers<4 x i8>
+  %b = cuda.registers : !cuda.registers<4 x i8>
+  // CHECK: cuda.packed_widen %b[%z, %z] -> %r[%z] {unsigned} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
+  cuda.packed_widen %b[%z, %z] -> %r[%z] {unsigned} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
   // CHECK: %s = cuda.shared {offset = 1024 : i64, align = 1024 : i64}
   %s = cuda.shared {offset = 1024, align = 1024}
   // CHECK: cuda.shared_store %r[%z], %s {count = 4 : i64} : !cuda.registers<8 x bf16>

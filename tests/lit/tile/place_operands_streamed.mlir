@@ -11,11 +11,12 @@
 // CHECK:           tile.copy %w
 // CHECK:           tile.dot [[A]], {{.*}} : tensor<64x32xbf16>, !tile.buffer<32x64xbf16>
 
-// Vectors are loaded to registers.
+// Vectors along K too.
 // CHECK-LABEL: @vector
 // CHECK:         scf.for
 // CHECK:           tile.copy %x
-// CHECK:           tile.load %v
+// CHECK:           tile.copy %v[%c0, %k] -> {{.*}} -> !tile.buffer<1x32xbf16>
+// CHECK:           tile.read {{.*}} -> tensor<1x32xbf16>
 // CHECK:           tile.dot {{.*}} : tensor<64x32xbf16>
 
 // Two dots read one that is written.

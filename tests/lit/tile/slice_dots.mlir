@@ -14,10 +14,10 @@
 // CHECK:           [[D1:%[a-z0-9_]+]] = tile.dot [[A1]], [[W1]], [[D0]]
 // CHECK-NEXT:      scf.yield [[D1]]
 
-// A vector is loaded from where the part begins.
+// A vector is read from where the part begins.
 // CHECK-LABEL: @vector
-// CHECK:           [[K16:%[a-z0-9_]+]] = arith.addi %k,
-// CHECK:           tile.load %v[%c0, [[K16]]] {{.*}} -> tensor<1x16xbf16>
+// CHECK:           tile.subview %v1 {at = array<i64: 0, 16>} : !tile.buffer<1x32xbf16> -> !tile.buffer<1x16xbf16>
+// CHECK-NEXT:      tile.read {{.*}} -> tensor<1x16xbf16>
 
 // Left alone.
 // CHECK-LABEL: @shared

@@ -1,0 +1,46 @@
+// A left operand made of bytes and scales: of its rows, and of groups of 64 along K.
+tile.program @channels(%x: !tile.view<64x64xi8>, %s: !tile.view<64xbf16>, %w: !tile.view<64x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = [64, 64, 32], stages = 2, warps = 4, instruction = "wgmma">} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %start = tile.splat %zero : f32 -> tensor<64x64xf32>
+  %p = scf.for %k = %c0 to %c64 step %c32 iter_args(%acc = %start) -> (tensor<64x64xf32>) {
+    %x1 = tile.load %x[%c0, %k] {map = affine_map<(d0, d1) -> (d1, d0)>} : !tile.view<64x64xi8> -> tensor<64x32xi8>
+    %s1 = tile.load %s[%c0, %k] {map = affine_map<(d0, d1) -> (d0)>} : !tile.view<64xbf16> -> tensor<64x1xbf16>
+    %a = tile.map %x1, %s1 : tensor<64x32xi8>, tensor<64x1xbf16> -> tensor<64x32xbf16> {
+    ^bb0(%0: i8, %1: bf16):
+      %2 = arith.sitofp %0 : i8 to f32
+      %3 = arith.extf %1 : bf16 to f32
+      %4 = arith.mulf %2, %3 : f32
+      %5 = arith.truncf %4 : f32 to bf16
+      tile.yield %5 : bf16
+    }
+    %b = tile.load %w[%k, %c0] : !tile.view<64x64xbf16> -> tensor<32x64xbf16>
+    %d = tile.dot %a, %b, %acc : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %p, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+}
+tile.program @groups(%x: !tile.view<64x128xi8>, %s: !tile.view<2x64xf32>, %w: !tile.view<128x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = [64, 64, 32], stages = 2, warps = 4, instruction = "wgmma">} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %start = tile.splat %zero : f32 -> tensor<64x64xf32>
+  %p = scf.for %k = %c0 to %c128 step %c32 iter_args(%acc = %start) -> (tensor<64x64xf32>) {
+    %x1 = tile.load %x[%c0, %k] : !tile.view<64x128xi8> -> tensor<64x32xi8>
+    %s1 = tile.load %s[%c0, %k] {map = affine_map<(d0, d1) -> (d1 floordiv 64, d0)>} : !tile.view<2x64xf32> -> tensor<64x32xf32>
+    %a = tile.map %x1, %s1 : tensor<64x32xi8>, tensor<64x32xf32> -> tensor<64x32xbf16> {
+    ^bb0(%0: i8, %1: f32):
+      %2 = arith.sitofp %0 : i8 to f32
+      %3 = arith.mulf %2, %1 : f32
+      %4 = arith.truncf %3 : f32 to bf16
+      tile.yield %4 : bf16
+    }
+    %b = tile.load %w[%k, %c0] : !tile.view<128x64xbf16> -> tensor<32x64xbf16>
+    %d = tile.dot %a, %b, %acc : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %p, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+}
