@@ -342,3 +342,18 @@ def test_what_threads_that_read_stages_owe_their_producer() -> None:
     its own."""
     names = ("cuda.warp_sync", "cuda.wgmma_fence", "cuda.barrier_arrive", "cuda.barrier_wait")
     assert not_missed(streamed("packed"), *names) == ["cuda.barrier_arrive"]
+
+
+@both_times
+def test_sums_of_columns_that_are_only_stored(lazy: bool) -> None:
+    """8 lanes have 8 columns each, of which 7 are exchanged; then every lane has one of a panel, of each warp."""
+    text = "func f(x: bf16[128, 64], w: bf16[64, 32]) -> f32[32] {\n    y = cast(x @ w, f32)\n    return sum(y * y, axis=0)\n}\n"
+    program = lowered(text, (64, 32, 64))
+    program.check(lazy=lazy)
+    tiles, warps = 2, 4
+    counts, _ = program.counts()
+    assert counts.executions("cuda.shuffle") == tiles * warps * 7
+    assert counts.executions("cuda.shared_store") == tiles * warps
+    assert counts.executions("cuda.shared_load") == tiles * warps
+    assert counts.executions("cuda.store") == tiles
+    assert counts.conflicts == 0

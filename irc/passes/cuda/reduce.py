@@ -1,14 +1,20 @@
-"""Reductions: each thread over its registers, then the lanes of a warp, then warps."""
+"""Reductions: each thread over its registers, then the lanes of a warp, then warps.
+
+Where results are only stored, and threads have several each, lanes halve them: each sends the half that its partner
+keeps, so that 8 lanes with 8 results exchange 7 instead of 24, and every lane has one. The sums are the same, of the
+same values in the same order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from irc.dialects import cuda, tile
-from irc.layout.fragment import Mode
+from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.instructions import LANES
 from irc.passes.cuda.compute import inline
 from irc.passes.cuda.emitter import Index
@@ -23,8 +29,11 @@ def lower_reduce(code: Code, op: tile.ReduceOp) -> None:
     kept = fragment.project(axes)
     results = [code.array(kept, tile_element(v.type), v.name_hint) for v in op.outputs]
     _reduce_registers(code, op, inputs, results, axes)
-    _reduce_lanes(code, op, results, _thread_places(fragment.threads, axes))
-    _reduce_warps(code, op, results, _thread_places(fragment.threads, axes))
+    places = _thread_places(fragment.threads, axes)
+    if _are_stored(op):
+        results, places = _halve(code, op, results, places)
+    _reduce_lanes(code, op, results, places)
+    _reduce_warps(code, op, results, places)
     for value, result in zip(op.outputs, results, strict=True):
         code.values[value] = result
 
@@ -77,6 +86,69 @@ def _thread_places(modes: Sequence[Mode], axes: set[int]) -> list[tuple[int, int
     return places
 
 
+def _are_stored(op: tile.CombinerOp) -> bool:
+    """Whether nothing but stores uses the results."""
+    return all(isinstance(use.operation, tile.StoreOp) for value in op.outputs for use in value.uses)
+
+
+Place = tuple[int, int]
+
+
+def _halve(
+    code: Code, op: tile.CombinerOp, results: Sequence[Registers], places: Sequence[Place]
+) -> tuple[Sequence[Registers], list[Place]]:
+    """Halves the results of each lane as often as they can be halved: gives those that are left, in fragments that say
+    which lane has which, and the places along which they are still to be reduced."""
+    left: list[Place] = []
+    for stride, size in places:
+        done = 1
+        while stride < LANES and done < size and (halved := _halved(results[0].fragment, stride * done)) is not None:
+            results = _exchange_halves(code, op, results, halved, stride * done)
+            done *= 2
+        if done < size:
+            left.append((stride * done, size // done))
+    return results, left
+
+
+def _halved(fragment: Fragment, stride: int) -> Fragment | None:
+    """The fragment in which threads whose numbers differ by `stride` have a half each of the outermost of their values;
+    None where that is one, or an odd number."""
+    if not fragment.values or fragment.values[-1].size % 2:
+        return None
+    *values, (size, dim, step) = fragment.values
+    threads, before = [], 1
+    for mode in fragment.threads:
+        if not before <= stride < before * mode.size or not mode.is_replicated:
+            threads.append(mode)
+        else:
+            inner, outer = stride // before, mode.size * before // (2 * stride)
+            parts = Mode(inner, REPLICATED, 0), Mode(2, dim, size // 2 * step), Mode(outer, REPLICATED, 0)
+            threads += [part for part in parts if part.size > 1]
+        before *= mode.size
+    kept = [*values, Mode(size // 2, dim, step)] if size > 2 else values
+    return Fragment(fragment.shape, tuple(threads), tuple(kept))
+
+
+def _exchange_halves(
+    code: Code, op: tile.CombinerOp, results: Sequence[Registers], halved: Fragment, mask: int
+) -> list[Registers]:
+    """Each lane sends one half of its results to the other of a pair, and combines what it gets with the other half."""
+    e = code.e
+    kept = [code.array(halved, result.element) for result in results]
+    size = results[0].fragment.values[-1].size // 2
+    is_upper = e.compare("ne", e.rem(e.div(code.crew.thread, mask), 2), 0)
+    with code.each(halved) as at:
+        inner, place = (at, 0) if size == 1 else (at[:-1], at[-1])
+        values: list[SSAValue] = []
+        for source, target in zip(results, kept, strict=True):
+            lower, upper = (code.element(source, source.fragment, [*inner, e.add(place, first)]) for first in (0, size))
+            own, sent = (e.value(arith.SelectOp(is_upper, *pair)) for pair in ((upper, lower), (lower, upper)))
+            code.set(target, at, own)
+            values.append(e.value(cuda.ShuffleOp("xor", sent, e.i32(mask))))
+        _combine_into(code, op, kept, at, values)
+    return kept
+
+
 def _reduce_lanes(
     code: Code, op: tile.CombinerOp, results: Sequence[Registers], places: Sequence[tuple[int, int]]
 ) -> None:
@@ -111,8 +183,7 @@ def _reduce_warps(
     with e.when(e.all(leaders)), code.each(kept) as at:
         partials.write(at, warp)
     code.before_read(partials.place)
-    are_stored = all(isinstance(use.operation, tile.StoreOp) for value in op.outputs for use in value.uses)
-    with e.when(code.first_copy(kept) if are_stored else None), code.each(kept) as at:
+    with e.when(code.first_copy(kept) if _are_stored(op) else None), code.each(kept) as at:
         _combine_partials(code, op, partials, at)
 
 

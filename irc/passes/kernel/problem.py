@@ -137,7 +137,7 @@ def _after(kernel: FusedOp, cores: Sequence[Operation]) -> list[Operation]:
 def _made(op: Operation, operand: int) -> OperandWork | None:
     """See `Product.lhs_made`."""
     value, element = op.operands[operand], multiplied(op, operand)
-    if element.size != 2 or (isinstance(value, BlockArgument) and element_of(value.type) is element):
+    if element.size != 2 or (stored_array(value) is not None and element_of(value.type) is element):
         return None
     return OperandWork.of(value)
 

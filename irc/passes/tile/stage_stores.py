@@ -79,8 +79,8 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
 
 
 def _fits_tma(op: tile.StoreOp) -> bool:
-    """Whether TMA can store the tile from rows of a swizzled buffer."""
-    if not isinstance(op.tile.type, TensorType) or len(shape_of(op.tile.type)) != 2:
+    """Whether TMA can store the tile from rows of a swizzled buffer: a vector has none."""
+    if not isinstance(op.tile.type, TensorType) or len(shape_of(op.tile.type)) != 2 or 1 in shape_of(op.tile.type):
         return False
     box = box_access(op, shape_of(op.tile.type))
     width = shape_of(op.tile.type)[1] * element_of(element_type_of(op.tile.type)).size

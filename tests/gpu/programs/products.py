@@ -231,6 +231,51 @@ def prologues() -> Iterator[Program]:
     )
 
 
+DEQUANTISED = {
+    "i8": ("i8", "bf16", "w: i8[{k}, {n}], s: bf16[{n}]", "x @ (cast(w, bf16) * s)"),
+    "i8-nk": ("i8", "bf16", "w: i8[{n}, {k}], s: bf16[{n}]", "x @ (cast(transpose(w), bf16) * s)"),
+    "u8": ("u8", "bf16", "w: u8[{k}, {n}], z: bf16[{n}]", "x @ (cast(w, bf16) - z)"),
+    "i8-f16": ("i8", "f16", "w: i8[{n}, {k}], s: f16[{n}, 1]", "x @ transpose(cast(w, f16) * s)"),
+    "u8-f16": ("u8", "f16", "w: u8[{k}, {n}], s: f16[{n}]", "x @ (cast(w, f16) * s)"),
+    "e4m3": ("f8e4m3", "bf16", "w: f8e4m3[{k}, {n}], s: f32[{n}]", "x @ cast(cast(w, f32) * s, bf16)"),
+    "e4m3-f16": ("f8e4m3", "f16", "w: f8e4m3[{n}, {k}], s: f16[]", "x @ transpose(cast(w, f16) * s)"),
+    "e5m2": ("f8e5m2", "bf16", "w: f8e5m2[{n}, {k}], s: bf16[{n}, 1]", "x @ transpose(cast(w, bf16) * s)"),
+    "e5m2-f16": ("f8e5m2", "f16", "w: f8e5m2[{k}, {n}]", "x @ cast(w, f16)"),
+    "groups": ("i8", "bf16", "w: i8[{g}, 64, {n}], s: f32[{g}, 1, {n}]", "x @ cast(reshape(cast(w, f32) * s, [{k}, {n}]), bf16)"),
+    "groups-nk": ("i8", "bf16", "w: i8[{n}, {g}, 64], s: bf16[{n}, {g}, 1]", "x @ transpose(reshape(cast(w, bf16) * s, [{n}, {k}]))"),
+}  # fmt: skip
+"""The weights' and the operand's type, arguments, product: right operands, which the transposed product has on the left
+in registers."""
+
+
+def dequantised() -> Iterator[Program]:
+    """At few and many rows, with parts of K and several tiles; all bytes are drawn."""
+    for name, (stored, t, arguments, call) in DEQUANTISED.items():
+        for m, n, k in ((1, 512, 1024), (48, 272, 320), (200, 1024, 512)):
+            sizes = {"m": m, "n": n, "k": k, "g": k // 64}
+            yield program(
+                f"dequantised-{name}-{m}",
+                f"x: {t}[{m}, {k}], {arguments.format(**sizes)}",
+                (f"{t}[{m}, {n}]", call.format(**sizes)),
+                draws={"w": "whole"} if stored in WHOLE else {},
+                large=m * n * k > 2e7,
+            )
+    for m, n, k in ((128, 256, 192), (512, 512, 512)):
+        yield program(
+            f"right-two-arrays-{m}",
+            f"x: bf16[{m}, {k}], w: bf16[{k}, {n}], s: bf16[{k}, {n}]",
+            (f"bf16[{m}, {n}]", "x @ (relu(w) * s)"),
+            large=m * n * k > 2e7,
+        )
+        yield program(
+            f"bytes-along-rows-{m}",
+            f"x: i8[{k}, {m}], s: bf16[{m}], w: bf16[{k}, {n}]",
+            (f"bf16[{m}, {n}]", "transpose(cast(x, bf16) * s) @ w"),
+            draws={"x": "whole"},
+            large=m * n * k > 2e7,
+        )
+
+
 EPILOGUES = {
     "bias": ("b: {t}[{n}]", "p + b"), "relu": ("", "relu(p)"), "residual": ("r: {t}[{m}, {n}]", "p + r"), "row-scale": ("s: {t}[{m}, 1]", "p * s"),
     "bias-gelu-residual": ("b: {t}[{n}], r: {t}[{m}, {n}]", "gelu(p + b) + r"), "scalar": ("s: {t}[]", "p * s + 1"), "mask": ("c: bool[{m}, {n}]", "where(c, p, 0)"),
@@ -396,5 +441,5 @@ def several() -> Iterator[Program]:
 
 
 def programs() -> Iterator[Program]:
-    for family in (plain, majors, vectors, batches, empty, types, prologues, epilogues, several):
+    for family in (plain, majors, vectors, batches, empty, types, prologues, dequantised, epilogues, several):
         yield from family()
