@@ -143,3 +143,13 @@ def test_batches(majors: str) -> None:
 def test_bytes_that_tma_cannot_bring() -> None:
     """Rows of 76 bytes: a producer reads them and writes the operand."""
     program("channels", None, 40, 76, 64).check()
+
+
+def test_a_gated_unit_of_bytes() -> None:
+    """Two products, the second of which reads the first one's result in its epilogue."""
+    program = lowered(
+        "func f(x: bf16[40, 128], w: i8[128, 80], u: i8[128, 80], s: bf16[80]) -> bf16[40, 80] {\n"
+        "    return silu(x @ (cast(w, bf16) * s)) * (x @ (cast(u, bf16) * s))\n}\n"
+    )
+    program.check()
+    assert all(counts.executions("cuda.packed_widen") for counts in program.counts())

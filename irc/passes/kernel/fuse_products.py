@@ -31,7 +31,7 @@ from irc.passes.kernel.op_classes import (
     size_of,
 )
 from irc.passes.kernel.problem import multiplied
-from irc.passes.kernel.prologue_cost import PrologueCost, prologue_cost
+from irc.passes.kernel.prologue_cost import PrologueCost, is_streamed_right, prologue_cost
 from irc.passes.kernel.row_cost import RowCost, row_cost
 
 MOST_PRODUCTS = 3
@@ -60,7 +60,8 @@ def casts_to_store(block: Block) -> set[Operation]:
 
 
 def seed_products(graph: FusionGraph) -> list[Cluster]:
-    """A cluster for each product, or for products that share an operand and meet in an elementwise op."""
+    """A cluster for each product, or for products that share an operand and meet in an elementwise op. Right operands
+    of few tiles that are computed are faster in the transposed products of kernels of their own."""
     nodes = [i for i, op in enumerate(graph.ops) if op.name == MATMUL]
     for i in nodes:
         cluster = graph.cluster_of[i]
@@ -77,6 +78,8 @@ def seed_products(graph: FusionGraph) -> list[Cluster]:
 def _pair(graph: FusionGraph, i: int, j: int, reach: dict[int, set[int]]) -> None:
     cluster, other = graph.cluster_of[i], graph.cluster_of[j]
     if cluster is other or not reach[i] & reach[j] or not _is_alike(graph, i, j):
+        return
+    if any(is_streamed_right(graph.ops[each]) for each in (i, j)):
         return
     if (cluster.members | other.members).bit_count() > MOST_PRODUCTS or not graph.can_merge(cluster, other):
         return

@@ -58,6 +58,13 @@ class PrologueCost:
         return f"{self.side} operand ({names}): {costs}: {'fused' if self.pays else 'stored'}"
 
 
+def is_streamed_right(product: Operation) -> bool:
+    """Whether a product that is alone in its kernel computes its right operand in registers, in few tiles: such a one
+    takes as long as reading its operands, which a producer that computes them for several products takes longer to."""
+    cost = prologue_cost(product, 1, 1)
+    return cost is not None and cost.tiles <= FEWEST_TILES and not OperandWork.of(product.operands[0]).ops
+
+
 def prologue_cost(product: Operation, count: int, operand: int) -> PrologueCost | None:
     """The cost of the left (0) or right (1) operand of `count` products like this; None where it is not computed, or
     not of 16 bits: others go through registers in any case."""
