@@ -22,16 +22,37 @@ def _blocks() -> list[tuple[str, str]]:
     return re.findall(r"([^\n]*)\n\n```\w*\n(.*?)```", README.read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("passes", ["nd", "kernel,tile-kernels"])
-def test_the_worked_example_is_real(passes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def _shown_and_printed(passes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """What the README shows of its program after the passes, and what irc-opt prints."""
     blocks = _blocks()
     program = next(code for _, code in blocks if code.startswith("# dense.irc"))
     shown = next(code for text, code in blocks if re.search(rf"-p '?{re.escape(passes)}'?`", text))
     path = tmp_path / "dense.irc"
     path.write_text(program)
     assert main([str(path), "-p", passes]) == 0
-    printed = {line.strip() for line in capsys.readouterr().out.split("\n")}
+    return shown, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("passes", ["nd", "kernel,tile-kernels"])
+def test_the_worked_example_is_real(passes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, out = _shown_and_printed(passes, tmp_path, capsys)
+    printed = {line.strip() for line in out.split("\n")}
     assert [line for line in shown.strip().split("\n") if line.strip() not in printed] == []
+
+
+def test_the_config_of_the_worked_example_is_the_one_that_is_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown, out = _shown_and_printed("kernel", tmp_path, capsys)
+    (config,) = re.findall(r"config<.*?>", shown, re.DOTALL)
+    assert " ".join(config.split()) in out
+
+
+def test_the_tiles_of_the_worked_example_are_real(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, out = _shown_and_printed("tile", tmp_path, capsys)
+    printed = [line.strip() for line in out.split("\n")]
+    wanted = [line.strip() for line in shown.split("\n") if line.strip() != "..."]
+    assert [line for line in wanted if not any(each.startswith(line) for each in printed)] == []
 
 
 def _run(path: Path, marker: str, values: dict[str, Any]) -> dict[str, Any]:
