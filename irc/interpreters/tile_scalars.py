@@ -59,18 +59,19 @@ def _constant(op: arith.ConstantOp) -> Array:
     raise IrcError(f"expected a number, found {value}", op.location)
 
 
-def _unsigned(x: Array) -> Array:
+def unsigned(x: Array) -> Array:
+    """The same bits read as unsigned integers."""
     return x if x.dtype == np.bool_ else x.view(f"u{x.dtype.itemsize}")
 
 
-def _signed(x: Array) -> Array:
+def signed(x: Array) -> Array:
     """i1 as 0 and -1, as two's complement has it."""
     return -x.astype(np.int8) if x.dtype == np.bool_ else x
 
 
 def _on_unsigned(function: Rule) -> Rule:
     def rule(op: Operation, a: Array, b: Array) -> Array:
-        result = function(_unsigned(a), _unsigned(b))
+        result = function(unsigned(a), unsigned(b))
         return result if result.dtype == np.bool_ else result.view(a.dtype)
 
     return rule
@@ -102,14 +103,14 @@ def _bitwise(name: str) -> Rule:
 _INTEGER_TESTS: tuple[Rule, ...] = (
     np.equal,
     np.not_equal,
-    lambda a, b: _signed(a) < _signed(b),
-    lambda a, b: _signed(a) <= _signed(b),
-    lambda a, b: _signed(a) > _signed(b),
-    lambda a, b: _signed(a) >= _signed(b),
-    lambda a, b: _unsigned(a) < _unsigned(b),
-    lambda a, b: _unsigned(a) <= _unsigned(b),
-    lambda a, b: _unsigned(a) > _unsigned(b),
-    lambda a, b: _unsigned(a) >= _unsigned(b),
+    lambda a, b: signed(a) < signed(b),
+    lambda a, b: signed(a) <= signed(b),
+    lambda a, b: signed(a) > signed(b),
+    lambda a, b: signed(a) >= signed(b),
+    lambda a, b: unsigned(a) < unsigned(b),
+    lambda a, b: unsigned(a) <= unsigned(b),
+    lambda a, b: unsigned(a) > unsigned(b),
+    lambda a, b: unsigned(a) >= unsigned(b),
 )
 """In the order of `arith.cmpi`'s predicates."""
 
@@ -158,13 +159,13 @@ def _to_integer(op: Operation, x: Array) -> Array:
     if isinstance(op, arith.FPToUIOp) and target != np.bool_:
         top = float(2 ** (8 * target.itemsize))
         whole = np.trunc(np.where(np.isnan(x), 0.0, x.astype(np.float64)))
-        unsigned = np.where(whole >= top, top - 1 if top < 2**53 else 0, np.clip(whole, 0, None))
-        return unsigned.astype(f"u{target.itemsize}").view(target)
+        clipped = np.where(whole >= top, top - 1 if top < 2**53 else 0, np.clip(whole, 0, None))
+        return clipped.astype(f"u{target.itemsize}").view(target)
     return cast_array(x, target)
 
 
 def _from_unsigned(op: Operation, x: Array) -> Array:
-    return cast_array(_unsigned(x).astype(np.float64), dtype_of(op.results[0].type))
+    return cast_array(unsigned(x).astype(np.float64), dtype_of(op.results[0].type))
 
 
 def _wrap(op: Operation, x: Array) -> Array:
@@ -206,11 +207,11 @@ _RULES: dict[type[Operation], Rule] = {
     arith.MinnumfOp: _wide(np.fmin),
     arith.MaxnumfOp: _wide(np.fmax),
     arith.BitcastOp: lambda op, x: np.ascontiguousarray(x).view(dtype_of(op.results[0].type)).reshape(x.shape),
-    arith.IndexCastOp: lambda op, x: _wrap(op, _signed(x)),
-    arith.ExtSIOp: lambda op, x: _signed(x).astype(dtype_of(op.results[0].type)),
-    arith.ExtUIOp: lambda op, x: _unsigned(x).astype(dtype_of(op.results[0].type)),
+    arith.IndexCastOp: lambda op, x: _wrap(op, signed(x)),
+    arith.ExtSIOp: lambda op, x: signed(x).astype(dtype_of(op.results[0].type)),
+    arith.ExtUIOp: lambda op, x: unsigned(x).astype(dtype_of(op.results[0].type)),
     arith.TruncIOp: _wrap,
-    arith.SIToFPOp: lambda op, x: cast_array(_signed(x), dtype_of(op.results[0].type)),
+    arith.SIToFPOp: lambda op, x: cast_array(signed(x), dtype_of(op.results[0].type)),
     arith.UIToFPOp: _from_unsigned,
     arith.FPToSIOp: _to_integer,
     arith.FPToUIOp: _to_integer,

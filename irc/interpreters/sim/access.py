@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from irc.dialects import cuda
 from irc.dialects.cuda.memory import READ_ONLY
-from irc.interpreters.sim.frame import SHARED_BASE
+from irc.interpreters.sim.frame import SHARED_BASE, of_active
 from irc.interpreters.sim.memory import Array, Pointer, RegisterArray
 from irc.interpreters.sim.register_use import register_index
 from irc.interpreters.sim.registry import simulates
@@ -28,7 +28,7 @@ def global_places(
         at = int(offsets[wrong][0]) // item
         count = size // item
         what = f"element {at}" if count == 1 else f"elements {at} to {at + count - 1}"
-        s.fail("out of bounds", op, f"{op.name} of {what} of {span.size // item}", _of(s, lanes, wrong))
+        s.fail("out of bounds", op, f"{op.name} of {what} of {span.size // item}", of_active(s, lanes, wrong))
     places = offsets + span.start
     wrong = places % size != 0
     if wrong.any():
@@ -37,13 +37,9 @@ def global_places(
             "misaligned",
             op,
             f"{op.name} of {size} bytes at element {at}, whose address is no multiple of {size}",
-            _of(s, lanes, wrong),
+            of_active(s, lanes, wrong),
         )
     return places
-
-
-def _of(s: Strand, lanes: Array | None, wrong: Array) -> Array:
-    return wrong if lanes is None else np.isin(s.numbers, lanes[wrong])
 
 
 def check_global_read(
@@ -59,7 +55,7 @@ def check_global_read(
                 "uninitialised",
                 op,
                 f"{op.name} of element {at} of {memory.name}, which nothing has written",
-                _of(s, lanes, missing),
+                of_active(s, lanes, missing),
             )
     if pointer.tracked:
         numbers = s.numbers if lanes is None else lanes
@@ -160,7 +156,7 @@ def read_shared(
             "uninitialised",
             op,
             f"{op.name} of byte {at} of shared memory, which nothing has written",
-            _of(s, lanes, missing),
+            of_active(s, lanes, missing),
         )
     numbers = s.numbers if lanes is None else lanes
     frame.shared_shadow.read(s, op, numbers, places, size, keys)

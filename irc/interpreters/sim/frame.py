@@ -104,7 +104,7 @@ class Frame:
                 "misaligned",
                 op,
                 f"{op.name} of {size} bytes at shared address {at:#x}, no multiple of {align}",
-                _of(s, lanes, wrong),
+                of_active(s, lanes, wrong),
             )
         if (wrong := (offsets < 0) | (offsets > self.shared_size - size)).any():
             at = int(offsets[wrong][0])
@@ -112,7 +112,7 @@ class Frame:
                 "out of bounds",
                 op,
                 f"{op.name} of {size} bytes at byte {at} of {self.shared_size} bytes of shared memory",
-                _of(s, lanes, wrong),
+                of_active(s, lanes, wrong),
             )
         numbers = s.numbers if lanes is None else lanes
         return offsets + (numbers // self.threads) * self.shared_pitch
@@ -146,7 +146,7 @@ class Frame:
         return np.asarray(x % cx + cx * (y % cy + cy * (z % cz))).astype(self.code.index)[()]
 
 
-def _of(s: Strand, lanes: Array | None, wrong: Array) -> Array:
+def of_active(s: Strand, lanes: Array | None, wrong: Array) -> Array:
     """Of the active lanes the wrong ones of `lanes`."""
     return wrong if lanes is None else np.isin(s.numbers, lanes[wrong])
 

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation
 from irc.diagnostics import IrcError
 from irc.dialects.cuda.common import constant_of
 from irc.dtypes import element_of
-from irc.interpreters.tile_scalars import scalar_rule
+from irc.interpreters.tile_scalars import scalar_rule, signed, unsigned
 from irc.rounding import cast_array
 
 Function = Callable[..., Any]
@@ -61,16 +61,6 @@ def evaluator(op: Operation, index: np.dtype[Any]) -> Function:
         return (value if value.dtype == target else cast_array(np.asarray(value), target))[()]
 
     return function
-
-
-def unsigned(x: Any) -> Any:
-    """The same bits read as an unsigned integer."""
-    return x if x.dtype == np.bool_ else x.view(f"u{x.dtype.itemsize}")
-
-
-def signed(x: Any) -> Any:
-    """A bool is 0 or -1."""
-    return -x.astype(np.int8) if x.dtype == np.bool_ else x
 
 
 def _wrapping(function: Function, on_bool: Function) -> Build:
