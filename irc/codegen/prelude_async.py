@@ -3,7 +3,7 @@ shared window."""
 
 from __future__ import annotations
 
-from irc.codegen.snippet import Snippet
+from irc.codegen.snippet import Snippet, places
 
 _TMA = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
 
@@ -15,15 +15,11 @@ def _coordinates(rank: int) -> tuple[str, str]:
     return parameters, inputs
 
 
-def _places(first: int, rank: int) -> str:
-    return "{" + ", ".join(f"%{first + i}" for i in range(rank)) + "}"
-
-
 def _tma_load(rank: int) -> Snippet:
     parameters, inputs = _coordinates(rank)
     text = (
         f"DEVICE void tma_load_{rank}d(const TensorMap& map, unsigned address, unsigned barrier, {parameters}) {{\n"
-        f'  asm volatile("{_TMA.format(rank=rank)} [%0], [%1, {_places(3, rank)}], [%2];"\n'
+        f'  asm volatile("{_TMA.format(rank=rank)} [%0], [%1, {places(3, rank)}], [%2];"\n'
         f'    :: "r"(address), "l"(&map), "r"(barrier), {inputs} : "memory");\n}}\n'
     )
     return Snippet(f"tma_load_{rank}d", text, ("TensorMap",))
@@ -34,7 +30,7 @@ def _tma_load_multicast(rank: int) -> Snippet:
     text = (
         f"DEVICE void tma_load_multicast_{rank}d("
         f"const TensorMap& map, unsigned address, unsigned barrier, int mask, {parameters}) {{\n"
-        f'  asm volatile("{_TMA.format(rank=rank)}.multicast::cluster [%0], [%1, {_places(4, rank)}], [%2], %3;"\n'
+        f'  asm volatile("{_TMA.format(rank=rank)}.multicast::cluster [%0], [%1, {places(4, rank)}], [%2], %3;"\n'
         f'    :: "r"(address), "l"(&map), "r"(barrier), "h"((unsigned short)mask), {inputs} : "memory");\n}}\n'
     )
     return Snippet(f"tma_load_multicast_{rank}d", text, ("TensorMap",))
@@ -44,7 +40,7 @@ def _tma_store(rank: int) -> Snippet:
     parameters, inputs = _coordinates(rank)
     text = (
         f"DEVICE void tma_store_{rank}d(const TensorMap& map, unsigned address, {parameters}) {{\n"
-        f'  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%0, {_places(2, rank)}], [%1];"\n'
+        f'  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%0, {places(2, rank)}], [%1];"\n'
         f'    :: "l"(&map), "r"(address), {inputs} : "memory");\n}}\n'
     )
     return Snippet(f"tma_store_{rank}d", text, ("TensorMap",))

@@ -12,3 +12,8 @@ class Snippet:
     name: str
     text: str
     needs: tuple[str, ...] = ()
+
+
+def places(first: int, count: int) -> str:
+    """The operands of an asm statement from a number on, as a PTX vector."""
+    return "{" + ", ".join(f"%{first + i}" for i in range(count)) + "}"

@@ -15,6 +15,8 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationA
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from irc.dialects import cuda
+
 Index = int | SSAValue
 """A number known while compiling, or an SSA value of type `index`."""
 
@@ -81,6 +83,15 @@ class Emitter:
         if isinstance(x, int):
             return self.constant(x, i32)
         return x if x.type == i32 else self.value(arith.IndexCastOp(x, i32))
+
+    def counter(self, initial: int = 0) -> SSAValue:
+        """A register that holds an index."""
+        array = self.value(cuda.RegistersOp(1, INDEX))
+        self.insert(cuda.SetOp(array, self.index(0), self.index(initial)))
+        return array
+
+    def read(self, counter: SSAValue) -> SSAValue:
+        return self.value(cuda.GetOp(counter, self.index(0)))
 
     # Index arithmetic
 

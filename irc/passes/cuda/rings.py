@@ -15,7 +15,7 @@ from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.passes.cuda import step_rings
-from irc.passes.cuda.emitter import INDEX, Emitter, Index
+from irc.passes.cuda.emitter import Emitter, Index
 from irc.passes.cuda.memory import shared_base
 from irc.passes.cuda.values import Buffer, Code, buffer_of, element_bytes
 from irc.passes.tile.rings import BARRIER_BYTES, RingPlan, fills_of, readers_of, ring_plan
@@ -53,24 +53,14 @@ class Ring:
 
     def filling(self, code: Code) -> SSAValue:
         """The full barrier of the stage that is being filled."""
-        return self.barrier(code, self.plan.full, _read(code.e, self.cursor.stage))
-
-
-def _register(e: Emitter, initial: int) -> SSAValue:
-    array = e.value(cuda.RegistersOp(1, INDEX))
-    e.insert(cuda.SetOp(array, e.index(0), e.index(initial)))
-    return array
-
-
-def _read(e: Emitter, register: SSAValue) -> SSAValue:
-    return e.value(cuda.GetOp(register, e.index(0)))
+        return self.barrier(code, self.plan.full, code.e.read(self.cursor.stage))
 
 
 def _advance(e: Emitter, cursor: Cursor, stages: int) -> None:
     """To the next stage; the phase flips when it wraps."""
-    following = e.add(_read(e, cursor.stage), 1)
+    following = e.add(e.read(cursor.stage), 1)
     wraps = e.compare("eq", following, stages)
-    phase = _read(e, cursor.phase)
+    phase = e.read(cursor.phase)
     e.insert(cuda.SetOp(cursor.stage, e.index(0), e.index(e.select(wraps, 0, following))))
     e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
 
@@ -136,10 +126,10 @@ def _neighbours(cluster: tuple[int, int]) -> int:
 def enter(code: Code, op: tile.RingOp, *, producer: bool, first: bool) -> None:
     """The role's own cursors. `first`: whether it is the first consumer, whose first turn begins at once."""
     e = code.e
-    cursor = Cursor(_register(e, 0), _register(e, 1 if producer else 0))
-    released = Cursor(_register(e, 0), _register(e, 0))
+    cursor = Cursor(e.counter(), e.counter(1 if producer else 0))
+    released = Cursor(e.counter(), e.counter())
     assert isinstance(op.ring.type, tile.RingType)
-    plan, turn = ring_plan(op), _register(e, 1 if first else 0)
+    plan, turn = ring_plan(op), e.counter(1 if first else 0)
     code.rings[op.ring] = Ring(
         plan,
         op.ring.type,
@@ -166,7 +156,7 @@ def leave(code: Code, op: tile.RingOp) -> None:
 
 def _await_empty(code: Code, ring: Ring) -> SSAValue:
     """Waits until the current stage is free; gives its number."""
-    stage, phase = _read(code.e, ring.cursor.stage), _read(code.e, ring.cursor.phase)
+    stage, phase = code.e.read(ring.cursor.stage), code.e.read(ring.cursor.phase)
     code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.empty, stage), code.e.i32(phase)))
     return stage
 
@@ -182,7 +172,7 @@ def lower_skip(code: Code, op: tile.SkipOp) -> None:
 
 def lower_begin_turn(code: Code, op: tile.BeginTurnOp) -> None:
     ring, e = code.rings[op.ring], code.e
-    parity = _read(e, ring.turn)
+    parity = e.read(ring.turn)
     e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.turn, op.turns[0]), e.i32(parity)))
     e.insert(cuda.SetOp(ring.turn, e.index(0), e.index(e.xor(parity, 1))))
 
@@ -198,9 +188,9 @@ def lower_end_turn(code: Code, op: tile.EndTurnOp) -> None:
 def _skip(e: Emitter, cursor: Cursor, stages: int, count: int) -> None:
     """`count` stages further; the phase flips with every wrap."""
     rounds, rest = divmod(count, stages)
-    moved = e.add(_read(e, cursor.stage), rest)
+    moved = e.add(e.read(cursor.stage), rest)
     wraps = e.compare("sge", moved, stages)
-    phase = e.xor(_read(e, cursor.phase), rounds % 2) if rounds % 2 else _read(e, cursor.phase)
+    phase = e.xor(e.read(cursor.phase), rounds % 2) if rounds % 2 else e.read(cursor.phase)
     e.insert(cuda.SetOp(cursor.stage, e.index(0), e.index(e.select(wraps, e.sub(moved, stages), moved))))
     e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
 
@@ -244,7 +234,7 @@ def lower_commit(code: Code, op: tile.CommitOp) -> None:
     ring = code.rings[op.ring]
     if ring.written:
         code.e.insert(cuda.FenceProxyAsyncOp())
-        stage = _read(code.e, ring.cursor.stage)
+        stage = code.e.read(ring.cursor.stage)
         code.e.insert(cuda.BarrierArriveOp(ring.barrier(code, ring.plan.full, stage)))
     _advance(code.e, ring.cursor, ring.plan.stages)
 
@@ -254,7 +244,7 @@ def lower_wait(code: Code, op: tile.WaitOp) -> None:
         step_rings.wait(code, op)
         return
     ring = code.rings[op.ring]
-    stage, phase = _read(code.e, ring.cursor.stage), _read(code.e, ring.cursor.phase)
+    stage, phase = code.e.read(ring.cursor.stage), code.e.read(ring.cursor.phase)
     code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.full, stage), code.e.i32(phase)))
     _stage_buffers(code, ring, op, stage)
     _advance(code.e, ring.cursor, ring.plan.stages)
@@ -267,7 +257,7 @@ def lower_release(code: Code, op: tile.ReleaseOp) -> None:
     e = code.e
     if ring.read:
         e.insert(cuda.WarpSyncOp())
-    barrier = ring.barrier(code, ring.plan.empty, _read(e, ring.released.stage))
+    barrier = ring.barrier(code, ring.plan.empty, e.read(ring.released.stage))
     lane, blocks = e.rem(code.crew.thread, _releasing(ring.read)), _neighbours(ring.cluster)
     with e.when(e.compare("ult", lane, blocks)):
         if blocks == 1:

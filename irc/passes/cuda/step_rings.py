@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from irc.dialects import cuda, tile
 from irc.passes.cuda import memory
-from irc.passes.cuda.emitter import INDEX, Emitter, Index
+from irc.passes.cuda.emitter import Emitter, Index
 from irc.passes.cuda.values import Bytes, Code, buffer_of, element_bytes
 from irc.passes.tile.async_copies import async_copy, copy_fragment
 from irc.passes.tile.rings import RingPlan, fills_of, ring_plan
@@ -41,13 +41,13 @@ def enter(code: Code, op: tile.RingOp) -> None:
     fills = [fill for acquire in acquires for buffer in acquire.buffers for fill in fills_of(buffer)]
     offset = op.offset.value.data if op.offset is not None else 0
     is_copied = any(isinstance(fill, tile.CopyOp) for fill in fills)
-    code.step_rings[op.ring] = StepRing(ring_plan(op), offset, _register(e), _register(e), is_copied)
+    code.step_rings[op.ring] = StepRing(ring_plan(op), offset, e.counter(), e.counter(), is_copied)
 
 
 def acquire(code: Code, op: tile.AcquireOp) -> None:
     ring = code.step_rings[op.ring]
     code.before_write(ring.place)
-    _stage_buffers(code, ring, op, _get(code.e, ring.filled))
+    _stage_buffers(code, ring, op, code.e.read(ring.filled))
 
 
 def commit(code: Code, op: tile.CommitOp) -> None:
@@ -62,7 +62,7 @@ def wait(code: Code, op: tile.WaitOp) -> None:
     if ring.is_copied:
         code.e.insert(cuda.CpAsyncWaitOp(ring.plan.stages - 2))
     code.sync()
-    _stage_buffers(code, ring, op, _get(code.e, ring.read))
+    _stage_buffers(code, ring, op, code.e.read(ring.read))
     _advance(code.e, ring.read, ring.plan.stages)
 
 
@@ -93,17 +93,7 @@ def _stage_buffers(code: Code, ring: StepRing, op: tile.AcquireOp | tile.WaitOp,
         code.values[value] = buffer_of(value.type, e.add(base, e.mul(stage, pitch)))
 
 
-def _register(e: Emitter) -> SSAValue:
-    array = e.value(cuda.RegistersOp(1, INDEX))
-    e.insert(cuda.SetOp(array, e.index(0), e.index(0)))
-    return array
-
-
-def _get(e: Emitter, register: SSAValue) -> SSAValue:
-    return e.value(cuda.GetOp(register, e.index(0)))
-
-
 def _advance(e: Emitter, register: SSAValue, stages: int, by: int = 1) -> None:
-    moved = e.add(_get(e, register), by)
+    moved = e.add(e.read(register), by)
     wrapped = e.select(e.compare("sge", moved, stages), e.sub(moved, stages), moved)
     e.insert(cuda.SetOp(register, e.index(0), e.index(wrapped)))
