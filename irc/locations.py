@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, IntAttr, NameLoc, StringAttr
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    LocationAttr,
+    NameLoc,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Operation
 
 
 def file_line_col(file: str, line: int, column: int) -> FileLineColLoc:
     """The location of a line and column (1-based) of a file."""
     return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+
+
+def set_location(op: Operation, location: LocationAttr | None) -> None:
+    """Gives an op the location, if there is one."""
+    if location is not None:
+        op.location = location
 
 
 def text_locations(location: Attribute) -> Iterator[FileLineColLoc]:

@@ -37,6 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from irc.dialects.kernel.config import ConfigAttr
+from irc.locations import set_location
 
 REDUCTIONS = frozenset(
     f"nd.{name}"
@@ -74,11 +75,6 @@ def is_core(anchor: Anchor, op: Operation) -> bool:
             return False
 
 
-def _locate(op: Operation, location: LocationAttr | None) -> None:
-    if location is not None:
-        op.location = location
-
-
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """The results of a `kernel.fused`."""
@@ -90,7 +86,7 @@ class YieldOp(IRDLOperation):
 
     def __init__(self, *outputs: SSAValue, location: LocationAttr | None = None):
         super().__init__(operands=[outputs])
-        _locate(self, location)
+        set_location(self, location)
 
 
 @irdl_op_definition
@@ -130,7 +126,7 @@ class FusedOp(IRDLOperation):
             properties={"anchor": AnchorAttr(anchor), "config": config, "sym_name": name},
             regions=[body],
         )
-        _locate(self, location)
+        set_location(self, location)
 
     @property
     def block(self) -> Block:
@@ -327,4 +323,4 @@ class LaunchOp(IRDLOperation):
     ):
         symbol = SymbolRefAttr(callee) if isinstance(callee, str) else callee
         super().__init__(operands=[inputs], result_types=[result_types], properties={"callee": symbol})
-        _locate(self, location)
+        set_location(self, location)

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    LocationAttr,
-)
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, Region
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.control import YieldOp
-
-
-def set_location(op: Operation, location: LocationAttr | None) -> None:
-    if location is not None:
-        op.location = location
 
 
 def verify_body(body: Region, arguments: Sequence[Attribute], yields: Sequence[Attribute]) -> None:
