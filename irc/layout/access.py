@@ -191,13 +191,21 @@ def _combine(expr: AffineBinaryOpExpr, lhs: _Walk, rhs: _Walk, length: int) -> _
     if expr.kind is AffineBinaryOpKind.Mod:
         if lhs.slope and not aligned:
             return None
-        align = gcd(lhs.align, by)
-        return _Walk(lhs.slope, align, lhs.terms if by % length == 0 else _rest(expr, align).terms)
+        if by % length == 0:
+            return _Walk(lhs.slope, gcd(lhs.align, by), lhs.terms)
+        # x mod k is x - k * (x floordiv k), which may meet the same quotient in another coordinate.
+        quotient = AffineBinaryOpExpr(AffineBinaryOpKind.FloorDiv, expr.lhs, expr.rhs)
+        terms = (*lhs.terms, (quotient, -by, _quotient_align(lhs, by, aligned=aligned)))
+        return _Walk(lhs.slope, gcd(lhs.align, by), terms)
     if expr.kind is AffineBinaryOpKind.FloorDiv:
         if lhs.slope:
             return _rest(expr, 1) if aligned else None
-        return _rest(expr, lhs.align // by if aligned else 1)
+        return _rest(expr, _quotient_align(lhs, by, aligned=aligned))
     return None
+
+
+def _quotient_align(lhs: _Walk, by: int, *, aligned: bool) -> int:
+    return lhs.align // by if aligned else 1
 
 
 def slope_of(expr: AffineExpr, dim: int) -> int | None:
@@ -255,3 +263,23 @@ def least(expr: AffineExpr) -> int:
             return 0
         case _:
             return -(1 << 62)
+
+
+def greatest(expr: AffineExpr, dims: Sequence[int], symbols: Sequence[int]) -> int | None:
+    """An upper bound of an expression whose dims and symbols are at least the given numbers (and unbounded above); None
+    where there is none."""
+    match expr:
+        case AffineConstantExpr():
+            return expr.value
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            lhs, rhs = greatest(expr.lhs, dims, symbols), greatest(expr.rhs, dims, symbols)
+            return None if lhs is None or rhs is None else lhs + rhs
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)) if by < 0:
+            return least(expr.lhs, dims, symbols) * by
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
+            lhs = greatest(expr.lhs, dims, symbols)
+            return None if lhs is None else lhs * by
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=n)):
+            return n - 1
+        case _:
+            return None

@@ -147,14 +147,17 @@ def realign_cycles(fragment: Fragment, size: int) -> float:
     return cycles + ends * (REQUEST_CYCLES + 1 + END_INSTRUCTIONS * INSTRUCTION_CYCLES)
 
 
-def staging_cycles(copied: Traffic, reads: Traffic, found: float, divisions: int, rates: Rates) -> float:
+def staging_cycles(
+    copied: Traffic, reads: Traffic, found: float, divisions: int, rates: Rates, choices: int = 1
+) -> float:
     """What loading a tile by way of its box costs: the words of memory, each found and moved by a thread, and the
     elements that threads take from shared memory one by one. Where their rows begin at any bank some wavefronts are
     always needed more: a replay costs nothing but its own. For `found` of them the place is computed, by so many
-    divisions."""
+    divisions; the others choose one of these, by a comparison and a selection for each but the first."""
     words = copied.requests * (REQUEST_CYCLES + WIDEST / BANK_BYTES + COPY_INSTRUCTIONS * INSTRUCTION_CYCLES)
     place = found * (PLACE_INSTRUCTIONS + divisions * DIVISION_INSTRUCTIONS) * INSTRUCTION_CYCLES
-    taken = reads.units + reads.requests * (REQUEST_CYCLES + INSTRUCTION_CYCLES) + place
+    chosen = (1 + 2 * (choices - 1)) * INSTRUCTION_CYCLES
+    taken = reads.units + reads.requests * (REQUEST_CYCLES + chosen) + place
     return global_cycles(copied, False, rates) + words + taken
 
 

@@ -41,7 +41,8 @@ SMALL_BOX = 4096
 @dataclass(frozen=True)
 class Use:
     """A load or store of the tile, or of one broadcast to it (`shape` has 1 there), `times` for each tile. `is_free`:
-    it may have a fragment of its own. `can_stage`: nothing depends on what a load finds outside the view."""
+    it may have a fragment of its own. `can_stage`: nothing depends on what a load finds outside the view; `is_copied`:
+    and what it finds is stored as it is."""
 
     name: str
     access: Access
@@ -50,6 +51,7 @@ class Use:
     is_free: bool
     times: int = 1
     can_stage: bool = False
+    is_copied: bool = False
 
 
 @dataclass(frozen=True)
@@ -340,8 +342,9 @@ class _Search:
         return Way(use, fragment, traffic, None, use.times * cycles)
 
     def staged_way(self, use: Use, fragment: Fragment) -> Way:
-        found, copied = staged(fragment, use.access), copied_traffic(use.access, use.shape)
-        place = staging_cycles(copied, found.reads, found.places, use.access.divisions, self.rates)
+        found, copied = staged(fragment, use.access, use.is_copied), copied_traffic(use.access, use.shape)
+        divisions = use.access.divisions
+        place = staging_cycles(copied, found.reads, found.places, divisions, self.rates, found.choices)
         cycles = place + self.waiting(use)
         return Way(use, fragment, copied, None, use.times * cycles, found)
 

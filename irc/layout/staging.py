@@ -26,6 +26,7 @@ from xdsl.ir.affine import (
 from irc.layout.access import Access
 from irc.layout.cute import IntTuple, Layout
 from irc.layout.fragment import Coordinates, Fragment
+from irc.layout.pieces import Pieces, pieces_of
 from irc.layout.requests import LINE_BYTES, WARP, WIDEST, Addresses, fewest_wavefronts, wavefronts
 from irc.layout.shared import SharedLayout
 from irc.layout.traffic import Traffic, global_vector, ideal_units
@@ -172,16 +173,19 @@ def _combine(expr: AffineBinaryOpExpr, lhs: _Range, rhs: _Range) -> _Range | Non
 class Staged:
     """A box on its way to a fragment: the layout of shared memory, by the coordinates of the box, and what the threads'
     reads cost there. places: for how many of them a thread has to find where they are; the others are at fixed
-    distances from these."""
+    distances from these. choices: of how many places each of them takes one."""
 
     layout: SharedLayout
     reads: Traffic
     places: float
+    choices: int = 1
 
 
-def staged_bytes(layout: SharedLayout, size: int) -> int:
-    """Bytes of shared memory: of the box, and of a word more for rows that begin later in theirs."""
-    return -(-layout.size * size // WIDEST) * WIDEST + WIDEST
+def staged_bytes(layout: SharedLayout, box: Box, size: int) -> int:
+    """Bytes of shared memory: of all words of the rows, the last of which can begin at any element of its first one."""
+    word = WIDEST // size
+    last = layout.size - box.length
+    return (-(-last // word) + box.words) * WIDEST
 
 
 @cache
@@ -196,21 +200,48 @@ def copied_traffic(access: Access, shape: tuple[int, ...]) -> Traffic:
 
 
 @cache
-def staged(fragment: Fragment, access: Access) -> Staged:
+def staged(fragment: Fragment, access: Access, is_copied: bool = False) -> Staged:
     """The layout of a box with the fewest wavefronts, over pitches of the rows and a word more after every so many of
-    them; the smallest of those."""
+    them; the smallest of those. is_copied: the elements are stored as they are taken."""
     box, size = box_of(access, fragment.shape), access.element_bytes
     assert box is not None
     vector = global_vector(fragment, access)
-    inside, begin = _places(fragment.requests(vector, MOST_COUNTED), access, box)
+    inside = _inside(fragment.requests(vector, MOST_COUNTED), access, box)
     layouts = list(_layouts(box, access))
-    offsets = np.stack([layout.offsets(inside) for layout in layouts]) + begin
+    offsets = np.stack([layout.offsets(inside) for layout in layouts])
     counts = wavefronts(offsets * size, vector * size).mean(axis=-1)
     best = int(counts.argmin())
+    layout = layouts[best]
     requests = max(1, fragment.thread_count // WARP) * (fragment.value_count // vector)
     fewest = fewest_wavefronts(offsets[best] * size, vector * size).mean()
     reads = Traffic(vector, requests, float(counts[best]) * requests, float(fewest) * requests)
-    return Staged(layouts[best], reads, requests / _alike(fragment, access, box, layouts[best], vector))
+    alike = _alike(fragment, access, box, layout, vector)
+    pieces = run_pieces(fragment, access, layout) if is_copied else None
+    if pieces is None:
+        return Staged(layout, reads, requests / alike)
+    choices = pieces.count(fragment.vector[1])
+    return Staged(layout, reads, requests / max(alike, fragment.vector[1] / choices), choices)
+
+
+MOST_PIECES = 4
+"""More of them take as many instructions to choose from as divisions do."""
+
+SMALL, SHORT_RUN = 2, 4
+"""Bytes of elements that are many for what memory takes, and the fewest of them in a run that is worth code of its own.
+Where 4 bytes are an element, its instructions are not what counts."""
+
+
+def run_pieces(fragment: Fragment, access: Access, layout: SharedLayout) -> Pieces | None:
+    """The pieces of the runs of a fragment that are taken element by element, each of which lies at equal distances in
+    the box; None where runs are short, or have too many pieces."""
+    dim, run = fragment.vector
+    if access.element_bytes > SMALL or run < SHORT_RUN or global_vector(fragment, access) > 1:
+        return None
+    pieces = pieces_of(access.map.results, dim)
+    if pieces is None or pieces.count(run) > min(MOST_PIECES, run // 2):
+        return None
+    moves = zip(pieces.slopes, layout.modes, strict=True)
+    return pieces if all(slope == 0 or len(modes) == 1 for slope, modes in moves) else None
 
 
 def _alike(fragment: Fragment, access: Access, box: Box, layout: SharedLayout, vector: int) -> int:
@@ -219,54 +250,50 @@ def _alike(fragment: Fragment, access: Access, box: Box, layout: SharedLayout, v
     threads = np.arange(0, fragment.thread_count, max(1, fragment.thread_count // LOOKED_AT), dtype=np.int64)[:, None]
     run = fragment.values[0].size if fragment.vector[1] > 1 else 1
     values = np.arange(0, run, vector, dtype=np.int64)
-    first = _offsets(fragment.coordinates(threads, values), access, box, layout)
+    first = layout.offsets(_inside(fragment.coordinates(threads, values), access, box))
     alike, step = 1, 1
     for at, mode in enumerate(fragment.values):
         if at or run == 1:
-            moved = _offsets(fragment.coordinates(threads, values + step), access, box, layout)
+            moved = layout.offsets(_inside(fragment.coordinates(threads, values + step), access, box))
             if len(np.unique(moved - first)) == 1:
                 alike *= mode.size
         step *= mode.size
     return alike
 
 
-def _offsets(coordinates: Coordinates, access: Access, box: Box, layout: SharedLayout) -> Addresses:
-    inside, begin = _places(coordinates, access, box)
-    return layout.offsets(inside) + begin
-
-
-def _places(coordinates: Coordinates, access: Access, box: Box) -> tuple[list[Addresses], Addresses]:
-    """The coordinates in the box of elements of a tile, and where in a word their rows begin, for offsets of 0."""
+def _inside(coordinates: Coordinates, access: Access, box: Box) -> list[Addresses]:
+    """The coordinates in the box of elements of a tile, for offsets of 0."""
     dims: Any = list(coordinates)
     zeros = [0] * len(dims), [0] * access.map.num_symbols
     at = [expr.eval(dims, zeros[1]) + 0 * dims[0] for expr in access.map.results]
     origins = [origin.eval(*zeros) for origin in box.origins]
-    inside = [np.clip(a - o, 0, n - 1) for a, o, n in zip(at, origins, box.counts, strict=True)]
-    begin: Addresses = 0 * dims[0] + sum(origins[d] * access.strides[d] for d in box.run)
-    for dim in box.rows:
-        begin = begin + at[dim] * access.strides[dim]
-    return inside, begin % (WIDEST // access.element_bytes)
+    return [np.clip(a - o, 0, n - 1) for a, o, n in zip(at, origins, box.counts, strict=True)]
 
 
 def _layouts(box: Box, access: Access) -> Iterator[SharedLayout]:
     word = WIDEST // access.element_bytes
     for more in range(PITCHES):
-        pitch = (box.words + more) * word
-        yield _layout(box, access, pitch, None, 0)
+        least = (box.words + more) * word
+        yield _layout(box, access, least, None, 0)
+        if box.is_misaligned:
+            continue
         for dim in box.rows:
             for every in range((box.counts[dim] - 1).bit_length()):
-                yield _layout(box, access, pitch, dim, 1 << every)
+                yield _layout(box, access, least, dim, 1 << every)
 
 
-def _layout(box: Box, access: Access, pitch: int, skewed: int | None, every: int) -> SharedLayout:
-    """Rows `pitch` elements apart; a word more after `every` of them along one dimension."""
+def _layout(box: Box, access: Access, least: int, skewed: int | None, every: int) -> SharedLayout:
+    """Rows at least so many elements apart, and as far as in memory but for whole words: then where a row begins in a
+    word is as linear in its coordinates as where it lies. `skewed`: a word more after `every` of them along a
+    dimension."""
     word = WIDEST // access.element_bytes
     modes: list[tuple[IntTuple, IntTuple]] = [(1, 0)] * len(box.counts)
     for dim in box.run:
         modes[dim] = (box.counts[dim], access.strides[dim])
-    step = pitch
+    step = least
     for dim in box.rows:
         count = box.counts[dim]
+        step += (access.strides[dim] - step) % word if count > 1 else 0
         modes[dim] = (count, step)
         if dim == skewed:
             groups = -(-count // every)

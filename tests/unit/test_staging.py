@@ -213,8 +213,10 @@ def test_elements_lie_where_memory_has_them_within_a_word(size: int) -> None:
     found = staged(fragment, access)
     assert found.reads.requests == 128 * 128 / 32
     assert found.reads.ideal <= found.reads.units <= 2.5 * found.reads.ideal
-    strides = [s for modes in found.layout.modes for n, s in modes if n > 1]
-    assert all(s == 1 or s % word == 0 for s in strides), "a word of memory is one of shared memory"
+    rows, columns = found.layout.modes
+    assert columns == ((128, 1),)
+    assert all((stride - 523) % word == 0 for _, stride in rows), "a row begins where it does in a word of memory"
+    assert min(stride for _, stride in rows) >= 128 + word
 
 
 def test_a_word_more_after_some_rows_keeps_columns_out_of_one_bank() -> None:

@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from functools import partial
 
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineBinaryOpKind, AffineExpr
+from xdsl.ir.affine import AffineExpr
 
 from irc.dialects import cuda, tile
 from irc.layout.access import least
+from irc.layout.pieces import Pieces
 from irc.layout.requests import WIDEST
 from irc.layout.shared import SharedLayout
-from irc.layout.staging import box_of, staged_bytes
+from irc.layout.staging import box_of, run_pieces, staged_bytes
 from irc.layout.traffic import global_vector
 from irc.passes.cuda.emitter import Index
-from irc.passes.cuda.memory import shared_base, store_registers, zero
-from irc.passes.cuda.places import Place, Walk, scaled, sum_of
+from irc.passes.cuda.memory import by_tile, locate, shared_base, store_registers, zero
+from irc.passes.cuda.places import Place, Walk
+from irc.passes.cuda.row_ends import RowEnds
 from irc.passes.cuda.values import Code, Registers, element_bytes, tile_element
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import fragment_layout
@@ -43,8 +45,9 @@ class StagedLoad:
         self.offsets = [Place(code.scalar(offset)) for offset in op.offsets]
         walk = Walk(code.e, ())
         self.origins = [walk.affine(expr, self.offsets, self.symbols).base for expr in box.origins]
-        self.bytes = staged_bytes(layout, self.size)
+        self.bytes = staged_bytes(layout, box, self.size)
         self.base = code.scratch(self.bytes)
+        self.skip = self._skip()
 
     def emit(self) -> None:
         code, place = self.code, (self.base, self.base + self.bytes)
@@ -60,20 +63,39 @@ class StagedLoad:
         else:
             code.values[self.op.result] = self._take()
 
+    def _skip(self) -> Index:
+        """The elements before the first row's in its word of memory. In shared memory as many are left out: rows are
+        as far apart there as in memory, but for whole words."""
+        if not self.box.is_misaligned:
+            return 0
+        e, begin = self.code.e, self._run_origin
+        for dim in self.box.rows:
+            begin = e.add(begin, e.mul(self.origins[dim], self.access.strides[dim]))
+        return e.rem(begin, self.word)
+
     def _store(self, op: tile.StoreOp) -> None:
         """Stores the tile as it is taken, so that no thread holds more of it than a run."""
         run = self.fragment.values[0].size if self.fragment.vector[1] > 1 else 1
         array = self.code.e.value(cuda.RegistersOp(run, self.element), self.op.result.name_hint)
         strides = tuple(int(at == 0 and run > 1) for at in range(len(self.fragment.values)))
-        vector = global_vector(self.fragment, self.access)
         held = Registers(array, self.fragment, strides)
+        ends = RowEnds.of(self.code, op, self.fragment)
+        if ends is None:
+            store_registers(self.code, op, held, partial(self._take_vectors, held))
+            return
 
-        def fetch(components: Sequence[Index], count: int) -> None:
-            first, *others = components or (0,)
-            with self.code.e.loop(0, count, min(count, vector), unroll=True, hint="n") as n:
-                self._take_at(held, [self.code.e.add(first, n), *others], min(count, vector))
+        def stores(*, checked: bool) -> None:
+            with self.code.each(self.fragment, ends.vector) as components:
+                offset, conditions = locate(self.code, op, self.fragment, components, ends.vector)
+                with self.code.e.when(self.code.e.all(conditions) if checked else None):
+                    self._take_run(held, components, ends.vector)
+                    register = self.code.e.index(self.code.register(held, components))
+                    at = self.code.e.index(offset)
+                    self.code.e.insert(cuda.StoreOp(array, register, ends.pointer, at, count=ends.vector))
+            if checked:
+                ends.emit(array, self._take_element)
 
-        store_registers(self.code, op, held, fetch)
+        by_tile(self.code, op, self.fragment, ends.vector, stores)
 
     # Words of memory
 
@@ -161,7 +183,9 @@ class StagedLoad:
         places = [Place(0)] * len(self.box.counts)
         for dim, index in zip(self.box.rows, at, strict=True):
             places[dim] = Place(index)
-        row = Walk(e, ()).offset(self.layout, places).base
+        row = e.add(self.skip, Walk(e, ()).offset(self.layout, places).base)
+        if self.box.is_misaligned:
+            row = e.sub(row, e.rem(row, self.word))
         offset = e.add(row, e.mul(word, self.word))
         return e.add(shared_base(self.code, self.base), e.mul(offset, self.size))
 
@@ -228,11 +252,55 @@ class StagedLoad:
             self._take_at(result, components, vector)
         return result
 
+    def _take_vectors(self, to: Registers, components: Sequence[Index], count: int) -> None:
+        vector = min(count, global_vector(self.fragment, self.access))
+        first, *others = components or (0,)
+        with self.code.e.loop(0, count, vector, unroll=True, hint="n") as n:
+            self._take_at(to, [self.code.e.add(first, n), *others], vector)
+
     def _take_at(self, to: Registers, components: Sequence[Index], vector: int) -> None:
+        offset = self._offset(self.code.places(self.fragment), components, vector)
+        self._insert(to, components, self._byte(offset), vector)
+
+    def _take_run(self, to: Registers, components: Sequence[Index], count: int) -> None:
+        """The elements of a run that is inside the view, piece by piece (irc/layout/pieces.py)."""
+        e, own = self.code.e, self.code.places(self.fragment)
+        pieces = run_pieces(self.fragment, self.access, self.layout)
+        if pieces is None:
+            self._take_vectors(to, components, count)
+            return
+        first, *others = components
+        step = sum(s * modes[-1][1] for s, modes in zip(pieces.slopes, self.layout.modes, strict=True))
+        starts: list[tuple[Index, Index]] = [(0, self._byte(self._offset(own, components, 1, checked=False)))]
+        for _ in range(1, pieces.count(count)):
+            begin = e.add(starts[-1][0], pieces.by) if len(starts) > 1 else self._first_end(pieces, own, components)
+            offset = self._offset(own, [e.add(first, begin), *others], 1, checked=False)
+            starts.append((begin, self._byte(e.sub(offset, e.mul(begin, step)))))
+        with e.loop(0, count, unroll=True, hint="n") as n:
+            at = starts[0][1]
+            for begin, address in starts[1:]:
+                at = e.select(e.compare("sle", begin, n), address, at)
+            self._insert(to, [e.add(first, n), *others], e.add(at, e.mul(n, step * self.size)), 1)
+
+    def _first_end(self, pieces: Pieces, own: Sequence[Place], components: Sequence[Index]) -> Index:
+        """How many elements of a run belong to its first piece."""
+        assert pieces.dividend is not None
         e = self.code.e
-        offset = self._offset(components, vector)
-        address = e.i32(e.add(shared_base(self.code, self.base), e.mul(offset, self.size)))
-        e.insert(cuda.SharedLoadOp(address, to.array, e.index(self.code.register(to, components)), count=vector))
+        dividend = Walk(e, components).affine(pieces.dividend, self._dims(own), self.symbols)
+        return e.sub(pieces.by, e.rem(dividend.at(e, components), pieces.by))
+
+    def _take_element(self, at: Sequence[Index], array: SSAValue) -> None:
+        """An element of the tile that is inside the view, to the first of some registers."""
+        address = self._byte(self._offset([Place(c) for c in at], (), 1, checked=False))
+        self.code.e.insert(cuda.SharedLoadOp(self.code.e.i32(address), array, self.code.e.index(0)))
+
+    def _insert(self, to: Registers, components: Sequence[Index], address: Index, vector: int) -> None:
+        e = self.code.e
+        register = e.index(self.code.register(to, components))
+        e.insert(cuda.SharedLoadOp(e.i32(address), to.array, register, count=vector))
+
+    def _byte(self, offset: Index) -> Index:
+        return self.code.e.add(shared_base(self.code, self.base), self.code.e.mul(offset, self.size))
 
     def _clamped(self, at: Index, most: int, expr: AffineExpr) -> Index:
         """A coordinate inside the box: what is taken there instead of what is outside the view is not used."""
@@ -242,30 +310,28 @@ class StagedLoad:
             at = e.select(e.compare("slt", at, 0), 0, at)
         return at
 
-    def _offset(self, components: Sequence[Index], vector: int) -> Index:
-        """Where an element lies in the box: by its coordinates, and by where its row begins in a word. Vectors
-        outside take the first one, which is aligned."""
+    def _dims(self, own: Sequence[Place]) -> list[Place]:
+        """The coordinates of elements of the tile in the space of all tiles."""
+        return [Place(self.code.e.add(o.base, p.base), p.steps) for o, p in zip(self.offsets, own, strict=True)]
+
+    def _offset(self, own: Sequence[Place], components: Sequence[Index], vector: int, *, checked: bool = True) -> Index:
+        """Where an element lies in the box. Vectors outside take the first one, which is aligned. Not checked: the
+        element is inside the view."""
         e, box = self.code.e, self.box
         walk = Walk(e, components)
-        own = self.code.places(self.fragment)
-        dims = [Place(e.add(o.base, p.base), p.steps) for o, p in zip(self.offsets, own, strict=True)]
+        dims = self._dims(own)
         inside: list[Place] = []
-        begin = Place(self._run_origin)
         for dim, expr in enumerate(self.op.access_map.results):
             at = walk.affine(expr, dims, self.symbols)
-            if dim in box.rows:
-                begin = sum_of(e, begin, scaled(e, at, self.access.strides[dim]))
             at = Place(e.sub(at.base, self.origins[dim]), at.steps)
-            if dim in box.cut and vector == 1:
+            if checked and dim in box.cut and vector == 1:
                 at = Place(self._clamped(at.at(e, components), box.counts[dim] - 1, expr))
             inside.append(at)
-        offset = walk.offset(self.layout, inside)
-        if box.is_misaligned:
-            offset = sum_of(e, offset, walk.binary(AffineBinaryOpKind.Mod, begin, Place(self.word)))
-        if vector == 1:
-            return offset.at(e, components)
+        offset = e.add(self.skip, walk.offset(self.layout, inside).at(e, components))
+        if vector == 1 or not checked:
+            return offset
         exists = e.all([self._is_there(d, inside[d].at(e, components), vector) for d in sorted(box.cut)])
-        return offset.at(e, components) if exists is None else e.select(exists, offset.at(e, components), 0)
+        return offset if exists is None else e.select(exists, offset, 0)
 
     def _is_there(self, dim: int, at: Index, vector: int) -> SSAValue:
         """Whether a vector that begins at a coordinate in the box has elements of it. What comes before a row lies in

@@ -16,7 +16,20 @@ from math import prod
 from irc.dtypes import element_of
 from irc.layout.requests import SECTOR_BYTES
 from irc.passes.tile.domains import LARGE, Domains, Operand, Space
-from irc.passes.tile.index_maps import Coords, Dim, Lin, atoms, bounds, constant, lin_of, new_dim, substitute
+from irc.passes.tile.index_maps import (
+    Coords,
+    Dim,
+    Lin,
+    Mod,
+    atoms,
+    bounds,
+    constant,
+    lin_of,
+    new_dim,
+    offset,
+    pieces,
+    substitute,
+)
 
 SPACIOUS = 32768
 """Bytes that a tile may have, if it is up to twice as large as wanted, for its rows to be whole."""
@@ -225,10 +238,11 @@ def _skew(domains: Domains, chain: Chain, space: Space, dim: Dim) -> Dim:
     """Puts a dimension in the place of the result's contiguous one that begins where the sector of memory begins in
     which a row does: multiples of a sector along it are sectors of memory."""
     word = _sector(chain.operand)
-    steps = {d: step_of(domains, chain.operand, chain.coords, d) % word for d in space if d != dim}
-    within = constant(0)
-    for other, step in steps.items():
-        within = within + lin_of(other) * step
+    begin = substitute(_address(domains, chain), {dim: constant(0)})
+    within = constant(offset(begin))
+    for atom, factor in pieces(begin):
+        part = atom.value % atom.by if isinstance(atom, Mod) else Lin(((atom, 1),), 0)
+        within = within + part * (factor % word)
     within = within % word
     if not within.terms:
         return dim
@@ -236,6 +250,14 @@ def _skew(domains: Domains, chain: Chain, space: Space, dim: Dim) -> Dim:
     domains.bindings.bind(dim, lin_of(skewed) - within)
     space[space.index(dim)] = skewed
     return skewed
+
+
+def _address(domains: Domains, chain: Chain) -> Lin:
+    """Where an access is in its array's memory, in elements."""
+    total = constant(0)
+    for lin, stride in zip(chain.coords, chain.operand.strides, strict=True):
+        total = total + domains.bindings.resolve(lin) * stride
+    return total
 
 
 def _by_steps(domains: Domains, chain: Chain, dims: Sequence[Dim]) -> list[Dim]:

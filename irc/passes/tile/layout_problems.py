@@ -92,7 +92,13 @@ def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) ->
     )
     view = op.view.name_hint or (op.view.index if isinstance(op.view, BlockArgument) else "?")
     name = f"{'store' if is_store else 'load'} %{view}"
-    return Use(name, access_of(op), shape, is_store, is_free, trips(op), not is_store and _can_stage(op))
+    can_stage = not is_store and _can_stage(op)
+    return Use(name, access_of(op), shape, is_store, is_free, trips(op), can_stage, can_stage and _is_copied(value))
+
+
+def _is_copied(value: SSAValue) -> bool:
+    """Whether a tile is stored, and nothing else is done to it."""
+    return all(isinstance(use.operation, tile.StoreOp) for use in value.uses) and value.has_one_use()
 
 
 def _can_stage(op: tile.AccessOp) -> bool:

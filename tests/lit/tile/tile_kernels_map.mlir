@@ -58,11 +58,11 @@ func.func @permute(%x: tensor<8x256x128xbf16>) -> tensor<8x128x256xbf16> {
   func.return %r : tensor<8x128x256xbf16>
 }
 
-// Short dimensions are tiled together: 12 and 5 of 19 make rows of 60 in the operand. Rows of 187 bytes of the result begin anywhere in a sector of 32: tiles begin where sectors do.
+// Short dimensions are tiled together: 12 and 5 of 19 make rows of 60 in the operand. Rows of 187 bytes of the result begin anywhere in a sector of 32: tiles begin where sectors do, 27 bytes on for each of the 19 and 1 for each of the 12.
 // CHECK-LABEL: tile.program @short_0(%a: !tile.view<187x228xi8>, %r: !tile.view<12x19x187xi8>)
 // CHECK-NEXT:    tile.for_tiles ([[I:%[0-9]+]], [[P:%[0-9]+]], [[J:%[0-9]+]]) extents [60, 4, 218] steps [64, 1, 64] {
-// CHECK-NEXT:      tile.load %a{{\[}}[[I]], [[J]]] symbols([[P]] : index) {map = affine_map<(d0, d1)[s0] -> ((((((s0 * 7) + d0) mod 32) * -1) + d1), ((s0 * 60) + d0))>, checked = array<i64: 0, 1>}
-// CHECK-NEXT:      tile.store %{{[0-9]+}}, %r{{\[}}[[I]], [[J]]] symbols([[P]] : index) {map = affine_map<(d0, d1)[s0] -> ((d0 mod 12), ((s0 * 5) + (d0 floordiv 12)), (((((s0 * 7) + d0) mod 32) * -1) + d1))>, checked = array<i64: 1, 2>}
+// CHECK-NEXT:      tile.load %a{{\[}}[[I]], [[J]]] symbols([[P]] : index) {map = affine_map<(d0, d1)[s0] -> (((((((s0 * 7) + d0) + ((d0 floordiv 12) * 15)) mod 32) * -1) + d1), ((s0 * 60) + d0))>, checked = array<i64: 0, 1>}
+// CHECK-NEXT:      tile.store %{{[0-9]+}}, %r{{\[}}[[I]], [[J]]] symbols([[P]] : index) {map = affine_map<(d0, d1)[s0] -> ((d0 mod 12), ((s0 * 5) + (d0 floordiv 12)), ((((((s0 * 7) + d0) + ((d0 floordiv 12) * 15)) mod 32) * -1) + d1))>, checked = array<i64: 1, 2>}
 func.func @short(%x: tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
   %r = kernel.fused @short_0 permute config<tile = [64, 64]> (%a = %x : tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
     %p = nd.permute %a {permutation = [3, 2, 0, 1]} : tensor<17x11x19x12xi8> -> tensor<12x19x17x11xi8>
