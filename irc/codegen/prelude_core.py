@@ -16,7 +16,7 @@ _LOADS = {
     "kept": "load_kept({})",
     "global": "__ldcg({})",
 }
-_STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})"}
+_STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})", "write_back": "__stwb({0}, {1})"}
 
 
 def access_name(direction: str, size: int, cache: str = "") -> str:

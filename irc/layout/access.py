@@ -265,19 +265,19 @@ def least(expr: AffineExpr) -> int:
             return -(1 << 62)
 
 
-def greatest(expr: AffineExpr, dims: Sequence[int], symbols: Sequence[int]) -> int | None:
-    """An upper bound of an expression whose dims and symbols are at least the given numbers (and unbounded above); None
-    where there is none."""
+def greatest(expr: AffineExpr) -> int | None:
+    """An upper bound of an expression whose dims and symbols are 0 or more (and unbounded above); None where there is
+    none."""
     match expr:
         case AffineConstantExpr():
             return expr.value
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            lhs, rhs = greatest(expr.lhs, dims, symbols), greatest(expr.rhs, dims, symbols)
+            lhs, rhs = greatest(expr.lhs), greatest(expr.rhs)
             return None if lhs is None or rhs is None else lhs + rhs
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)) if by < 0:
-            return least(expr.lhs, dims, symbols) * by
+            return least(expr.lhs) * by
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
-            lhs = greatest(expr.lhs, dims, symbols)
+            lhs = greatest(expr.lhs)
             return None if lhs is None else lhs * by
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=n)):
             return n - 1

@@ -45,9 +45,6 @@ REALIGN_INSTRUCTIONS = 20
 COPY_INSTRUCTIONS = 24
 """Instructions that find a word of a box in memory and in shared memory."""
 
-PLACE_INSTRUCTIONS, DIVISION_INSTRUCTIONS = 6, 4
-"""Instructions for an element's place in a box, and those that each division of its coordinates adds."""
-
 END_INSTRUCTIONS = 40
 """Instructions that find an element at the end of a row, its skip, its places in shared memory and in the view."""
 
@@ -147,17 +144,12 @@ def realign_cycles(fragment: Fragment, size: int) -> float:
     return cycles + ends * (REQUEST_CYCLES + 1 + END_INSTRUCTIONS * INSTRUCTION_CYCLES)
 
 
-def staging_cycles(
-    copied: Traffic, reads: Traffic, found: float, divisions: int, rates: Rates, choices: int = 1
-) -> float:
+def staging_cycles(copied: Traffic, reads: Traffic, instructions: float, rates: Rates) -> float:
     """What loading a tile by way of its box costs: the words of memory, each found and moved by a thread, and the
-    elements that threads take from shared memory one by one. Where their rows begin at any bank some wavefronts are
-    always needed more: a replay costs nothing but its own. For `found` of them the place is computed, by so many
-    divisions; the others choose one of these, by a comparison and a selection for each but the first."""
+    elements that threads take from shared memory one by one, which so many instructions find. Where their rows begin
+    at any bank some wavefronts are always needed more: a replay costs nothing but its own."""
     words = copied.requests * (REQUEST_CYCLES + WIDEST / BANK_BYTES + COPY_INSTRUCTIONS * INSTRUCTION_CYCLES)
-    place = found * (PLACE_INSTRUCTIONS + divisions * DIVISION_INSTRUCTIONS) * INSTRUCTION_CYCLES
-    chosen = (1 + 2 * (choices - 1)) * INSTRUCTION_CYCLES
-    taken = reads.units + reads.requests * (REQUEST_CYCLES + chosen) + place
+    taken = reads.units + reads.requests * (REQUEST_CYCLES + INSTRUCTION_CYCLES) + instructions * INSTRUCTION_CYCLES
     return global_cycles(copied, False, rates) + words + taken
 
 

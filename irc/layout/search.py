@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import inf, prod
 
@@ -217,8 +217,22 @@ class _Search:
 
     def plan(self, fragment: Fragment) -> Plan:
         """The best plan with this fragment."""
-        ways = tuple(self._way(use, fragment) for use in self.problem.uses)
+        ways = self._ways(fragment)
         return Plan(fragment, ways, self.inner(fragment), self.registers(fragment))
+
+    def _ways(self, fragment: Fragment) -> tuple[Way, ...]:
+        """The best way of each access. What an exchange follows is not stored as it is taken: where both are best by
+        themselves, one of them is given up."""
+        ways = tuple(self._way(use, fragment) for use in self.problem.uses)
+        copied = [way.staged is not None and way.use.is_copied for way in ways]
+        if not any(copied) or not any(way.use.is_store and way.exchange for way in ways):
+            return ways
+        apart = tuple(
+            self._way(replace(way.use, is_copied=False), fragment) if is_copied else way
+            for way, is_copied in zip(ways, copied, strict=True)
+        )
+        direct = tuple(self.direct_way(way.use, fragment) if way.use.is_store else way for way in ways)
+        return min(apart, direct, key=lambda each: sum(way.cycles for way in each))
 
     def inner(self, fragment: Fragment) -> float:
         """Cycles for what is done in registers."""
@@ -281,9 +295,7 @@ class _Search:
             requests /= use.access.vector(kind.first, kind.runs[kind.first])
         reads = Traffic(1, requests, requests, requests)
         copied = copied_traffic(use.access, use.shape)
-        return staging_cycles(copied, reads, requests / kind.values, use.access.divisions, self.rates) + self.waiting(
-            use
-        )
+        return staging_cycles(copied, reads, 0.0, self.rates) + self.waiting(use)
 
     def ideal(self, a: _Kind, b: _Kind, size: int) -> float:
         """Cycles of an exchange between fragments of two kinds that meets no conflicts."""
@@ -343,8 +355,7 @@ class _Search:
 
     def staged_way(self, use: Use, fragment: Fragment) -> Way:
         found, copied = staged(fragment, use.access, use.is_copied), copied_traffic(use.access, use.shape)
-        divisions = use.access.divisions
-        place = staging_cycles(copied, found.reads, found.places, divisions, self.rates, found.choices)
+        place = staging_cycles(copied, found.reads, found.instructions, self.rates)
         cycles = place + self.waiting(use)
         return Way(use, fragment, copied, None, use.times * cycles, found)
 

@@ -24,6 +24,7 @@ from xdsl.ir.affine import (
 )
 
 from irc.layout.access import Access
+from irc.layout.cost import INSTRUCTION_CYCLES
 from irc.layout.cute import IntTuple, Layout
 from irc.layout.fragment import Coordinates, Fragment
 from irc.layout.pieces import Pieces, pieces_of
@@ -169,16 +170,28 @@ def _combine(expr: AffineBinaryOpExpr, lhs: _Range, rhs: _Range) -> _Range | Non
     return None
 
 
+PLACE_INSTRUCTIONS, DIVISION_INSTRUCTIONS = 6, 4
+"""Instructions for an element's place in a box, and those that each division of its coordinates adds."""
+
+CLAMP_INSTRUCTIONS = 3
+"""Instructions that keep an element inside the box, for each dimension that the tile reaches beyond."""
+
+CHOICE_INSTRUCTIONS = 2
+"""A comparison and a selection, for each piece of a run but the first."""
+
+
 @dataclass(frozen=True)
 class Staged:
-    """A box on its way to a fragment: the layout of shared memory, by the coordinates of the box, and what the threads'
-    reads cost there. places: for how many of them a thread has to find where they are; the others are at fixed
-    distances from these. choices: of how many places each of them takes one."""
+    """A box on its way to a fragment: the layout of shared memory, by the coordinates of the box, what the threads'
+    reads cost there, and the instructions of all warps that find the elements."""
 
     layout: SharedLayout
     reads: Traffic
-    places: float
-    choices: int = 1
+    instructions: float
+
+    @property
+    def cycles(self) -> float:
+        return self.reads.units + self.instructions * INSTRUCTION_CYCLES
 
 
 def staged_bytes(layout: SharedLayout, box: Box, size: int) -> int:
@@ -201,8 +214,8 @@ def copied_traffic(access: Access, shape: tuple[int, ...]) -> Traffic:
 
 @cache
 def staged(fragment: Fragment, access: Access, is_copied: bool = False) -> Staged:
-    """The layout of a box with the fewest wavefronts, over pitches of the rows and a word more after every so many of
-    them; the smallest of those. is_copied: the elements are stored as they are taken."""
+    """The cheapest layout of a box, over pitches of the rows and a word more after every so many of them; the smallest
+    of those. is_copied: the elements are stored as they are taken."""
     box, size = box_of(access, fragment.shape), access.element_bytes
     assert box is not None
     vector = global_vector(fragment, access)
@@ -210,17 +223,18 @@ def staged(fragment: Fragment, access: Access, is_copied: bool = False) -> Stage
     layouts = list(_layouts(box, access))
     offsets = np.stack([layout.offsets(inside) for layout in layouts])
     counts = wavefronts(offsets * size, vector * size).mean(axis=-1)
-    best = int(counts.argmin())
-    layout = layouts[best]
     requests = max(1, fragment.thread_count // WARP) * (fragment.value_count // vector)
-    fewest = fewest_wavefronts(offsets[best] * size, vector * size).mean()
-    reads = Traffic(vector, requests, float(counts[best]) * requests, float(fewest) * requests)
-    alike = _alike(fragment, access, box, layout, vector)
-    pieces = run_pieces(fragment, access, layout) if is_copied else None
-    if pieces is None:
-        return Staged(layout, reads, requests / alike)
-    choices = pieces.count(fragment.vector[1])
-    return Staged(layout, reads, requests / max(alike, fragment.vector[1] / choices), choices)
+    is_even = np.array([all(len(modes) == 1 for modes in layout.modes) for layout in layouts])
+    found: list[Staged] = []
+    for kind in (is_even, ~is_even):
+        if not kind.any():
+            continue
+        best = int(np.where(kind, counts, np.inf).argmin())
+        fewest = fewest_wavefronts(offsets[best] * size, vector * size).mean()
+        reads = Traffic(vector, requests, float(counts[best]) * requests, float(fewest) * requests)
+        each = _instructions(fragment, access, layouts[best], is_copied=is_copied)
+        found.append(Staged(layouts[best], reads, each * requests))
+    return min(found, key=lambda each: (each.cycles, each.layout.size))
 
 
 MOST_PIECES = 4
@@ -233,7 +247,7 @@ Where 4 bytes are an element, its instructions are not what counts."""
 
 def run_pieces(fragment: Fragment, access: Access, layout: SharedLayout) -> Pieces | None:
     """The pieces of the runs of a fragment that are taken element by element, each of which lies at equal distances in
-    the box; None where runs are short, or have too many pieces."""
+    the box; None where there are no runs, or finding each element takes fewer instructions."""
     dim, run = fragment.vector
     if access.element_bytes > SMALL or run < SHORT_RUN or global_vector(fragment, access) > 1:
         return None
@@ -241,7 +255,35 @@ def run_pieces(fragment: Fragment, access: Access, layout: SharedLayout) -> Piec
     if pieces is None or pieces.count(run) > min(MOST_PIECES, run // 2):
         return None
     moves = zip(pieces.slopes, layout.modes, strict=True)
-    return pieces if all(slope == 0 or len(modes) == 1 for slope, modes in moves) else None
+    if any(slope and len(modes) > 1 for slope, modes in moves):
+        return None
+    each = _place_instructions(fragment, access, layout)
+    return pieces if _piece_instructions(pieces, run, each) <= each else None
+
+
+def _instructions(fragment: Fragment, access: Access, layout: SharedLayout, *, is_copied: bool) -> float:
+    """Instructions that find an element."""
+    box = box_of(access, fragment.shape)
+    each = _place_instructions(fragment, access, layout)
+    if not is_copied and access.element_bytes <= SMALL and box is not None:
+        return each + len(box.cut) * CLAMP_INSTRUCTIONS
+    pieces = run_pieces(fragment, access, layout)
+    return each if pieces is None else _piece_instructions(pieces, fragment.vector[1], each)
+
+
+def _piece_instructions(pieces: Pieces, run: int, each: float) -> float:
+    """Instructions for an element of a run in pieces. each: where every element is found by itself."""
+    count = pieces.count(run)
+    return each * count / run + (count - 1) * CHOICE_INSTRUCTIONS
+
+
+@cache
+def _place_instructions(fragment: Fragment, access: Access, layout: SharedLayout) -> float:
+    """Instructions for an element's place, where it is not at a fixed distance from another one of the thread."""
+    box = box_of(access, fragment.shape)
+    assert box is not None
+    place = PLACE_INSTRUCTIONS + access.divisions * DIVISION_INSTRUCTIONS
+    return place / _alike(fragment, access, box, layout, global_vector(fragment, access))
 
 
 def _alike(fragment: Fragment, access: Access, box: Box, layout: SharedLayout, vector: int) -> int:
@@ -275,8 +317,6 @@ def _layouts(box: Box, access: Access) -> Iterator[SharedLayout]:
     for more in range(PITCHES):
         least = (box.words + more) * word
         yield _layout(box, access, least, None, 0)
-        if box.is_misaligned:
-            continue
         for dim in box.rows:
             for every in range((box.counts[dim] - 1).bit_length()):
                 yield _layout(box, access, least, dim, 1 << every)

@@ -49,6 +49,32 @@ def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
     assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
 
 
+@pytest.mark.parametrize("element", ["i8", "i16"])
+@pytest.mark.parametrize(
+    ("extents", "order"),
+    [
+        ((13, 67, 5, 29), (0, 3, 2, 1)),
+        ((3, 89, 7, 11, 3), (4, 2, 1, 0, 3)),
+        ((53, 3, 17, 29), (1, 3, 0, 2)),
+        ((41, 11, 17, 3), (1, 3, 2, 0)),
+        ((7, 37, 19, 12), (3, 2, 0, 1)),
+        ((2, 523, 3, 13), (3, 0, 2, 1)),
+    ],
+)
+def test_rows_of_merged_prime_dimensions(extents: tuple[int, ...], order: tuple[int, ...], element: str) -> None:
+    """Runs of a row in the result that go on in another dimension of the operand, and rows of merged dimensions that do
+    not begin at equal distances."""
+    text = program(extents, order, element, element, f"permute(x, {list(order)})")
+    x = values(extents, element)
+    assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
+
+
+def test_a_tile_of_one_element_for_each_thread() -> None:
+    x = values((31, 5, 1, 10), "f32")
+    text = program(x.shape, (1, 2, 3, 0), "f32", "f32", "permute(x, [1, 2, 3, 0])")
+    assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(1, 2, 3, 0))
+
+
 @pytest.mark.parametrize("element", sorted(ELEMENTS))
 @pytest.mark.parametrize(
     ("extents", "order"), [((131, 259), (1, 0)), ((3, 137, 71), (0, 2, 1)), ((37, 5, 61), (2, 1, 0))]

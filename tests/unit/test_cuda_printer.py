@@ -127,6 +127,7 @@ SHARED = """
   cuda.sync
   cuda.store %h[%c0], %x[%t] {count = 4} : !cuda.registers<8 x f16> -> !cuda.ptr<f16>
   cuda.store %b[%c0], %y[%t] {count = 16, cache = "streaming"} : !cuda.registers<16 x i8> -> !cuda.ptr<i8>
+  cuda.store %b[%c0], %y[%t] {count = 16, cache = "write_back"} : !cuda.registers<16 x i8> -> !cuda.ptr<i8>
 """
 
 SHUFFLED = ("f32", "f64", "i64", "i32", "i16", "i8", "f16", "bf16", "f8E4M3FN", "i1")

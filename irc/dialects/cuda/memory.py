@@ -33,6 +33,10 @@ CACHES = ("streaming", "read_only", "kept", "global")
 """`ld.global.cs` and `st.global.cs`, `ld.global.nc`, the same with the priority `evict_last` in the L2, `ld.global.cg`
 (PTX ISA, 9.7.9.1 cache operators, 9.7.9.2 cache eviction priority hints)."""
 
+STORE_CACHES = ("streaming", "write_back")
+"""`st.global.cs`, and `st.global.wb`, which is what a store is without an operator; but one instruction, which the
+compiler never takes apart, and loads after it stay behind it."""
+
 READ_ONLY = ("read_only", "kept")
 """Those of memory that nothing writes during the kernel."""
 
@@ -105,7 +109,7 @@ class LoadOp(IRDLOperation):
 
 @irdl_op_definition
 class StoreOp(IRDLOperation):
-    """`count` elements of registers into global memory. `cache`: streaming."""
+    """`count` elements of registers into global memory. `cache`: streaming, write_back."""
 
     name = "cuda.store"
     array = operand_def(RegistersType)
@@ -139,7 +143,7 @@ class StoreOp(IRDLOperation):
         _check_access("cuda.store", self.array, self.index, self.count)
         _check_pointer(self.pointer, self.array)
         if self.cache is not None:
-            check_one_of("cache", self.cache.data, ("streaming",))
+            check_one_of("cache", self.cache.data, STORE_CACHES)
 
 
 @irdl_op_definition

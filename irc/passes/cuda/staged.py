@@ -87,11 +87,13 @@ class StagedLoad:
         def stores(*, checked: bool) -> None:
             with self.code.each(self.fragment, ends.vector) as components:
                 offset, conditions = locate(self.code, op, self.fragment, components, ends.vector)
+                # Found outside of the branch, so that what runs have in common is found once.
+                places = self._run_places(components, ends.vector)
                 with self.code.e.when(self.code.e.all(conditions) if checked else None):
-                    self._take_run(held, components, ends.vector)
+                    for first, address, vector in places:
+                        self._insert(held, [first, *components[1:]], address, vector)
                     register = self.code.e.index(self.code.register(held, components))
-                    at = self.code.e.index(offset)
-                    self.code.e.insert(cuda.StoreOp(array, register, ends.pointer, at, count=ends.vector))
+                    self.code.e.insert(ends.vector_store(array, register, offset))
             if checked:
                 ends.emit(array, self._take_element)
 
@@ -254,7 +256,10 @@ class StagedLoad:
 
     def _take_vectors(self, to: Registers, components: Sequence[Index], count: int) -> None:
         vector = min(count, global_vector(self.fragment, self.access))
-        first, *others = components or (0,)
+        if not components:
+            self._take_at(to, (), vector)
+            return
+        first, *others = components
         with self.code.e.loop(0, count, vector, unroll=True, hint="n") as n:
             self._take_at(to, [self.code.e.add(first, n), *others], vector)
 
@@ -262,25 +267,31 @@ class StagedLoad:
         offset = self._offset(self.code.places(self.fragment), components, vector)
         self._insert(to, components, self._byte(offset), vector)
 
-    def _take_run(self, to: Registers, components: Sequence[Index], count: int) -> None:
-        """The elements of a run that is inside the view, piece by piece (irc/layout/pieces.py)."""
+    def _run_places(self, components: Sequence[Index], count: int) -> list[tuple[Index, Index, int]]:
+        """Where the elements of a run that is inside the view lie: for each vector its first component, its address and
+        how many elements it has."""
         e, own = self.code.e, self.code.places(self.fragment)
         pieces = run_pieces(self.fragment, self.access, self.layout)
-        if pieces is None:
-            self._take_vectors(to, components, count)
-            return
         first, *others = components
+        vector = min(count, global_vector(self.fragment, self.access))
+        at = [e.add(first, n) for n in range(0, count, vector)]
+        if pieces is None:
+            places = [self._offset(own, [each, *others], vector, checked=False) for each in at]
+            return [(each, self._byte(place), vector) for each, place in zip(at, places, strict=True)]
         step = sum(s * modes[-1][1] for s, modes in zip(pieces.slopes, self.layout.modes, strict=True))
         starts: list[tuple[Index, Index]] = [(0, self._byte(self._offset(own, components, 1, checked=False)))]
         for _ in range(1, pieces.count(count)):
             begin = e.add(starts[-1][0], pieces.by) if len(starts) > 1 else self._first_end(pieces, own, components)
             offset = self._offset(own, [e.add(first, begin), *others], 1, checked=False)
             starts.append((begin, self._byte(e.sub(offset, e.mul(begin, step)))))
-        with e.loop(0, count, unroll=True, hint="n") as n:
-            at = starts[0][1]
-            for begin, address in starts[1:]:
-                at = e.select(e.compare("sle", begin, n), address, at)
-            self._insert(to, [e.add(first, n), *others], e.add(at, e.mul(n, step * self.size)), 1)
+        return [(each, e.add(self._chosen(starts, n), n * step * self.size), 1) for n, each in enumerate(at)]
+
+    def _chosen(self, starts: Sequence[tuple[Index, Index]], n: int) -> Index:
+        """The address for element n of a run, before its step: of the last piece that has begun."""
+        at = starts[0][1]
+        for begin, address in starts[1:]:
+            at = self.code.e.select(self.code.e.compare("sle", begin, n), address, at)
+        return at
 
     def _first_end(self, pieces: Pieces, own: Sequence[Place], components: Sequence[Index]) -> Index:
         """How many elements of a run belong to its first piece."""
