@@ -37,6 +37,9 @@ SPACIOUS = 32768
 LONGEST = 8
 """How much longer than wanted a row of a tile may be."""
 
+STRIP = 32 << 20
+"""Bytes of a line of neighbouring tiles, loaded and stored, that the L2 holds until the next line is beside them."""
+
 PREFERENCE = 0.85
 """What a tile of another size than the wanted one has to be fuller by."""
 
@@ -133,8 +136,9 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
     """Splits and merges the dimensions of a permutation and gives the extents of its tiles: about `sides` elements in a
     run of the result and of the operand, where they have so many. Empty where all arrays are walked alike.
 
-    The space is put in the order of the result, whose neighbouring tiles share sectors of memory; the last dimension
-    but one leads to the neighbours in the operand.
+    The space is put in the order of the result, whose neighbouring tiles share lines of memory; the last dimension but
+    one leads to the neighbours in the operand, with which tiles share sectors where its rows begin anywhere. Then these
+    two change places where the sectors would have left the L2 by the time that the neighbours come.
     """
     found = chains(domains, space)
     # With several arrays to load, tiles whose rows begin in words of one of them cost the others more
@@ -144,11 +148,13 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
         found += _apart(domains, space, found[0])
     if len(found) < 2:
         return {}
+    shares_sectors = is_alone and _begin_anywhere(domains, found[1], space)
     taken = [_take(chain.dims, side) for chain, side in zip(found, sides, strict=False)]
     if is_alone and _begin_anywhere(domains, found[0], space):
-        tiles = _whole_rows(domains, space, found, taken, sides)
+        tiles, away_in_operand = _whole_rows(domains, space, found, taken, sides)
     else:
         tiles = _parts(domains, space, found, taken, sides)
+        away_in_operand = _by_steps(domains, found[1], space)
     room = prod(sides) // prod(tiles.values())
     for dim in _by_steps(domains, found[0], [d for d in space if d not in tiles]):
         if room < 2:
@@ -157,7 +163,13 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
         room //= tiles[dim]
     several = [d for d in space if tiles.get(d, 1) < d.extent]
     along = [_by_steps(domains, chain, several) for chain in found[:2]]
-    neighbours = dict.fromkeys(order[0] for order in along if order)
+    neighbours = list(dict.fromkeys(order[0] for order in along if order))
+    beside = next((d for d in away_in_operand if d in several), None)
+    if shares_sectors and beside is not None and neighbours and beside != neighbours[0]:
+        size = 2 * prod(tiles.values()) * element_of(found[0].operand.element_type).size
+        strips = [-(-d.extent // tiles.get(d, 1)) * size for d in (neighbours[0], beside)]
+        if strips[1] <= STRIP < strips[0]:
+            neighbours = [beside, neighbours[0]]
     away = _by_steps(domains, found[0], space)
     space.sort(key=lambda d: (d in several, -away.index(d)))
     for dim in reversed(neighbours):
@@ -181,9 +193,10 @@ def _parts(
 
 def _whole_rows(
     domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, int]
-) -> dict[Dim, int]:
+) -> tuple[dict[Dim, int], list[Dim]]:
     """Tiles of a result whose rows begin at any element: what it takes becomes one dimension, which is cut where words
-    of memory begin."""
+    of memory begin. Beside it the dimensions in the order in which they lead away in the operand, where that cut moves
+    with none of them."""
     for operand in domains.operands:
         operand.is_boxed = True
     row = list(taken[0])
@@ -200,6 +213,7 @@ def _whole_rows(
         tiles[dim] = extent
     dim = domains.join(list(reversed(row)))
     space[:] = [d for d in space if d not in row] + [dim]
+    away = _by_steps(domains, found[1], space)
     skewed = _skew(domains, found[0], space, dim)
     spacious = min(2 * prod(sides), SPACIOUS // element_of(found[0].operand.element_type).size)
     most = max(prod(sides), spacious)
@@ -210,7 +224,7 @@ def _whole_rows(
         shortest = max(shortest, min(together * sides[1] // 2, room // 2, power_of_two(skewed.extent)))
     lengths = [1 << bits for bits in range(1, room.bit_length()) if 1 << bits >= shortest]
     tiles[skewed] = min(lengths, key=lambda n: _work(dim.extent, skewed.extent, n, together, sides[0]))
-    return tiles
+    return tiles, [skewed if d == dim else d for d in away]
 
 
 def _work(extent: int, skewed: int, tile: int, together: int, side: int) -> float:

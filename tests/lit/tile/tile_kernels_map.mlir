@@ -71,6 +71,29 @@ func.func @short(%x: tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
   func.return %r : tensor<12x19x17x11xi8>
 }
 
+// Rows of 523 share sectors between neighbouring tiles of the operand. A line of 4145 tiles along the result would leave the L2 before these come: so the 9 along
+// the operand are the last dimension, which the grid numbers first.
+// CHECK-LABEL: tile.program @strip_0
+// CHECK-NEXT:    tile.for_tiles ({{.*}}) extents [265196, 523] steps [64, 64] {
+func.func @strip(%x: tensor<265189x523xf32>) -> tensor<523x265189xf32> {
+  %r = kernel.fused @strip_0 permute config<tile = [64, 64]> (%a = %x : tensor<265189x523xf32>) -> tensor<523x265189xf32> {
+    %p = nd.permute %a {permutation = [1, 0]} : tensor<265189x523xf32> -> tensor<523x265189xf32>
+    kernel.yield %p : tensor<523x265189xf32>
+  }
+  func.return %r : tensor<523x265189xf32>
+}
+
+// A line of 313 stays in it.
+// CHECK-LABEL: tile.program @line_0
+// CHECK-NEXT:    tile.for_tiles ({{.*}}) extents [523, 20016] steps [64, 64] {
+func.func @line(%x: tensor<20009x523xf32>) -> tensor<523x20009xf32> {
+  %r = kernel.fused @line_0 permute config<tile = [64, 64]> (%a = %x : tensor<20009x523xf32>) -> tensor<523x20009xf32> {
+    %p = nd.permute %a {permutation = [1, 0]} : tensor<20009x523xf32> -> tensor<523x20009xf32>
+    kernel.yield %p : tensor<523x20009xf32>
+  }
+  func.return %r : tensor<523x20009xf32>
+}
+
 // A gather: the clamped indices are a symbol of the load.
 // CHECK-LABEL: tile.program @take_0
 // CHECK:         [[I:%[0-9]+]] = tile.load %i
