@@ -49,7 +49,7 @@ def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
     assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
 
 
-@pytest.mark.parametrize("element", ["i8", "i16"])
+@pytest.mark.parametrize("element", ["i8", "i16", "f32"])
 @pytest.mark.parametrize(
     ("extents", "order"),
     [
@@ -59,6 +59,9 @@ def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
         ((41, 11, 17, 3), (1, 3, 2, 0)),
         ((7, 37, 19, 12), (3, 2, 0, 1)),
         ((2, 523, 3, 13), (3, 0, 2, 1)),
+        ((100, 20, 6, 2), (2, 1, 3, 0)),
+        ((12, 20, 8, 3, 3), (4, 2, 3, 0, 1)),
+        ((130, 4, 6), (2, 1, 0)),
     ],
 )
 def test_rows_of_merged_prime_dimensions(extents: tuple[int, ...], order: tuple[int, ...], element: str) -> None:

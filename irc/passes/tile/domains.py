@@ -23,6 +23,7 @@ from irc.passes.tile.index_maps import (
     Lin,
     Mod,
     atoms,
+    bounds,
     delinearise,
     divisions,
     lin_of,
@@ -120,12 +121,16 @@ class Operand:
         """Whether a coordinate beyond the domain, of a tile that reaches over its end, still is outside the view.
 
         The quotient x floordiv 5 of an x of extent 15 is; merged to x mod 5 * 3 + x floordiv 5 it is not, as x = 15
-        gives 3. Reading there does no harm.
+        gives 3. Nor may the inner coordinate leave its own dimension, as that of a tile does that begins before a row.
+        Reading there does no harm.
         """
         if not self.is_stored:
             return True
         for coords in self.accesses:
             *parts, merged = self.grouped(bindings, [a, b, (a[0], b[1])], coords)
+            low, high = bounds(parts[1])
+            if low < 0 or high >= self._extent(b):
+                return False
             if not _is_monotone(merged) and any(part.terms and _is_monotone(part) for part in parts):
                 return False
         return True
