@@ -62,6 +62,7 @@ def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
         ((100, 20, 6, 2), (2, 1, 3, 0)),
         ((12, 20, 8, 3, 3), (4, 2, 3, 0, 1)),
         ((130, 4, 6), (2, 1, 0)),
+        ((15, 2, 15, 3), (1, 3, 2, 0)),
     ],
 )
 def test_rows_of_merged_prime_dimensions(extents: tuple[int, ...], order: tuple[int, ...], element: str) -> None:

@@ -21,7 +21,7 @@ from irc.layout.staging import SHORT_RUN, SMALL
 from irc.layout.traffic import global_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import locate_place
-from irc.passes.cuda.places import Place, Walk
+from irc.passes.cuda.places import MOST_BELOW, Place, Walk
 from irc.passes.cuda.values import Code
 from irc.passes.tile.accesses import access_of
 
@@ -71,7 +71,8 @@ class RowEnds:
         first, extent = self.code.scalar(self.op.offsets[self.dim]), self.op.view_type.get_shape()[self.along]
         before = least(expr)
         if before < 0:
-            with e.when(e.compare("slt", first, -before)):
+            # Where no bound of it is known, any tile can begin before its rows.
+            with e.when(e.compare("slt", first, -before) if before > -MOST_BELOW else None):
                 self._side(array, take, self._starts)
         after = greatest(self._at_first(expr))
         last = None if after is None else e.compare("sgt", e.add(first, self.length + after), extent)
