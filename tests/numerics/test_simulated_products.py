@@ -95,6 +95,15 @@ def test_aligned_copies_of_operands_with_several_dimensions(name: str) -> None:
     assert program.counts()[-1].executions("cuda.tma_load")
 
 
+@pytest.mark.parametrize("tile", [(64, 64, 32), (128, 96, 32), (64, 160, 32)], ids=str)
+@pytest.mark.parametrize(("element", "result"), [("f8e4m3", "f32"), ("i8", "i32"), ("f32", "f32")])
+def test_results_of_four_bytes(element: str, result: str, tile: tuple[int, int, int]) -> None:
+    """Odd rows are staged half a row of the swizzle apart from even ones."""
+    program = lowered(product_text(element, 128, 160, 128, "nt", result), tile)
+    program.check()
+    assert program.counts()[0].conflicts == 0
+
+
 @both_times
 def test_gating(lazy: bool) -> None:
     gating().check(lazy=lazy)

@@ -18,6 +18,7 @@ from irc.layout.instructions import matrices
 from irc.layout.traffic import global_vector, shared_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.places import Place, Walk, scaled, sum_of
+from irc.passes.cuda.turned_writes import PAIR, split_mode, store_in_turns, turning_mode
 from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, packed_strides, tile_element
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import fragment_layout
@@ -239,6 +240,13 @@ def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
     """Registers to a buffer, in the widest vectors along its fastest dimension."""
     source = _led(code, source, buffer.layout.fastest)
     vector = shared_vector(source.fragment, buffer.layout, element_bytes(buffer.element))
+    mode = turning_mode(source.fragment, buffer.layout, element_bytes(buffer.element))
+    if mode is not None and vector == PAIR:
+        turned = split_mode(source, mode)
+        with code.nest(turned.fragment.values[:-1], PAIR) as components:
+            at = tile_address(code, buffer, turned.fragment, [*components, 0])
+            store_in_turns(code, turned, components, at)
+        return
     with code.e.when(code.first_copy(source.fragment)), code.each(source.fragment, vector) as components:
         at = tile_address(code, buffer, source.fragment, components)
         register = code.e.index(code.register(source, components))
