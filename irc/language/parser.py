@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from irc.diagnostics import IrcError, Span, register_source
+from irc.donation import NAME as DONATED
 from irc.dtypes import Element
 from irc.language import numbers
 from irc.language.builder import Builder
+from irc.language.donating import donated_results
 from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS, Evaluator
 from irc.language.functions import BUILTINS
 from irc.language.gradients import TRANSFORMS
@@ -125,19 +127,21 @@ class _ProgramBuilder:
         function_type = FunctionType.from_lists(
             [argument.type for argument in block.args], [tensor_type(shape, element) for shape, element in results]
         )
-        function = FuncOp(item.name.name, function_type, Region(block), arg_attrs=_arg_attrs(parameters))
+        donated = donated_results(self.builder, item, [(shape, element) for _, shape, element in parameters], results)
+        function = FuncOp(item.name.name, function_type, Region(block), arg_attrs=_arg_attrs(parameters, donated))
         function.location = self.builder.location(item.name.place)
         return function
 
 
-def _arg_attrs(parameters: list[tuple[str, tuple[int, ...], Element]]) -> ArrayAttr[DictionaryAttr] | None:
-    names = [name for name, _, _ in parameters]
-    if all(_hint(name) == name for name in names):
-        return None
+def _arg_attrs(
+    parameters: list[tuple[str, tuple[int, ...], Element]], donated: dict[int, int]
+) -> ArrayAttr[DictionaryAttr] | None:
     attributes: list[dict[str, Attribute]] = [
-        {} if _hint(name) == name else {NAME_ATTRIBUTE: StringAttr(name)} for name in names
+        {} if _hint(name) == name else {NAME_ATTRIBUTE: StringAttr(name)} for name, _, _ in parameters
     ]
-    return ArrayAttr([DictionaryAttr(entry) for entry in attributes])
+    for parameter, result in donated.items():
+        attributes[parameter][DONATED] = IntegerAttr(result, i64)
+    return ArrayAttr([DictionaryAttr(entry) for entry in attributes]) if any(attributes) else None
 
 
 def _hint(name: str) -> str | None:

@@ -19,6 +19,7 @@ from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import DECLARED, DEFERRED, RELAXED
 from irc.dtypes import element_of
 from irc.language.builder import broadcast_shapes
+from irc.language.donating import donation_texts
 from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS
 from irc.language.functions import BUILTINS
 from irc.language.gradients import TRANSFORMS
@@ -81,6 +82,7 @@ class _FunctionPrinter:
         self.names = names
         self.block: Block = function.body.blocks[0]
         self.text: dict[SSAValue, str] = {}
+        self.donated = donation_texts(function)
 
     def print(self) -> str:
         arguments = [self._argument(i) for i in range(len(self.block.args))]
@@ -98,7 +100,7 @@ class _FunctionPrinter:
         named = attributes.data[index].data.get(NAME_ATTRIBUTE) if attributes is not None else None
         wanted = named.data if isinstance(named, StringAttr) else argument.name_hint
         self.text[argument] = self.names.fresh(wanted)
-        return f"{self.text[argument]}: {_type(argument.type)}"
+        return f"{self.donated.get(index, '')}{self.text[argument]}: {_type(argument.type)}"
 
     def _statements(self) -> Iterator[str]:
         ops = list(self.block.ops)

@@ -151,8 +151,18 @@ class DimBinding(Binding):
 
 
 @dataclass(slots=True)
+class Donation:
+    """`donate` or `donate(result)` before a parameter."""
+
+    place: Place
+    word: str
+    result: int | None
+
+
+@dataclass(slots=True)
 class Parameter(Binding):
     type: TypeNode
+    donation: Donation | None
 
 
 @dataclass(slots=True)

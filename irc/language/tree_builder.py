@@ -17,6 +17,7 @@ from irc.language.syntax import (
     Chain,
     Comparison,
     DimBinding,
+    Donation,
     Ellipsis_,
     Expression,
     Function,
@@ -82,7 +83,15 @@ class TreeBuilder:
         return parts
 
     def parameter(self, parts: Parts) -> Parameter:
-        return Parameter(place_of(parts[0]), str(parts[0]), parts[1])
+        donation, name, type = parts
+        return Parameter(place_of(name), str(name), type, donation)
+
+    def donation(self, parts: Parts) -> Donation:
+        word, *result = parts
+        number, place = None, place_of(word)
+        if result and result[0] is not None:
+            number, place = int(result[0]), join(place, place_of(result[-1]))
+        return Donation(place, str(word), number)
 
     def single_result(self, parts: Parts) -> list[TypeNode]:
         return parts
