@@ -50,6 +50,17 @@ def binary(op: Callable[..., Any], make: Callable[[Random, Sequence[int]], Array
     return case
 
 
+def divided(op: Callable[..., Any]) -> Callable[[Random], Case]:
+    """Quotients that stay between two integers while an element is moved."""
+
+    def case(rng: Random) -> Case:
+        divisor = positive(rng, extents(rng, most=2))
+        quotient = np.random.default_rng(rng.randrange(2**32)).uniform(0.25, 0.75, divisor.shape)
+        return Case([(rng.randint(-3, 3) + quotient) * divisor, divisor], op)
+
+    return case
+
+
 def where(rng: Random) -> Case:
     shape = extents(rng)
     return Case([normal(rng, shape) > 0, normal(rng, shape), normal(rng, shape)], nd.WhereOp)
@@ -246,7 +257,8 @@ CASES: dict[type[nd.NdOp], Callable[[Random], Case]] = {
     **{op: binary(op) for op in RULES if issubclass(op, nd.BinaryOp)},
     nd.DivOp: binary(nd.DivOp, positive),
     nd.PowOp: binary(nd.PowOp, positive),
-    nd.ModOp: binary(nd.ModOp, positive),
+    nd.FloorDivOp: divided(nd.FloorDivOp),
+    nd.ModOp: divided(nd.ModOp),
     nd.Atan2Op: binary(nd.Atan2Op, positive),
     nd.WhereOp: where,
     nd.ClampOp: clamp,
