@@ -1,204 +1,160 @@
-"""One operator with samples of one element type: eager beside torch.compile, results and gradients."""
+"""One operator with samples of one element type: eager beside torch.compile, results and gradients.
+
+The first call is compiled by itself, then twice as many together as before, in one function, as long as all are right
+and nothing is left to torch; the calls of a function where that is not so are compiled again, each by itself.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import running
 import samples
 import torch
-import torch._dynamo
-from comparison import Values, difference
+from comparison import difference
 from graphs import Graph, watched
-from torch._dynamo.utils import counters
-from torch.utils._pytree import tree_leaves
+from outcomes import FORWARD, GRADIENT, Outcome
+from running import Found
 
 from irc_frontend.torch import backend as irc_backend
-
-FORWARD = "forward"
-GRADIENT = "gradient"
 
 MOST_PROBLEMS = 8
 """Problems that are kept of an operator."""
 
-
-@dataclass
-class Verdict:
-    """What was found in one direction. right: calls with right results; compiled: those with nothing left to torch;
-    views: those where there was nothing to compute either. left: the ops that were left, and how often. refused:
-    errors of torch.compile whatever the backend."""
-
-    right: int = 0
-    compiled: int = 0
-    views: int = 0
-    left: dict[str, int] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-
-    def count(self, graphs: Sequence[Graph], breaks: Sequence[str]) -> None:
-        """Counts a right call with its graphs, and what ran beside them."""
-        left = [*(name for graph in graphs for name in graph.left), *breaks]
-        self.right += 1
-        self.left = dict(Counter(self.left) + Counter(left))
-        self.compiled += not left
-        self.views += not left and not any(graph.programs for graph in graphs)
-
-    @property
-    def word(self) -> str:
-        """One of those that `table.HEAD` explains, or empty without any call."""
-        if self.wrong:
-            return "wrong"
-        if self.failed:
-            return "failed"
-        if self.refused:
-            return "refused"
-        if not self.right:
-            return ""
-        if self.views == self.right:
-            return "views"
-        if self.compiled == self.right:
-            return "irc"
-        return "partly" if self.compiled else "torch"
-
-
-@dataclass
-class Outcome:
-    """What was found of an operator with one element type."""
-
-    operator: str
-    variant: str
-    dtype: str
-    calls: int = 0
-    seconds: float = 0.0
-    forward: Verdict = field(default_factory=Verdict)
-    gradient: Verdict = field(default_factory=Verdict)
-
-    @property
-    def name(self) -> str:
-        return f"{self.operator}.{self.variant}" if self.variant else self.operator
-
-    def record(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def of_record(record: dict[str, Any]) -> Outcome:
-        verdicts: dict[str, Any] = {name: Verdict(**record[name]) for name in (FORWARD, GRADIENT)}
-        return Outcome(**(record | verdicts))
+MOST_TOGETHER = 32
+"""Calls that are compiled in one function."""
 
 
 def check(op: Any, element: str, limit: int | None = None, backend: Any = "irc") -> Outcome:
     """Calls the operator with its samples (the first `limit`), by eager torch and compiled by the backend."""
     dtype = samples.DTYPES[element]
     outcome = Outcome(op.name, op.variant_test_name, element)
+    checker = _Checker(op, dtype, irc_backend if backend == "irc" else backend, outcome)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for call in samples.calls(op, dtype, limit):
-            _check_call(op, call, dtype, backend, outcome)
+            checker.take(call)
+        checker.check_waiting()
     return outcome
 
 
-Found = dict[str, Values]
-"""By direction the leaves of the results, and the gradients (None where there is none) if something has one."""
+@dataclass
+class _Expected:
+    """A call and what eager torch gives for it."""
+
+    call: samples.Call
+    found: Found
 
 
-def _check_call(op: Any, call: samples.Call, dtype: torch.dtype, backend: Any, outcome: Outcome) -> None:
-    try:
-        expected = _run(call.function, call.inputs(dtype))
-    except Exception:  # eager torch refuses the sample
-        return
-    outcome.calls += 1
-    finer = _finer(call, dtype)
-    found: Found = {}
-    with watched() as graphs:
-        error = _compiled(call, dtype, irc_backend if backend == "irc" else backend, found)
-    breaks = ["graph break"] * bool(counters["graph_break"])
-    if error is not None:
-        where = outcome.gradient if FORWARD in found else outcome.forward
-        kind = where.refused if _is_refused(call, dtype) else where.failed
-        _note(kind, call, error)
-    elif expected.keys() != found.keys():
-        _note(outcome.gradient.wrong, call, f"eager has {' and '.join(expected)}, compiled {' and '.join(found)}")
-    tolerances = samples.tolerances(op, dtype) if samples.is_defined(op) else None
-    for direction, verdict in ((FORWARD, outcome.forward), (GRADIENT, outcome.gradient)):
-        if direction not in found:
-            continue
-        problem = difference(
-            found[direction], expected[direction], None if finer is None else finer[direction], tolerances
-        )
-        if problem is not None:
-            _note(verdict.wrong, call, problem)
-            continue
-        own = [graph for graph in graphs if graph.is_backward == (direction == GRADIENT)]
-        verdict.count(own, breaks or _beside(graphs, own))
+class _Checker:
+    """Takes the calls of an operator one after another."""
+
+    def __init__(self, op: Any, dtype: torch.dtype, backend: Any, outcome: Outcome):
+        self._dtype, self._backend, self._outcome = dtype, backend, outcome
+        self._tolerances = samples.tolerances(op, dtype) if samples.is_defined(op) else None
+        self._verdicts = {FORWARD: outcome.forward, GRADIENT: outcome.gradient}
+        self._waiting: list[_Expected] = []
+        self._count = 1
+        """How many are to be compiled together."""
+
+    def take(self, call: samples.Call) -> None:
+        try:
+            found, draws = running.eager(call, self._dtype)
+        except Exception:  # eager torch refuses the sample
+            return
+        self._outcome.calls += 1
+        if draws:  # torch's generator is set once, before the function
+            self._check_alone(_Expected(call, found))
+            return
+        self._waiting.append(_Expected(call, found))
+        if len(self._waiting) >= self._count:
+            self.check_waiting()
+
+    def check_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if len(waiting) > 1 and self._check_together(waiting):
+            self._count = min(2 * self._count, MOST_TOGETHER)
+            return
+        are_plain = [self._check_alone(each) for each in waiting]
+        self._count = 2 if all(are_plain) else 1
+
+    def _check_together(self, several: Sequence[_Expected]) -> bool:
+        """Counts the calls, if all are right and nothing is left to torch."""
+        found: list[Found] = [{} for _ in several]
+        with watched() as graphs:
+            error, is_broken = running.compiled([each.call for each in several], self._dtype, self._backend, found)
+        if error is not None or is_broken:
+            return False
+        if any(each.found.keys() != own.keys() for each, own in zip(several, found, strict=True)):
+            return False
+        directions = {direction for own in found for direction in own}
+        if any(_left(graphs, direction) for direction in directions):
+            return False
+        for each, own in zip(several, found, strict=True):
+            if any(self._difference(each, own, direction) for direction in own):
+                return False
+        for direction in directions:
+            count = sum(direction in own for own in found)
+            self._verdicts[direction].count((), _is_view(graphs, direction), count)
+        return True
+
+    def _check_alone(self, expected: _Expected) -> bool:
+        """Whether nothing was left to torch and all is right."""
+        call, found = expected.call, Found()
+        with watched() as graphs:
+            error, is_broken = running.compiled([call], self._dtype, self._backend, [found])
+        if error is not None:
+            where = self._outcome.gradient if FORWARD in found else self._outcome.forward
+            _note(where.refused if self._is_refused(call) else where.failed, call, error)
+        elif expected.found.keys() != found.keys():
+            text = f"eager has {' and '.join(expected.found)}, compiled {' and '.join(found)}"
+            _note(self._outcome.gradient.wrong, call, text)
+        is_plain = error is None
+        for direction in found:
+            verdict = self._verdicts[direction]
+            problem = self._difference(expected, found, direction)
+            if problem is not None:
+                _note(verdict.wrong, call, problem)
+                is_plain = False
+                continue
+            left = ["graph break"] if is_broken else _left(graphs, direction)
+            verdict.count(left, _is_view(graphs, direction))
+            is_plain = is_plain and not left
+        return is_plain
+
+    def _is_refused(self, call: samples.Call) -> bool:
+        """Whether torch.compile refuses the call whatever the backend."""
+        return running.compiled([call], self._dtype, "aot_eager", [{}])[0] is not None
+
+    def _difference(self, expected: _Expected, found: Found, direction: str) -> str | None:
+        """How the results are wrong; the finer ones are looked at where they are not as eager's."""
+        values, wanted = found[direction], expected.found.get(direction, ())
+        if difference(values, wanted, None, self._tolerances) is None:
+            return None
+        fine = running.finer(expected.call, self._dtype)
+        return difference(values, wanted, None if fine is None else fine[direction], self._tolerances)
 
 
-def _beside(graphs: Sequence[Graph], own: Sequence[Graph]) -> list[str]:
-    """What ran without a graph. The gradient of a view is a view too: torch makes both anew from the input."""
-    return [] if own or (graphs and not any(graph.programs or graph.left for graph in graphs)) else ["no graph"]
+def _own(graphs: Sequence[Graph], direction: str) -> list[Graph]:
+    return [graph for graph in graphs if graph.is_backward == (direction == GRADIENT)]
+
+
+def _is_view(graphs: Sequence[Graph], direction: str) -> bool:
+    return not any(graph.programs for graph in _own(graphs, direction))
+
+
+def _left(graphs: Sequence[Graph], direction: str) -> list[str]:
+    """What the graphs of a direction leave to torch, or that there is none: then it ran without. The gradient of a view
+    is a view too: torch makes both anew from the input."""
+    own = _own(graphs, direction)
+    if own:
+        return [name for graph in own for name in graph.left]
+    return [] if graphs and not any(graph.programs or graph.left for graph in graphs) else ["no graph"]
 
 
 def _note(notes: list[str], call: samples.Call, text: object) -> None:
     if len(notes) < MOST_PROBLEMS:
         notes.append(f"{call.summary}: {text}"[:2000])
-
-
-def _compiled(call: samples.Call, dtype: torch.dtype, backend: Any, found: Found) -> str | None:
-    """Runs the call compiled and puts what it gave into `found`; the error that ended it."""
-    torch._dynamo.reset()
-    counters.clear()
-
-    def called(*args: Any, **options: Any) -> Any:
-        return call.function(*args, **options)
-
-    try:
-        _run(torch.compile(called, backend=backend, dynamic=False), call.inputs(dtype), found)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None
-
-
-def _is_refused(call: samples.Call, dtype: torch.dtype) -> bool:
-    """Whether torch.compile refuses the call whatever the backend."""
-    return _compiled(call, dtype, "aot_eager", {}) is not None
-
-
-def _finer(call: samples.Call, dtype: torch.dtype) -> Found | None:
-    """The call in a wider type, its results as the narrow one has them; None where that is not another way to the same
-    results."""
-    wide = samples.WIDER[dtype]
-    try:
-        found = _run(call.function, call.inputs(dtype, wide))
-    except Exception:
-        return None
-
-    def narrowed(x: Any) -> Any:
-        return x.to(dtype) if isinstance(x, torch.Tensor) and x.dtype == wide else x
-
-    return {direction: [narrowed(x) for x in values] for direction, values in found.items()}
-
-
-def _run(
-    function: Callable[..., Any], inputs: tuple[Any, tuple[Any, ...], dict[str, Any]], found: Found | None = None
-) -> Found:
-    """The results, and the gradients of a fixed weighted sum of those that have one; put into `found` as they come."""
-    found = {} if found is None else found
-    first, args, options = inputs
-    samples.seed()
-    results = tree_leaves(function(first, *args, **options))
-    found[FORWARD] = [x.detach() if isinstance(x, torch.Tensor) else x for x in results]
-    wanted = [x for x in tree_leaves(inputs) if isinstance(x, torch.Tensor) and x.requires_grad]
-    differentiable = [x for x in results if isinstance(x, torch.Tensor) and x.requires_grad]
-    if wanted and differentiable:
-        weights = [_weights(x) for x in differentiable]
-        found[GRADIENT] = torch.autograd.grad(differentiable, wanted, weights, allow_unused=True)
-    return found
-
-
-def _weights(x: torch.Tensor) -> torch.Tensor:
-    """Numbers between 0.5 and 1.5 that bf16 has exactly."""
-    numbers = torch.arange(x.numel(), dtype=torch.float32).mul(37).remainder(65).div(64).add(0.5)
-    return numbers.reshape(x.shape).to(x.dtype)

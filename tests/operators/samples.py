@@ -23,6 +23,9 @@ WIDER = {torch.float32: torch.float64, torch.bfloat16: torch.float32}
 
 SEED = 1729
 
+Inputs = tuple[Any, tuple[Any, ...], dict[str, Any]]
+"""The first argument, the others, and those by name."""
+
 
 @dataclass(frozen=True)
 class Call:
@@ -34,9 +37,7 @@ class Call:
     options: dict[str, Any]
     summary: str
 
-    def inputs(
-        self, dtype: torch.dtype, wanted: torch.dtype | None = None
-    ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    def inputs(self, dtype: torch.dtype, wanted: torch.dtype | None = None) -> Inputs:
         """New tensors with the values and strides of the sample's; those of `dtype`, and `dtype` itself where it is an
         argument, become `wanted`."""
 

@@ -23,7 +23,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 import samples
-from checking import Outcome, check
+from checking import check
+from outcomes import Outcome
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from table import summary, table, wholly_compiled

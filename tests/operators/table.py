@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from checking import Outcome, Verdict
+from outcomes import Outcome, Verdict
 
 HEAD = """<!-- Written by `make test-opinfo`. -->
 

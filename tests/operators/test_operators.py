@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import samples
 import torch
-from checking import Outcome, check
+from checking import check
+from outcomes import Outcome
 from table import table, wholly_compiled
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx import GraphModule

@@ -174,8 +174,10 @@ def host_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
 
 def host_tensor(array: np.ndarray[Any, Any], element: str) -> torch.Tensor:
     """The tensor of a numpy array's memory."""
-    dtype = DTYPES[element]
+    dtype, array = DTYPES[element], np.asarray(array)
+    if any(stride < 0 for stride in array.strides):  # torch has none, not even of an axis with one element
+        array = array.copy()
     if hasattr(np, dtype.name) or element == "bool":
-        return torch.from_numpy(np.asarray(array))
-    bits = np.asarray(array).view(np.uint16 if dtype.itemsize == 2 else np.uint8)
+        return torch.from_numpy(array)
+    bits = array.view(np.uint16 if dtype.itemsize == 2 else np.uint8)
     return torch.from_numpy(bits).view(getattr(torch, dtype.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 import irc_frontend as ir
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import element_of, number_in, rule
+from irc_frontend.torch.rules import Left, element_of, number_in, rule
 
 aten = torch.ops.aten
 
@@ -66,5 +67,8 @@ def _arange(start: Number, end: Number, step: Number = 1, *, dtype: Any = None, 
     if all(isinstance(x, int) for x in (start, end, step)):
         element = element_of(dtype or torch.int64)
         return ir.arange(int(start), int(end), int(step), "i64").astype(element)
-    count = max(0, -int(-(end - start) // step))
-    return ir.arange(count, dtype=element_of(dtype or torch.get_default_dtype())) * float(step) + float(start)
+    element = element_of(dtype or torch.get_default_dtype())
+    count = max(0, math.ceil((end - start) / step))
+    if element[0] in "iu":
+        raise Left("integers by a step that is none")
+    return ir.arange(count, dtype="f64" if element == "f64" else "f32") * float(step) + float(start)
