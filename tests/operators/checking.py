@@ -1,12 +1,14 @@
 """One operator with samples of one element type: eager beside torch.compile, results and gradients.
 
 The first call is compiled by itself, then twice as many together as before, in one function, as long as all are right
-and nothing is left to torch; the calls of a function where that is not so are compiled again, each by itself.
+and it is known of which call each node that is left to torch is; the calls of a function where that is not so are
+compiled again, each by itself.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +25,9 @@ from irc_frontend.torch import backend as irc_backend
 
 MOST_PROBLEMS = 8
 """Problems that are kept of an operator."""
+
+NO_GRAPH = "no graph"
+"""Left to torch where it runs a call without compiling it."""
 
 MOST_TOGETHER = 32
 """Calls that are compiled in one function."""
@@ -82,7 +87,7 @@ class _Checker:
         self._count = 2 if all(are_plain) else 1
 
     def _check_together(self, several: Sequence[_Expected]) -> bool:
-        """Counts the calls, if all are right and nothing is left to torch."""
+        """Counts the calls, if all are right and it is known of which what is left to torch is."""
         found: list[Found] = [{} for _ in several]
         with watched() as graphs:
             error, is_broken = running.compiled([each.call for each in several], self._dtype, self._backend, found)
@@ -91,18 +96,21 @@ class _Checker:
         if any(each.found.keys() != own.keys() for each, own in zip(several, found, strict=True)):
             return False
         directions = {direction for own in found for direction in own}
-        if any(_left(graphs, direction) for direction in directions):
+        left = {direction: _left_by_line(graphs, direction) for direction in directions}
+        if None in left.values():
             return False
         for each, own in zip(several, found, strict=True):
             if any(self._difference(each, own, direction) for direction in own):
                 return False
-        for direction in directions:
-            count = sum(direction in own for own in found)
-            self._verdicts[direction].count((), _is_view(graphs, direction), count)
+        for direction, of_line in left.items():
+            is_view = _is_view(graphs, direction)
+            for line, own in enumerate(found, 1):
+                if direction in own and of_line is not None:
+                    self._verdicts[direction].count(of_line.get(line, []), is_view)
         return True
 
     def _check_alone(self, expected: _Expected) -> bool:
-        """Whether nothing was left to torch and all is right."""
+        """Whether all is right, and the graph is whole."""
         call, found = expected.call, Found()
         with watched() as graphs:
             error, is_broken = running.compiled([call], self._dtype, self._backend, [found])
@@ -122,8 +130,7 @@ class _Checker:
                 continue
             left = ["graph break"] if is_broken else _left(graphs, direction)
             verdict.count(left, _is_view(graphs, direction))
-            is_plain = is_plain and not left
-        return is_plain
+        return is_plain and not is_broken
 
     def _is_refused(self, call: samples.Call) -> bool:
         """Whether torch.compile refuses the call whatever the backend."""
@@ -151,8 +158,18 @@ def _left(graphs: Sequence[Graph], direction: str) -> list[str]:
     is a view too: torch makes both anew from the input."""
     own = _own(graphs, direction)
     if own:
-        return [name for graph in own for name in graph.left]
-    return [] if graphs and not any(graph.programs or graph.left for graph in graphs) else ["no graph"]
+        return [left.text for graph in own for left in graph.left]
+    return [] if graphs and not any(graph.programs or graph.left for graph in graphs) else [NO_GRAPH]
+
+
+def _left_by_line(graphs: Sequence[Graph], direction: str) -> dict[int, list[str]] | None:
+    """What is left of the call in each line; None where that is not known."""
+    lines: dict[int, list[str]] = defaultdict(list)
+    for left in (left for graph in _own(graphs, direction) for left in graph.left):
+        if left.line is None:
+            return None
+        lines[left.line].append(left.text)
+    return None if _left(graphs, direction) == [NO_GRAPH] else lines
 
 
 def _note(notes: list[str], call: samples.Call, text: object) -> None:

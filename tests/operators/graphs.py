@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,15 +13,26 @@ from torch.fx import Node
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.ops import EMPTY, VIEWS
 
+CALLS = "<calls>"
+"""The file of a function that calls an operator: with one sample a line."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A node that torch runs. text: what it is, and why: `sort.default (no rule)`; line: where `CALLS` has the call that
+    it is of, None if it does not say."""
+
+    text: str
+    line: int | None
+
 
 @dataclass(frozen=True)
 class Graph:
-    """programs: how many irc compiled. left: what each node that torch runs is, and why: `sort.default (no rule)`;
-    views and memory as it is, which compute nothing, are not among them."""
+    """programs: how many irc compiled. left: without views and memory as it is, which compute nothing."""
 
     is_backward: bool
     programs: int
-    left: tuple[str, ...]
+    left: tuple[Left, ...]
 
 
 @contextmanager
@@ -34,10 +46,23 @@ def watched() -> Generator[list[Graph]]:
 def _graph(kind: str, compiled: Compiled) -> Graph:
     division = compiled.division
     left = [node for level in division.left for node in level if not _computes_nothing(node)]
-    texts = [
-        f"{str(node.target).removeprefix('aten.')} ({division.reasons.get(node, 'made by torch')})" for node in left
-    ]
-    return Graph(kind == "backward", len(compiled.programs), tuple(texts))
+    return Graph(
+        kind == "backward",
+        len(compiled.programs),
+        tuple(Left(f"{_name(node)} ({division.reasons.get(node, 'made by torch')})", _line(node)) for node in left),
+    )
+
+
+def _name(node: Node) -> str:
+    return str(node.target).removeprefix("aten.")
+
+
+_LINE = re.compile(rf'File "{CALLS}", line (\d+)')
+
+
+def _line(node: Node) -> int | None:
+    found = _LINE.search(node.meta.get("stack_trace") or "")
+    return int(found[1]) if found else None
 
 
 def _computes_nothing(node: Node) -> bool:

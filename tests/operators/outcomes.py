@@ -25,12 +25,12 @@ class Verdict:
     failed: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
-    def count(self, left: Sequence[str], is_view: bool, calls: int = 1) -> None:
-        """Counts right calls with what was left of them, and whether there was nothing to compute."""
-        self.right += calls
+    def count(self, left: Sequence[str], is_view: bool) -> None:
+        """Counts a right call with what was left of it, and whether there was nothing to compute."""
+        self.right += 1
         self.left = dict(Counter(self.left) + Counter(left))
-        self.compiled += 0 if left else calls
-        self.views += calls if is_view and not left else 0
+        self.compiled += not left
+        self.views += is_view and not left
 
     @property
     def word(self) -> str:

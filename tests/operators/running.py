@@ -9,6 +9,7 @@ import samples
 import torch
 import torch._dynamo
 from comparison import Values
+from graphs import CALLS
 from outcomes import FORWARD, GRADIENT
 from torch._dynamo.utils import counters
 from torch.utils._pytree import tree_leaves
@@ -50,19 +51,25 @@ def compiled(
     torch._dynamo.reset()
     counters.clear()
 
-    def called(inputs: Sequence[Any]) -> list[Any]:
-        return [_called(call, each) for call, each in zip(calls, inputs, strict=True)]
-
     error = None
     try:
         _run(
-            torch.compile(called, backend=backend, dynamic=False),
+            torch.compile(_function(calls), backend=backend, dynamic=False),
             [call.inputs(dtype) for call in calls],
             found,
         )
     except Exception as problem:
         error = f"{type(problem).__name__}: {problem}"
     return error, bool(counters["graph_break"])
+
+
+def _function(calls: Sequence[samples.Call]) -> Callable[[Sequence[samples.Inputs]], Sequence[Any]]:
+    """The function that makes the calls, the one with the number n in line n + 1."""
+    lines = [f"f[{number}](x[{number}][0], *x[{number}][1], **x[{number}][2])" for number in range(len(calls))]
+    text = "def called(x): return [" + ",\n".join(lines) + "]"
+    names: dict[str, Any] = {"f": tuple(call.function for call in calls)}
+    exec(compile(text, CALLS, "exec"), names)
+    return names["called"]
 
 
 def _called(call: samples.Call, inputs: samples.Inputs) -> Any:

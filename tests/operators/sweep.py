@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any
 
 import samples
 from checking import check
@@ -56,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         and _is_wanted(samples.name_of(op), options.only)
         and (samples.name_of(op), element) not in done
     ]
+    tasks.sort(key=lambda task: _is_wanted(samples.name_of(operators[task[0]]), options.last or ()))
     options.records.parent.mkdir(parents=True, exist_ok=True)
     outcomes = list(known)
     with options.records.open("a" if options.resume else "w") as records:
@@ -74,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--backend", default="irc")
     parser.add_argument("--samples", type=int, help="the first samples of an operator alone")
     parser.add_argument("--only", action="append", help="operators whose name matches (a shell pattern)")
+    parser.add_argument("--last", action="append", help="operators that are done after all others")
     parser.add_argument("--dtype", action="append", choices=list(samples.DTYPES))
     parser.add_argument("--seconds", type=float, default=900, help="limit for one operator with one element type")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
@@ -162,6 +165,7 @@ def _work(connection: Connection, settings: Settings) -> None:
     torch.set_num_threads(1)
     logging.getLogger("torch").setLevel(logging.ERROR)
     torch._dynamo.config.recompile_limit = 1000
+    torch._dynamo.guards.profile_guard_manager = _without_measuring
     operators = samples.operators()
     while (task := connection.recv()) is not None:
         number, element = task
@@ -169,6 +173,11 @@ def _work(connection: Connection, settings: Settings) -> None:
         outcome = check(operators[number], element, settings.limit, settings.backend)
         outcome.seconds = round(time.monotonic() - started, 2)
         connection.send(outcome)
+
+
+def _without_measuring(*_: Any) -> float:
+    """In place of torch's measurement of guards, which flushes caches for each compilation."""
+    return 0.0
 
 
 def _outcomes(tasks: Sequence[Task], settings: Settings, processes: int) -> Iterator[Outcome]:

@@ -151,27 +151,25 @@ def _index_add(x: Tensor, dim: int, indices: Tensor, source: Tensor, *, alpha: f
 
 @rule(aten.scatter_add.default)
 def _scatter_add(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
-    return _scattered(x, dim, indices, source, ir.scatter_add)
+    return scattered(x, dim, indices, source, ir.scatter_add)
 
 
 @rule(aten.scatter.src, targets=["cpu"])
 def _scatter(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
-    return _scattered(x, dim, indices, source, stored)
+    return scattered(x, dim, indices, source, stored)
 
 
 @rule(aten.scatter.value)
 def _scatter_value(x: Tensor, dim: int, indices: Tensor, value: float) -> Tensor:
     """Every store is of the same number: where one or more fall, it is."""
-    hits = _scattered(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"), ir.scatter_add)
+    hits = scattered(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"), ir.scatter_add)
     return ir.where(hits > 0, number_in(value, x.element), x)
 
 
-def _scattered(x: Tensor, dim: int, indices: Tensor, source: Tensor, scatter: Callable[..., Tensor]) -> Tensor:
+def scattered(x: Tensor, dim: int, indices: Tensor, source: Tensor, scatter: Callable[..., Tensor]) -> Tensor:
     """As a scatter into the flattened array, for indices differ along all axes."""
     if not x.ndim:
-        return _scattered(
-            x.reshape(1), 0, indices.reshape(indices.size), source.reshape(source.size), scatter
-        ).reshape()
+        return scattered(x.reshape(1), 0, indices.reshape(indices.size), source.reshape(source.size), scatter).reshape()
     if not x.size or not indices.size:
         return x
     if not indices.ndim:

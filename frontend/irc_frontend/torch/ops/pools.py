@@ -1,59 +1,329 @@
-"""Rules of pools: elementwise over the window's places, each a slice of the padded array with the pool's strides."""
+"""Rules of pools: over the places of a window, each a slice of the padded array with the pool's strides."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
 import irc_frontend as ir
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import Left, rule
+from irc_frontend.torch.ops.indexing import scattered
+from irc_frontend.torch.rules import Left, rule, wide
 
 aten = torch.ops.aten
 
 
-@rule(aten.max_pool2d_with_indices.default)
-def _max_pool(
+class Along(Protocol):
+    """The windows along one axis, of `size` places each."""
+
+    @property
+    def axis(self) -> int: ...
+    @property
+    def extent(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+    def padded(self, x: Tensor, fill: float) -> Tensor:
+        """x with all that the windows cover along the axis."""
+        ...
+
+    def element(self, padded: Tensor, number: int) -> Tensor:
+        """What each window has at a place."""
+        ...
+
+    def position(self, number: Tensor) -> Tensor:
+        """Where on the axis each window has a place, whose number is given for each; not before its first element."""
+        ...
+
+
+@dataclass(frozen=True)
+class Regular:
+    """Windows `step` apart, of places `apart` apart, on an axis that is padded by `pad` on both sides."""
+
+    axis: int
+    extent: int
+    size: int
+    step: int
+    pad: int
+    apart: int
+    count: int
+
+    def padded(self, x: Tensor, fill: float) -> Tensor:
+        """In ceil mode they may need more than the padding; where some elements are left, less."""
+        covered = (self.count - 1) * self.step + self.apart * (self.size - 1) + 1 - self.pad
+        kept = x[_at(self.axis, slice(0, min(self.extent, covered)))]
+        return _padded(kept, self.axis, self.pad, max(0, covered - self.extent), fill)
+
+    def element(self, padded: Tensor, number: int) -> Tensor:
+        first = number * self.apart
+        return padded[_at(self.axis, slice(first, first + (self.count - 1) * self.step + 1, self.step))]
+
+    def position(self, number: Tensor) -> Tensor:
+        starts = _along(ir.arange(self.count) * self.step - self.pad, self.axis, number.ndim)
+        first = starts + (ir.maximum(-starts, 0) + (self.apart - 1)) // self.apart * self.apart if self.pad else starts
+        return ir.maximum(starts + number * self.apart, first) if self.pad else starts + number * self.apart
+
+    def lengths(self, with_padding: bool) -> Tensor:
+        """How many elements each window has; what ceil mode adds behind the padding is none."""
+        starts = ir.arange(self.count) * self.step - self.pad
+        ends = ir.minimum(starts + self.size, self.extent + self.pad)
+        return ends - starts if with_padding else ir.minimum(ends, self.extent) - ir.maximum(starts, 0)
+
+    def spread(self, x: Tensor) -> Tensor:
+        """The transpose of the sum over each window: to every element the sum of those of the windows that have it."""
+        one_by_one = _padded(ir.expand_dims(x, self.axis + 1), self.axis + 1, 0, self.step - 1, 0.0)
+        apart = one_by_one.reshape(*x.shape[: self.axis], self.count * self.step, *x.shape[self.axis + 1 :])
+        behind = max(0, self.pad + self.extent - self.count * self.step)
+        total = _padded(apart, self.axis, 0, behind, 0.0)
+        length = total.shape[self.axis]
+        for number in range(1, self.size):
+            kept = apart[_at(self.axis, slice(0, length - number))]
+            total = total + _padded(kept, self.axis, number, length - number - kept.shape[self.axis], 0.0)
+        return total[_at(self.axis, slice(self.pad, self.pad + self.extent))]
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """`count` windows that divide the axis as evenly as they can, as many places each as the longest has: a shorter one
+    has its last element several times."""
+
+    axis: int
+    extent: int
+    count: int
+
+    @property
+    def starts(self) -> Tensor:
+        return ir.arange(self.count) * self.extent // self.count
+
+    @property
+    def ends(self) -> Tensor:
+        return ((ir.arange(self.count) + 1) * self.extent + (self.count - 1)) // self.count
+
+    @property
+    def size(self) -> int:
+        counts = range(self.count)
+        return max(-(-(n + 1) * self.extent // self.count) - n * self.extent // self.count for n in counts)
+
+    def padded(self, x: Tensor, fill: float) -> Tensor:
+        return x
+
+    def element(self, padded: Tensor, number: int) -> Tensor:
+        return ir.take(padded, ir.minimum(self.starts + number, self.ends - 1), self.axis)
+
+    def position(self, number: Tensor) -> Tensor:
+        starts, ends = (_along(each, self.axis, number.ndim) for each in (self.starts, self.ends))
+        return ir.minimum(starts + number, ends - 1)
+
+    def means(self, element: str) -> Tensor:
+        """The matrix by which the extent becomes the count: a row has the weights of a window's elements."""
+        places = ir.arange(self.extent).reshape(1, -1)
+        starts, ends = self.starts.reshape(-1, 1), self.ends.reshape(-1, 1)
+        lengths = (ends - starts).astype(element)
+        return ir.where((places >= starts) & (places < ends), 1 / lengths, 0.0)
+
+
+def _at(axis: int, key: slice) -> tuple[slice, ...]:
+    return (*[slice(None)] * axis, key)
+
+
+def _along(x: Tensor, axis: int, rank: int) -> Tensor:
+    """What belongs to the places of one axis, to be broadcast."""
+    return x.reshape(*[-1 if each == axis else 1 for each in range(rank)])
+
+
+def _padded(x: Tensor, axis: int, before: int, behind: int, fill: float) -> Tensor:
+    return ir.pad(x, [(before, behind) if each == axis else (0, 0) for each in range(x.ndim)], fill)
+
+
+def _regular(
     x: Tensor,
+    rank: int,
     window: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    dilation: Sequence[int] = (1,),
-    ceil_mode: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """The largest of each window, NaN first, and where in its plane it lies, the first of equal ones."""
-    if ceil_mode:
-        raise Left("a pool whose windows reach beyond the padding")
-    size, step, pad, apart = (_pair(each) for each in (window, stride or window, padding, dilation))
-    rows, columns = x.shape[-2:]
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+) -> list[Regular]:
+    """Along the last axes; a single number is for all of them."""
+    found: list[Regular] = []
+    for number, axis in enumerate(range(x.ndim - rank, x.ndim)):
+        size, step, pad, apart = (
+            each[number] if len(each) > 1 else each[0] for each in (window, stride or window, padding, dilation)
+        )
+        room = x.shape[axis] + 2 * pad - apart * (size - 1) - 1
+        count = -(-room // step) + 1 if ceil_mode else room // step + 1
+        if ceil_mode and (count - 1) * step >= x.shape[axis] + pad:  # the last would begin behind the elements
+            count -= 1
+        found.append(Regular(axis, x.shape[axis], size, step, pad, apart, count))
+    return found
+
+
+def _adaptive(x: Tensor, counts: Sequence[int]) -> list[Adaptive]:
+    axes = range(x.ndim - len(counts), x.ndim)
+    return [Adaptive(axis, x.shape[axis], count) for axis, count in zip(axes, counts, strict=True)]
+
+
+def _largest(x: Tensor, windows: Sequence[Along]) -> tuple[Tensor, Tensor]:
+    """The largest of each window, NaN first, and where among the last axes it lies, the first of equal ones."""
+    if not x.size:
+        raise Left("a pool of nothing")
     fill = -math.inf if x.node.is_float else int(np.iinfo(x.dtype).min)
-    padded = ir.pad(x, [(0, 0)] * (x.ndim - 2) + [(pad[0], pad[0]), (pad[1], pad[1])], fill)
-    counts = [
-        (extent + 2 * p - d * (k - 1) - 1) // s + 1
-        for extent, p, d, k, s in zip((rows, columns), pad, apart, size, step, strict=True)
-    ]
-    first_row = (ir.arange(counts[0]) * step[0] - pad[0]).reshape(-1, 1)
-    first_column = (ir.arange(counts[1]) * step[1] - pad[1]).reshape(1, -1)
+    padded = x
+    for along in windows:
+        padded = along.padded(padded, fill)
     best: Any = None
-    place: Any = None
-    for dy, dx in product(range(size[0]), range(size[1])):
-        top, left = dy * apart[0], dx * apart[1]
-        bottom, right = top + (counts[0] - 1) * step[0] + 1, left + (counts[1] - 1) * step[1] + 1
-        value = padded[..., top : bottom : step[0], left : right : step[1]]
-        at = ir.broadcast_to((first_row + top) * columns + first_column + left, value.shape)
+    taken: Any = None
+    sizes = [along.size for along in windows]
+    for number, numbers in enumerate(product(*map(range, sizes))):
+        value = padded
+        for along, each in zip(windows, numbers, strict=True):
+            value = along.element(value, each)
         if best is None:
-            best, place = value, at
+            best, taken = value, ir.zeros(value.shape, "i64")
             continue
         is_larger = value > best
-        place = ir.where(is_larger | ir.isnan(value) if x.node.is_float else is_larger, at, place)
+        taken = ir.where(is_larger | ir.isnan(value) if x.node.is_float else is_larger, number, taken)
         best = ir.maximum(best, value)
+    place: Any = 0
+    for position, along in enumerate(windows):
+        inner = math.prod(sizes[position + 1 :])
+        place = place * along.extent + along.position(taken // inner % along.size)
     return best, place
 
 
-def _pair(values: Sequence[int]) -> tuple[int, int]:
-    return (values[0], values[-1])
+def _register_max(rank: int, op: Any) -> None:
+    @rule(op)
+    def record(
+        x: Tensor,
+        window: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = (1,),
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        return _largest(x, _regular(x, rank, window, stride, padding, dilation, ceil_mode))
+
+
+_register_max(2, aten.max_pool2d_with_indices.default)
+_register_max(3, aten.max_pool3d_with_indices.default)
+
+
+@rule(aten.adaptive_max_pool2d.default, aten.adaptive_max_pool3d.default)
+def _adaptive_max_pool(x: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor]:
+    return _largest(x, _adaptive(x, counts))
+
+
+def _register_max_backward(rank: int, *ops: Any) -> None:
+    @rule(*ops)
+    def record(grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
+        """Each window's gradient at the element that it took; the places are the last argument."""
+        places = rest[-1]
+        planes, size = math.prod(x.shape[: x.ndim - rank]), math.prod(x.shape[x.ndim - rank :])
+        flat = [each.reshape(planes, math.prod(grad.shape[x.ndim - rank :])) for each in (places, grad)]
+        return scattered(ir.zeros((planes, size), grad.element), 1, flat[0], flat[1], ir.scatter_add).reshape(x.shape)
+
+
+_register_max_backward(
+    2,
+    aten.max_pool2d_with_indices_backward.default,
+    aten.adaptive_max_pool2d_backward.default,
+    aten.fractional_max_pool2d_backward.default,
+)
+_register_max_backward(
+    3,
+    aten.max_pool3d_with_indices_backward.default,
+    aten.adaptive_max_pool3d_backward.default,
+    aten.fractional_max_pool3d_backward.default,
+)
+
+
+def _divided(x: Tensor, windows: Sequence[Regular], with_padding: bool, divisor: int | None) -> Tensor:
+    """Sums of windows by the number of their elements."""
+    if divisor is not None:
+        return x / float(divisor)
+    for along in windows:
+        x = x / _along(along.lengths(with_padding), along.axis, x.ndim).astype(x.element)
+    return x
+
+
+def _expect_float(x: Tensor) -> None:
+    if not x.node.is_float:
+        raise Left("a mean of integers")
+
+
+def _register_mean(rank: int, forward: Any, backward: Any) -> None:
+    @rule(forward)
+    def record(
+        x: Tensor,
+        window: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        """Along one axis after another."""
+        _expect_float(x)
+        windows = _regular(x, rank, window, stride, padding, (1,), ceil_mode)
+        x = wide(x)
+        for along in windows:
+            padded = along.padded(x, 0.0)
+            x = along.element(padded, 0)
+            for number in range(1, along.size):
+                x = x + along.element(padded, number)
+        return _divided(x, windows, count_include_pad, divisor_override)
+
+    @rule(backward)
+    def record_backward(
+        grad: Tensor,
+        x: Tensor,
+        window: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
+        windows = _regular(x, rank, window, stride, padding, (1,), ceil_mode)
+        total = _divided(wide(grad), windows, count_include_pad, divisor_override)
+        for along in windows:
+            total = along.spread(total)
+        return total
+
+
+_register_mean(2, aten.avg_pool2d.default, aten.avg_pool2d_backward.default)
+_register_mean(3, aten.avg_pool3d.default, aten.avg_pool3d_backward.default)
+
+
+@rule(aten._adaptive_avg_pool3d.default)
+def _adaptive_mean(x: Tensor, counts: Sequence[int]) -> Tensor:
+    """By the matrix of the means along each axis."""
+    _expect_float(x)
+    x = wide(x)
+    for along in _adaptive(x, counts):
+        x = _multiplied(x, along.means(x.element).T, along.axis)
+    return x
+
+
+def _register_adaptive_mean_backward(rank: int, op: Any) -> None:
+    @rule(op)
+    def record(grad: Tensor, x: Tensor) -> Tensor:
+        total = wide(grad)
+        for along in _adaptive(x, grad.shape[grad.ndim - rank :]):
+            total = _multiplied(total, along.means(total.element), along.axis)
+        return total
+
+
+_register_adaptive_mean_backward(2, aten._adaptive_avg_pool2d_backward.default)
+_register_adaptive_mean_backward(3, aten._adaptive_avg_pool3d_backward.default)
+
+
+def _multiplied(x: Tensor, matrix: Tensor, axis: int) -> Tensor:
+    """x by the matrix along one axis."""
+    return ir.moveaxis(ir.matmul(ir.moveaxis(x, axis, -1), matrix), -1, axis)
