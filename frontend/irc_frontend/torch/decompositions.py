@@ -13,6 +13,9 @@ aten = torch.ops.aten
 KEPT = [
     aten._scaled_dot_product_flash_attention_for_cpu.default,  # one op of torch, where its parts are many
     aten.embedding_dense_backward.default,
+    aten.index_fill.int_Tensor,  # whose parts ask for the number in an array
+    aten.take.default,
+    aten.unfold_copy.default,
     aten.select_scatter.default,
     aten.stack.default,
 ]
@@ -23,7 +26,6 @@ TAKEN_APART = [
     aten._adaptive_avg_pool2d.default,
     aten._batch_norm_with_update_functional.default,
     aten.batch_norm_backward.default,
-    aten.bucketize.Tensor,
     aten.dist.default,
     aten.grid_sampler_2d.default,
     aten.linalg_vector_norm.default,

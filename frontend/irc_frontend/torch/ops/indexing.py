@@ -9,7 +9,7 @@ import torch
 
 import irc_frontend as ir
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import Left, number_in, promoted, rule
+from irc_frontend.torch.rules import Left, number_in, promoted, rule, wide
 
 aten = torch.ops.aten
 
@@ -48,9 +48,39 @@ def _index_select(x: Tensor, dim: int, indices: Tensor) -> Tensor:
 def _gather(x: Tensor, dim: int, indices: Tensor, sparse_grad: bool = False) -> Tensor:
     if not x.ndim:
         return ir.broadcast_to(x, indices.shape)
+    if not indices.size:
+        return ir.zeros(indices.shape, x.element)
     at = dim % x.ndim
     cut = x[tuple(slice(None) if axis == at else slice(0, n) for axis, n in enumerate(indices.shape))]
     return ir.take_along_axis(cut, indices, at)
+
+
+@rule(aten.take.default)
+def _take(x: Tensor, indices: Tensor) -> Tensor:
+    if not indices.size:
+        return ir.zeros(indices.shape, x.element)
+    return ir.take(x.flatten(), positions(indices, x.size), 0)
+
+
+@rule(aten.put.default)
+def _put(x: Tensor, indices: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Into the flattened array."""
+    if not x.size or not indices.size:
+        return x
+    at, updates = positions(indices, x.size).flatten(), source.flatten()
+    return (ir.scatter_add if accumulate else stored)(x.flatten(), at, updates, 0).reshape(x.shape)
+
+
+@rule(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
+def _index_fill(x: Tensor, dim: int, indices: Tensor, value: Any) -> Tensor:
+    if not x.ndim:
+        return _index_fill(x.reshape(1), 0, indices, value).reshape()
+    if not indices.size or not x.size:
+        return x
+    axis = dim % x.ndim
+    at = positions(indices, x.shape[axis]).reshape(indices.size)
+    hits = ir.scatter_add(ir.zeros((x.shape[axis],), "i32"), at, ir.ones((indices.size,), "i32")) > 0
+    return ir.where(hits.reshape(*[-1 if each == axis else 1 for each in range(x.ndim)]), promoted(value, x.element), x)
 
 
 @rule(aten.index.Tensor)
@@ -190,6 +220,26 @@ def _flat_positions(x: Tensor, axis: int, indices: Tensor) -> Tensor:
 
 def _cut(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x[tuple(slice(0, extent) for extent in shape)]
+
+
+@rule(aten.scatter_reduce.two)
+def _scatter_reduce(
+    x: Tensor, dim: int, indices: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Sums and means; of what nothing falls on, x."""
+    if reduce not in ("sum", "mean"):
+        raise Left(f"a scatter by {reduce}")
+    if not x.node.is_float and reduce == "mean":
+        raise Left("a mean of integers")
+    ones = ir.ones(indices.shape, "i32")
+    hits = scattered(ir.zeros(x.shape, "i32"), dim, indices, ones, ir.scatter_add)
+    given = wide(x)
+    base = given if include_self else ir.where(hits > 0, 0, given)
+    total = scattered(base, dim, indices, source.astype(base.element), ir.scatter_add)
+    if reduce == "sum":
+        return total
+    count = hits + 1 if include_self else ir.maximum(hits, 1)
+    return total / count.astype(total.element)
 
 
 @rule(aten.masked_fill.Tensor, aten.masked_fill.Scalar)

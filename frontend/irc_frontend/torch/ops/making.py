@@ -33,7 +33,7 @@ def _full_like(x: Tensor, value: Number, *, dtype: Any = None, **options: Any) -
     return _full(x.shape, value, dtype=dtype or getattr(torch, x.dtype.name))
 
 
-@rule(aten.zeros.default)
+@rule(aten.zeros.default, aten._efficientzerotensor.default)
 def _zeros(shape: Sequence[int], **options: Any) -> Tensor:
     return ir.zeros(tuple(shape), element_of(options.get("dtype") or torch.get_default_dtype()))
 
@@ -50,6 +50,11 @@ EMPTY = frozenset([aten.empty.memory_format, aten.empty_permuted.default, aten.e
 @rule(*EMPTY)
 def _empty(shape: Sequence[int], *rest: Any, dtype: Any = None, **options: Any) -> Tensor:
     return ir.zeros(tuple(shape), element_of(dtype or torch.get_default_dtype()))
+
+
+@rule(aten.new_empty_strided.default)
+def _new_empty(x: Tensor, shape: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **options: Any) -> Tensor:
+    return ir.zeros(tuple(shape), x.element if dtype is None else element_of(dtype))
 
 
 @rule(aten.scalar_tensor.default)

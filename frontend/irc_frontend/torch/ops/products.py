@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import mul
+from string import ascii_lowercase
 from typing import Any
 
 import torch
@@ -11,7 +13,7 @@ import torch
 import irc_frontend as ir
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import rule
+from irc_frontend.torch.rules import rule, wide
 
 aten = torch.ops.aten
 
@@ -62,3 +64,24 @@ def _addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Number = 1, alpha: Number 
     count, rows, inner = a.shape
     left, right = a.permute(1, 0, 2).reshape(rows, count * inner), b.reshape(count * inner, b.shape[2])
     return _add_product(x, left, right, beta=beta, alpha=alpha)
+
+
+@rule(aten._trilinear.default)
+def _trilinear(
+    a: Tensor,
+    b: Tensor,
+    c: Tensor,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> Tensor:
+    """The product of three arrays, each without some of the axes, summed over some."""
+    letters = ascii_lowercase[: a.ndim + len(expand1)]
+
+    def without(axes: Sequence[int]) -> str:
+        return "".join(letter for axis, letter in enumerate(letters) if axis not in axes)
+
+    operands = ",".join(without(axes) for axes in (expand1, expand2, expand3))
+    return ir.einsum(f"{operands}->{without(sumdim)}", wide(a), wide(b), wide(c))

@@ -11,7 +11,7 @@ import irc_frontend as ir
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.elementwise import common_element
-from irc_frontend.torch.rules import number_in, rule
+from irc_frontend.torch.rules import number_in, rule, wide
 
 aten = torch.ops.aten
 
@@ -34,6 +34,7 @@ VIEWS = frozenset(
         aten.split.Tensor,
         aten.unbind.int,
         aten.diagonal.default,
+        aten.unfold.default,
     ]
 )
 
@@ -132,6 +133,38 @@ def _diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tenso
     flat = moved.reshape(*moved.shape[:-2], rows * columns)
     first = top * columns + left
     return flat[..., first : first + count * (columns + 1) : columns + 1] if count else flat[..., :0]
+
+
+@rule(aten.unfold.default, aten.unfold_copy.default)
+def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
+    """The windows along an axis, their elements as a new last axis."""
+    if not x.ndim:
+        return ir.broadcast_to(x, (size,))
+    axis = dim % x.ndim
+    starts = ir.arange((x.shape[axis] - size) // step + 1) * step
+    places = starts.reshape(-1, 1) + ir.arange(size)
+    return ir.moveaxis(ir.take(x, places, axis), axis + 1, -1)
+
+
+@rule(
+    aten.replication_pad1d_backward.default,
+    aten.replication_pad2d_backward.default,
+    aten.replication_pad3d_backward.default,
+)
+def _replication_pad_backward(grad: Tensor, x: Tensor, pad: Sequence[int]) -> Tensor:
+    """Along each padded axis, what lies in front of the first element and behind the last is added to it."""
+    total = wide(grad)
+    for number in range(len(pad) // 2):
+        axis, (low, high) = x.ndim - 1 - number, pad[2 * number : 2 * number + 2]
+        extent, before, behind = total.shape[axis], max(0, low), max(0, high)
+        inner = total[_at(x, axis, slice(before, extent - behind))]
+        inner = ir.pad(inner, [(max(0, -low), max(0, -high)) if each == axis else (0, 0) for each in range(x.ndim)])
+        for outside, place in ((slice(0, before), 0), (slice(extent - behind, None), x.shape[axis] - 1)):
+            edge = total[_at(x, axis, outside)].sum(axis, keepdims=True)
+            widths = [(place, x.shape[axis] - 1 - place) if each == axis else (0, 0) for each in range(x.ndim)]
+            inner = inner + ir.pad(edge, widths)
+        total = inner
+    return total
 
 
 @rule(aten.cat.default)

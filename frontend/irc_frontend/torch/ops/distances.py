@@ -1,0 +1,56 @@
+"""Rules of distances between the rows of two matrices: reductions of what is made on the way, never stored."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+import irc_frontend as ir
+from irc_frontend.tensor import Tensor
+from irc_frontend.torch.rules import rule, wide
+
+aten = torch.ops.aten
+
+
+def _differences(a: Tensor, b: Tensor) -> Tensor:
+    return ir.expand_dims(wide(a), -2) - ir.expand_dims(wide(b), -3)
+
+
+@rule(aten._cdist_forward.default)
+def _cdist(a: Tensor, b: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    """The p-norm of each row of a minus each of b."""
+    sizes = ir.abs(_differences(a, b))
+    if not sizes.shape[-1]:
+        return ir.zeros(sizes.shape[:-1], a.element)
+    if p == 0:
+        return (sizes != 0).astype(sizes.element).sum(-1)
+    if math.isinf(p):
+        return sizes.max(-1)
+    if p == 1:
+        return sizes.sum(-1)
+    if p == 2:
+        return ir.sqrt((sizes * sizes).sum(-1))
+    return ir.power(ir.power(sizes, p).sum(-1), 1 / p)
+
+
+@rule(aten._cdist_backward.default)
+def _cdist_backward(grad: Tensor, a: Tensor, b: Tensor, p: float, distances: Tensor) -> Tensor:
+    """By a; 0 where a distance is."""
+    differences = _differences(a, b)
+    along, distance = ir.expand_dims(wide(grad), -1), ir.expand_dims(wide(distances), -1)
+    if p == 0 or not differences.size:
+        return ir.zeros((*differences.shape[:-2], differences.shape[-1]), a.element)
+    if p == 1:
+        return (along * ir.sign(differences)).sum(-2)
+    if math.isinf(p):
+        is_greatest = ir.equal(ir.abs(differences), distance)
+        return ir.where(is_greatest, along * ir.sign(differences), 0.0).sum(-2)
+    is_zero = ir.equal(distance, 0.0)
+    safe = ir.where(is_zero, 1.0, distance)
+    if p == 2:
+        return ir.where(is_zero, 0.0, along * differences / safe).sum(-2)
+    is_flat = ir.equal(differences, 0.0)
+    sizes = ir.where(is_flat, 1.0, ir.abs(differences))
+    slopes = ir.sign(differences) * ir.power(sizes, p - 1) * along / ir.power(safe, p - 1)
+    return ir.where(is_zero | is_flat, 0.0, slopes).sum(-2)
