@@ -101,6 +101,13 @@ def seed() -> None:
     random.seed(SEED)
 
 
+def count(op: Any, dtype: torch.dtype, limit: int | None) -> int:
+    """How many samples the operator has, at most `limit`."""
+    seed()
+    samples = op.sample_inputs("cpu", dtype, requires_grad=differentiates(op, dtype))
+    return sum(1 for _ in islice(samples, limit))
+
+
 def calls(op: Any, dtype: torch.dtype, limit: int | None) -> Iterator[Call]:
     """The first `limit` samples, and the first with tensors of which every other element is skipped."""
     seed()

@@ -1,8 +1,10 @@
 """All operators of PyTorch's own tests through torch.compile, in several processes, and the table of what was found.
 
-    python tests/operators/sweep.py                       # every sample: about an hour on two cores
+    python tests/operators/sweep.py                       # every sample: an hour or two on two cores
     python tests/operators/sweep.py --samples 4 --only add --only 'linalg.*'
     python tests/operators/sweep.py --resume              # go on where one was stopped
+
+Operators with few samples come first, so that a run that was stopped has most of them.
 
 The exit status is 1 where a result was wrong, a call failed, or fewer operators than --at-least left nothing to torch.
 """
@@ -57,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         and _is_wanted(samples.name_of(op), options.only)
         and (samples.name_of(op), element) not in done
     ]
-    tasks.sort(key=lambda task: _is_wanted(samples.name_of(operators[task[0]]), options.last or ()))
+    tasks.sort(key=lambda task: samples.count(operators[task[0]], samples.DTYPES[task[1]], options.samples))
     options.records.parent.mkdir(parents=True, exist_ok=True)
     outcomes = list(known)
     with options.records.open("a" if options.resume else "w") as records:
@@ -76,7 +78,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--backend", default="irc")
     parser.add_argument("--samples", type=int, help="the first samples of an operator alone")
     parser.add_argument("--only", action="append", help="operators whose name matches (a shell pattern)")
-    parser.add_argument("--last", action="append", help="operators that are done after all others")
     parser.add_argument("--dtype", action="append", choices=list(samples.DTYPES))
     parser.add_argument("--seconds", type=float, default=900, help="limit for one operator with one element type")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
