@@ -84,7 +84,7 @@ class _Checker:
             self._count = min(2 * self._count, MOST_TOGETHER)
             return
         are_plain = [self._check_alone(each) for each in waiting]
-        self._count = 2 if all(are_plain) else 1
+        self._count = min(2, MOST_TOGETHER) if all(are_plain) else 1
 
     def _check_together(self, several: Sequence[_Expected]) -> bool:
         """Counts the calls, if all are right and it is known of which what is left to torch is."""

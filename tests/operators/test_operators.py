@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import checking
 import pytest
 import samples
 import torch
@@ -16,7 +17,8 @@ from torch.fx import GraphModule
 
 COMPILED = """add clamp exp where remainder floor_divide nn.functional.gelu nn.functional.mse_loss sum var argmax cumsum
 mm baddbmm nn.functional.linear softmax nn.functional.layer_norm cat roll gather nn.functional.embedding tril
-nn.functional.nll_loss logsumexp""".split()
+nn.functional.nll_loss logsumexp nn.functional.avg_pool2d nn.functional.adaptive_max_pool2d searchsorted
+masked_scatter""".split()
 """Operators that leave nothing to torch."""
 
 OPERATORS = {samples.name_of(op): op for op in samples.operators()}
@@ -33,6 +35,15 @@ def test_results_and_gradients_are_those_of_eager_torch(name: str, element: str)
     assert outcome.forward.word == "irc"
     has_gradient = samples.differentiates(op, samples.DTYPES[element])
     assert outcome.gradient.word in (["irc", "views"] if has_gradient else [""])
+
+
+@pytest.mark.parametrize("name", ["amax", "unsqueeze", "nn.functional.conv1d", "nn.functional.dropout"])
+def test_calls_compiled_together_count_as_they_do_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = check(OPERATORS[name], "f32", limit=6)
+    monkeypatch.setattr(checking, "MOST_TOGETHER", 1)
+    alone = check(OPERATORS[name], "f32", limit=6)
+    for a, b in ((together.forward, alone.forward), (together.gradient, alone.gradient)):
+        assert (a.word, a.right, a.compiled, a.left) == (b.word, b.right, b.compiled, b.left)
 
 
 def test_what_torch_keeps_is_named() -> None:

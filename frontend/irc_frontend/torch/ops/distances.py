@@ -38,7 +38,9 @@ def _cdist(a: Tensor, b: Tensor, p: float, compute_mode: int | None) -> Tensor:
 def _cdist_backward(grad: Tensor, a: Tensor, b: Tensor, p: float, distances: Tensor) -> Tensor:
     """By a; 0 where a distance is."""
     differences = _differences(a, b)
-    if p == 0 or not differences.size:
+    if not differences.size:
+        return ir.zeros(a.shape, a.element)
+    if p == 0:
         return ir.zeros((*differences.shape[:-3], *a.shape[-2:]), a.element)
     along, distance = ir.expand_dims(wide(grad), -1), ir.expand_dims(wide(distances), -1)
     if p == 1:
