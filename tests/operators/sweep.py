@@ -162,11 +162,12 @@ class _Worker:
 def _work(connection: Connection, settings: Settings) -> None:
     """In a worker: answers a task with its outcome."""
     import torch
+    from torch._dynamo import guards
 
     torch.set_num_threads(1)
     logging.getLogger("torch").setLevel(logging.ERROR)
     torch._dynamo.config.recompile_limit = 1000
-    torch._dynamo.guards.profile_guard_manager = _without_measuring
+    guards.profile_guard_manager = _without_measuring
     operators = samples.operators()
     while (task := connection.recv()) is not None:
         number, element = task
