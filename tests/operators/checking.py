@@ -36,7 +36,7 @@ MOST_TOGETHER = 32
 def check(op: Any, element: str, limit: int | None = None, backend: Any = "irc") -> Outcome:
     """Calls the operator with its samples (the first `limit`), by eager torch and compiled by the backend."""
     dtype = samples.DTYPES[element]
-    outcome = Outcome(op.name, op.variant_test_name, element)
+    outcome = Outcome(op.name, op.variant_test_name, element, limit=limit)
     checker = _Checker(op, dtype, irc_backend if backend == "irc" else backend, outcome)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

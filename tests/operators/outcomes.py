@@ -52,13 +52,14 @@ class Verdict:
 
 @dataclass
 class Outcome:
-    """What was found of an operator with one element type."""
+    """What was found of an operator with one element type. limit: how many of its samples were called, None for all."""
 
     operator: str
     variant: str
     dtype: str
     calls: int = 0
     seconds: float = 0.0
+    limit: int | None = None
     forward: Verdict = field(default_factory=Verdict)
     gradient: Verdict = field(default_factory=Verdict)
 

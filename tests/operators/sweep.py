@@ -2,7 +2,7 @@
 
     python tests/operators/sweep.py                       # every sample: an hour or two on two cores
     python tests/operators/sweep.py --samples 4 --only add --only 'linalg.*'
-    python tests/operators/sweep.py --resume              # go on where one was stopped
+    python tests/operators/sweep.py --resume              # go on where one was stopped, or had the first samples alone
 
 Operators with few samples come first, so that a run that was stopped has most of them.
 
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = Settings(options.backend, options.samples, options.seconds)
     operators = samples.operators()
     known = _read(options.records) if options.resume else []
-    done = {(outcome.name, outcome.dtype) for outcome in known}
+    done = {(outcome.name, outcome.dtype) for outcome in known if outcome.limit in (None, options.samples)}
     tasks = [
         (number, element)
         for number, op in enumerate(operators)
@@ -61,14 +61,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     ]
     tasks.sort(key=lambda task: samples.count(operators[task[0]], samples.DTYPES[task[1]], options.samples))
     options.records.parent.mkdir(parents=True, exist_ok=True)
-    outcomes = list(known)
+    doing = {(samples.name_of(operators[number]), element) for number, element in tasks}
+    outcomes = [outcome for outcome in known if (outcome.name, outcome.dtype) not in doing]
     with options.records.open("a" if options.resume else "w") as records:
         for outcome in _shown(_outcomes(tasks, settings, options.processes), len(tasks)):
             outcomes.append(outcome)
             records.write(json.dumps(outcome.record()) + "\n")
             records.flush()
     if options.table:
-        options.table.write_text(table(outcomes, options.samples))
+        options.table.write_text(table(outcomes))
     print(summary(outcomes))
     return _status(outcomes, options.at_least)
 
@@ -93,9 +94,11 @@ def _is_wanted(name: str, patterns: Sequence[str] | None) -> bool:
 
 
 def _read(path: Path) -> list[Outcome]:
+    """The last that was found of each operator with each element type."""
     if not path.exists():
         return []
-    return [Outcome.of_record(json.loads(line)) for line in path.read_text().splitlines()]
+    found = [Outcome.of_record(json.loads(line)) for line in path.read_text().splitlines()]
+    return list({(outcome.name, outcome.dtype): outcome for outcome in found}.values())
 
 
 def _shown(outcomes: Iterable[Outcome], count: int) -> Iterator[Outcome]:
@@ -167,7 +170,7 @@ def _work(connection: Connection, settings: Settings) -> None:
     torch.set_num_threads(1)
     logging.getLogger("torch").setLevel(logging.ERROR)
     torch._dynamo.config.recompile_limit = 1000
-    guards.profile_guard_manager = _without_measuring
+    guards.profile_guard_manager = _without_measuring  # pyright: ignore[reportPrivateImportUsage]
     operators = samples.operators()
     while (task := connection.recv()) is not None:
         number, element = task

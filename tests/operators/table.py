@@ -11,8 +11,9 @@ HEAD = """<!-- Written by `make test-opinfo`. -->
 
 # PyTorch's operators on irc
 
-Each operator of PyTorch's own tests (OpInfo), called with {samples} of f32 and bf16 through
+Each operator of PyTorch's own tests (OpInfo), called with its samples of f32 and bf16 through
 `torch.compile(op, backend="irc")` on the target `cpu`, beside eager torch; `tests/operators` has the rules of what is right.
+{samples}
 
 | word | |
 |---|---|
@@ -44,22 +45,35 @@ def wholly_compiled(outcomes: Sequence[Outcome]) -> list[str]:
     return [name for name, found in words.items() if "irc" in found and found <= {"irc", "views"}]
 
 
-def table(outcomes: Sequence[Outcome], limit: int | None = None) -> str:
-    """The page; `limit` is how many samples of an operator were called, None for all."""
-    chosen = "all samples of theirs" if limit is None else f"the first {limit} of their samples"
+def table(outcomes: Sequence[Outcome]) -> str:
+    """The page."""
     lines = [
-        HEAD.format(samples=chosen),
+        HEAD.format(samples=_samples(outcomes)),
         summary(outcomes),
         "",
-        "| operator | calls | forward | gradient | left to torch |",
-        "|---|---|---|---|---|",
+        "| operator | samples | calls | forward | gradient | left to torch |",
+        "|---|---|---|---|---|---|",
     ]
     for name, found in by_name(outcomes).items():
         forward, gradient = (_words([getattr(each, which) for each in found]) for which in ("forward", "gradient"))
         left = sorted({text for each in found for which in (each.forward, each.gradient) for text in which.left})
         calls = sum(each.calls for each in found)
-        lines.append(f"| {name} | {calls} | {forward} | {gradient} | {'; '.join(_escaped(text) for text in left)} |")
+        which = " and ".join(sorted({_limit(each) for each in found}))
+        lines.append(
+            f"| {name} | {which} | {calls} | {forward} | {gradient} | {'; '.join(_escaped(text) for text in left)} |"
+        )
     return "\n".join(lines) + "\n"
+
+
+def _samples(outcomes: Sequence[Outcome]) -> str:
+    """How many operators, each element type by itself, were called with what samples."""
+    counts = Counter(_limit(outcome) for outcome in outcomes if outcome.calls)
+    parts = [f"{count} with {limit} samples" for limit, count in counts.most_common()]
+    return f"Operators, f32 and bf16 counted each: {', '.join(parts)}."
+
+
+def _limit(outcome: Outcome) -> str:
+    return "all" if outcome.limit is None else f"the first {outcome.limit}"
 
 
 def _words(verdicts: Sequence[Verdict]) -> str:
