@@ -99,4 +99,4 @@ def test_an_error_of_the_backend_is_noticed() -> None:
 
     outcome = check(OPERATORS["sin"], "f32", 1, refuses)
     assert outcome.forward.word == "failed"
-    assert wholly_compiled([Outcome("sin", "", "f32", 1, 0.0, outcome.forward)]) == []
+    assert wholly_compiled([Outcome("sin", "", "f32", 1, forward=outcome.forward)]) == []
