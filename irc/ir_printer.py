@@ -28,8 +28,11 @@ class AliasPrinter(Printer):
     aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
     declarations: list[str] = field(default_factory=list[str])
     _counts: dict[str, int] = field(default_factory=dict[str, int])
-    _texts: dict[int, tuple[Attribute, str]] = field(default_factory=dict[int, "tuple[Attribute, str]"])
-    """By the identity of the attribute, which is kept with its text so that no other one has that."""
+    _texts: dict[tuple[int, bool], tuple[Attribute, str]] = field(
+        default_factory=dict[tuple[int, bool], "tuple[Attribute, str]"]
+    )
+    """By the identity of the attribute, which is kept with its text so that no other one has that, and by whether it
+    stands inside of a location, where a location is not wrapped in `loc()` again."""
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
         if self.stream is None or "\n" in text:
@@ -38,12 +41,13 @@ class AliasPrinter(Printer):
             self.stream.write(text)
 
     def print_attribute(self, attribute: Attribute) -> None:
-        known = self._texts.get(id(attribute))
+        key = id(attribute), self.printing_location
+        known = self._texts.get(key)
         if known is None:
             outer, self.stream = self.stream, StringIO()
             try:
                 self._print_attribute(attribute)
-                known = self._texts[id(attribute)] = attribute, self.stream.getvalue()
+                known = self._texts[key] = attribute, self.stream.getvalue()
             finally:
                 self.stream = outer
         self.print_string(known[1])

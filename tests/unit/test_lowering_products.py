@@ -79,7 +79,7 @@ def test_a_ring_program_has_its_barriers_and_its_work() -> None:
 @pytest.mark.parametrize(("left", "copied"), [("w", (64 + 32) * 64 * 2), ("relu(w)", 64 * 64 * 2)])
 def test_threads_that_write_a_part_of_a_stage_arrive_beside_its_copies(left: str, copied: int) -> None:
     """Products of one left operand share a stage, whose parts a prologue or TMA fills."""
-    text = f"""func gate(x: bf16[512, 512], w: bf16[512, 256], v: bf16[512, 256]) -> bf16[512, 256] {{
+    text = f"""func gate(x: bf16[1024, 512], w: bf16[512, 256], v: bf16[512, 256]) -> bf16[1024, 256] {{
     return silu(x @ {left}) * (x @ relu(v))
 }}"""
     module = lower_module(parse(text, "gate.irc"), "cuda", arch="sm_90a")

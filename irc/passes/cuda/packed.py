@@ -43,9 +43,11 @@ _WIDENING = (arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
 def is_widened(op: tile.MapOp, inputs: Sequence[Tile], fragment: Fragment) -> bool:
     """Whether the body makes a 16-bit float of an element of 8 bits, and no more, where both have registers."""
     element, (made, *others) = tile_element(op.result.type), op.body.block.ops
-    if not isinstance(element, BFloat16Type | Float16Type) or fragment.vector[1] % cuda.PAIR or len(others) != 1:
+    if not isinstance(element, BFloat16Type | Float16Type) or fragment.vector[1] % cuda.PAIR:
         return False
-    (source,) = inputs
+    if len(others) != 1 or len(inputs) != 1:
+        return False
+    source = inputs[0]
     is_alike = isinstance(source, Registers) and source.fragment == fragment and fragment.value_count % cuda.WORD == 0
     return is_alike and isinstance(made, _WIDENING) and cuda.size_of(made.input.type) == 1
 
