@@ -15,6 +15,7 @@ from math import prod
 
 from irc.dtypes import element_of
 from irc.layout.requests import SECTOR_BYTES
+from irc.passes.kernel.problem import power_of_two
 from irc.passes.tile.domains import LARGE, Domains, Operand, Space
 from irc.passes.tile.index_maps import (
     Coords,
@@ -42,11 +43,6 @@ STRIP = 32 << 20
 
 PREFERENCE = 0.85
 """What a tile of another size than the wanted one has to be fuller by."""
-
-
-def power_of_two(n: int) -> int:
-    """The least power of two that is not below n."""
-    return 1 << max(n - 1, 0).bit_length()
 
 
 @dataclass(frozen=True)
