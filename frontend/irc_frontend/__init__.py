@@ -11,6 +11,8 @@ of trees of arrays (docs/autodiff.md). `data.prefetch(batches)` copies batches t
 """
 
 from irc_frontend import (
+    arrangement_functions,
+    composed_functions,
     data,
     elementwise_functions,
     functions,
@@ -20,6 +22,8 @@ from irc_frontend import (
     making_functions,
     pytrees,
 )
+from irc_frontend.arrangement_functions import *  # noqa: F403
+from irc_frontend.composed_functions import *  # noqa: F403
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
@@ -36,6 +40,8 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "data",
     "jit",
     "target",
+    *arrangement_functions.__all__,
+    *composed_functions.__all__,
     *elementwise_functions.__all__,
     *functions.__all__,
     *gradients.__all__,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from irc.artifact import DTYPES, ELEMENT_NAMES
+from irc.runtime.arrays import is_freed
 from irc_frontend.graph import LEAF, Node, element_named, fail
 
 
@@ -62,7 +63,10 @@ def _from_device(array: Any) -> Node:
         element = ELEMENT_NAMES[np.dtype(name)]
     except (TypeError, KeyError) as error:
         raise fail(f"irc has no element type {name}", f"it has {', '.join(DTYPES)}") from error
-    value = array if int(array.__dlpack_device__()[0]) != 1 else to_numpy(array)
+    if is_freed(array):
+        raise fail("the tensor has no memory: its storage was freed")
+    plain = array.detach() if getattr(array, "requires_grad", False) else array
+    value = plain if int(plain.__dlpack_device__()[0]) != 1 else to_numpy(plain)
     return Node(LEAF, (), tuple(array.shape), element, value=value)
 
 

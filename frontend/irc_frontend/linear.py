@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from irc_frontend.elementwise import Operand, binary, broadcast_to
 from irc_frontend.graph import Node, fail
-from irc_frontend.shapes import broadcast_shapes
+from irc_frontend.shapes import axis_of, broadcast_shapes
+from irc_frontend.structure import reshape
 
 PRECISIONS = ("default", "f32", "tf32", "bf16")
 
@@ -35,6 +37,19 @@ def dot(a: Node, b: Operand) -> Node:
     return contract(a, b, (), (), (a.rank - 1,), (max(b.rank - 2, 0),))
 
 
+def tensordot(a: Node, b: Node, axes_a: Sequence[int], axes_b: Sequence[int]) -> Node:
+    """numpy's: pairs of axes contracted, the others of `a` first."""
+    own, other = [axis_of(axis, a.rank) for axis in axes_a], [axis_of(axis, b.rank) for axis in axes_b]
+    extents = [a.shape[axis] for axis in own], [b.shape[axis] for axis in other]
+    if extents[0] != extents[1] or len(set(own)) < len(own) or len(set(other)) < len(other):
+        raise fail(f"cannot contract axes {list(axes_a)} of {a.type} with axes {list(axes_b)} of {b.type}")
+    _check_elements(a, b)
+    if not own:
+        apart = reshape(a, (*a.shape, *([1] * b.rank)))
+        return binary("mul", apart, b)
+    return contract(a, b, (), (), tuple(own), tuple(other))
+
+
 def attention(q: Node, k: Node, v: Node, causal: bool, scale: float | None) -> Node:
     """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default."""
     types = " and ".join(x.type for x in (q, k, v))
@@ -48,11 +63,15 @@ def attention(q: Node, k: Node, v: Node, causal: bool, scale: float | None) -> N
     return Node("attention", (q, k, v), (*q.shape[:-1], v.shape[-1]), q.element, attributes)
 
 
-def _check(a: Node, b: Node) -> None:
+def _check_elements(a: Node, b: Node) -> None:
     if a.element != b.element:
         raise fail(f"cannot multiply {a.type} by {b.type}", f"cast one of them: x.astype({a.element!r})")
     if a.is_bool:
         raise fail(f"cannot multiply {a.type} by {b.type}", "cast them first: x.astype('i32')")
+
+
+def _check(a: Node, b: Node) -> None:
+    _check_elements(a, b)
     if not a.rank or not b.rank:
         raise fail(f"cannot multiply {a.type} by {b.type}: a product needs axes", "* multiplies by numbers")
     if a.shape[-1] != b.shape[-2 if b.rank > 1 else 0]:

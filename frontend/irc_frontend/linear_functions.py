@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from irc_frontend import linear, summation
-from irc_frontend.graph import element_named
+from irc_frontend.graph import element_named, fail
 from irc_frontend.tensor import Like, Tensor, node_of, operand_of
 
-__all__ = ["attention", "dot", "einsum", "matmul", "outer"]
+__all__ = ["attention", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 
 
 def matmul(a: Like, b: Like, dtype: Any = None, precision: str = "default") -> Tensor:
@@ -26,6 +27,37 @@ def dot(a: Like, b: Like) -> Tensor:
 def outer(a: Like, b: Like) -> Tensor:
     """Every product of an element of `a` and one of `b`, both flattened."""
     return Tensor.of(node_of(a)).reshape(-1, 1) * Tensor.of(node_of(b)).reshape(1, -1)
+
+
+def inner(a: Like, b: Like) -> Tensor:
+    """The last axis of `a` with the last of `b`."""
+    x, y = node_of(a), node_of(b)
+    if not x.rank or not y.rank:
+        return Tensor.of(linear.dot(x, y))
+    return tensordot(a, b, ([x.rank - 1], [y.rank - 1]))
+
+
+def vdot(a: Like, b: Like) -> Tensor:
+    """The product of both, flattened."""
+    return Tensor.of(node_of(a)).flatten().dot(Tensor.of(node_of(b)).flatten())
+
+
+def tensordot(a: Like, b: Like, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
+    """Pairs of axes contracted: the last `axes` of `a` with the first of `b`, or those named."""
+    x, y = node_of(a), node_of(b)
+    if isinstance(axes, int):
+        axes = range(x.rank - axes, x.rank), range(axes)
+    return Tensor.of(linear.tensordot(x, y, *axes))
+
+
+def kron(a: Like, b: Like) -> Tensor:
+    """Each element of `a` times all of `b`, in its place; arrays of as many axes."""
+    x, y = Tensor.of(node_of(a)), Tensor.of(node_of(b))
+    if x.ndim != y.ndim:
+        raise fail(f"kron takes arrays of as many axes, found {x.node.type} and {y.node.type}")
+    apart = x.reshape([n for extent in x.shape for n in (extent, 1)])
+    beside = y.reshape([n for extent in y.shape for n in (1, extent)])
+    return (apart * beside).reshape([m * n for m, n in zip(x.shape, y.shape, strict=True)])
 
 
 def einsum(subscripts: str, *operands: Like) -> Tensor:

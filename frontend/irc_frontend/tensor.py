@@ -287,6 +287,9 @@ class Tensor:
     def flatten(self) -> Tensor:
         return self.reshape(-1 if self.size else 0)
 
+    def ravel(self) -> Tensor:
+        return self.flatten()
+
     def swapaxes(self, a: int, b: int) -> Tensor:
         return Tensor.of(structure.swap(self._node, a, b))
 

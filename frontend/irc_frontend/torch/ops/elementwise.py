@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 
 import irc_frontend as ir
+from irc_frontend import formulas
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.rules import BOOL, FLOAT, SAME, Left, element_of, promoted, rule, wide
@@ -109,7 +109,7 @@ def _div_mode(a: Like, b: Like, rounding_mode: str | None = None) -> Any:
         raise Left("a division without a mode")
     x, y = tensors(a, b)
     if x.node.is_float:
-        return truncated(x / y)
+        return formulas.trunc(x / y)
     quotient = x // y
     return quotient + ((x - quotient * y != 0) & (quotient < 0)).astype(x.element)
 
@@ -121,16 +121,10 @@ def _floor_divide(a: Like, b: Like) -> Any:
 
 @rule(aten.fmod.Tensor, aten.fmod.Scalar, promotion=SAME)
 def _fmod(a: Like, b: Like) -> Any:
-    """The remainder with the sign of a."""
-    x, y = tensors(a, b)
-    rest = ir.mod(ir.abs(x), ir.abs(y))
-    return ir.where(x < 0, -rest, rest)
+    return formulas.fmod(*tensors(a, b))
 
 
-@rule(aten.trunc.default, aten.fix.default, promotion=SAME)
-def truncated(x: Tensor) -> Tensor:
-    """Towards 0."""
-    return ir.where(x < 0, ir.ceil(x), ir.floor(x)) if x.node.is_float else x
+rule(aten.trunc.default, aten.fix.default, promotion=SAME)(formulas.trunc)
 
 
 @rule(aten.pow.Tensor_Tensor, aten.pow.Tensor_Scalar, aten.pow.Scalar, promotion=SAME)
@@ -249,16 +243,11 @@ def _right_shift(x: Tensor, by: Like) -> Tensor:
     return ir.right_shift(x, _shiftable(x, by))
 
 
-@rule(aten.log10.default, promotion=FLOAT)
-def _log10(x: Tensor) -> Tensor:
-    return ir.log(x) * (1 / math.log(10))
-
-
 @rule(aten._to_copy.default)
 def _to_copy(x: Tensor, dtype: Any = None, **options: Any) -> Tensor:
     """The wrapper casts: the result's type says to what."""
     if dtype is not None and x.node.is_float and element_of(dtype)[0] in "iu":
-        return truncated(x)
+        return formulas.trunc(x)
     return x.astype("bool") if dtype is torch.bool and x.element == "bool" else _cast(x, dtype)
 
 

@@ -125,14 +125,7 @@ def _unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @rule(aten.diagonal.default)
 def _diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Row and column of element i are i - min(offset, 0) and i + max(offset, 0)."""
-    moved = ir.moveaxis(ir.moveaxis(x, dim1, -1), dim2 if dim2 % x.ndim < dim1 % x.ndim else dim2 - 1, -1)
-    rows, columns = moved.shape[-2:]
-    top, left = max(0, -offset), max(0, offset)
-    count = max(0, min(rows - top, columns - left))
-    flat = moved.reshape(*moved.shape[:-2], rows * columns)
-    first = top * columns + left
-    return flat[..., first : first + count * (columns + 1) : columns + 1] if count else flat[..., :0]
+    return ir.diagonal(x, offset, dim1, dim2)
 
 
 @rule(aten.unfold.default, aten.unfold_copy.default)
@@ -252,17 +245,7 @@ def _diagonal_scatter(x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0,
 
 @rule(aten.roll.default)
 def _roll(x: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
-    by = [shifts] if isinstance(shifts, int) else list(shifts)
-    along = [dims] if isinstance(dims, int) else list(dims)
-    if not x.size:
-        return x
-    if not along:
-        return _roll(x.reshape(x.size), by, [0]).reshape(x.shape)
-    for shift, dim in zip(by, along, strict=True):
-        cut = -shift % x.shape[dim]
-        if cut:
-            x = ir.concatenate([x[_at(x, dim, slice(cut, None))], x[_at(x, dim, slice(0, cut))]], dim)
-    return x
+    return ir.roll(x, shifts, dims if isinstance(dims, int) or dims else None)
 
 
 @rule(aten.tril.default)
