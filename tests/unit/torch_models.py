@@ -57,12 +57,24 @@ def vit() -> Made:
 
 
 def mixer() -> Made:
+    """With a head that gives something: it begins as zeros."""
     lib = library("timm.models.mlp_mixer")
-    return lib.MlpMixer(img_size=32, patch_size=8, num_blocks=2, embed_dim=32, num_classes=10), _image()
+    model = lib.MlpMixer(img_size=32, patch_size=8, num_blocks=2, embed_dim=32, num_classes=10)
+    nn.init.normal_(model.head.weight, std=0.02)
+    return model, _image()
 
 
 def resnet18() -> Made:
-    return library("torchvision").models.resnet18(num_classes=10), _image()
+    """With norms that change numbers: those that it begins with only decide how ties are rounded."""
+    model = library("torchvision").models.resnet18(num_classes=10)
+    for norm in model.modules():
+        if isinstance(norm, nn.BatchNorm2d):
+            mean, var = norm.get_buffer("running_mean"), norm.get_buffer("running_var")
+            nn.init.normal_(mean, std=0.1)
+            nn.init.uniform_(var, 0.5, 2.0)
+            nn.init.uniform_(norm.weight, 0.5, 1.5)
+            nn.init.normal_(norm.bias, std=0.1)
+    return model, _image()
 
 
 MODELS: dict[str, Callable[[], Made]] = {

@@ -17,7 +17,7 @@ from torch.fx.traceback import preserve_node_meta
 
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
-from irc_frontend.torch.preparation import with_dense_masks
+from irc_frontend.torch.masks import with_fast_masks
 
 MOST_SHAPES = 8
 """For how many shapes a graph of dynamic shapes is compiled; torch runs the others."""
@@ -27,7 +27,7 @@ def backend(module: GraphModule, inputs: Sequence[Any], **options: Any) -> Calla
     """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable."""
     if options:
         raise TypeError(f"the irc backend has no options, found {', '.join(options)}")
-    return _AOT(with_dense_masks(module), inputs)
+    return _AOT(with_fast_masks(module), inputs)
 
 
 def _compile(module: GraphModule, inputs: Sequence[Any], kind: str) -> Run:

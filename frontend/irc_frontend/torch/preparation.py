@@ -1,37 +1,17 @@
-"""What is changed in a graph of torch before irc divides it, so that the ops which stay with torch have their fast
-forms."""
+"""What is changed in a graph of ATen ops before irc divides it, so that the convolutions which stay with torch have
+their fast form."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch._guards import detect_fake_mode
 from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 aten = torch.ops.aten
-
-
-def with_dense_masks(module: GraphModule) -> GraphModule:
-    """A graph of torch's functions in which attention takes masks that are contiguous along the keys.
-
-    torch has its fused kernels for those alone; with another one, as a mask that is the same for all keys, attention is
-    taken apart into products in f32."""
-    for node in module.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
-        mask = node.kwargs.get("attn_mask") or (node.args[3] if len(node.args) > 3 else None)
-        if not isinstance(mask, FxNode):
-            continue
-        value = mask.meta.get("example_value")
-        if isinstance(value, torch.Tensor) and value.ndim and value.stride(-1) != 1:
-            with module.graph.inserting_before(node):
-                dense = module.graph.call_method("contiguous", (mask,))
-            dense.meta = {**mask.meta, "example_value": value.contiguous()}
-            node.replace_input_with(mask, dense)
-    module.recompile()
-    return module
 
 
 def with_channels_last(module: GraphModule) -> GraphModule:

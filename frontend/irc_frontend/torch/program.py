@@ -13,6 +13,8 @@ from torch.fx import Node as FxNode
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.artifact import DTYPES
+from irc.diagnostics import IrcError
+from irc.runtime.arrays import is_freed
 from irc.runtime.libraries import ALIGNMENT, library_of
 from irc_frontend.build import build_module
 from irc_frontend.graph import Node, sorted_nodes
@@ -70,8 +72,9 @@ class Layouts:
     def placed(self, tensors: Sequence[torch.Tensor]) -> tuple[Sequence[torch.Tensor], list[int]]:
         """The tensors, copies of those that lie otherwise than the program reads them, and where each begins."""
         addresses = list(map(torch.Tensor.data_ptr, tensors))
-        if self._fit(tensors) and not reduce(or_, addresses, 0) & (ALIGNMENT - 1):
+        if 0 not in addresses and self._fit(tensors) and not reduce(or_, addresses, 0) & (ALIGNMENT - 1):
             return tensors, addresses
+        _refuse_freed(tensors)
         placed = [
             x if layout.fits(x) and not x.data_ptr() & (ALIGNMENT - 1) else layout.placed(x)
             for x, layout in zip(tensors, self._layouts, strict=True)
@@ -120,6 +123,7 @@ class Program:
         return results[0] if len(results) == 1 else results
 
     def _on_host(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        _refuse_freed(tensors)
         placed = (x if layout.fits(x) else layout.placed(x) for x, layout in zip(tensors, self._taken, strict=True))
         arrays = [
             host_array(x if layout.order is None else x.permute(layout.order))
@@ -157,6 +161,13 @@ class Program:
             return results
 
         return run
+
+
+def _refuse_freed(tensors: Sequence[torch.Tensor]) -> None:
+    """IrcError where a tensor has no memory any more."""
+    for tensor in tensors:
+        if is_freed(tensor):
+            raise IrcError(f"a tensor of shape {tuple(tensor.shape)} has no memory: its storage was freed")
 
 
 _BITS: dict[int, Any] = {1: torch.uint8, 2: torch.uint16}
