@@ -1,8 +1,9 @@
 """The on-disk cache of whole compilations.
 
 A key is a SHA-256 over everything that a compilation depends on: the program, the target, the options, and irc's own
-source. Entries are single files that are written aside and renamed, so that processes may share the folder; one that
-cannot be read counts as absent, and a folder that cannot be written is no error. The folder is `$IRC_CACHE_DIR`, else
+source. Entries are single files, a checksum before the content, that are written aside and renamed, so that processes
+may share the folder; one that cannot be read or is damaged counts as absent, and a folder that cannot be written, or a
+full disk, is no error. The folder is `$IRC_CACHE_DIR`, else
 `$XDG_CACHE_HOME/irc`, else `~/.cache/irc`; `IRC_CACHE_DIR=off` turns the cache off.
 """
 
@@ -55,33 +56,40 @@ def key_of(*parts: object) -> str:
 
 
 def read(kind: str, key: str) -> bytes | None:
-    """The content of an entry; None where there is none."""
+    """The content of an entry; None where there is none, or a damaged one."""
     if (path := _path(kind, key)) is None:
         return None
     try:
-        content = path.read_bytes()
+        stored = path.read_bytes()
         os.utime(path)
-        return content
     except OSError:
         return None
+    checksum, content = stored[:_CHECKSUM_BYTES], stored[_CHECKSUM_BYTES:]
+    return content if _checksum(content) == checksum else None
 
 
 def write(kind: str, key: str, content: bytes) -> None:
     """Makes or replaces an entry, if the folder lets it."""
     if (path := _path(kind, key)) is None:
         return
-    aside: str | None = None
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, aside = tempfile.mkstemp(prefix=".", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(aside).replace(path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_checksum(content) + content)
+            Path(aside).replace(path)
+        except BaseException:
+            Path(aside).unlink()
+            raise
         _prune(path.parent)
-    except OSError:
-        if aside is not None:
-            with suppress(OSError):
-                Path(aside).unlink()
+
+
+_CHECKSUM_BYTES = 32
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
 
 
 def _path(kind: str, key: str) -> Path | None:

@@ -52,15 +52,6 @@ def test_key_is_source_arch_options_and_version(monkeypatch: pytest.MonkeyPatch)
     assert len(keys) == 5
 
 
-@pytest.mark.parametrize("damage", [b"", b"x" * 40, None])
-def test_a_damaged_entry_is_absent(folder: Path, damage: bytes | None) -> None:
-    good = cache.compile_cached(SOURCE, "sm_90a")
-    (entry,) = entries(folder)
-    entry.write_bytes(entry.read_bytes()[:-3] if damage is None else damage)
-    again = cache.compile_cached(SOURCE, "sm_90a")
-    assert again.resources == good.resources and cache.decode(entry.read_bytes()) is not None
-
-
 def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path / "file"))
