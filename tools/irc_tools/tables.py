@@ -55,7 +55,7 @@ def kernel_row(kernel: dict[str, Any], times: dict[str, float] | None = None) ->
     if times is None:
         return row
     seconds = times.get(kernel["name"])
-    return [*row, "-", "-"] if not seconds else [*row, duration(seconds), _rate(kernel, seconds / kernel["launches"])]
+    return [*row, "-", "-"] if not seconds else [*row, duration(seconds), _rate(kernel, seconds / kernel["sets"])]
 
 
 def part_row(part: Part, total: float) -> list[str]:

@@ -34,7 +34,7 @@ class Case:
         specs = (*self.executable.arguments, *self.executable.results)
         self.bytes = sum(spec.nbytes for spec in specs)
         self.bytes_read = sum(spec.nbytes for spec in self.executable.arguments)
-        self.flops = sum(kernel["flops"] * kernel["launches"] for kernel in self.executable.kernels)
+        self.flops = sum(kernel["flops"] * kernel["sets"] for kernel in self.executable.kernels)
         self.count = bench.sets(self.bytes)
         made = [[arrays.make(spec) for spec in specs] for _ in range(self.count)]
         split = len(self.executable.arguments)
