@@ -97,8 +97,11 @@ def _binary(op: KernelOp, facts: dict[str, KernelFacts], binary: CompiledKernel)
 
 def _manifest(arch: str, plan: Plan, entries: list[dict[str, Any]], arrays: Sequence[ArraySpec]) -> dict[str, Any]:
     """`arrays` are the arguments and the results."""
-    launched = Counter(step.kernel for step in plan.steps if isinstance(step, Launch))
-    kernels = [{**entry, "launches": launched[entry["name"]]} for entry in entries]
+    launches, sets = Counter[str](), Counter[str]()
+    for step in [step for step in plan.steps if isinstance(step, Launch)]:
+        launches[step.kernel] += 1
+        sets[step.kernel] += step.sets
+    kernels = [{**entry, "launches": launches[entry["name"]], "sets": sets[entry["name"]]} for entry in entries]
     shared = sum(arrays[argument].nbytes for _, argument in plan.donated)
     peak = plan.arena + sum(map(len, plan.constants)) + sum(spec.nbytes for spec in arrays) - shared
     return {"arch": arch, "arena": plan.arena, "peak": peak, "streams": plan.streams, "kernels": kernels}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import threading
-import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -252,21 +251,14 @@ def _linked(text_key: str) -> Artifact | None:
     """The artifact of a known text, with the text's own locations."""
     if (content := cache.read("texts", text_key)) is None:
         return None
-    try:
-        link = json.loads(content)
-        found = _stored(link["artifact"])
-        return None if found is None else found.at_locations(link["locations"])
-    except (ValueError, KeyError, TypeError):
-        return None
+    link = json.loads(content)
+    found = _stored(link["artifact"])
+    return None if found is None else found.at_locations(link["locations"])
 
 
 def _stored(key: str) -> Artifact | None:
-    if (content := cache.read("artifacts", key)) is None:
-        return None
-    try:
-        return Artifact.from_bytes(content)
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
-        return None
+    content = cache.read("artifacts", key)
+    return None if content is None else Artifact.from_bytes(content)
 
 
 class _Executables:

@@ -2,14 +2,14 @@
 
     {"arch", "arena", "peak", "streams", "kernels": [{"name", "anchor", "ops", "config", "grid", "block",
     "shared_memory", "registers", "spills", "flops", "element", "bytes_read", "bytes_written", "location",
-    "launches"}, ...]}
+    "launches", "sets"}, ...]}
 
 `arena` is the bytes of scratch memory of a call, `peak` all of its device memory: arena, constants, arguments and
 results. `ops` names the nd ops of the kernel in order; `config` has the fields that were chosen; `grid`, `block` and
 `cluster` are extents along x, y, z; `shared_memory` (static and dynamic), `spills`, `bytes_read` and `bytes_written`
-are bytes, `registers` 32-bit registers of a thread, `flops` operations of a launch (`irc.costs`), `element` what
-its products multiply; `launches` is how
-many of it a call makes, `location` that of the first.
+are bytes, `registers` 32-bit registers of a thread, `flops` operations (`irc.costs`), `element` what its products
+multiply; `launches` is how many of it a call makes, `location` that of the first, `sets` how many sets of operands they
+have together: `grid`, `flops` and bytes are of one.
 """
 
 from __future__ import annotations

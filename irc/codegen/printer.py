@@ -78,15 +78,48 @@ class KernelPrinter:
 
     def print(self) -> str:
         """The text of the kernel."""
+        if self.kernel.most_sets > 1:
+            self._print_for_sets()
+            return self._output.getvalue()
         arguments = [self._argument(i) for i in range(len(self.kernel.arguments))]
         self.line(f'extern "C" __global__ void {self._attributes()}')
         self.line(f"{self.kernel.sym_name.data}({', '.join(arguments)}) {{")
+        self._print_body()
+        return self._output.getvalue()
+
+    def _print_for_sets(self) -> None:
+        """The kernel as a function of one set of operands, called with that of the block. Its parameters are those of
+        the function, and not names for parts of the array, as only parameters can be promised not to overlap."""
+        name = self.kernel.sym_name.data
+        arguments = [self._argument(i, "&") for i in range(len(self.kernel.arguments))]
+        fields = [self._expressions[value] for value in self.kernel.arguments]
+        self.line(f"__device__ __forceinline__ void {name}_of_set({', '.join(arguments)}) {{")
+        self._print_body()
+        self.line(f"struct {name}_set {{")
+        for value, field in zip(self.kernel.arguments, fields, strict=True):
+            self.line(f"  {self._field(value)} {field};")
+        self.line("};")
+        self.line(f"struct {name}_sets {{ {name}_set at[{self.kernel.most_sets}]; }};")
+        self.line(f'extern "C" __global__ void {self._attributes()}')
+        self.line(f"{name}(const __grid_constant__ {name}_sets sets) {{")
+        self.line(f"  const {name}_set& own = sets.at[blockIdx.z];")
+        self.line(f"  {name}_of_set({', '.join(f'own.{field}' for field in fields)});")
+        self.line("}")
+
+    def _field(self, value: SSAValue) -> str:
+        """The type of a parameter in a set, where each takes the bytes that `irc.parameters` says."""
+        if isinstance(value.type, TensorMapType):
+            return "TensorMap"
+        if isinstance(value.type, PtrType):
+            return f"{self.type(value.type.element)}*"
+        return f"alignas(8) {self.type(value.type)}"
+
+    def _print_body(self) -> None:
         self._indent += 1
         self._print_shared()
         self._indent -= 1
         self.block(self.kernel.body.block)
         self.line("}")
-        return self._output.getvalue()
 
     def _attributes(self) -> str:
         bounds = [str(self.kernel.block.value.data)]
@@ -97,13 +130,14 @@ class KernelPrinter:
             parts.insert(0, f"__cluster_dims__({', '.join(map(str, values_of(self.kernel.cluster)))})")
         return " ".join(parts)
 
-    def _argument(self, index: int) -> str:
+    def _argument(self, index: int, reference: str = "") -> str:
+        """The declaration of a parameter; a tensor map, which is used where it lies, with `reference` behind."""
         value = self.kernel.arguments[index]
         name = self._names.fresh(value.name_hint or f"arg{index}")
         self._expressions[value] = name
         if isinstance(value.type, TensorMapType):
             self.use("TensorMap")
-            return f"const __grid_constant__ TensorMap {name}"
+            return f"const {'' if reference else '__grid_constant__ '}TensorMap{reference} {name}"
         if isinstance(value.type, PtrType):
             restrict = "" if self.kernel.aliased is not None else " __restrict__"
             const = "" if self.kernel.written[index] else "const "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,9 +68,31 @@ def _filled(array: np.ndarray[Any, Any], content: Any) -> np.ndarray[Any, Any]:
     return array
 
 
+def check_tensor(spec: ArraySpec, tensor: Any, what: str = "argument") -> None:
+    """IrcError for a tensor of torch whose gradient torch expects, which a call would not give, and for one whose
+    memory is gone."""
+    if tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
+        raise IrcError(
+            f"{what} {spec.name} requires a gradient, and a call is not recorded for torch's autograd",
+            hint="pass tensor.detach(), call it under torch.no_grad(), or use torch.compile(model, backend='irc')",
+        )
+    if is_freed(tensor):
+        raise IrcError(f"{what} {spec.name} has no memory: the storage of the tensor was freed")
+
+
+def is_freed(array: Any) -> bool:
+    """Whether it is a tensor of torch whose storage was resized to nothing, as sharded training does between uses.
+    numpy would make an array of anything of it, and a kernel read address 0."""
+    storage = getattr(array, "untyped_storage", None)
+    return storage is not None and array.numel() > 0 and storage().nbytes() == 0
+
+
 def _as_numpy(spec: ArraySpec, array: Any) -> np.ndarray[Any, Any]:
     if isinstance(array, np.ndarray | np.generic):
         return np.asarray(array)
+    if hasattr(array, "untyped_storage"):
+        check_tensor(spec, array)
+        array = array.detach()
     if hasattr(array, "__dlpack__"):
         try:
             return np.from_dlpack(array)

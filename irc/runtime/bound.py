@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from irc.diagnostics import IrcError
@@ -41,10 +40,9 @@ class Bound:
         """`owners` keep the arguments alive; `made` are the results and their addresses."""
         self._program, self._executor, self._library, self._device = program, executor, library, on
         self._owners = owners
-        self._made = [address for _, address in made]
         self._frame = executor.frame()
         self._arena = executor.lasting(executor.arena_bytes)
-        self._frame.place(addresses, self._made, self._arena.address)
+        self._frame.place(addresses, [address for _, address in made], self._arena.address)
         self._results = [array for array, _ in made]
 
     @property
@@ -83,15 +81,25 @@ class Graph(Bound):
     overlap; threads may share it.
     """
 
-    def __init__(self, program: CudaProgram, *arguments: Any):
-        super().__init__(program, *arguments)
+    def __init__(
+        self,
+        program: CudaProgram,
+        executor: Executor,
+        library: Library,
+        on: Device,
+        addresses: Sequence[int],
+        owners: Sequence[Any],
+        made: Sequence[tuple[Any, int]],
+    ):
+        super().__init__(program, executor, library, on, addresses, owners, made)
         self._lock = threading.Lock()
         self._sizes = [spec.nbytes for spec in program.arguments]
         self._buffers: dict[int, Memory] = {}
-        self._given = self._frame.arguments
+        self._given = addresses
         moved = [b for s in self._frame.steps if isinstance(s, Copy) for b in (s.source, s.destination)]
         moved += [s.buffer for s in self._frame.steps if isinstance(s, Memset)]
         self._moved_slots = {self._frame.slot(buffer) for buffer in moved}
+        self._donated = list(program.outputs.donated.items())
         donated = set(program.outputs.donated.values())
         self._is_copied = [self._copies(slot) and slot not in donated for slot in range(len(self._sizes))]
         self._graph, self._nodes = self._executor.capture(self._frame)
@@ -110,9 +118,11 @@ class Graph(Bound):
                 on = self._stream(stream)
                 for slot, buffer in self._buffers.items():
                     self._device.copy(buffer.address, self._given[slot], self._sizes[slot], on)
-                trace = active()
-                with trace.on_device(self._device, on, "graph", "graph") if trace else nullcontext():
+                if (trace := active()) is None:
                     self._graph.enqueue(on)
+                else:
+                    with trace.on_device(self._device, on, "graph", "graph"):
+                        self._graph.enqueue(on)
         except DriverError as error:
             raise IrcError(f"the CUDA driver failed: {error}") from error
         return self.results
@@ -121,25 +131,31 @@ class Graph(Bound):
         library, on, addresses, owners = self._program.in_place(arrays)
         if library is not self._library or on is not self._device:
             raise IrcError("a graph takes arrays of the library and the device that it was made with")
-        for slot, (old, new) in enumerate(zip(self._given, addresses, strict=True)):
-            if old != new and self._is_copied[slot] and slot not in self._buffers:
-                self._buffers[slot] = self._executor.lasting(self._sizes[slot])
+        changed = [slot for slot, pair in enumerate(zip(addresses, self._given, strict=True)) if pair[0] != pair[1]]
+        for result, argument in self._donated:
+            self._results[result] = arrays[argument]
+        moved = [slot for slot in changed if slot not in self._buffers]
+        if moved:
+            self._given = [-1] * len(addresses)  # so that all is written again where this fails
+            self._move(moved, addresses)
         self._given, self._owners = addresses, owners
-        for result, argument in self._program.outputs.donated.items():
-            self._results[result], self._made[result] = arrays[argument], addresses[argument]
-        inputs = list(addresses)
-        for slot, buffer in self._buffers.items():
-            inputs[slot] = buffer.address
-        changed = self._frame.place(inputs, self._made, self._arena.address)
-        if changed:
-            self._update(changed)
 
-    def _update(self, changed: Sequence[int]) -> None:
-        """Writes the addresses of slots into the graph; it is captured again where nodes that are not launches see
-        them."""
-        if not self._moved_slots.isdisjoint(changed):
+    def _move(self, arguments: Sequence[int], addresses: Sequence[int]) -> None:
+        """Writes the addresses of arguments, or of buffers for them, into the graph; it is captured again where nodes
+        that are not launches see them."""
+        cells = self._frame.cells
+        slots = list(arguments)
+        for slot in arguments:
+            if self._is_copied[slot]:
+                self._buffers[slot] = self._executor.lasting(self._sizes[slot])
+                cells.move(slot, self._buffers[slot].address)
+            else:
+                cells.move(slot, addresses[slot])
+        for result, argument in self._donated:
+            slots.append(len(addresses) + result)
+            cells.move(slots[-1], addresses[argument])
+        if not self._moved_slots.isdisjoint(slots):
             self._graph, self._nodes = self._executor.capture(self._frame)
             return
-        users = self._frame.cells.users
-        for index in {launch for slot in changed for launch in users[slot]}:
+        for index in {launch for slot in slots for launch in cells.users[slot]}:
             self._frame.launches[index].call.update(self._graph.handle, self._nodes[index])

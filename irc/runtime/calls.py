@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_ubyte, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_ubyte, c_uint32, c_uint64, c_void_p
 from functools import cache, partial
 from typing import Any
 
 from irc.artifact import DTYPES
+from irc.parameters import MAP_BYTES
 from irc.runtime.driver import DriverError
 from irc.runtime.plan import Launch, TensorMap
 from irc.runtime.tensor_map import L2_PROMOTION, data_type, swizzle_code
 
 _CLUSTER, _PROGRAMMATIC = 4, 6
 """CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION and _PROGRAMMATIC_STREAM_SERIALIZATION."""
-
-MAP_BYTES = 128
-"""Of a CUtensorMap; it starts at a multiple of 64."""
 
 _PROBES = (0x1555_5555_5500, 0x6AAA_AAAA_AA00)
 """Two addresses that share no bit."""
@@ -103,7 +101,7 @@ class KernelCall:
     """A launch in the driver's form. `parameters` is the address of the array of pointers to the kernel's parameters,
     `kernel` the handle of the kernel; the caller keeps both alive."""
 
-    __slots__ = ("_attributes", "_config", "_launch", "_node", "_stream")
+    __slots__ = ("_attributes", "_config", "_launch", "_node", "_stream", "_update")
 
     def __init__(self, launch: Launch, kernel: int, parameters: int):
         attributes: list[_Attribute] = []
@@ -114,7 +112,8 @@ class KernelCall:
         self._attributes = (_Attribute * len(attributes))(*attributes)
         grid, block = (c_uint32 * 3)(*launch.grid), (c_uint32 * 3)(launch.block, 1, 1)
         self._config = _Config(grid, block, launch.shared, None, self._attributes, len(attributes))
-        self._node = _NodeParameters(None, grid, block, launch.shared, parameters, None, kernel, None)
+        self._node = byref(_NodeParameters(None, grid, block, launch.shared, parameters, None, kernel, None))
+        self._update = library().cuGraphExecKernelNodeSetParams_v2
         self._stream = 0
         launch_kernel = library().cuLaunchKernelEx
         self._launch = partial(launch_kernel, self._config, c_void_p(kernel), c_void_p(parameters), None)
@@ -128,7 +127,8 @@ class KernelCall:
 
     def update(self, graph: int, node: int) -> None:
         """Gives the node of an executable graph what the parameters are now."""
-        check(library().cuGraphExecKernelNodeSetParams_v2(graph, node, self._node), "cuGraphExecKernelNodeSetParams")
+        if status := self._update(graph, node, self._node):
+            check(status, "cuGraphExecKernelNodeSetParams")
 
 
 class MapEncoder:

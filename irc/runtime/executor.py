@@ -295,14 +295,10 @@ class Frame:
         """Of the last run in the kept arena."""
         self.launched: Callable[[Stream], None] | None = None
         """Told of every launch and its stream."""
-        self._addresses: Addresses = ()
-        self.arguments: Sequence[int] = ()
 
-    def place(self, arguments: Sequence[int], results: Sequence[int], arena: int) -> Sequence[int]:
-        """Takes the addresses of a call; the slots whose address is another than before."""
-        self.arguments = arguments
-        self._addresses = (*arguments, *results, arena, *self._constants)
-        return self.cells.place(self._addresses)
+    def place(self, arguments: Sequence[int], results: Sequence[int], arena: int) -> None:
+        """Takes the addresses of a call."""
+        self.cells.place([*arguments, *results, arena, *self._constants])
 
     def slot(self, buffer: Buffer) -> int:
         """Which address a buffer is at."""
@@ -310,7 +306,7 @@ class Frame:
 
     def address(self, buffer: Buffer) -> int:
         """Where a buffer is in this call."""
-        return self._addresses[self._slots.of(buffer)] + buffer.offset
+        return self.cells.addresses[self._slots.of(buffer)] + buffer.offset
 
 
 def _address_of_bytes(content: bytes) -> int:

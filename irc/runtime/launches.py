@@ -10,21 +10,23 @@ import ctypes
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from irc.artifact import DTYPES
+from irc.parameters import MAP_ALIGNMENT, MAP_BYTES, layout_of_set
 from irc.runtime.plan import Buffer, Launch, Parameter, Scalar, TensorMap
 
 if TYPE_CHECKING:
     from irc.runtime.calls import MapEncoder
 
-Addresses: TypeAlias = tuple[int, ...]
+Addresses: TypeAlias = Sequence[int]
 """The device address of everything in a call, by `Slots`."""
 
-_ALIGNMENT = 64
-_CELL_BYTES = {Buffer: 8, TensorMap: 128, Scalar: 8}
+_ALIGNMENT = MAP_ALIGNMENT
+_CELL_BYTES = {Buffer: 8, TensorMap: MAP_BYTES, Scalar: 8}
 """Bytes that a parameter takes at most."""
 
 
@@ -41,10 +43,11 @@ class Slots:
 
 
 class Cells:
-    """What the parameters of launches point to: a cell for each distinct one, in one block of memory.
+    """What the parameters of launches point to, in one block of memory: a cell for each distinct one, and an array of
+    structs for each launch of a kernel that takes sets of operands.
 
     `parameters[i]` is the address of the array of pointers of launch i; `users[slot]` the launches that see its
-    address.
+    address; `addresses[slot]` that address, -1 before it has one.
     """
 
     def __init__(
@@ -52,24 +55,34 @@ class Cells:
     ):
         """`count` is the number of slots."""
         self._slots, self._encoder = slots, encoder
-        self._addresses: Addresses = (-1,) * count
+        self.addresses = [-1] * count
         self._writes: list[list[tuple[Callable[[int], None], int]]] = [[] for _ in range(count)]
         self.users: list[list[int]] = [[] for _ in range(count)]
-        distinct = {_key(p): p for launch in launches for p in launch.parameters}
-        # Tensor maps first: their size keeps all of them aligned.
+        # What is aligned most comes first: its size keeps all of it aligned.
+        distinct = {_key(p): p for launch in launches if launch.most_sets == 1 for p in launch.parameters}
         ordered = sorted(distinct.items(), key=lambda item: -_CELL_BYTES[type(item[1])])
-        self._memory = ctypes.create_string_buffer(_ALIGNMENT + sum(_CELL_BYTES[type(p)] for _, p in ordered))
+        arrays = [_array(launch) for launch in launches]
+        size = sum(size for _, size in arrays) + sum(_CELL_BYTES[type(p)] for _, p in ordered)
+        self._memory = ctypes.create_string_buffer(_ALIGNMENT + size)
         end = -(-ctypes.addressof(self._memory) // _ALIGNMENT) * _ALIGNMENT
+        starts = list(accumulate((size for _, size in arrays), initial=end))
+        end = starts[-1]
         cells: dict[Hashable, int] = {}
         for key, parameter in ordered:
             cells[key] = end
             end += _CELL_BYTES[type(parameter)]
             self._fill(parameter, cells[key])
-        self._pointers = [_pointers([cells[_key(p)] for p in launch.parameters]) for launch in launches]
-        self.parameters = [ctypes.addressof(pointers) for pointers in self._pointers]
+        self._pointers: list[Any] = []
         for index, launch in enumerate(launches):
+            if launch.most_sets == 1:
+                self._pointers.append(_pointers([cells[_key(p)] for p in launch.parameters]))
+            else:
+                self._pointers.append(_pointers([starts[index]]))
+                for parameter, offset in zip(launch.parameters, arrays[index][0], strict=True):
+                    self._fill(parameter, starts[index] + offset)
             for slot in {slots.of(_buffer(p)) for p in launch.parameters if not isinstance(p, Scalar)}:
                 self.users[slot].append(index)
+        self.parameters = [ctypes.addressof(pointers) for pointers in self._pointers]
 
     def _fill(self, parameter: Parameter, cell: int) -> None:
         """Writes a number, or notes how the cell follows from an address."""
@@ -83,17 +96,29 @@ class Cells:
 
     def place(self, addresses: Addresses) -> Sequence[int]:
         """Fills in the addresses of a call; the slots whose address is another than before."""
-        if addresses == self._addresses:
+        if addresses == self.addresses:
             return ()
-        changed = [slot for slot, pair in enumerate(zip(addresses, self._addresses, strict=True)) if pair[0] != pair[1]]
-        # Where a write fails, the next call writes all again.
-        self._addresses = (-1,) * len(addresses)
+        changed = [slot for slot, pair in enumerate(zip(addresses, self.addresses, strict=True)) if pair[0] != pair[1]]
         for slot in changed:
-            address = addresses[slot]
-            for write, offset in self._writes[slot]:
-                write(address + offset)
-        self._addresses = addresses
+            self.move(slot, addresses[slot])
         return changed
+
+    def move(self, slot: int, address: int) -> None:
+        """Gives one slot another address. Where a write fails, it has none."""
+        self.addresses[slot] = -1
+        for write, offset in self._writes[slot]:
+            write(address + offset)
+        self.addresses[slot] = address
+
+
+def _array(launch: Launch) -> tuple[list[int], int]:
+    """Where each parameter of a launch lies in its array of structs, and the bytes of the array; nothing for a kernel
+    that takes no sets."""
+    if launch.most_sets == 1:
+        return [], 0
+    offsets, size = layout_of_set([isinstance(p, TensorMap) for p in launch.parameters_of_sets[0]])
+    everywhere = [number * size + offset for number in range(launch.sets) for offset in offsets]
+    return everywhere, -(-launch.most_sets * size // _ALIGNMENT) * _ALIGNMENT
 
 
 def _buffer(parameter: Buffer | TensorMap) -> Buffer:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache, partial
+from functools import cache, partial, reduce
+from operator import or_
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from irc.artifact import DTYPES, ArraySpec
 from irc.diagnostics import IrcError
-from irc.runtime.arrays import check_array
+from irc.runtime.arrays import check_array, check_tensor
 from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray, borrow, is_on_device, row_major
 
 ALIGNMENT = 16
@@ -228,6 +229,7 @@ class Torch:
         if dtype is not self._dtypes[spec.element] or array.shape != spec.shape:
             name = self._elements.get(dtype) or str(dtype).removeprefix("torch.")
             check_array(spec, tuple(array.shape), name, what)
+        check_tensor(spec, array, what)
         copied = not array.is_contiguous() or array.is_neg()
         if copied:
             array = array.detach().resolve_neg().contiguous()
@@ -235,17 +237,29 @@ class Torch:
 
     def quick(self, specs: Sequence[ArraySpec]) -> Quick | None:
         wanted = [(self._dtypes[spec.element], self._torch.Size(spec.shape)) for spec in specs]
+        guards = getattr(getattr(self._torch._C._dynamo, "guards", None), "TensorGuards", None)
+        checks: dict[int, Callable[..., bool]] = {}
+        """By device, a look at all arrays at once, as torch's own compiler takes one: a third of the time. It knows
+        tensors like those of a call before, none of which requires a gradient, and no tensor twice."""
+
+        def look(array: Any, dtype: Any, shape: Any, device: int) -> bool:
+            if array.dtype is not dtype or array.shape != shape or array.get_device() != device:
+                return False
+            return array.is_contiguous() and not array.is_neg()
 
         def addresses(arrays: Sequence[Any], device: int) -> list[int] | None:
-            found: list[int] = []
-            for array, (dtype, shape) in zip(arrays, wanted, strict=True):
-                if array.dtype is not dtype or array.shape != shape or array.get_device() != device:
+            if (check := checks.get(device)) is None or not check(*arrays):
+                if not all(look(array, *want, device) for array, want in zip(arrays, wanted, strict=True)):
                     return None
-                address: int = array.data_ptr()
-                if address & (ALIGNMENT - 1) or not array.is_contiguous() or array.is_neg():
+                if not any(array.requires_grad for array in arrays):
+                    if guards is not None and check is None:
+                        sizes, strides = [list(x.shape) for x in arrays], [list(x.stride()) for x in arrays]
+                        made = guards(*arrays, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
+                        checks[device] = made.check
+                elif self._torch.is_grad_enabled():
                     return None
-                found.append(address)
-            return found
+            found: list[int] = [array.data_ptr() for array in arrays]
+            return None if 0 in found or reduce(or_, found) & (ALIGNMENT - 1) else found
 
         return addresses
 

@@ -57,7 +57,8 @@ CALLERS_STREAM = 0
 class Launch:
     """`grid` and `cluster` are blocks along x, y, z, `block` threads along x, `shared` bytes of dynamic shared
     memory. One that `overlaps` may start before the launch before it on its stream is done: it waits for that itself
-    (`cuda.dependency_wait`)."""
+    (`cuda.dependency_wait`). `parameters` are those of `sets` sets of operands, one behind the other, each for a grid
+    along z of its own; the kernel takes them as an array of `most_sets` structs, unless that is 1."""
 
     kernel: str
     grid: tuple[int, int, int]
@@ -67,6 +68,14 @@ class Launch:
     parameters: tuple[Parameter, ...]
     stream: int
     overlaps: bool = False
+    sets: int = 1
+    most_sets: int = 1
+
+    @property
+    def parameters_of_sets(self) -> list[tuple[Parameter, ...]]:
+        """The parameters of each set."""
+        size = len(self.parameters) // self.sets
+        return [self.parameters[number * size : (number + 1) * size] for number in range(self.sets)]
 
 
 @dataclass(frozen=True)

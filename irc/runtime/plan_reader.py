@@ -109,18 +109,22 @@ class _Reader:
         if kernel is None:
             raise IrcError(f"no cuda.kernel is named {op.kernel_name}", location_of(op))
         parameters = [
-            self._parameter(argument.type, op.buffers[operand])
+            self._parameter(argument.type, operands[operand])
+            for operands in op.operand_sets
             for argument, operand in zip(kernel.arguments, kernel.operand_of_argument, strict=True)
         ]
+        sets = op.sets.value.data
         grid, cluster = values_of(kernel.grid), values_of(kernel.cluster) or (1, 1, 1)
         return Launch(
             kernel=kernel.sym_name.data,
-            grid=(grid[0], grid[1], grid[2]),
+            grid=(grid[0], grid[1], grid[2] * sets),
             block=kernel.block.value.data,
             cluster=(cluster[0], cluster[1], cluster[2]),
             shared=0 if kernel.shared is None else kernel.shared.value.data,
             parameters=tuple(parameters),
             stream=stream,
+            sets=sets,
+            most_sets=kernel.most_sets,
         )
 
     def _parameter(self, type: Attribute, value: SSAValue) -> Parameter:

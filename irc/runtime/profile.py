@@ -82,8 +82,8 @@ def profile_cuda(artifact: Artifact, arrays: Sequence[Any], repetitions: int) ->
             kernel["location"],
             kernel["launches"],
             seconds.get(kernel["name"], 0.0),
-            (kernel["bytes_read"] + kernel["bytes_written"]) * kernel["launches"],
-            kernel["flops"] * kernel["launches"],
+            (kernel["bytes_read"] + kernel["bytes_written"]) * kernel["sets"],
+            kernel["flops"] * kernel["sets"],
             limits.bandwidth,
             limits.flops.get(kernel["element"], limits.flops["f32"]),
         )

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from irc.artifact import DTYPES
+from irc.parameters import layout_of_set
 from irc.runtime.driver import DriverError
 from irc.runtime.plan import Launch, Parameter, Scalar, TensorMap
 
@@ -109,7 +110,17 @@ class NotedCall:
         self._device, self._launch, self._kernel, self._parameters = device, launch, kernel, parameters
 
     def values(self) -> list[Any]:
-        """The addresses, and the bytes of numbers."""
+        """The addresses, and the bytes of numbers; of all sets where the kernel takes them."""
+        if self._launch.most_sets > 1:
+            (array,) = (ctypes.c_void_p * 1).from_address(self._parameters)
+            sets = self._launch.parameters_of_sets
+            offsets, size = layout_of_set([isinstance(p, TensorMap) for p in sets[0]])
+            starts = [(array or 0) + number * size for number in range(len(sets))]
+            return [
+                _value(p, start + offset)
+                for start, each in zip(starts, sets, strict=True)
+                for p, offset in zip(each, offsets, strict=True)
+            ]
         count = len(self._launch.parameters)
         cells = (ctypes.c_void_p * count).from_address(self._parameters)
         return [_value(p, cell or 0) for p, cell in zip(self._launch.parameters, cells, strict=True)]

@@ -14,6 +14,7 @@ from irc.codegen.nvrtc import Compilation, compile_source
 from irc.codegen.sass import opcodes, uses
 from irc.diagnostics import IrcError
 from irc.dialects.cuda import Cuda
+from irc.parameters import layout_of_set
 
 ARCHS = ("sm_80", "sm_89", "sm_90a", "sm_100a")
 
@@ -41,6 +42,30 @@ def kernel(body: str, arguments: str = "", clauses: str = "") -> str:
 
 def build(source: str, arch: str = "sm_90a") -> Compilation:
     return compile_source(source, arch, name="k")
+
+
+@pytest.mark.parametrize("letters", ["p", "pi", "pid", "pip", "m", "pm", "mi", "pmp", "iiiiiiii", "pmiiiiiiii"])
+def test_a_set_of_operands_lies_as_the_runtime_writes_it(letters: str) -> None:
+    map = "!cuda.tensor_map<bf16, [64, 64], box [64, 64], swizzle 128>"
+    types = {"p": "!cuda.ptr<bf16>", "m": map, "i": "i8", "d": "f64"}
+    arguments = ", ".join(f"%a{i}: {types[letter]}" for i, letter in enumerate(letters))
+    source = kernel("", arguments, f"writes {[0] * len(letters)} sets 8")
+    _, size = layout_of_set([letter == "m" for letter in letters])
+    build(source + f"static_assert(sizeof(k_set) == {size});\nstatic_assert(sizeof(k_sets) == {8 * size});\n")
+
+
+def test_a_kernel_of_sets_reads_its_own_without_a_copy() -> None:
+    """From where it lies in the constant bank; loads of what is read only go through the texture path as without."""
+    body = """%r = cuda.registers : !cuda.registers<4 x f32>
+    %o = arith.muli %t, %c4 : index
+    cuda.load %x[%o] -> %r[%c0] {count = 4} : !cuda.ptr<f32> -> !cuda.registers<4 x f32>
+    cuda.store %r[%c0], %y[%o] {count = 4} : !cuda.registers<4 x f32> -> !cuda.ptr<f32>"""
+    alone = kernel(body, "%x: !cuda.ptr<f32>, %y: !cuda.ptr<f32>", "writes [0, 1]")
+    of_sets = kernel(body, "%x: !cuda.ptr<f32>, %y: !cuda.ptr<f32>", "writes [0, 1] sets 256")
+    for source in (alone, of_sets):
+        found = opcodes(build(source).cubin)
+        assert not any(name.startswith(("LDL", "STL")) for name in found)
+        assert sum(count for name, count in found.items() if name.startswith("LDG.E.128")) == 1
 
 
 def test_vector_accesses_are_one_instruction() -> None:
@@ -114,6 +139,9 @@ SHARED = """
   cuda.shared_load %base -> %b[%c0] {count = 4} : !cuda.registers<16 x i8>
   cuda.shared_load %base -> %b[%c0] {count = 2} : !cuda.registers<16 x i8>
   cuda.shared_load %base -> %b[%c0] {count = 1} : !cuda.registers<16 x i8>
+  cuda.load_across %y[%t] -> %b[%c0] {size = 15, cache = "kept"} : !cuda.ptr<i8> -> !cuda.registers<16 x i8>
+  cuda.load_across %x[%t] -> %h[%c0] {size = 1001, cache = "read_only"} : !cuda.ptr<f16> -> !cuda.registers<8 x f16>
+  cuda.load_across %x[%t] -> %h[%c0] : !cuda.ptr<f16> -> !cuda.registers<8 x f16>
   cuda.shared_load_across %base, %base from %t -> %b[%c0] : !cuda.registers<16 x i8>
   cuda.shared_load_across %base, %base from %t -> %h[%c0] : !cuda.registers<8 x f16>
   cuda.shared_load_across %base, %base from %t -> %w[%c0] : !cuda.registers<4 x f32>

@@ -21,6 +21,7 @@ from irc.lowering import lower
 from irc.passes.host import build_host_plan
 from irc.passes.host.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, place
 from irc.passes.host.build_host_plan import BuildHostPlanPass
+from irc.passes.host.group_launches import MOST_SETS, Member, group
 from irc.passes.host.overlap_launches import OverlapLaunchesPass
 from irc.passes.host.schedule import Schedule, schedule
 from irc.program import isolate, load, new_context, parse
@@ -204,15 +205,20 @@ cuda.kernel @add(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) gri
 cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [2, 1, 1] block 64 shared 65536 writes [0, 1] {
   cuda.return
 }
+cuda.kernel @large(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [132, 1, 1] block 64 writes [0, 1] {
+  cuda.return
+}
 """
 
 
-def plan_of(function: str, streams: int = 8, *, overlap: bool = False) -> tuple[ModuleOp, PlanOp]:
+def plan_of(
+    function: str, streams: int = 8, *, sets: int = MOST_SETS, overlap: bool = False
+) -> tuple[ModuleOp, PlanOp]:
     context = new_context()
     module = parse_ir(context, KERNELS + function, "test.mlir")
     if overlap:
         OverlapLaunchesPass().apply(context, module)
-    BuildHostPlanPass(streams=streams).apply(context, module)
+    BuildHostPlanPass(streams=streams, sets=sets).apply(context, module)
     module.verify()
     (plan,) = [op for op in module.ops if isinstance(op, PlanOp)]
     return module, plan
@@ -233,8 +239,8 @@ func.func @f(%x: tensor<8xf32>) -> tensor<2x4xf32> {
 """
 
 
-def test_a_diamond_uses_two_streams_and_writes_the_result_in_place() -> None:
-    module, op = plan_of(DIAMOND)
+def test_a_diamond_of_launches_alone_uses_two_streams_and_writes_the_result_in_place() -> None:
+    module, op = plan_of(DIAMOND, sets=1)
     plan = read_plan(module)
     assert (plan.name, plan.streams, plan.arena, plan.events) == ("f", 2, 512, 2)
     launches = [step for step in plan.steps if isinstance(step, Launch)]
@@ -259,9 +265,86 @@ def test_launches_overlap_what_was_launched_right_before_them() -> None:
     for arch, overlaps in (("sm_90a", True), ("sm_80", False)):
         steps = read_plan(lower(parse(text, "f.irc"), "all", arch=arch)).steps
         assert [step.overlaps for step in steps if isinstance(step, Launch)] == [overlaps, overlaps]
-    module, _ = plan_of(DIAMOND, overlap=True)
+    module, _ = plan_of(DIAMOND, sets=1, overlap=True)
     launches = [step for step in read_plan(module).steps if isinstance(step, Launch)]
     assert [launch.overlaps for launch in launches] == [launch is launches[0] for launch in launches]
+
+
+def test_launches_of_one_kernel_side_by_side_are_one_launch_of_several_sets() -> None:
+    module, _ = plan_of(DIAMOND, overlap=True)
+    plan = read_plan(module)
+    both, last = plan.steps
+    assert isinstance(both, Launch)
+    assert isinstance(last, Launch)
+    assert (plan.streams, both.kernel, both.sets, both.most_sets, both.grid) == (1, "neg", 2, 2, (2, 1, 2))
+    x = Buffer("argument", 0, 0, 32)
+    assert both.parameters_of_sets == [(x, Buffer("arena", 0, offset, 32)) for offset in (0, 256)]
+    assert (last.kernel, last.sets, last.most_sets, last.grid) == ("add", 1, 1, (1, 1, 1))
+    assert [both.overlaps, last.overlaps] == [True, True]
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def launches_in_sets(function: str) -> list[tuple[str, int]]:
+    """The kernel and the sets of each launch."""
+    module, _ = plan_of(function)
+    return [(step.kernel, step.sets) for step in read_plan(module).steps if isinstance(step, Launch)]
+
+
+def test_chains_go_side_by_side_to_the_end() -> None:
+    """The longer one begins alone; what fills the device stays alone."""
+    chains = """
+func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %b = kernel.launch @neg(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %c = kernel.launch @neg(%b) : (tensor<8xf32>) -> tensor<8xf32>
+  %d = kernel.launch @neg(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %e = kernel.launch @neg(%d) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %c, %e : tensor<8xf32>, tensor<8xf32>
+}
+"""
+    assert launches_in_sets(chains) == [("neg", 1), ("neg", 2), ("neg", 2)]
+    assert launches_in_sets(chains.replace("neg", "large")) == [("large", 1)] * 5
+
+
+def test_sets_are_as_many_as_their_parameters_and_arrays_allow() -> None:
+    """4 KiB of parameters, and 4 MiB of intermediate arrays; of about one size."""
+    results = ", ".join(f"%v{i}" for i in range(300))
+    types = ", ".join(["tensor<8xf32>"] * 300)
+    lines = "\n".join(f"%v{i} = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>" for i in range(300))
+    many = f"func.func @f(%x: tensor<8xf32>) -> ({types}) {{\n{lines}\nfunc.return {results} : {types}\n}}"
+    assert [sets for _, sets in launches_in_sets(many)] == [100, 100, 100]
+    mebibyte = "tensor<262144xf32>"
+    lines = "\n".join(f"%v{i} = kernel.launch @neg(%x) : ({mebibyte}) -> {mebibyte}" for i in range(6))
+    lines += "\n" + "\n".join(f"%w{i} = kernel.launch @neg(%v{i}) : ({mebibyte}) -> {mebibyte}" for i in range(6))
+    results, types = ", ".join(f"%w{i}" for i in range(6)), ", ".join([mebibyte] * 6)
+    large = f"func.func @f(%x: {mebibyte}) -> ({types}) {{\n{lines}\nfunc.return {results} : {types}\n}}"
+    assert [sets for _, sets in launches_in_sets(large)] == [3, 3, 3, 3]
+
+
+def test_a_set_that_overwrites_an_argument_is_behind_the_launch_that_reads_it() -> None:
+    swapped = """
+func.func @f(%x: tensor<8xf32> {irc.donated = 0 : i64}) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %b = kernel.launch @neg(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %c = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %b, %c : tensor<8xf32>, tensor<8xf32>
+}
+"""
+    assert launches_in_sets(swapped) == [("neg", 2), ("neg", 1)]
+
+
+@given(graphs(), st.data())
+@examples(300)
+def test_groups_are_of_one_kind_and_behind_what_they_need(graph: list[list[int]], data: st.DataObject) -> None:
+    kinds = [data.draw(st.sampled_from(["a", "b", None])) for _ in graph]
+    made = group(graph, [None if kind is None else Member(kind, 3, 0) for kind in kinds])
+    assert sorted(step for steps in made for step in steps) == list(range(len(graph)))
+    done: set[int] = set()
+    for steps in made:
+        assert len(steps) <= 3
+        assert len(steps) == 1 or {kinds[step] for step in steps} in ({"a"}, {"b"})
+        assert all(set(graph[step]) <= done for step in steps)
+        done |= set(steps)
 
 
 def test_arguments_and_repeated_results_are_copied() -> None:
@@ -333,6 +416,6 @@ def test_generated_programs_give_valid_plans(graph: list[list[int]], streams: in
         streams,
     )
     used = {step for step in range(len(graph)) if any(step in graph[s][:1] + graph[s][-1:] for s in range(len(graph)))}
-    assert len([op for op in steps_of(plan) if isinstance(op, LaunchOp)]) == len(used | {last})
+    assert sum(op.sets.value.data for op in steps_of(plan) if isinstance(op, LaunchOp)) == len(used | {last})
     reparsed: Any = parse_ir(new_context(), print_ir(module), "again.mlir")
     assert read_plan(reparsed) == read_plan(module)

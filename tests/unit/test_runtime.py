@@ -58,7 +58,7 @@ def test_launches_share_cells_and_only_what_moved_is_written() -> None:
     cells, device = cells_of(first, second, third, slots=Slots(1, 1), count=3)
     cells.place((4096, 8192, 1 << 20))
     assert device.calls == [("encode", MAP, 4096)]
-    assert cells.place((4096, 8192, 1 << 20)) == ()
+    assert not cells.place([4096, 8192, 1 << 20])
     assert cells.place((4096, 16384, 1 << 20)) == [1]
     assert device.calls == [("encode", MAP, 4096)]
     assert cells.place((64, 16384, 1 << 20)) == [0]
@@ -69,6 +69,26 @@ def test_launches_share_cells_and_only_what_moved_is_written() -> None:
         [(1 << 20) + 256],
     ]
     assert cells.users == [[0, 1], [0], [2]]
+
+
+def test_sets_of_operands_lie_in_an_array_of_the_launchs_own() -> None:
+    """Beside a launch that shares cells; a set that the launch does not have is not written."""
+    number = Scalar("i32", 7)
+    sets = (RESULT, MAP, number, SCRATCH, MAP, number)
+    first = replace(a_launch(*sets), grid=(2, 1, 2), sets=2, most_sets=3)
+    second, third = replace(a_launch(*sets[:3]), most_sets=3), a_launch(MAP, number)
+    cells, device = cells_of(first, second, third, slots=Slots(1, 1), count=3)
+    cells.place((4096, 8192, 1 << 20))
+    seven = np.int32(7).tobytes()
+    assert [values(launch, at) for launch, at in zip((first, second, third), cells.parameters, strict=True)] == [
+        [8192, 4096, seven, (1 << 20) + 256, 4096, seven],
+        [8192, 4096, seven],
+        [4096, seven],
+    ]
+    assert device.calls == [("encode", MAP, 4096)] * 4
+    assert cells.place((4096, 64, 1 << 20)) == [1]
+    assert values(first, cells.parameters[0])[0] == 64
+    assert cells.users == [[0, 1, 2], [0, 1], [0]]
 
 
 def test_all_is_written_again_after_a_write_that_failed() -> None:

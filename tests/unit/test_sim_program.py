@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -99,6 +100,26 @@ def test_the_caller_keeps_its_arrays() -> None:
     found[...] = 7
     np.testing.assert_array_equal(x, X)
     np.testing.assert_array_equal(simulated.run([x], None)[0], X)
+
+
+SIDE_BY_SIDE = """
+func f(
+    donate p: f32[500], donate q: f32[500], r: f32[500], a: bf16[16, 64], b: bf16[16, 64], w: bf16[64, 64]
+) -> (f32[500], f32[500], f32[500], bf16[16, 64], bf16[16, 64]) {
+    return p * 0.5, q * 0.5, r * 0.5, relu(relu(relu(a @ w) @ w) @ w), relu(relu(b @ w) @ w)
+}
+"""
+
+
+def test_launches_of_several_sets() -> None:
+    """Through pointers and tensor maps, in place, and a launch of one set of a kernel that has several."""
+    executable = irc.compile(SIDE_BY_SIDE, target="sim")
+    assert [(kernel["launches"], kernel["sets"]) for kernel in executable.kernels] == [(1, 3), (3, 5)]
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(500).astype(np.float32) for _ in range(3)]
+    arrays += [(0.2 * rng.standard_normal((n, 64))).astype(ml_dtypes.bfloat16) for n in (16, 16, 64)]
+    for found, wanted in zip(executable(*arrays), irc.compile(SIDE_BY_SIDE, target="cpu")(*arrays), strict=True):
+        np.testing.assert_allclose(found.astype(np.float32), wanted.astype(np.float32), rtol=0.02, atol=0.02)
 
 
 def test_statistics_are_data() -> None:

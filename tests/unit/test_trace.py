@@ -46,7 +46,15 @@ PLAN = Plan(
 
 def an_artifact() -> Artifact:
     kernels = tuple(KernelBinary(name, "", "", b"", "?") for name in "ab")
-    entry = {"ops": ["nd.add"], "launches": 1, "flops": 10, "bytes_read": 64, "bytes_written": 64, "element": "bf16"}
+    entry = {
+        "ops": ["nd.add"],
+        "launches": 1,
+        "sets": 1,
+        "flops": 10,
+        "bytes_read": 64,
+        "bytes_written": 64,
+        "element": "bf16",
+    }
     entries = [{"name": name, "location": f"f.irc:{line}:1", **entry} for line, name in enumerate("ab", 1)]
     return Artifact("sm_90a", (SPEC,), (SPEC,), PLAN.to_json(), {"kernels": entries}, kernels)
 

@@ -49,6 +49,7 @@ from irc.dialects.cuda.kernel import (
 from irc.dialects.cuda.memory import (
     AtomicOp,
     LdmatrixOp,
+    LoadAcrossOp,
     LoadOp,
     SharedLoadAcrossOp,
     SharedLoadOp,
@@ -58,6 +59,7 @@ from irc.dialects.cuda.memory import (
     StoreOp,
 )
 from irc.dialects.cuda.packed import PACKED_KINDS, PAIR, WORD, PackedOp, PackedWidenOp
+from irc.dialects.cuda.scalar import FmodOp
 from irc.dialects.cuda.sync import (
     ClusterSyncOp,
     DependencyWaitOp,
@@ -95,9 +97,11 @@ DEVICE_OPS: list[type[Operation]] = [
     SetOp,
     PackedOp,
     PackedWidenOp,
+    FmodOp,
     AssumeOp,
     SharedOp,
     LoadOp,
+    LoadAcrossOp,
     StoreOp,
     SharedLoadOp,
     SharedLoadAcrossOp,
@@ -175,12 +179,14 @@ __all__ = [
     "FenceBarrierInitOp",
     "FenceOp",
     "FenceProxyAsyncOp",
+    "FmodOp",
     "GetOp",
     "GridSizeOp",
     "KernelOp",
     "LaunchDependentsOp",
     "LaunchOp",
     "LdmatrixOp",
+    "LoadAcrossOp",
     "LoadOp",
     "MemsetOp",
     "MmaOp",

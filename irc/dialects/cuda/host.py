@@ -211,21 +211,31 @@ class StepOp(IRDLOperation):
 @irdl_op_definition
 class LaunchOp(StepOp):
     """Run a kernel: its `operands` property says which of these buffers (or scalar constants) each of its arguments
-    describes."""
+    describes. With `sets` the buffers are as many sets of operands, one behind the other, on which the kernel runs side
+    by side."""
 
     name = "cuda.launch"
     kernel = prop_def(FlatSymbolRefAttr)
     buffers = var_operand_def()
+    sets = prop_def(IntegerAttr, default_value=number(1))
     traits = traits_def(*effects())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$kernel `(` $buffers `)` attr-dict `:` `(` type($buffers) `)`"
 
-    def __init__(self, kernel: str, buffers: Sequence[SSAValue], *, stream: int = 0) -> None:
-        super().__init__(operands=[buffers], properties={"kernel": SymbolRefAttr(kernel), "stream": number(stream)})
+    def __init__(self, kernel: str, buffers: Sequence[SSAValue], *, stream: int = 0, sets: int = 1) -> None:
+        properties = {"kernel": SymbolRefAttr(kernel), "stream": number(stream), "sets": number(sets)}
+        super().__init__(operands=[buffers], properties=properties)
 
     @property
     def kernel_name(self) -> str:
         return self.kernel.root_reference.data
+
+    @property
+    def operand_sets(self) -> list[Sequence[SSAValue]]:
+        """The sets of operands."""
+        sets = max(1, self.sets.value.data)
+        size = len(self.buffers) // sets
+        return [self.buffers[number * size : (number + 1) * size] for number in range(sets)]
 
     @property
     def target(self) -> KernelOp | None:
@@ -237,8 +247,18 @@ class LaunchOp(StepOp):
         kernel = kernels.get(self.kernel_name)
         if kernel is None:
             return [(buffer, True) for buffer in self.buffers]
-        written = {o for o, writes in zip(kernel.operand_of_argument, kernel.written, strict=True) if writes}
-        return [(b, i in written) for i, b in enumerate(self.buffers) if isinstance(b.type, BufferType)]
+        return [access for each in self.operand_sets for access in accesses_of_set(each, kernel)]
+
+    def verify_(self) -> None:
+        sets = self.sets.value.data
+        if sets < 1 or len(self.buffers) % sets:
+            raise VerifyException(f"expected operands in {sets} sets, found {len(self.buffers)}")
+
+
+def accesses_of_set(operands: Sequence[SSAValue], kernel: KernelOp) -> list[tuple[SSAValue, bool]]:
+    """Each buffer of a set of operands, and whether the kernel may write it."""
+    written = {o for o, writes in zip(kernel.operand_of_argument, kernel.written, strict=True) if writes}
+    return [(b, i in written) for i, b in enumerate(operands) if isinstance(b.type, BufferType)]
 
 
 @irdl_op_definition

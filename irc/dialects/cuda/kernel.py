@@ -49,6 +49,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import check_registers, effects, number, numbers, values_of
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
+from irc.parameters import MOST_BYTES, layout_of_set
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z (CUDA programming guide, technical specifications)."""
@@ -63,6 +64,8 @@ class KernelOp(IRDLOperation):
     (`__launch_bounds__`). `operands` names, for each argument, the operand of the launch that it describes (several
     may describe one); `writes` is 1 for an argument through which the kernel may write. `in_place` has pairs of launch
     operands: the second may be written to the memory of the first. Pointers do not overlap, unless `aliased` is there.
+    `sets`: a launch has up to so many sets of operands, and as many grids along z; each block works on the set of its
+    number there, and knows nothing of the others.
     """
 
     name = "cuda.kernel"
@@ -78,6 +81,7 @@ class KernelOp(IRDLOperation):
     writes = opt_prop_def(DenseArrayBase)
     in_place = opt_prop_def(DenseArrayBase)
     aliased = opt_prop_def(UnitAttr)
+    sets = opt_prop_def(IntegerAttr)
     body = region_def("single_block")
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
@@ -97,6 +101,7 @@ class KernelOp(IRDLOperation):
         writes: Sequence[int] | None = None,
         in_place: Sequence[int] | None = None,
         aliased: bool = False,
+        sets: int = 1,
     ):
         """`arguments` are the types of a new, empty body, or the body itself."""
         body = arguments if isinstance(arguments, Region) else Region(Block(arg_types=arguments))
@@ -113,6 +118,7 @@ class KernelOp(IRDLOperation):
                 "writes": numbers(writes),
                 "in_place": numbers(in_place),
                 "aliased": UnitAttr() if aliased else None,
+                "sets": number(sets) if sets != 1 else None,
             },
             regions=[body],
         )
@@ -135,6 +141,24 @@ class KernelOp(IRDLOperation):
         return frozenset(zip(found[::2], found[1::2], strict=True))
 
     @property
+    def most_sets(self) -> int:
+        """How many sets of operands a launch has at most."""
+        return 1 if self.sets is None else self.sets.value.data
+
+    @property
+    def set_bytes(self) -> int:
+        """Bytes of the parameters of one set."""
+        return layout_of_set([isinstance(argument.type, TensorMapType) for argument in self.arguments])[1]
+
+    @property
+    def room_for_sets(self) -> int:
+        """How many sets of operands its parameters have room for; 1 where the kernel uses the place along z itself."""
+        uses_z = any(isinstance(op, AxisOp) and op.axis.value.data == 2 for op in self.walk())
+        if uses_z or values_of(self.grid)[2] != 1 or not self.arguments:
+            return 1
+        return max(1, MOST_BYTES // self.set_bytes)
+
+    @property
     def written(self) -> tuple[bool, ...]:
         """For each argument whether the kernel may write through it; all of them where the property is absent."""
         if self.writes is None:
@@ -155,6 +179,8 @@ class KernelOp(IRDLOperation):
         if self.shared is not None and self.shared.value.data < 0:
             raise VerifyException(f"expected a size of shared memory, found {self.shared.value.data}")
         self._verify_arguments()
+        if self.sets is not None:
+            self._verify_sets(self.most_sets)
         if not isinstance(self.body.block.last_op, ReturnOp):
             raise VerifyException("expected cuda.kernel to end with cuda.return")
 
@@ -165,6 +191,13 @@ class KernelOp(IRDLOperation):
                 raise VerifyException(
                     f"expected a grid of whole clusters, found {values_of(self.grid)} in clusters of {cluster}"
                 )
+
+    def _verify_sets(self, sets: int) -> None:
+        if not 1 <= sets <= self.room_for_sets:
+            raise VerifyException(
+                f"expected at most {self.room_for_sets} sets: of {self.set_bytes} bytes in {MOST_BYTES}, one where a "
+                f"kernel uses its place along z; found {sets}"
+            )
 
     def _verify_arguments(self) -> None:
         for argument in self.arguments:
@@ -225,7 +258,19 @@ def _named(argument: SSAValue) -> str:
 
 
 _LISTS = ("grid", "cluster", "operands", "writes", "in_place")
-_CLAUSES = ("grid", "block", "cluster", "shared", "index", "min_blocks", "operands", "writes", "in_place", "aliased")
+_CLAUSES = (
+    "grid",
+    "block",
+    "cluster",
+    "shared",
+    "index",
+    "min_blocks",
+    "operands",
+    "writes",
+    "in_place",
+    "aliased",
+    "sets",
+)
 
 
 def _parse_clause(parser: Parser, key: str) -> Attribute | None:

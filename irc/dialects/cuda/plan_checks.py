@@ -18,6 +18,7 @@ from irc.dialects.cuda.host import (
     RecordOp,
     StepOp,
     WaitOp,
+    accesses_of_set,
 )
 from irc.dialects.cuda.kernel import KernelOp
 from irc.dialects.cuda.types import BufferType, PtrType, TensorMapType
@@ -73,16 +74,42 @@ def kernels_beside(plan: PlanOp) -> dict[str, KernelOp] | None:
 
 
 def _check_launch(launch: LaunchOp, kernel: KernelOp | None) -> None:
-    """A launch names a kernel, and passes what its arguments describe."""
+    """A launch names a kernel, and passes what its arguments describe, for no more sets than the kernel has."""
     if kernel is None:
         raise VerifyException(f"expected {launch.kernel} to be a cuda.kernel, found none")
+    if launch.sets.value.data > kernel.most_sets:
+        raise VerifyException(
+            f"expected at most {kernel.most_sets} sets of operands for {launch.kernel}, found {launch.sets.value.data}"
+        )
+    for operands in launch.operand_sets:
+        _check_operands(launch, operands, kernel)
+    if launch.sets.value.data > 1:
+        _check_sets(launch, kernel)
+
+
+def _check_operands(launch: LaunchOp, operands: Sequence[SSAValue], kernel: KernelOp) -> None:
+    """The operands of one set are what the kernel's arguments describe."""
     for argument, operand in zip(kernel.arguments, kernel.operand_of_argument, strict=True):
-        if operand >= len(launch.buffers):
-            raise VerifyException(f"expected an operand {operand} for {launch.kernel}, found {len(launch.buffers)}")
-        passed = launch.buffers[operand].type
+        if operand >= len(operands):
+            raise VerifyException(f"expected an operand {operand} for {launch.kernel}, found {len(operands)}")
+        passed = operands[operand].type
         memory = isinstance(argument.type, PtrType | TensorMapType)
         if memory != isinstance(passed, BufferType) or (not memory and passed != argument.type):
             raise VerifyException(f"expected operand {operand} of {launch.kernel} for {argument.type}, found {passed}")
+
+
+def _check_sets(launch: LaunchOp, kernel: KernelOp) -> None:
+    """What one set of operands writes, no other one touches: nothing orders them."""
+    sets = [accesses_of_set(operands, kernel) for operands in launch.operand_sets]
+    written = [(number, extent_of(b)) for number, each in enumerate(sets) for b, writes in each if writes]
+    touched = [(number, extent_of(b)) for number, each in enumerate(sets) for b, _ in each]
+    for writer, extent in written:
+        other = next((n for n, each in touched if n != writer and each.overlaps(extent)), None)
+        if other is not None:
+            raise VerifyException(
+                f"expected the sets of operands of {launch.kernel} apart, found {_range(extent)}, "
+                f"which set {writer} writes, in set {other}"
+            )
 
 
 def _order(plan: PlanOp, steps: list[StepOp]) -> list[int]:

@@ -64,7 +64,9 @@ class SimProgram:
             match step:
                 case Launch():
                     counter = None if counters is None else counters.setdefault(step.kernel, Counters())
-                    self._kernel(step.kernel).launch(self._operands(device, step), counter, lazy=self._lazy)
+                    for parameters in step.parameters_of_sets:
+                        operands = [device.operand(parameter) for parameter in parameters]
+                        self._kernel(step.kernel).launch(operands, counter, lazy=self._lazy)
                 case Copy(source, destination):
                     device.copy(source, destination)
                 case Memset(buffer, value):
@@ -74,9 +76,6 @@ class SimProgram:
         for result, argument in self._plan.donated:
             device.results[result] = device.arguments[argument]
         return [self._result(device, index, spec) for index, spec in enumerate(self._results)]
-
-    def _operands(self, device: _Device, step: Launch) -> list[Span | float]:
-        return [device.operand(parameter) for parameter in step.parameters]
 
     def _result(self, device: _Device, index: int, spec: ArraySpec) -> Array:
         memory = device.results[index]

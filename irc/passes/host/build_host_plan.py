@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
 from irc.dialects.cuda import KernelOp
-from irc.dialects.cuda.common import values_of
+from irc.dialects.cuda.common import number, values_of
 from irc.dialects.cuda.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
 from irc.dialects.cuda.kernel import ReturnOp as EndOp
 from irc.dialects.cuda.memory import LoadOp
@@ -36,6 +36,7 @@ from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.donation import donations
 from irc.passes.host.arena import Lifetime, place
+from irc.passes.host.group_launches import MOST_SETS, Member, group
 from irc.passes.host.schedule import MOST_STREAMS, Schedule, schedule
 from irc.rewriting import location_of
 from irc.targets import target
@@ -45,9 +46,10 @@ from irc.targets import target
 class BuildHostPlanPass(ModulePass):
     """Turn each host function of launches into a static plan: arena offsets, streams, events.
 
-    Intermediate arrays get ranges of one arena, and share bytes when their lifetimes do not meet. Kernels that do not
-    depend on each other and are too small for the device run on different streams, at most `streams` of them; a wait
-    stands only where nothing else orders two steps. A result that belongs to a donated argument (`irc.donated`) is
+    Intermediate arrays get ranges of one arena, and share bytes when their lifetimes do not meet. Launches that do not
+    depend on each other and are too small for the device run side by side: those of one kernel as one launch of up to
+    `sets` sets of operands, others on different streams, at most `streams` of them; a wait stands only where nothing
+    else orders two steps. A result that belongs to a donated argument (`irc.donated`) is
     written to its memory behind everything that reads it, by the kernel itself where that may work in place, by a copy
     otherwise. A function with an op that has no kernel is an error at that op.
     """
@@ -57,14 +59,18 @@ class BuildHostPlanPass(ModulePass):
     streams: int = MOST_STREAMS
     """The most streams that a plan uses."""
 
+    sets: int = MOST_SETS
+    """The most sets of operands of a launch; 1 leaves each launch alone."""
+
     arch: str = "sm_90a"
     """The architecture."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.streams < 1:
-            raise IrcError(f"build-host-plan: expected one stream or more, found streams={self.streams}")
+        for name in ("streams", "sets"):
+            if (count := getattr(self, name)) < 1:
+                raise IrcError(f"build-host-plan: expected one of {name} or more, found {name}={count}")
         for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
-            plan = _Builder(op, function, self.streams, target(self.arch).sms).build()
+            plan = _Builder(op, function, self.streams, self.sets, target(self.arch).sms).build()
             block = function.parent_block()
             assert block is not None
             block.insert_op_before(plan, function)
@@ -74,12 +80,14 @@ class BuildHostPlanPass(ModulePass):
 
 @dataclass
 class _Step:
-    """A launch, or a copy (without a kernel) to a result: the arrays it reads and writes, by their roots."""
+    """A launch, or a copy (without a kernel) to a result: the arrays it reads and writes, by their roots. `sets` are
+    the launches that it stands for, itself where that is one."""
 
     reads: list[SSAValue]
     writes: list[SSAValue]
     location: LocationAttr
     kernel: str | None = None
+    sets: list[_Step] = field(default_factory=list["_Step"])
     result: int | None = None
     """The number of the result that a copy writes."""
     needs: list[int] = field(default_factory=list[int])
@@ -89,10 +97,10 @@ class _Builder:
     """One function's plan. A value's root is what holds its bytes: an argument, a constant or the result of a
     launch."""
 
-    def __init__(self, module: ModuleOp, function: FuncOp, streams: int, processors: int):
+    def __init__(self, module: ModuleOp, function: FuncOp, streams: int, sets: int, processors: int):
         """`processors`: a kernel of as many blocks fills the device."""
         self._function = function
-        self._most_streams = streams
+        self._most_streams, self._most_sets = streams, sets
         self._kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
         self._filling = {name for name, op in self._kernels.items() if prod(values_of(op.grid)) >= processors}
         self._roots: dict[SSAValue, SSAValue] = {}
@@ -115,6 +123,7 @@ class _Builder:
             self._visit(op)
         self._add_copies(terminator)
         self._order_overwrites(terminator)
+        self._group()
         filling = {index for index, step in enumerate(self._steps) if step.kernel in self._filling}
         made = schedule([step.needs for step in self._steps], self._most_streams, filling)
         return _Emitter(self._function, self._steps, made, self._constants, self._direct).emit()
@@ -171,7 +180,6 @@ class _Builder:
             root = self._root(terminator.operands[index])
             if root is not argument:
                 self._order_overwrite(index, root, argument, location_of(terminator))
-        self._steps = sorted_steps(self._steps)
 
     def _order_overwrite(self, index: int, root: SSAValue, argument: SSAValue, location: LocationAttr) -> None:
         if self._direct.get(root) == index:
@@ -187,6 +195,32 @@ class _Builder:
         step.needs = sorted({*step.needs, *self._readers(argument, writer)})
         if argument in step.reads and step.kernel is not None:
             _allow_overwriting(self._kernels[step.kernel])
+
+    def _group(self) -> None:
+        """Puts small launches of one kernel together, and all steps behind what they need."""
+        members = [self._member(step) for step in self._steps]
+        groups = group([step.needs for step in self._steps], members)
+        places = {step: place for place, steps in enumerate(groups) for step in steps}
+        made: list[_Step] = []
+        for numbers in groups:
+            step = _joined([self._steps[number] for number in numbers])
+            step.needs = sorted({places[need] for need in step.needs})
+            made.append(step)
+        self._steps = made
+        for step in made:
+            if len(step.sets) > 1:
+                _take_sets(self._kernels[step.kernel or ""], len(step.sets))
+
+    def _member(self, step: _Step) -> Member | None:
+        """What a step could share a launch with, if anything."""
+        if step.kernel is None or step.kernel in self._filling:
+            return None
+        kernel = self._kernels[step.kernel]
+        most = min(self._most_sets, kernel.room_for_sets)
+        own = [value for value in (*step.reads, *step.writes) if value in self._maker and value not in self._direct]
+        held = sum(bytes_of(value.type) for value in own)
+        kind = step.kernel, len(step.reads), len(step.writes)
+        return Member(kind, most, held) if most > 1 else None
 
     def _readers(self, argument: SSAValue, writer: int) -> list[int]:
         return [number for number, step in enumerate(self._steps) if argument in step.reads and number != writer]
@@ -211,27 +245,30 @@ class _Builder:
         return all((read, written) in pairs for read, value in enumerate(step.reads) if value is argument)
 
 
+def _joined(steps: Sequence[_Step]) -> _Step:
+    """One step for all of them."""
+    if len(steps) == 1:
+        return replace(steps[0], sets=list(steps))
+    return replace(
+        steps[0],
+        reads=[value for step in steps for value in step.reads],
+        writes=[value for step in steps for value in step.writes],
+        needs=[need for step in steps for need in step.needs],
+        sets=list(steps),
+    )
+
+
+def _take_sets(kernel: KernelOp, sets: int) -> None:
+    """The kernel may be launched with as many sets of operands."""
+    kernel.sets = number(max(sets, kernel.most_sets))
+
+
 def _allow_overwriting(kernel: KernelOp) -> None:
     """The kernel may be launched with memory that it reads and writes."""
     kernel.aliased = UnitAttr()
     for op in kernel.walk():
         if isinstance(op, LoadOp) and op.cache == StringAttr("read_only"):
             op.cache = None
-
-
-def sorted_steps(steps: Sequence[_Step]) -> list[_Step]:
-    """The steps with what they need before them, otherwise in their order; `needs` become the new numbers."""
-    order: list[int] = []
-    places: dict[int, int] = {}
-    waiting = list(range(len(steps)))
-    while waiting:
-        step = next(each for each in waiting if all(need in places for need in steps[each].needs))
-        waiting.remove(step)
-        places[step] = len(order)
-        order.append(step)
-    for step in steps:
-        step.needs = sorted(places[need] for need in step.needs)
-    return [steps[step] for step in order]
 
 
 class _Emitter:
@@ -292,8 +329,8 @@ class _Emitter:
     def _step(self, step: _Step, stream: int) -> Operation:
         if step.result is None:
             assert step.kernel is not None
-            buffers = [self._buffers[value] for value in (*step.reads, *step.writes)]
-            return LaunchOp(step.kernel, buffers, stream=stream)
+            buffers = [self._buffers[value] for each in step.sets for value in (*each.reads, *each.writes)]
+            return LaunchOp(step.kernel, buffers, stream=stream, sets=len(step.sets))
         return CopyOp(self._buffers[step.reads[0]], self._target(step.result), stream=stream)
 
     def _place_intermediates(self) -> None:

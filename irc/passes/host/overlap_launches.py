@@ -15,6 +15,7 @@ from irc.dialects.cuda import (
     DependencyWaitOp,
     KernelOp,
     LaunchDependentsOp,
+    LoadAcrossOp,
     LoadOp,
     StoreOp,
     TmaLoadOp,
@@ -23,7 +24,7 @@ from irc.dialects.cuda import (
 from irc.rewriting import location_of
 from irc.targets import target
 
-ACCESSES = (LoadOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
+ACCESSES = (LoadOp, LoadAcrossOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
 """The ops that read or write global memory."""
 
 

@@ -35,6 +35,16 @@ cuda.kernel @k() grid [1, 1, 1] block 32 {
 
 // -----
 
+cuda.kernel @k(%x: !cuda.ptr<i8>) grid [1, 1, 1] block 32 {
+  %c0 = arith.constant 0 : index
+  %r = cuda.registers : !cuda.registers<8 x i8>
+  cuda.load_across %x[%c0] -> %r[%c0] : !cuda.ptr<i8> -> !cuda.registers<8 x i8>
+  cuda.return
+}
+// CHECK: cuda.load_across
+
+// -----
+
 cuda.kernel @k(%m: !cuda.tensor_map<f32, [64, 64], box [8, 32]>) grid [1, 1, 1] block 32 {
   %s = cuda.shared {offset = 0}
   cuda.tma_load %m[%s] -> %s, %s : !cuda.tensor_map<f32, [64, 64], box [8, 32]>
@@ -104,3 +114,51 @@ cuda.kernel @f() grid [1, 1, 1] block 32 {
   cuda.return
 }
 // CHECK: expected a multiple of 4 elements to widen some, found
+
+// -----
+
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 257 {
+  cuda.return
+}
+// CHECK: expected at most 256 sets: of 16 bytes in 4096, one where a kernel uses its place along z; found 257
+
+// -----
+
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
+  %z = cuda.block_id {axis = 2 : i64}
+  cuda.return
+}
+// CHECK: expected at most 1 sets: of 16 bytes in 4096, one where a kernel uses its place along z; found 2
+
+// -----
+
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
+  cuda.return
+}
+cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
+  cuda.launch @k(%x, %out, %x, %out, %x, %out) {sets = 3} : (!cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>)
+  cuda.return
+}
+// CHECK: expected at most 2 sets of operands for @k, found 3
+
+// -----
+
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
+  cuda.return
+}
+cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
+  cuda.launch @k(%x, %out, %out, %x) {sets = 2} : (!cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>)
+  cuda.return
+}
+// CHECK: expected the sets of operands of @k apart, found bytes 0 to 256, which set 0 writes, in set 1
+
+// -----
+
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
+  cuda.return
+}
+cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
+  cuda.launch @k(%x, %out, %out) {sets = 2} : (!cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>)
+  cuda.return
+}
+// CHECK: expected operands in 2 sets, found 3

@@ -22,6 +22,9 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   %b = cuda.registers : !cuda.registers<4 x i8>
   // CHECK: cuda.packed_widen %b[%z, %z] -> %r[%z] {unsigned} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
   cuda.packed_widen %b[%z, %z] -> %r[%z] {unsigned} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
+  // CHECK: %rest = cuda.fmod %half, %half : f32
+  %half = arith.constant 1.5 : f32
+  %rest = cuda.fmod %half, %half : f32
   // CHECK: %s = cuda.shared {offset = 1024 : i64, align = 1024 : i64}
   %s = cuda.shared {offset = 1024, align = 1024}
   // CHECK: cuda.shared_store %r[%z], %s {count = 4 : i64} : !cuda.registers<8 x bf16>
@@ -30,6 +33,8 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   cuda.shared_load %s -> %r[%z] : !cuda.registers<8 x bf16>
   // CHECK: cuda.shared_load_across %s, %s from %z -> %r[%z] : !cuda.registers<8 x bf16>
   cuda.shared_load_across %s, %s from %z -> %r[%z] : !cuda.registers<8 x bf16>
+  // CHECK: cuda.load_across %x[%t] -> %r[%z] {size = 1001 : i64, cache = "read_only"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
+  cuda.load_across %x[%t] -> %r[%z] {size = 1001, cache = "read_only"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
   // CHECK: cuda.ldmatrix %s -> %r[%z] {transpose = true} : !cuda.registers<8 x bf16>
   cuda.ldmatrix %s -> %r[%z] {transpose = true} : !cuda.registers<8 x bf16>
   // CHECK: cuda.stmatrix %r[%z], %s {count = 2 : i64} : !cuda.registers<8 x bf16>

@@ -7,7 +7,8 @@ cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32
   cuda.return
 }
 
-// Independent kernels run on two streams; the result is written in place, through the reshape.
+// Launches of different kernels, independent of each other, run on two streams; the result is written in place, through
+// the reshape.
 // CHECK: cuda.plan @diamond
 // CHECK-SAME: streams 2
 // CHECK: %arena = cuda.arena : !cuda.buffer<512>
@@ -15,7 +16,7 @@ cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32
 // CHECK-NEXT: [[B:%\S+]] = cuda.buffer %arena {offset = 256 : i64} : !cuda.buffer<512> -> !cuda.buffer<32>
 // CHECK-NEXT: cuda.launch @neg(%x, [[A]])
 // CHECK-NEXT: cuda.record {event = 0 : i64}
-// CHECK-NEXT: cuda.launch @neg(%x, [[B]]) {stream = 1 : i64}
+// CHECK-NEXT: cuda.launch @add(%x, %x, [[B]]) {stream = 1 : i64}
 // CHECK-NEXT: cuda.wait {event = 0 : i64, stream = 1 : i64}
 // CHECK-NEXT: cuda.launch @add([[A]], [[B]], %result0) {stream = 1 : i64}
 // CHECK-NEXT: cuda.record {event = 1 : i64, stream = 1 : i64}
@@ -23,7 +24,7 @@ cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32
 // CHECK-NEXT: cuda.return
 func.func @diamond(%x: tensor<8xf32>) -> tensor<2x4xf32> {
   %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
-  %b = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %b = kernel.launch @add(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %c = kernel.launch @add(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %d = nd.reshape %c : tensor<8xf32> -> tensor<2x4xf32>
   func.return %d : tensor<2x4xf32>
