@@ -23,6 +23,12 @@ DEVICE float bf16_to_float(bf16 x) {
 DEVICE bf16 float_to_bf16(float x) { bf16 r; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x)); return r; }
 """
 
+_BYTES_TO_FLOAT = """\
+DEVICE float i8_to_float(signed char x) { return __int_as_float(0x4b000080 ^ (unsigned char)x) - 8388736.0f; }
+DEVICE float u8_to_float(unsigned char x) { return __int_as_float(0x4b000000 | x) - 8388608.0f; }
+"""
+"""As the low bits of 2^23: the instruction that converts bytes has 16 lanes of an SM, others 128."""
+
 _F8_BY_HAND = """\
 template <int M, int BIAS, unsigned NAN_BITS> DEVICE unsigned char float_to_f8(float x, float largest) {
   const unsigned bits = __float_as_uint(x);
@@ -202,13 +208,18 @@ from 128, 0x4300."""
 _WIDENED_F8 = """\
   unsigned pair;
   const unsigned w = __byte_perm(word_of(source, i), word_of(source, j), (i & 3) | ((j & 3) + 4) << 4);
-  asm("cvt.rn.f16x2.{kind}x2 %0, %1;" : "=r"(pair) : "h"((unsigned short)w));
+#if __CUDA_ARCH__ >= 890
+  asm("cvt.rn.f16x2.{kind}x2 %0, %1;" : "=r"(pair) : "h"((unsigned short)w));{narrowed}
+#else
+  const unsigned short low = float_to_{target}(f8{kind}_to_float(f8{kind}{(unsigned char)w})).bits;
+  pair = low | (unsigned)float_to_{target}(f8{kind}_to_float(f8{kind}{(unsigned char)(w >> 8)})).bits << 16;
+#endif
+  memcpy(result, &pair, 4);
 """
 
-_F16_TO_BF16 = """\
+_F16_TO_BF16 = """
   asm("{ .reg .b16 x, y; .reg .f32 a, b; mov.b32 {x, y}, %1; cvt.f32.f16 a, x; cvt.f32.f16 b, y; "
-      "cvt.rn.bf16x2.f32 %0, b, a; }" : "=r"(pair) : "r"(pair));
-"""
+      "cvt.rn.bf16x2.f32 %0, b, a; }" : "=r"(pair) : "r"(pair));"""
 
 
 def widen_name(source: str, target: str) -> str:
@@ -231,13 +242,15 @@ def _widen_integers(source: str, target: str, body: str, *needs: str) -> Snippet
 
 def _widen_f8(source: str, target: str) -> Snippet:
     narrowed = _F16_TO_BF16 if target == "bf16" else ""
-    body = _WIDENED_F8.replace("{kind}", source.removeprefix("f8")) + narrowed
-    return _widen(source, target, f"{body}  memcpy(result, &pair, 4);\n")
+    body = _WIDENED_F8.replace("{narrowed}", narrowed).replace("{kind}", source.removeprefix("f8"))
+    needs = (f"{source}_conversions", f"{target}_conversions")
+    return _widen(source, target, body.replace("{target}", target), *needs)
 
 
 NUMBERS: tuple[Snippet, ...] = (
     Snippet("f16_conversions", _F16, ("f16",)),
     Snippet("bf16_conversions", _BF16, ("bf16",)),
+    Snippet("bytes_to_float", _BYTES_TO_FLOAT),
     Snippet("float_to_f8", f"#if __CUDA_ARCH__ < 890\n{_F8_BY_HAND}#endif\n"),
     Snippet("f8e4m3_conversions", _F8E4M3, ("f8e4m3", "f16_conversions", "float_to_f8")),
     Snippet("f8e5m2_conversions", _F8E5M2, ("f8e5m2", "f16_conversions", "float_to_f8")),

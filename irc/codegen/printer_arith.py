@@ -15,13 +15,14 @@ from xdsl.dialects.builtin import (
     Float32Type,
     IndexType,
     IntegerType,
+    f64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.codegen.prelude_numbers import widen_name
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_memory import slice_of
-from irc.dialects.cuda import PackedOp, PackedWidenOp, RegistersType
+from irc.dialects.cuda import FmodOp, PackedOp, PackedWidenOp, RegistersType
 from irc.dialects.cuda.common import constant_of
 from irc.dtypes import element_of
 
@@ -174,6 +175,12 @@ def float_arithmetic(p: KernelPrinter, op: arith.AddfOp | arith.SubfOp | arith.M
             else f"approximate_quotient({lhs}, {rhs})"
         )
     p.define(op.result, from_float(p, text, op.result.type))
+
+
+@prints(FmodOp)
+def fmod(p: KernelPrinter, op: FmodOp) -> None:
+    function = "fmod" if op.result.type == f64 else "fmodf"
+    p.define(op.result, f"{function}({p.value(op.lhs)}, {p.value(op.rhs)})")
 
 
 @prints(PackedOp)

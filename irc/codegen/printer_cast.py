@@ -6,7 +6,7 @@ Float to integer truncates and saturates, NaN gives 0; narrowing rounds to neare
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, i8
 from xdsl.ir import Attribute
 
 from irc.codegen.printer import KernelPrinter, prints
@@ -68,8 +68,12 @@ def _narrowed(p: KernelPrinter, text: str, source: Attribute, target: Attribute)
 @prints(arith.SIToFPOp, arith.UIToFPOp)
 def integer_to_float(p: KernelPrinter, op: arith.SIToFPOp | arith.UIToFPOp) -> None:
     """Integers of 32 bits and more go to narrow floats through double, rounded once."""
-    text = as_signed(p, op.input) if isinstance(op, arith.SIToFPOp) else as_unsigned(p, op.input)
-    text, target = _in_parens(text), op.result.type
+    signed, target = isinstance(op, arith.SIToFPOp), op.result.type
+    text = _in_parens(as_signed(p, op.input) if signed else as_unsigned(p, op.input))
+    if op.input.type == i8 and not isinstance(target, Float64Type):
+        p.use("bytes_to_float")
+        p.define(op.result, from_float(p, f"{'i8' if signed else 'u8'}_to_float({text})", target))
+        return
     if isinstance(target, Narrow) and size_of(op.input.type) >= 4:
         p.define(op.result, _narrowed(p, f"(double){text}", Float64Type(), target))
         return

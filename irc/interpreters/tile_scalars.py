@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from irc.diagnostics import IrcError
+from irc.dialects import cuda
 from irc.dtypes import element_of
 from irc.interpreters.power import power
 from irc.rounding import cast_array
@@ -201,6 +202,7 @@ _RULES: dict[type[Operation], Rule] = {
     arith.SubfOp: _wide(np.subtract),
     arith.MulfOp: _wide(np.multiply),
     arith.DivfOp: _wide(np.divide),
+    cuda.FmodOp: _wide(np.fmod),
     arith.NegfOp: _wide(np.negative),
     arith.MinimumfOp: _wide(np.minimum),
     arith.MaximumfOp: _wide(np.maximum),

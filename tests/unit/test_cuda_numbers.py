@@ -17,6 +17,7 @@ from irc.codegen.functions import FUNCTIONS
 from irc.codegen.literals import float_literal, literal
 from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import printed_ops
+from irc.codegen.sass import disassemble, opcodes_of, uses
 from irc.dialects.cuda import Cuda
 from irc.dtypes import element_named
 
@@ -138,6 +139,13 @@ CASES = {
 def test_scalars_compile(case: str) -> None:
     arch = "sm_90a"
     assert compile_source(kernel(*CASES[case]), arch, name=case).cubin
+
+
+def test_bytes_are_the_low_bits_of_a_float() -> None:
+    """The instruction that converts them has an eighth of the lanes of others."""
+    lines = [f"arith.{op} %i8_x : i8 to {type} => {type}" for op in ("sitofp", "uitofp") for type in ("f32", "bf16")]
+    found = opcodes_of(disassemble(compile_source(kernel(types("i8"), lines), "sm_90a", name="bytes").cubin))
+    assert not uses(found, "I2F") and uses(found, "FADD")
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_100a"])

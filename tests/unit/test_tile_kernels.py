@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.parser import Parser
 
 from irc.diagnostics import IrcError
+from irc.dialects.cuda import Cuda
 from irc.dialects.kernel import Kernel
 from irc.dialects.nd import Nd
 from irc.dialects.tile import ProgramOp, Tile
@@ -32,7 +33,7 @@ TOLERANCE = {8: 1e-12, 4: 2e-6, 2: 1e-2, 1: 0.15}
 
 def context() -> Context:
     ctx = Context()
-    for dialect in (builtin.Builtin, func.Func, arith.Arith, math.Math, scf.Scf, Nd, Kernel, Tile):
+    for dialect in (builtin.Builtin, func.Func, arith.Arith, math.Math, scf.Scf, Nd, Kernel, Tile, Cuda):
         ctx.load_dialect(dialect)
     return ctx
 

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from irc.diagnostics import IrcError
+from irc.dialects import cuda
 from irc.dialects.cuda.common import constant_of
 from irc.dtypes import element_of
 from irc.interpreters.tile_scalars import scalar_rule, signed, unsigned
@@ -44,7 +45,7 @@ def constant_value(op: arith.ConstantOp, index: np.dtype[Any]) -> Any:
 
 def is_scalar(op: Operation) -> bool:
     """Whether the op is a function of its operands' values alone."""
-    return isinstance(op, arith.ConstantOp) or op.name.startswith(("arith.", "math."))
+    return op.name.startswith(("arith.", "math.")) or isinstance(op, cuda.FmodOp)
 
 
 def evaluator(op: Operation, index: np.dtype[Any]) -> Function:
@@ -276,6 +277,7 @@ _BUILDERS: dict[type[Operation], Build] = {
     arith.SubfOp: _float(np.subtract),
     arith.MulfOp: _float(np.multiply),
     arith.DivfOp: _float(np.divide),
+    cuda.FmodOp: _float(np.fmod),
     arith.NegfOp: _float(np.negative),
     arith.MinimumfOp: _float(np.minimum),
     arith.MaximumfOp: _float(np.maximum),

@@ -32,9 +32,13 @@ COSTLY = _nd(
 ELEMENTWISE = CHEAP | COSTLY
 MADE = _nd("constant iota")
 MOVEMENT = _nd("broadcast permute reshape concat pad slice flip take take_along")
-REDUCTIONS = _nd("sum prod max min any all argmax argmin")
 SPLITTABLE = _nd("sum prod max min any all")
 """Reductions whose parts reduce to the whole by the same op."""
+
+ARG_REDUCTIONS = _nd("argmax argmin")
+"""Reductions to a position, whose parts reduce to the whole where their extremes are known too."""
+
+REDUCTIONS = SPLITTABLE | ARG_REDUCTIONS
 
 SCANS = _nd("cumsum cumprod")
 MATMUL = "nd.matmul"
@@ -76,6 +80,15 @@ def cost_of(op: Operation) -> int:
     if op.name in COSTLY:
         return COST_OF_COSTLY
     return 1 if op.name in CHEAP else 0
+
+
+INSTRUCTIONS = {"nd.erf": 16, "nd.tanh": 12, "nd.sigmoid": 5, "nd.silu": 6, "nd.exp": 2, "nd.exp2": 1, "nd.cast": 0}
+"""Machine instructions for an element, of a relaxed op in f32; a cast is part of the op before it."""
+
+
+def instructions_of(op: Operation) -> int:
+    """Machine instructions of an elementwise op for an element, about."""
+    return INSTRUCTIONS.get(op.name, 10 if op.name in COSTLY else int(op.name in CHEAP))
 
 
 def is_view(op: Operation) -> bool:

@@ -7,6 +7,7 @@
 | `layer_norm rms_norm` | sums, `rsqrt` |
 | `attention` | two products, a mask, a softmax in between |
 | `gelu silu leaky_relu` | arithmetic, `erf` or `sigmoid`, `where` |
+| `x * 0.5 * (tanh(u) + 1)` | `x * sigmoid(2 u)` |
 | `clamp logical_not` | `minimum` and `maximum`, `bitwise_not` |
 | `one_hot tril triu` | `iota`, comparisons |
 | `tile` | `broadcast`, `reshape` |
@@ -36,10 +37,12 @@ from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import relax
 from irc.passes.nd.decompose_attention import ATTENTION
 from irc.passes.nd.decompose_elementwise import ELEMENTWISE
+from irc.passes.nd.decompose_gates import GATES
 from irc.passes.nd.decompose_indexed import INDEXED
 from irc.passes.nd.decompose_norms import NORMS
 from irc.passes.nd.decompose_random import RANDOM
 from irc.passes.nd.decompose_shapes import SHAPES
+from irc.passes.nd.simplify import SimplifyPattern
 from irc.passes.nd.terms import Decomposition
 from irc.rewriting import Inserter, rewrite
 
@@ -88,7 +91,7 @@ class DecomposeNdPass(ModulePass):
     """Ops to leave as they are, without `nd.`: `keep=softmax,gelu`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [DecomposePattern(self._table())], what=self.name, recursive=False)
+        rewrite(op, [DecomposePattern(self._table()), SimplifyPattern(GATES)], what=self.name, recursive=False)
 
     def _table(self) -> dict[type[Operation], Decomposition]:
         names = {cls.name.removeprefix("nd.") for cls in DECOMPOSITIONS}

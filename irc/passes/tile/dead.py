@@ -29,6 +29,6 @@ _TILE_VALUES = (
 def erase_dead(root: Operation) -> None:
     """Erases scalar and tile ops inside `root` whose results nothing reads, innermost and last first."""
     for op in reversed(list(root.walk())):
-        makes_value = isinstance(op, _TILE_VALUES) or op.name.startswith(("arith.", "math."))
+        makes_value = isinstance(op, _TILE_VALUES) or op.name.startswith(("arith.", "math.", "cuda.fmod"))
         if makes_value and op is not root and not any(result.uses for result in op.results):
             Rewriter.erase_op(op)

@@ -17,6 +17,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.diagnostics import IrcError
+from irc.dialects import cuda
 from irc.dialects.nd.declared import is_relaxed
 from irc.passes.tile.nodes import name_of, signless
 from irc.passes.tile.scalar_body import Body, Scalar, cast, width_of
@@ -212,17 +213,9 @@ def _mod(body: Body, a: Scalar, b: Scalar) -> SSAValue:
 
 
 def _float_rest(body: Body, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """(the floored remainder, whether |x| < |y|).
-
-    x - trunc(x / y) y by fused multiply-add is exact while the quotient is below 2 ** 23 or so; a second step takes
-    what a larger one leaves.
-    """
-    rest = x
-    for _ in range(2):
-        quotient = body(math.TruncOp(body(arith.DivfOp(rest, y))))
-        rest = body(math.FmaOp(body(arith.NegfOp(quotient)), y, rest))
+    """(the floored remainder, whether |x| < |y|)."""
+    rest = body(cuda.FmodOp(x, y))
     small = body.compare("olt", body(math.AbsFOp(x)), body(math.AbsFOp(y)))
-    rest = body.select(small, x, rest)
     return body.select(_opposite(body, rest, y), body(arith.AddfOp(rest, y)), rest), small
 
 

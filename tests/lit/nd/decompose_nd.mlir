@@ -149,3 +149,55 @@ func.func @scatter_zeros(%i: tensor<3xi64>, %u: tensor<3xf32>) -> tensor<9xf32> 
   %r = nd.scatter_add %x, %i, %u {axis = 0} : (tensor<9xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<9xf32>
   func.return %r : tensor<9xf32>
 }
+
+// gelu by tanh, written out: half of tanh + 1 is a sigmoid, where nothing else reads the tanh.
+// CHECK-LABEL: func.func @gate
+// CHECK:         %[[U:.*]] = nd.mul %u, {{.*}} : tensor<8xf32>
+// CHECK-NEXT:    %[[S:.*]] = nd.sigmoid %[[U]]
+// CHECK-NEXT:    %[[R:.*]] = nd.mul %x, %[[S]]
+// CHECK-NEXT:    func.return %[[R]]
+// CHECK-LABEL: func.func @half_gate
+// CHECK:         nd.sigmoid
+// CHECK-NOT:     nd.add
+// CHECK:         func.return
+// CHECK-LABEL: func.func @gate_of_another_sum
+// CHECK-NOT:     nd.sigmoid
+// CHECK:         func.return
+// CHECK-LABEL: func.func @gate_whose_tanh_is_read
+// CHECK-NOT:     nd.sigmoid
+// CHECK:         func.return
+func.func @gate(%x: tensor<8xf32>, %u: tensor<8xf32>) -> tensor<8xf32> {
+  %half = nd.constant 0.5 : tensor<8xf32>
+  %one = nd.constant 1.0 : tensor<8xf32>
+  %h = nd.mul %x, %half : tensor<8xf32>
+  %t = nd.tanh %u : tensor<8xf32>
+  %g = nd.add %t, %one : tensor<8xf32>
+  %r = nd.mul %h, %g : tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}
+func.func @half_gate(%x: tensor<8xf32>, %u: tensor<8xf32>) -> tensor<8xf32> {
+  %half = nd.constant 0.5 : tensor<8xf32>
+  %one = nd.constant 1.0 : tensor<8xf32>
+  %t = nd.tanh %u : tensor<8xf32>
+  %g = nd.add %t, %one : tensor<8xf32>
+  %r = nd.mul %g, %half : tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}
+func.func @gate_of_another_sum(%x: tensor<8xf32>, %u: tensor<8xf32>) -> tensor<8xf32> {
+  %half = nd.constant 0.5 : tensor<8xf32>
+  %two = nd.constant 2.0 : tensor<8xf32>
+  %h = nd.mul %x, %half : tensor<8xf32>
+  %t = nd.tanh %u : tensor<8xf32>
+  %g = nd.add %t, %two : tensor<8xf32>
+  %r = nd.mul %h, %g : tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}
+func.func @gate_whose_tanh_is_read(%x: tensor<8xf32>, %u: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %half = nd.constant 0.5 : tensor<8xf32>
+  %one = nd.constant 1.0 : tensor<8xf32>
+  %h = nd.mul %x, %half : tensor<8xf32>
+  %t = nd.tanh %u : tensor<8xf32>
+  %g = nd.add %t, %one : tensor<8xf32>
+  %r = nd.mul %h, %g : tensor<8xf32>
+  func.return %r, %t : tensor<8xf32>, tensor<8xf32>
+}
