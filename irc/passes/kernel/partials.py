@@ -60,10 +60,10 @@ class TwoStages:
         insert(whole)
         result = whole.results[0]
         for rest in partials[1:]:
-            combined = _combiner(self.op)(result, rest, location=self.op.location)
+            combined = combiner(self.op)(result, rest, location=self.op.location)
             insert(combined)
             result = combined.result
-        return _reshaped(result, shape_of(self.op.results[0]), self.op, insert)
+        return reshaped(result, shape_of(self.op.results[0]), self.op, insert)
 
 
 def first_stage(op: Operation, sides: Sequence[Side], insert: Insert) -> TwoStages:
@@ -88,9 +88,9 @@ def first_stage(op: Operation, sides: Sequence[Side], insert: Insert) -> TwoStag
         outer += [len(cut) - len(inner)] if reduced.issuperset(side.axes) else []
         cut += [count, side.part]
         inner.append(len(cut) - 1)
-    value = _reshaped(op.operands[0], extents, op, insert)
+    value = reshaped(op.operands[0], extents, op, insert)
     value = _padded(value, missing, op, insert)
-    value = _reshaped(value, cut, op, insert)
+    value = reshaped(value, cut, op, insert)
     partial = _reduce(op, value, inner)
     insert(partial)
     return TwoStages(op, (partial.results[0],), tuple(outer))
@@ -128,37 +128,46 @@ def alike_axes(shape: Sequence[int], reduced: Sequence[int]) -> tuple[tuple[int,
 def cut_reduction(op: Operation, cut: Cut, insert: Insert) -> TwoStages:
     """Reduces each part, and what is left over by itself: the parts need no tests of where they end."""
     shape, axes = shape_of(op.operands[0]), set(reduced_axes(op))
-    extents = [prod(shape[axis] for axis in side) for side in cut.sides]
-    whole = _reshaped(op.operands[0], extents, op, insert)
+    main, rest = cut_operand(op, cut, insert)
     reduced = [at for at, side in enumerate(cut.sides) if axes.issuperset(a for a in side if shape[a] != 1)]
-    covered = cut.part * cut.count * cut.together
-    main = whole if covered == extents[cut.at] else _sliced(whole, cut.at, 0, covered, op, insert)
-    inner = [cut.together * extents[1]] if cut.together > 1 else extents[cut.at + 1 :]
-    main = _reshaped(main, [*extents[: cut.at], cut.count, cut.part, *inner], op, insert)
     partial = _reduce(op, main, [at + (at >= cut.at) for at in reduced])
     insert(partial)
     partials = partial.results[0]
     if cut.together > 1:
-        partials = _reshaped(partials, [cut.count * cut.together, extents[1]], op, insert)
+        partials = reshaped(partials, [cut.count * cut.together, shape_of(main)[-1] // cut.together], op, insert)
     kept_before = sum(at not in reduced for at in range(cut.at))
-    results = [_rows_of_partials(partials, kept_before, op, insert)]
-    if covered < extents[cut.at]:
-        rest = _reduce(op, _sliced(whole, cut.at, covered, extents[cut.at], op, insert), reduced)
-        insert(rest)
-        results.append(rest.results[0])
-    moved = results[0] is not partials
-    return TwoStages(op, tuple(results), (len(shape_of(results[0])) - 1 if moved else kept_before,))
+    partials, axis = rows_of_partials(partials, kept_before, op, insert)
+    results = [partials]
+    if rest is not None:
+        remainder = _reduce(op, rest, reduced)
+        insert(remainder)
+        results.append(remainder.results[0])
+    return TwoStages(op, tuple(results), (axis,))
 
 
-def _rows_of_partials(partial: SSAValue, axis: int, op: Operation, insert: Insert) -> SSAValue:
+def cut_operand(op: Operation, cut: Cut, insert: Insert) -> tuple[SSAValue, SSAValue | None]:
+    """The operand of a reduction with the axes of each side merged and the cut one as two, of the parts and of the
+    elements of a part; and what is left over, with the axes of each side merged."""
+    shape = shape_of(op.operands[0])
+    extents = [prod(shape[axis] for axis in side) for side in cut.sides]
+    whole = reshaped(op.operands[0], extents, op, insert)
+    covered, extent = cut.part * cut.count * cut.together, extents[cut.at]
+    main = whole if covered == extent else _sliced(whole, cut.at, 0, covered, op, insert)
+    inner = [cut.together * extents[1]] if cut.together > 1 else extents[cut.at + 1 :]
+    main = reshaped(main, [*extents[: cut.at], cut.count, cut.part, *inner], op, insert)
+    return main, None if covered == extent else _sliced(whole, cut.at, covered, extent, op, insert)
+
+
+def rows_of_partials(partial: SSAValue, axis: int, op: Operation, insert: Insert) -> tuple[SSAValue, int]:
     """The partials with those of one result side by side, where there are few results: a block of the second kernel
-    for each of them then has a row to read. Many are better stored, and read, side by side themselves."""
+    for each of them then has a row to read. Many are better stored, and read, side by side themselves. Also the axis
+    along which those of one result lie."""
     shape = shape_of(partial)
     if prod(shape[axis + 1 :]) == 1 or prod(shape) > FEW_RESULTS * shape[axis]:
-        return partial
+        return partial, axis
     permute = PermuteOp(partial, [*(at for at in range(len(shape)) if at != axis), axis], location=op.location)
     insert(permute)
-    return permute.result
+    return permute.result, len(shape) - 1
 
 
 def _sliced(value: SSAValue, axis: int, start: int, stop: int, op: Operation, insert: Insert) -> SSAValue:
@@ -173,14 +182,15 @@ def _sliced(value: SSAValue, axis: int, start: int, stop: int, op: Operation, in
 _COMBINERS: dict[str, type[BinaryOp]] = {"nd.sum": AddOp, "nd.prod": MulOp, "nd.max": MaximumOp, "nd.min": MinimumOp}
 
 
-def _combiner(op: Operation) -> type[BinaryOp]:
+def combiner(op: Operation) -> type[BinaryOp]:
     """The elementwise op that joins two results of the reduction."""
     if element_of(op.results[0].type).kind == "bool":
         return BitwiseAndOp if op.name in ("nd.all", "nd.min", "nd.prod") else BitwiseOrOp
     return _COMBINERS[op.name]
 
 
-def _reshaped(value: SSAValue, shape: Sequence[int], op: Operation, insert: Insert) -> SSAValue:
+def reshaped(value: SSAValue, shape: Sequence[int], op: Operation, insert: Insert) -> SSAValue:
+    """The value with the extents of `shape`."""
     if shape_of(value) == tuple(shape):
         return value
     reshape = ReshapeOp(value, shape, location=op.location)

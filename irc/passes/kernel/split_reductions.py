@@ -22,9 +22,10 @@ from xdsl.passes import ModulePass
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
 from irc.passes.kernel.choose_config import choose
-from irc.passes.kernel.op_classes import SPLITTABLE, integers, reduced_axes, shape_of
+from irc.passes.kernel.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
 from irc.passes.kernel.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.passes.kernel.problem import ceil_div, reduction_of
+from irc.passes.kernel.split_positions import split_position
 from irc.passes.kernel.split_products import split_product
 from irc.passes.kernel.whole_rows import whole_rows
 from irc.rewriting import location_of
@@ -72,7 +73,7 @@ def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
 
 
 def _cut_stage(cut: Cut, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
-    return cut_reduction(op, cut, insert)
+    return split_position(op, cut, insert) if op.name in ARG_REDUCTIONS else cut_reduction(op, cut, insert)
 
 
 def _product_parts(kernel: FusedOp) -> int:
@@ -121,7 +122,7 @@ def _cut(kernel: FusedOp) -> Cut | None:
     if parts is None or parts * together == 1:
         return None
     cores = kernel.cores()
-    if other := next((op for op in cores if op.name not in SPLITTABLE), None):
+    if other := next((op for op in cores if op.name not in REDUCTIONS), None):
         raise IrcError(f"{other.name} cannot be split, its config asks for {parts} parts", other.location)
     shape, axes = shape_of(cores[0].operands[0]), reduced_axes(cores[0])
     sides = alike_axes(shape, axes)

@@ -32,8 +32,8 @@ func.func @epilogue(%x: tensor<48x8xf32>, %w: tensor<8x40xf32>) -> (tensor<48x40
 // CHECK-NEXT:    {{.*}} = kernel.fused @p reduce config<tile = [1, 16]> {{.*}} -> (tensor<f32>, tensor<3xf32>) {
 // CHECK:           nd.slice {{.*}} {starts = [0], stops = [192], steps = [1]}
 // CHECK-NEXT:      nd.reshape {{.*}} -> tensor<3x64xf32>
+// CHECK-NEXT:      nd.slice {{.*}} {starts = [192], stops = [250], steps = [1]}
 // CHECK:           nd.max {{.*}} : tensor<3x64xf32> -> tensor<3xf32>
-// CHECK:           nd.slice {{.*}} {starts = [192], stops = [250], steps = [1]}
 // CHECK:           nd.max {{.*}} : tensor<58xf32> -> tensor<f32>
 // CHECK:         kernel.fused @p_finish reduce
 // CHECK:           nd.max {{.*}} : tensor<3xf32> -> tensor<f32>
@@ -44,6 +44,28 @@ func.func @parts(%x: tensor<250xf32>) -> tensor<f32> {
     kernel.yield %m : tensor<f32>
   }
   func.return %r : tensor<f32>
+}
+
+// Of a position the parts give the extreme too: the least position that has the extreme of all is the first.
+// CHECK-LABEL: func.func @positions
+// CHECK-NEXT:    {{.*}} = kernel.fused @q reduce {{.*}} -> (tensor<i64>, tensor<f32>, tensor<3xi64>, tensor<3xf32>) {
+// CHECK:           nd.max {{.*}} {axes = [1]} : tensor<3x64xf32> -> tensor<3xf32>
+// CHECK-NEXT:      nd.argmax {{.*}} {axis = 1} : tensor<3x64xf32> -> tensor<3xi64>
+// CHECK-NEXT:      nd.max {{.*}} : tensor<58xf32> -> tensor<f32>
+// CHECK-NEXT:      nd.argmax {{.*}} : tensor<58xf32> -> tensor<i64>
+// CHECK:         kernel.fused @q_finish reduce
+// CHECK:           [[ALL:%[0-9]+]] = nd.max {{.*}} : tensor<3xf32> -> tensor<f32>
+// CHECK-NEXT:      nd.maximum [[ALL]], {{.*}} : tensor<f32>
+// CHECK:           nd.iota {axis = 0} : tensor<3xi64>
+// CHECK:           nd.where {{.*}} -> tensor<3xi64>
+// CHECK:           nd.min {{.*}} : tensor<3xi64> -> tensor<i64>
+// CHECK:           nd.minimum {{.*}} : tensor<i64>
+func.func @positions(%x: tensor<250xf32>) -> tensor<i64> {
+  %r = kernel.fused @q reduce config<tile = [1, 16], split = 4> (%a = %x : tensor<250xf32>) -> tensor<i64> {
+    %m = nd.argmax %a {axis = 0} : tensor<250xf32> -> tensor<i64>
+    kernel.yield %m : tensor<i64>
+  }
+  func.return %r : tensor<i64>
 }
 
 // One without is left alone.
@@ -100,10 +122,10 @@ func.func @runs(%x: tensor<9x3x5x7xf32>) -> tensor<3xf32> {
 // CHECK-NEXT:    kernel.fused @g reduce {{.*}} -> (tensor<3xf32>, tensor<3x2048xf32>) {
 // CHECK:           nd.slice {{.*}} {starts = [0, 0], stops = [131072, 3], steps = [1, 1]}
 // CHECK-NEXT:      nd.reshape {{.*}} -> tensor<1x64x6144xf32>
+// CHECK-NEXT:      nd.slice {{.*}} {starts = [131072, 0], stops = [131079, 3], steps = [1, 1]}
 // CHECK:           nd.sum {{.*}} {axes = [1]} : tensor<1x64x6144xf32> -> tensor<1x6144xf32>
 // CHECK:           nd.reshape {{.*}} -> tensor<2048x3xf32>
 // CHECK-NEXT:      nd.permute
-// CHECK:           nd.slice {{.*}} {starts = [131072, 0], stops = [131079, 3], steps = [1, 1]}
 // CHECK:         kernel.fused @g_finish reduce
 // CHECK:           nd.sum {{.*}} {axes = [1]} : tensor<3x2048xf32> -> tensor<3xf32>
 // CHECK:           nd.add

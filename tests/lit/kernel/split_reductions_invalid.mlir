@@ -1,12 +1,12 @@
 // RUN: irc-opt %s --split-input-file --verify-diagnostics -p split-reductions
 
-func.func @f(%x: tensor<250xf32>) -> tensor<i64> {
-  %r = kernel.fused @k reduce config<split = 4> (%a = %x : tensor<250xf32>) -> tensor<i64> {
-    // expected-error @below {{nd.argmax cannot be split, its config asks for 4 parts}}
-    %m = nd.argmax %a {axis = 0} : tensor<250xf32> -> tensor<i64>
-    kernel.yield %m : tensor<i64>
+func.func @f(%x: tensor<250xf32>) -> tensor<250xf32> {
+  %r = kernel.fused @k reduce config<split = 4> (%a = %x : tensor<250xf32>) -> tensor<250xf32> {
+    // expected-error @below {{nd.cumsum cannot be split, its config asks for 4 parts}}
+    %m = nd.cumsum %a {axis = 0} : tensor<250xf32>
+    kernel.yield %m : tensor<250xf32>
   }
-  func.return %r : tensor<i64>
+  func.return %r : tensor<250xf32>
 }
 
 // -----
