@@ -39,8 +39,9 @@ PROGRAMS = {
     return rms_norm(h) * s, max(h, axis=1)
 }
 """,
+    "residual": "func f(x: bf16[M, K], w: bf16[K, N], r: bf16[M, N]) -> bf16[M, N] {\n    return rms_norm(x @ w + r)\n}\n",
 }
-IN_ROWS = ("softmax", "norm")
+IN_ROWS = ("softmax", "norm", "residual")
 PINGPONG = {"tile": (128, 128, 64), "schedule": "pingpong", "warps": 4}
 ALONG_N = {"rows": "n", "instruction": "wgmma"}
 NARROW = {"tile": (128, 64, 64), "schedule": "pingpong", "warps": 4}
@@ -66,6 +67,7 @@ SASS = [
     ("gating", NARROW),
     ("matmul", {"tile": (192, 192, 64)}),
     ("matmul", {**PINGPONG, "tile": (128, 192, 64)}),
+    ("transposed", {"tile": (192, 176, 64)}),
 ]
 
 
@@ -81,6 +83,7 @@ ROWS = [
     ("softmax", {"tile": (128, 256, 64), "cluster": (2, 1)}, 256),
     ("softmax", {"tile": (64, 256, 64), "schedule": "pingpong", "warps": 4}, 256),
     ("norm", {}, 128),
+    ("residual", {}, 256),
 ]
 
 
@@ -168,6 +171,7 @@ SIMULATED = [
     ("prologue", {"tile": (64, 64, 64), "split": 2}, (64, 64, 256)),
     ("matmul", {"tile": (192, 96, 64)}, (400, 200, 136)),
     ("transposed", {"tile": (192, 160, 64)}, (200, 328, 72)),
+    ("transposed", {"tile": (192, 176, 64), "cluster": (1, 2)}, (200, 344, 136)),
     ("matmul", {**PINGPONG, "tile": (128, 160, 64)}, (256, 480, 128)),
     ("gating", {"tile": (128, 96, 64)}, (128, 200, 128)),
     ("matmul", {**ALONG_N, "tile": (16, 64, 128)}, (16, 200, 264)),
@@ -180,6 +184,8 @@ SIMULATED = [
     ("softmax", {**PINGPONG, "tile": (128, 128, 64), "cluster": (2, 1)}, (1024, 104, 128)),
     ("norm", {"tile": (64, 128, 64)}, (520, 120, 128)),
     ("norm", {**PINGPONG, "tile": (64, 64, 64)}, (704, 64, 64)),
+    ("residual", {"tile": (128, 256, 64), "stages": 3}, (640, 256, 72)),
+    ("residual", {"tile": (128, 128, 64)}, (700, 120, 128)),
 ]
 
 

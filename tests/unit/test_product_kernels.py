@@ -92,7 +92,11 @@ def test_f64_has_two_blocks_on_an_sm(arch: str, opcode: str, majors: str) -> Non
     assert 2 * described["registers"] * described["block"][0] <= target(arch).registers
 
 
-@pytest.mark.parametrize(("element", "opcode"), [("u8", "IMMA"), ("i8", "IMMA"), ("f8e4m3", "HMMA"), ("f32", "FFMA")])
-def test_other_architectures(element: str, opcode: str) -> None:
-    artifact = product(element, "nn", 256, arch="sm_89")
+@pytest.mark.parametrize("arch", ["sm_80", "sm_89"])
+@pytest.mark.parametrize(
+    ("element", "opcode"),
+    [("u8", "IMMA"), ("i8", "IMMA"), ("f8e4m3", "HMMA"), ("f8e5m2", "HMMA"), ("f32", "FFMA")],
+)
+def test_other_architectures(element: str, opcode: str, arch: str) -> None:
+    artifact = product(element, "nn", 256, arch=arch)
     assert uses(opcodes(artifact.kernels[0].cubin), opcode)

@@ -17,8 +17,9 @@ from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, 
 from irc.layout.traffic import shared_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import element_offset, in_ring, shared_address
+from irc.passes.cuda.order import ANY
 from irc.passes.cuda.places import Place, Walk
-from irc.passes.cuda.values import EVERYTHING, Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
+from irc.passes.cuda.values import Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
 from irc.passes.tile.operand_layouts import mma_atom
 
 MATRIX_ROW = 16
@@ -125,7 +126,7 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
     atom = mma_atom(op)
     e = code.e
     if in_ring(op.lhs):
-        code.stale.append(EVERYTHING)
+        code.stale.append(ANY)
     else:
         code.before_read()
     (m, n), k = acc.fragment.shape, lhs.shape[1]
@@ -181,12 +182,13 @@ def _load_matrices(
         if not mode.is_replicated:
             at[mode.dim] = e.add(at[mode.dim], e.mul(part, mode.step))
     places = [
-        Place(base, (int(dim == k_dim), *(mode.step if mode.dim == dim else 0 for mode in repeats)))
-        for dim, base in enumerate(at)
+        Place(e.add(base, origin), (int(dim == k_dim), *(mode.step if mode.dim == dim else 0 for mode in repeats)))
+        for dim, (base, origin) in enumerate(zip(at, buffer.origin, strict=True))
     ]
+    apart = fragment.is_linear and not any(origin != 0 for origin in buffer.origin)
     result = code.array(fragment, buffer.element)
     with code.nest(repeats) as components:
-        offset = Walk(e, [k, *components]).swizzled(buffer.layout, places, apart=fragment.is_linear)
+        offset = Walk(e, [k, *components]).swizzled(buffer.layout, places, apart=apart)
         address = e.i32(e.add(buffer.address, e.mul(offset, element_bytes(buffer.element))))
         register, unit = 0, count * fragment.values[0].size
         for mode, component in zip(repeats, components, strict=True):

@@ -11,7 +11,8 @@ from xdsl.ir import SSAValue
 from irc.dialects import cuda
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import shared_base
-from irc.passes.cuda.values import Bytes, Code, Registers, element_bytes
+from irc.passes.cuda.order import Bytes
+from irc.passes.cuda.values import Code, Registers, element_bytes
 
 
 @dataclass(frozen=True)

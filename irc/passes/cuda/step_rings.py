@@ -14,7 +14,8 @@ from xdsl.ir import SSAValue
 from irc.dialects import cuda, tile
 from irc.passes.cuda import memory
 from irc.passes.cuda.emitter import Emitter, Index
-from irc.passes.cuda.values import Bytes, Code, buffer_of, element_bytes
+from irc.passes.cuda.order import Bytes
+from irc.passes.cuda.values import Code, buffer_of, element_bytes
 from irc.passes.tile.async_copies import async_copy, copy_fragment
 from irc.passes.tile.rings import RingPlan, fills_of, ring_plan
 
@@ -67,8 +68,10 @@ def wait(code: Code, op: tile.WaitOp) -> None:
 
 
 def skip(code: Code, op: tile.SkipOp) -> None:
-    """What is left is empty: no copies into it were begun."""
+    """What is left is not read; the copies into it end before it is filled again."""
     ring = code.step_rings[op.ring]
+    if ring.is_copied:
+        code.e.insert(cuda.CpAsyncWaitOp(0))
     _advance(code.e, ring.read, ring.plan.stages, op.count.value.data)
 
 

@@ -14,8 +14,9 @@ from irc.dialects import cuda, tile
 from irc.passes.cuda import exchanges, memory, rings, step_rings
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import element_offset
+from irc.passes.cuda.order import ANY
 from irc.passes.cuda.places import Place, Walk
-from irc.passes.cuda.values import EVERYTHING, Buffer, Code, element_bytes
+from irc.passes.cuda.values import Buffer, Code, element_bytes
 from irc.passes.tile.rings import is_staging
 from irc.passes.tile.tma import BoxAccess, box_access
 
@@ -101,7 +102,7 @@ def lower_store_wait(code: Code, op: tile.StoreWaitOp) -> None:
     """The thread that issues stores waits for them; the others meet it before they write."""
     with code.e.when(rings.issuer(code)):
         code.e.insert(cuda.TmaStoreWaitOp(op.pending_count, read=True))
-    code.stale.append(EVERYTHING)
+    code.stale.append(ANY)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,14 @@ from irc.passes.kernel.choose_product import (
     stage_bytes,
     wgmma_operands,
 )
-from irc.passes.kernel.choose_wgmma import COLUMNS, GROUP_THREADS, INSTRUCTION_ROWS, MOST_COLUMNS
+from irc.passes.kernel.choose_wgmma import (
+    COLUMNS,
+    GROUP_THREADS,
+    INSTRUCTION_ROWS,
+    MOST_COLUMNS,
+    NARROW_COLUMNS,
+    can_be_narrow,
+)
 from irc.passes.kernel.op_classes import REDUCTIONS, SCANS, integers, shape_of
 from irc.passes.kernel.problem import Product, ceil_div, product_of
 from irc.passes.kernel.split_products import can_split_product
@@ -165,8 +172,9 @@ class _Check:
                 f"wgmma computes up to {MOST_COLUMNS} columns, found {product.count} x {wide}",
                 "use a narrower tile",
             )
-        if (wide % COLUMNS and wide & (wide - 1)) or wide < 8:
-            raise self._fail(f"columns of wgmma are a multiple of {COLUMNS} or a power of two from 8 on, found {wide}")
+        multiple = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
+        if (wide % multiple and wide & (wide - 1)) or wide < 8:
+            raise self._fail(f"columns of wgmma are a multiple of {multiple} or a power of two from 8 on, found {wide}")
 
     def _shared_memory(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
         stage = (

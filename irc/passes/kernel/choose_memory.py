@@ -41,9 +41,10 @@ STEP = 32
 """The longest reduced extent of columns that is one tile, where it is not needed again."""
 
 FEW_REGISTERS = 32
+WEIGHED_REGISTERS = 40
 MOST_REGISTERS = 64
 """Registers of a thread that holds at most ELEMENTS_PER_THREAD elements of one aligned array, so that an SM is full of
-them, and of one that holds more."""
+them; of one that reads weights beside them, which would be spilled; and of one that holds more elements."""
 
 MOST_ACCUMULATORS = 2
 """Reductions of one kernel for which that is enough."""
@@ -100,7 +101,8 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     if reduction.is_aligned and reduction.arrays <= 1 and reduction.count <= MOST_ACCUMULATORS:
         held = prod(tile) * (2 * reduction.count if chosen.reduction == "looped" else 1)
         is_lean = held <= ELEMENTS_PER_THREAD * warps * machine.warp_size
-        registers = FEW_REGISTERS if is_lean else MOST_REGISTERS
+        few = WEIGHED_REGISTERS if reduction.weights and reduction.is_contiguous else FEW_REGISTERS
+        registers = few if is_lean else MOST_REGISTERS
         occupancy = machine.registers // (registers * warps * machine.warp_size)
         occupancy = max(1, min(occupancy, machine.blocks_per_sm))
     return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR, occupancy=occupancy)

@@ -7,7 +7,15 @@ from math import gcd
 
 from irc.dialects.kernel import ConfigAttr
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.passes.kernel.choose_wgmma import GROUPS, INSTRUCTION_ROWS, STEP_BYTES, best_plan, shares_columns, turn
+from irc.passes.kernel.choose_wgmma import (
+    GROUPS,
+    INSTRUCTION_ROWS,
+    STEP_BYTES,
+    best_plan,
+    comes_in_panels,
+    shared_pair,
+    turn,
+)
 from irc.passes.kernel.problem import Product, ceil_div, power_of_two
 from irc.targets import KIB, Target
 
@@ -176,7 +184,7 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Confi
     tile = given.tile or (*plan.tile, depth)
     tile = (*tile, depth)[:3] if len(tile) < 3 else tile
     rows = tile["mn".index(side)]
-    room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile) if product.returns else 0)
+    room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile, schedule) if product.returns else 0)
     if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth):
         tile = (*tile[:2], depth * _steps_together(product, tile, side, room))
     stages = room // max(stage_bytes(product, tile, side), 1)
@@ -197,10 +205,9 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Confi
     )
 
 
-def _exchanged(product: Product, tile: tuple[int, ...]) -> int:
-    """Shared memory through which arrays that the epilogue reads come to the accumulators: those of whole rows at
-    once."""
-    return EXCHANGE_BYTES if product.row == 1 else tile[0] * tile[1] * ACCUMULATOR_BYTES
+def _exchanged(product: Product, tile: tuple[int, ...], schedule: str) -> int:
+    """Shared memory through which arrays that the epilogue reads come to the accumulators: by panels, or at once."""
+    return EXCHANGE_BYTES if comes_in_panels(product, schedule) else tile[0] * tile[1] * ACCUMULATOR_BYTES
 
 
 def _depth(product: Product, side: str) -> int:
@@ -230,13 +237,13 @@ def _steps_together(product: Product, tile: tuple[int, ...], side: str, room: in
 
 
 def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[int, int]:
-    """Two blocks share the right operand where a producer reads global memory too, where its way is long, and beside
-    long epilogues of crews that take turns; else there is room enough between the L2 cache and the SMs, and blocks by
-    themselves wait less."""
-    if ceil_div(product.m, tile[0]) % 2:
-        return (1, 1)
+    """Two blocks share the right operand where a producer reads global memory too, and beside long epilogues of crews
+    that take turns, or one of the operands where their way is long; else there is room enough between the L2 cache and
+    the SMs, and blocks by themselves wait less."""
     is_shared = product.is_computed or (schedule == "pingpong" and product.costly > 0)
-    return (2, 1) if is_shared or shares_columns(product, tile) else (1, 1)
+    if is_shared and ceil_div(product.m, tile[0]) % 2 == 0:
+        return (2, 1)
+    return shared_pair(product, tile)
 
 
 def stage_bytes(product: Product, tile: tuple[int, ...], side: str = "m") -> int:
@@ -246,8 +253,8 @@ def stage_bytes(product: Product, tile: tuple[int, ...], side: str = "m") -> int
     operands = wgmma_operands(product)
     parts = 1 if operands is None else operands.parts
     sizes, made = {"m": product.lhs.size, "n": product.rhs.size}, product.made(side)
-    if made is not None:
-        sizes[side] = max(sizes[side], made.loaded)  # written, where TMA cannot bring what it is made of
+    if made is not None:  # written, where TMA cannot bring what it is made of
+        sizes[side] = made.loaded if made.loaded and made.is_boxed else max(sizes[side], made.loaded)
     vectors = 0 if made is None else made.vectors * VECTOR_BYTES
     return parts * (rows * product.lhs_count * sizes["m"] + columns * product.rhs_count * sizes["n"]) * depth + vectors
 

@@ -23,6 +23,14 @@ MOST_COLUMNS = 256
 COLUMNS = 32
 """Columns of a product's tile are multiples of this, so that panels of them are rows of a swizzle."""
 
+NARROW_COLUMNS = 16
+"""The same where only the result is stored, and rows of the right operand lie along K: panels are half as wide then.
+Only where epilogues run beside no products: what narrow panels cost those was not measured."""
+
+NARROW_PANELS = 2.0
+"""How much longer such panels take to store, in rows of 32 bytes. Fitted to an H200: 2056 cubed takes 34.4 us in tiles
+of 192 x 176, 33.5 in those of 192 x 192, as many of them at a time."""
+
 TALL = 256
 TALL_COLUMNS = 128
 """The tallest tile, and its columns."""
@@ -44,9 +52,13 @@ ACCUMULATORS = {1: 192, 2: 192, 3: 96}
 FEW_ACCUMULATORS = 128
 """The same where the epilogue reads other tiles, or a producer computes operands: both need registers."""
 
-ISSUED, MOST_ISSUED = 48, 112
-"""Instructions of threads that an SM issues in a cycle for each warp group that computes an operand, as each of its
-warps waits for what it has begun; and for all of them, of 128. Not measured: what three warps in eight ready make."""
+PART, PART_CYCLES, STEP_CYCLES = 16, 20, 100
+"""Elements along K of a part of a left operand that is computed at once, what the threads which multiply wait for
+before each, besides their instructions, and what for at each step. They compute the part after issuing the products
+of the one before, which hides little: its registers are read until these are done."""
+
+THREADS = 128
+"""Instructions of threads that an SM issues in a cycle."""
 
 MULTIPLY_ADDS = 2048
 """Multiply-adds of 16-bit operands that an SM makes in a cycle."""
@@ -61,6 +73,10 @@ NARROW_BOXES = 1.25
 """How much longer the right operand takes in boxes of half a line: where it is contiguous along N, and a tile has no
 whole lines."""
 
+WRITTEN_BEFORE = 1.18
+"""How much longer operands take that a kernel before has just written, where they are no small part of the L2 cache:
+their lines are still on the way to memory. At 4096 cubed tiles of 128 x 128 take 218 us, by themselves 185."""
+
 HALF_LINE = 64
 SPLIT_LINES = 1.6
 """How much longer rows of operands take that do not begin at halves of a line of 128 bytes."""
@@ -70,6 +86,12 @@ STORE_CYCLES, CHEAP_CYCLES, COSTLY_CYCLES = 0.05, 0.008, 0.08
 
 TAKE_TURNS_CYCLES = 3000
 """What a second crew waits for its first turn, and the last epilogue takes longer by half as many threads."""
+
+INSTRUCTION_BYTES = 16
+LEAST_CODE = 14 << 10
+CODE_CACHE, CODE_RATE = 100 << 10, 5
+"""Bytes of a kernel's code before its epilogues; of code that an SM keeps; and of the rest that it fetches in a cycle,
+again for every tile: epilogues are unrolled over a thread's accumulators, and each crew has its own."""
 
 BESIDE_MEMORY = 0.1
 """How much of the shorter of an SM's work and device memory's shows: at the start, and where they do not overlap."""
@@ -183,21 +205,35 @@ def _columns(product: Product) -> list[int]:
     if product.n <= COLUMNS:
         return [max(LEAST_COLUMNS, power_of_two(product.n))]
     widest = MOST_COLUMNS // product.count
-    found = [n for n in range(COLUMNS, widest + 1, COLUMNS) if product.is_copied or n == power_of_two(n)]
+    step = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
+    found = [n for n in range(COLUMNS, widest + 1, step) if product.is_copied or n == power_of_two(n)]
     return [n for n in found if n >= product.row]
 
 
 def _fits(product: Product, plan: Plan, sums: int) -> bool:
     """Whether a thread has registers for it. Threads of a producer that computes operands need some too."""
-    if plan.rows > INSTRUCTION_ROWS and product.row > 1 and product.returns:
+    if (
+        plan.rows > INSTRUCTION_ROWS
+        and product.row > 1
+        and product.returns
+        and not comes_in_panels(product, plan.schedule)
+    ):
         return False  # whole rows of another array pass through shared memory
     if plan.rows > 2 * INSTRUCTION_ROWS and (not product.is_copied or plan.schedule == "pingpong"):
+        return False
+    if plan.schedule == "pingpong" and plan.columns % COLUMNS and plan.columns > COLUMNS:
         return False
     if plan.rows == TALL and plan.columns * product.count > TALL_COLUMNS:
         return False
     held = sums * plan.rows * plan.columns * product.count // (plan.groups * GROUP_THREADS)
     most = ACCUMULATORS[2 if plan.schedule == "pingpong" else plan.groups]
     return held <= (most if product.is_copied and not product.returns else min(most, FEW_ACCUMULATORS))
+
+
+def comes_in_panels(product: Product, schedule: str) -> bool:
+    """Whether arrays that the epilogue reads come through shared memory by panels, beside the products: by TMA
+    (stage-loads), which crews that take turns do not need, or one after the other where there are no whole rows."""
+    return product.row == 1 or (product.arrives and schedule == "persistent")
 
 
 def _splits(product: Product) -> list[int]:
@@ -230,9 +266,9 @@ class _Model:
         rounds = ceil_div(self._tiles(plan), self._machine.sms)
         mainloop, epilogue = self._mainloop(plan), self._epilogue(plan)
         if plan.schedule == "pingpong":
-            busy = rounds * mainloop + epilogue + TAKE_TURNS_CYCLES
+            busy = rounds * (mainloop + self._fetched(plan)) + epilogue + TAKE_TURNS_CYCLES
         else:
-            busy = rounds * (mainloop + epilogue)
+            busy = rounds * (mainloop + epilogue + self._fetched(plan))
         return max(busy, self._memory()) + BESIDE_MEMORY * min(busy, self._memory()) + self._finish(plan)
 
     def _mainloop(self, plan: Plan) -> float:
@@ -240,15 +276,16 @@ class _Model:
         product, total = self._product, plan.columns * self._product.count
         depth, rate = STEP_BYTES // product.lhs.size, MULTIPLY_ADDS * 2 / product.lhs.size
         products = self._passes * plan.rows * total * depth / rate
+        blocks = shared_pair(product, (plan.rows, plan.columns))
         rows = _loaded(plan.rows, product.m) * product.lhs_count
-        loaded = rows * self._lhs_bytes * _lines(product.lhs_pitch)
-        shared = 2 if shares_columns(product, plan.tile) else 1
+        loaded = rows * self._lhs_bytes * _lines(product.lhs_pitch) / blocks[1]
         columns = _loaded(plan.columns, product.n) * product.rhs_count
         if product.rhs_along == "n" and plan.columns % (2 * COLUMNS):
             columns *= NARROW_BOXES
-        loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / shared
+        loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
         steps = ceil_div(ceil_div(product.k, plan.split), depth)
-        return steps * max(products, loaded * depth / LOADED_BYTES, self._computed(plan) * depth)
+        loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
+        return steps * max(products + self._computed(plan, depth), loaded * depth / LOADED_BYTES)
 
     @property
     def _lhs_bytes(self) -> int:
@@ -256,20 +293,29 @@ class _Model:
         made, size = self._product.lhs_made, self._product.lhs.size
         return size if made is None or not made.loaded else made.loaded
 
-    def _computed(self, plan: Plan) -> float:
-        """What the threads that multiply take to compute a column of the left operand."""
+    def _computed(self, plan: Plan, depth: int) -> float:
+        """What the threads that multiply take to compute a step of the left operand."""
         made = self._product.lhs_made
         if made is None:
             return 0.0
-        groups = plan.groups * (2 if plan.schedule == "pingpong" else 1)
-        return plan.rows * made.instructions / min(ISSUED * groups, MOST_ISSUED)
+        steps, parts = 1 if made.loaded < self._product.lhs.size else 2, depth // PART
+        return steps * STEP_CYCLES + parts * (PART_CYCLES + plan.rows * PART * made.instructions / THREADS)
 
     def _epilogue(self, plan: Plan) -> float:
         product = self._product
         if plan.split > 1:
             return plan.rows * plan.columns * product.count * product.result.size * STORE_CYCLES
         following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
-        return plan.rows * plan.columns * (product.stored * STORE_CYCLES + following)
+        stored = product.stored * STORE_CYCLES * (NARROW_PANELS if plan.columns % COLUMNS else 1.0)
+        return plan.rows * plan.columns * (stored + following)
+
+    def _fetched(self, plan: Plan) -> float:
+        """What a tile waits for code that does not stay in the SM."""
+        product = self._product
+        values = plan.rows * plan.columns * product.count // (plan.groups * GROUP_THREADS)
+        crews = 2 if plan.schedule == "pingpong" else 1
+        code = LEAST_CODE + crews * values * product.instructions * INSTRUCTION_BYTES
+        return max(0, code - CODE_CACHE) / CODE_RATE
 
     def _memory(self) -> float:
         """Reading the operands once from device memory."""
@@ -286,11 +332,19 @@ class _Model:
         return FINISH_CYCLES + 2 * partial / FINISH_BYTES
 
 
-def shares_columns(product: Product, tile: tuple[int, ...]) -> bool:
-    """Whether blocks share the right operand in pairs, as its way from the L2 cache is long: they wait for each other
-    instead."""
+def can_be_narrow(product: Product) -> bool:
+    """Whether tiles may have half as many columns as fill rows of a swizzle; see `NARROW_COLUMNS`."""
+    is_plain = product.is_copied and not product.returns and product.row == 1
+    return is_plain and product.count == 1 and product.rhs_along == "k"
+
+
+def shared_pair(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
+    """The cluster of two blocks that share an operand, as its way from the L2 cache is long: the right one where tiles
+    along M come in pairs, else the left one where those along N do. They wait for each other instead."""
     is_long = product.is_copied and any(pitch % HALF_LINE for pitch in (product.lhs_pitch, product.rhs_pitch))
-    return is_long and ceil_div(product.m, tile[0]) % 2 == 0
+    if is_long and ceil_div(product.m, tile[0]) % 2 == 0:
+        return (2, 1)
+    return (1, 2) if is_long and ceil_div(product.n, tile[1]) % 2 == 0 else (1, 1)
 
 
 def _loaded(extent: int, whole: int) -> int:

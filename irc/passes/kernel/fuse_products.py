@@ -54,7 +54,8 @@ def casts_to_store(block: Block) -> set[Operation]:
     for (value, side), ops in readers.items():
         cast = value.owner
         if isinstance(cast, Operation) and cast.name == "nd.cast" and element_of(cast.operands[0].type).size == 1:
-            cost = prologue_cost(ops[0], len(ops), side)
+            alone = len(readers[ops[0].operands[0], 0]) == 1
+            cost = prologue_cost(ops[0], len(ops), side, alone=alone)
             found |= set() if cost is None or cost.pays else {cast}
     return found
 
@@ -268,7 +269,8 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     readers: dict[tuple[SSAValue, int], list[Operation]] = {}
     for op, side in [(graph.ops[i], side) for i in products for side in (0, 1)]:
         readers.setdefault((op.operands[side], side), []).append(op)
-    costs = [prologue_cost(ops[0], len(ops), side) for (_, side), ops in readers.items()]
+    alone = len(products) == 1
+    costs = [prologue_cost(ops[0], len(ops), side, alone=alone) for (_, side), ops in readers.items()]
     compared = [cost for cost in costs if cost is not None]
     stored = {op for cost in compared if not cost.pays for op in cost.ops}
     narrow = all(multiplied(graph.ops[i], side).size == 2 for i in products for side in (0, 1))

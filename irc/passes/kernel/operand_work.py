@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.dtypes import element_of
 from irc.passes.kernel.op_classes import (
     COSTLY,
     ELEMENTWISE,
     cost_of,
+    integers,
     is_transparent,
     is_transpose,
     is_view,
@@ -21,23 +22,30 @@ from irc.passes.kernel.op_classes import (
 _EXACT = frozenset({"nd.relu", "nd.minimum", "nd.maximum"})
 """Ops that round nothing."""
 
-WIDENED = 1.75
-"""Instructions to widen an element of 8 bits to 16, two at a time."""
+WIDENED, WIDENED_ALONE, IN_PAIRS = 1.75, 7, 3.5
+"""Instructions to widen an element of 8 bits to 16, two at a time; and to 32. What it takes more where neighbours along
+K are read in pairs: ldmatrix turns elements that are contiguous along M, but has no matrices of bytes along K."""
+
+BOX_BYTES, BOX_DEPTH = 16, 32
+"""Rows of arrays that TMA brings are a multiple of this; and groups of K, of which a step is inside of one."""
 
 
 @dataclass(frozen=True)
 class OperandWork:
     """`ops`: the elementwise ops that make an operand, the last one first and without casts that only widen 16 bits and
     more. `arrays`: what they read, as large as the operand or smaller. group: the extent of parts of K that have a
-    number of their own in some of the arrays, 0 where none does."""
+    number of their own in some of the arrays, 0 where none does. along_k: whether the arrays are contiguous along K."""
 
     value: SSAValue
     ops: tuple[Operation, ...]
     arrays: tuple[SSAValue, ...]
     group: int
+    along_k: bool
 
     @staticmethod
-    def of(value: SSAValue) -> OperandWork:
+    def of(product: Operation, operand: int) -> OperandWork:
+        """What makes the left (0) or right (1) operand of a product."""
+        value = product.operands[operand]
         ops: dict[Operation, None] = {}
         arrays: dict[SSAValue, None] = {}
         pending = [value]
@@ -50,7 +58,9 @@ class OperandWork:
                 ops[owner] = None
                 pending += owner.operands
         made = tuple(op for op in ops if op.name in ELEMENTWISE and (not is_transparent(op) or _is_of_bytes(op)))
-        return OperandWork(value, made, tuple(arrays), max((_group(op) for op in ops if is_view(op)), default=0))
+        group = max((_group(op) for op in ops if is_view(op)), default=0)
+        ends_along_k = len(shape_of(value)) - 1 in integers(product, f"{('lhs', 'rhs')[operand]}_contract")
+        return OperandWork(value, made, tuple(arrays), group, ends_along_k != any(is_transpose(op) for op in ops))
 
     @property
     def loaded(self) -> int:
@@ -71,9 +81,20 @@ class OperandWork:
         cost = sum(cost_of(op) for op in computing)
         rounding = [op for op in computing if op.name not in _EXACT]
         sizes = [element_of(v.type).size for v in self.arrays]
+        pairs = IN_PAIRS * sizes.count(1) if self.along_k else 0
         if max(sizes, default=4) <= 2 and len(rounding) <= 1 and not any(op.name in COSTLY for op in computing):
-            return cost / 2 + WIDENED * sizes.count(1)
-        return cost + len(self.arrays) + 0.5
+            return cost / 2 + WIDENED * sizes.count(1) + pairs
+        return cost + sum(WIDENED_ALONE if size == 1 else 1 for size in sizes) + 0.5 + pairs
+
+    @property
+    def is_boxed(self) -> bool:
+        """Whether TMA can bring the arrays that are as large as the operand."""
+        size = size_of(self.value)
+        large = [v for v in self.arrays if size_of(v) == size]
+        rows = [shape_of(v)[-1] * element_of(v.type).size for v in large]
+        return all(isinstance(v, BlockArgument) for v in large) and not any(
+            (*(r % BOX_BYTES for r in rows), self.group % BOX_DEPTH)
+        )
 
 
 def _is_inside(op: Operation) -> bool:

@@ -12,12 +12,16 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from irc.dialects.kernel import FusedOp
 from irc.dtypes import Element, element_named, element_of
 from irc.passes.kernel.op_classes import (
+    ARG_REDUCTIONS,
     CHEAP,
     COSTLY,
+    ELEMENTWISE,
     REDUCTIONS,
     SCANS,
     SPLITTABLE,
+    instructions_of,
     integers,
+    is_view,
     reduced_axes,
     shape_of,
     size_of,
@@ -46,10 +50,12 @@ class Product:
     operand of 16 bits that is computed, else None. is_copied: whether TMA brings all operands as wgmma reads them.
     lhs_pitch, rhs_pitch: bytes between the rows of the operands in memory, 0 where they have one. rhs_along: the
     dimension along which the right operand is contiguous, "k" or "n".
+    written: bytes of operands that another kernel writes just before.
     divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products.
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
-    of the result. returns: whether something of the result's size is read by what follows. row: columns that a tile has
-    to have, as what follows reduces rows and reads them again; else 1.
+    of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
+    what follows; arrives: whether TMA can bring all of it by panels of tiles. row: columns that a tile has to have, as
+    what follows reduces rows and reads them again; else 1.
     precision: how f32 operands are multiplied, `default f32 tf32 bf16`.
     """
 
@@ -71,11 +77,14 @@ class Product:
     lhs_pitch: int = 0
     rhs_pitch: int = 0
     rhs_along: str = "k"
+    written: int = 0
     divisible: int = 1
     stored: int = 0
     cheap: int = 0
     costly: int = 0
+    instructions: int = 1
     returns: bool = False
+    arrives: bool = False
     row: int = 1
     precision: str = "default"
 
@@ -89,7 +98,9 @@ def product_of(kernel: FusedOp) -> Product:
     cores = kernel.cores()
     op = cores[0]
     size = size_of(op.results[0])
-    epilogue = [o for o in _after(kernel, cores) if any(size_of(r) >= size for r in o.results)]
+    after = _after(kernel, cores)
+    epilogue = [o for o in after if any(size_of(r) >= size for r in o.results)]
+    returned = [(o, v) for o in after for v in o.operands if isinstance(v, BlockArgument) and size_of(v) >= size]
     lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
     lhs_batch, lhs_contract = integers(op, "lhs_batch"), integers(op, "lhs_contract")
     rhs_outer = {*integers(op, "rhs_batch"), *integers(op, "rhs_contract")}
@@ -112,16 +123,24 @@ def product_of(kernel: FusedOp) -> Product:
         lhs_pitch=_pitch(op, "lhs"),
         rhs_pitch=_pitch(op, "rhs"),
         rhs_along="k" if _is_along_k(op, "rhs") else "n",
+        written=_written(kernel, cores),
         divisible=_divisible(kernel, op),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
         cheap=sum(o.name in CHEAP and o.name != "nd.cast" for o in epilogue),
         costly=sum(o.name in COSTLY for o in epilogue),
-        returns=any(
-            isinstance(v, BlockArgument) and size_of(v) >= size for o in _after(kernel, cores) for v in o.operands
-        ),
+        instructions=1 + sum(map(instructions_of, epilogue)),
+        returns=bool(returned),
+        arrives=all(o.name in ELEMENTWISE and _is_boxed(v, shape_of(op.results[0])) for o, v in returned),
         row=row_extent(kernel),
         precision=_precision(op),
     )
+
+
+def _is_boxed(value: SSAValue, shape: tuple[int, ...]) -> bool:
+    """Whether tensor maps can load the panels of a tile of the result from an array of its shape."""
+    if shape_of(value) != shape or not shape:
+        return False
+    return shape[-1] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
 
 
 def _after(kernel: FusedOp, cores: Sequence[Operation]) -> list[Operation]:
@@ -139,7 +158,7 @@ def _made(op: Operation, operand: int) -> OperandWork | None:
     value, element = op.operands[operand], multiplied(op, operand)
     if element.size != 2 or (stored_array(value) is not None and element_of(value.type) is element):
         return None
-    return OperandWork.of(value)
+    return OperandWork.of(op, operand)
 
 
 def _precision(op: Operation) -> str:
@@ -195,6 +214,19 @@ def is_loadable(op: Operation, side: str, *, aligned: bool = False) -> bool:
     if names.count("free") > 1 or names.count("contract") > 1 or len(groups) > TENSOR_MAP_RANK or names[-1] == "batch":
         return False
     return len(groups) == 1 or row * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
+
+
+def _written(kernel: FusedOp, cores: Sequence[Operation]) -> int:
+    """See `Product.written`."""
+    arrays = {stored_array(value) for core in cores for value in core.operands}
+    total = 0
+    for argument, value in zip(kernel.block.args, kernel.operands, strict=True):
+        source = value
+        while isinstance(source.owner, Operation) and is_view(source.owner):
+            source = source.owner.operands[0]
+        if argument in arrays and isinstance(source.owner, FusedOp):
+            total += size_of(value) * element_of(value.type).size
+    return total
 
 
 def _divisible(kernel: FusedOp, op: Operation) -> int:
@@ -254,9 +286,9 @@ class Reduction:
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
     after they have been reduced. is_nested: whether one reduction needs the result of another. is_splittable: whether
     parts can be reduced first. element: what is reduced. loaded: the element of the largest operand. arrays: operands
-    of the domain's size. is_aligned: whether runs of contiguous elements that are alike start at multiples of 16 bytes.
-    together: elements of a column that follow each other in one row, when rows are put together so that they start at
-    such multiples and fill tiles; else 1.
+    of the domain's size. weights: those as long as a row, which all rows read. is_aligned: whether runs of contiguous
+    elements that are alike start at multiples of 16 bytes. together: elements of a column that follow each other in one
+    row, when rows are put together so that they start at such multiples and fill tiles; else 1.
     """
 
     count: int
@@ -266,6 +298,7 @@ class Reduction:
     element: Element
     loaded: Element
     arrays: int
+    weights: int
     is_aligned: bool
     is_contiguous: bool
     returns: bool
@@ -291,17 +324,16 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
         loaded=_loaded(kernel, op),
         arrays=sum(2 * prod(shape_of(value)) > prod(shape) for value in kernel.inputs),
+        weights=sum(extent <= prod(shape_of(value)) < prod(shape) // 2 for value in kernel.inputs),
         is_aligned=together * _run(shape, axes) * _loaded(kernel, op).size % ALIGNED == 0
         or _run(shape, axes) == prod(shape),
         is_contiguous=_is_contiguous(shape, axes),
         returns=_returns(kernel, shape),
         is_nested=_is_nested(kernel),
-        is_splittable=all(core.name in SPLITTABLE for core in cores),
+        is_splittable=all(core.name in REDUCTIONS for core in cores),
         together=together,
     )
 
-
-ARG_REDUCTIONS = frozenset({"nd.argmax", "nd.argmin"})
 
 ALIGNED = 16
 """Bytes of the widest access."""

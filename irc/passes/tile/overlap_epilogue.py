@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -16,18 +16,28 @@ from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.dtypes import element_of
 from irc.layout.instructions import LANES
-from irc.passes.tile.configs import compute_warps, config_of
-from irc.passes.tile.panels import build, neutral_of, roll
+from irc.passes.kernel.choose_product import EPILOGUE_BYTES, EXCHANGE_BYTES
+from irc.passes.tile.configs import compute_warps, config_of, consumer_roles
+from irc.passes.tile.operand_layouts import SMALLEST_SWIZZLE
+from irc.passes.tile.panels import Carried, assemble, build, neutral_of, roll
+from irc.passes.tile.rings import LOAD_STAGES, tile_bytes
+from irc.passes.tile.tma import is_swizzled_load
 
 ACCUMULATOR = 64
-"""Elements of an accumulator per thread above which an epilogue is cut into panels."""
+"""Elements of an accumulator per thread above which an epilogue is cut into panels, as it is where the whole tile does
+not fit beside the ring."""
 PANEL_BYTES = 128
 """Bytes of a row of a panel: a row of the widest swizzle."""
 MOST_UNROLLED = 8192
 """Scalar ops of a thread in an epilogue above which its panels are not unrolled: their code would not stay in the
 caches of instructions."""
+MOST_TOGETHER = 6144
+"""The same of panels that are in one iteration then: they move the accumulator on together."""
 PANEL_REGISTERS = 48
 """Registers of a thread that the tensors read by one panel may take."""
+PART = 8
+"""Columns that a reduction over them carries from panel to panel: those of which lanes side by side have a pair each
+(PTX ISA, 9.7.15.5.1, the accumulator of wgmma)."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +46,11 @@ class OverlapEpiloguePass(ModulePass):
 
     A panel's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
     beside the ring and the accumulator does not spill. The panel is `panel` columns of the config, or else the widest,
-    up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel; where
-    columns are read again behind it, what no such reduction needs has panels, and the rest has none.
-    The loop of a long epilogue is not unrolled: it carries the accumulator, which moves on by a panel. An epilogue
+    up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel, by
+    wgmma as a few columns that panels are folded into, so that threads meet once behind the loop; where columns are
+    read again behind it, what no such reduction needs has panels, and the rest has none, but arrays that TMA can bring
+    are loaded by panels.
+    The loop of a long epilogue is not unrolled: it carries the accumulator, which moves on by a few panels. An epilogue
     whose tiles do not follow the product's is left alone.
     """
 
@@ -63,13 +75,16 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     epilogue = [op for op in following if not op.name.startswith("arith.")]
     rows, columns = _extents(products[-1])
     threads = LANES * compute_warps(program)
-    if rows * columns // threads < ACCUMULATOR:
+    staged = max(tile_bytes(op.tile) for op in ops if isinstance(op, tile.StoreOp))
+    if rows * columns // threads < ACCUMULATOR and staged <= EPILOGUE_BYTES:
         return
     carried = [op for op in epilogue if isinstance(op, tile.ReduceOp) and 1 in op.axis_values]
     after = _dependents(epilogue, carried)
     panelled = [op for op in epilogue if op not in after]
+    arriving: list[tile.LoadOp] = []
     if any(_is_wide(op) for op in after):
         panelled, carried = _put_last(epilogue, carried), []
+        arriving = [op for op in epilogue if op not in panelled and _arrives(op, columns)]
     if not panelled or not all(_follows(op, columns) for op in panelled):
         return
     if any(neutral_of(op) is None for op in carried):
@@ -80,9 +95,20 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     for op in scalars:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(products[-1]))
-    panels = build(panelled, carried, columns, width)
-    if _instructions(panels, rows * columns // threads) > MOST_UNROLLED:
-        roll(panels, columns, width)
+    for load in arriving if consumer_roles(program) == 1 else []:
+        assemble(load, _arriving_width(load))
+    part = PART if width % PART == 0 and _keeps_columns(program) else None
+    panels = build(panelled, [Carried(op, part) for op in carried], columns, width)
+    instructions, count = _instructions(panels, rows * columns // threads), columns // width
+    if instructions > MOST_UNROLLED:
+        fit = [n for n in range(1, count) if count % n == 0 and n * instructions <= count * MOST_TOGETHER]
+        roll(panels, columns, width, max(fit, default=1))
+
+
+def _keeps_columns(program: tile.ProgramOp) -> bool:
+    """Whether every thread holds elements of each few columns of its accumulator's rows, as wgmma's do."""
+    config = config_of(program)
+    return config.instruction == "wgmma" and config.rows != "n"
 
 
 def _put_last(epilogue: list[Operation], reductions: list[tile.ReduceOp]) -> list[Operation]:
@@ -100,6 +126,21 @@ def _put_last(epilogue: list[Operation], reductions: list[tile.ReduceOp]) -> lis
         op.detach()
         block.add_op(op)
     return wide
+
+
+def _arrives(op: Operation, columns: int) -> TypeGuard[tile.LoadOp]:
+    """Whether the op loads an array of whole rows that TMA can bring."""
+    return isinstance(op, tile.LoadOp) and is_swizzled_load(op, PANEL_BYTES) and shape_of(op.result.type)[1] == columns
+
+
+def _arriving_width(load: tile.LoadOp) -> int:
+    """Columns of the panels in which such an array comes: the widest of which several fit beside the ring."""
+    rows, columns = shape_of(load.result.type)
+    size = element_of(load.view_type.element_type).size
+    width = min(PANEL_BYTES // size, columns & -columns)
+    while width * size > SMALLEST_SWIZZLE and LOAD_STAGES * rows * width * size > EXCHANGE_BYTES:
+        width //= 2
+    return width
 
 
 def _instructions(panels: scf.ForOp, elements: int) -> int:

@@ -124,12 +124,64 @@ def _neutral_integer(combiner: Operation, element: IntegerType) -> IntegerAttr |
             return None
 
 
-def build(epilogue: Sequence[Operation], carried: Sequence[tile.ReduceOp], columns: int, width: int) -> scf.ForOp:
-    """Puts the loop before the epilogue's ops and erases them. `carried` are reductions over columns among them: a
-    panel's part is combined into a value that the loop carries."""
+@dataclass(frozen=True)
+class Carried:
+    """A reduction over columns that the loop carries: `part` columns of what is reduced, which panels are folded into
+    and whose reduction follows the loop, so that a thread goes on with values of its own; or what panels reduce to,
+    where that is None."""
+
+    reduce: tile.ReduceOp
+    part: int | None
+
+    @property
+    def type(self) -> TensorType[Attribute]:
+        if self.part is None:
+            output = self.reduce.outputs[0].type
+            assert isinstance(output, TensorType)
+            return output
+        value = self.reduce.inputs[0].type
+        return TensorType(element_type_of(value), [shape_of(value)[0], self.part])
+
+    def start(self) -> tuple[arith.ConstantOp, tile.SplatOp]:
+        """What the loop begins with."""
+        neutral = neutral_of(self.reduce)
+        assert neutral is not None
+        scalar = arith.ConstantOp(neutral)
+        return scalar, tile.SplatOp(scalar.result, self.type)
+
+    def join(self, before: SSAValue, panel: tile.ReduceOp) -> list[Operation]:
+        """The combiner on what was carried and a panel, of which `panel` is the reduction; the last op's result is
+        carried on."""
+        if self.part is None:
+            return [panel, self._combined(before, panel.outputs[0])]
+        ops: list[Operation] = []
+        for at in range(0, shape_of(panel.inputs[0].type)[1], self.part):
+            part = tile.SliceOp(panel.inputs[0], (0, at), self.type)
+            joined = self._combined(before, part.result)
+            before = joined.result
+            ops += [part, joined]
+        panel.erase()
+        return ops
+
+    def finish(self, result: SSAValue) -> list[Operation]:
+        """What follows the loop; the reduction's users take its result."""
+        if self.part is None:
+            self.reduce.outputs[0].replace_all_uses_with(result)
+            return []
+        whole = self.reduce.clone()
+        whole.operands[0] = result
+        self.reduce.outputs[0].replace_all_uses_with(whole.outputs[0])
+        return [whole]
+
+    def _combined(self, before: SSAValue, part: SSAValue) -> tile.MapOp:
+        return tile.MapOp([before, part], self.type, self.reduce.body.clone(), location=self.reduce.location)
+
+
+def build(epilogue: Sequence[Operation], carried: Sequence[Carried], columns: int, width: int) -> scf.ForOp:
+    """Puts the loop before the epilogue's ops and erases them. `carried` are the reductions over columns among them."""
     anchor = epilogue[0]
     bounds = [arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, columns, width)]
-    starts = [op for reduce in carried for op in _start(reduce)]
+    starts = [op for each in carried for op in each.start()]
     initial = [op.result for op in starts if isinstance(op, tile.SplatOp)]
     body = Block(arg_types=[IndexType(), *(v.type for v in initial)])
     body.args[0].name_hint = "column"
@@ -138,30 +190,63 @@ def build(epilogue: Sequence[Operation], carried: Sequence[tile.ReduceOp], colum
     Rewriter.insert_op(_located([*bounds, *starts, loop], anchor), InsertPoint.before(anchor))
 
     panels = Panels(columns, width, body.args[0])
+    joins = {each.reduce: each for each in carried}
     yields: list[SSAValue] = []
     for op in epilogue:
-        body.add_ops(panels.narrow(op))
-        if op in carried:
-            assert isinstance(op, tile.ReduceOp)
-            before = body.args[1 + len(yields)]
-            joined = _joined(op, before, panels.mapping[op.outputs[0]])
-            body.add_op(joined)
-            yields.append(joined.result)
+        *before, narrow = panels.narrow(op)
+        body.add_ops(before)
+        if isinstance(op, tile.ReduceOp) and op in joins:
+            assert isinstance(narrow, tile.ReduceOp)
+            body.add_ops(_located(joins[op].join(body.args[1 + len(yields)], narrow), op))
+            assert body.last_op is not None
+            yields.append(body.last_op.results[0])
+        else:
+            body.add_op(narrow)
     body.add_ops(_located([scf.YieldOp(*yields)], anchor))
-    for reduce, result in zip(carried, loop.results, strict=True):
-        reduce.outputs[0].replace_all_uses_with(result)
+    for op, result in zip(joins, loop.results, strict=True):
+        Rewriter.insert_op(_located(joins[op].finish(result), op), InsertPoint.before(anchor))
     for op in reversed(epilogue):
         Rewriter.erase_op(op, safe_erase=False)
     return loop
 
 
-def roll(loop: scf.ForOp, columns: int, width: int) -> None:
-    """Makes the loop one that is not unrolled: the tiles that it slices move on by a panel in each iteration, so that
-    the panel is always the same registers."""
+def assemble(load: tile.LoadOp, width: int) -> None:
+    """A load of a tile -> an unrolled loop that loads it by panels of `width` columns. It carries the tile, which moves
+    on by a panel, and is whole in the end."""
+    rows, columns = shape_of(load.result.type)
+    element = element_type_of(load.result.type)
+    bounds = [arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, columns, width)]
+    zero = arith.ConstantOp(_zero(element))
+    start = tile.SplatOp(zero.result, load.result.type)
+    body = Block(arg_types=[IndexType(), load.result.type])
+    body.args[0].name_hint = "column"
+    loop = scf.ForOp(bounds[0], bounds[1], bounds[2], [start.result], Region(body))
+    loop.attributes["unroll"] = UnitAttr()
+    Rewriter.insert_op(_located([*bounds, zero, start, loop], load), InsertPoint.before(load))
+    panels = Panels(columns, width, body.args[0])
+    body.add_ops(panels.narrow(load))
+    rest = tile.SliceOp(body.args[1], (0, width), TensorType(element, [rows, columns - width]))
+    moved = tile.ConcatOp([rest.result, panels.mapping[load.result]], 1, load.result.type)
+    body.add_ops(_located([rest, moved, scf.YieldOp(moved.result)], load))
+    Rewriter.replace_op(load, [], [loop.results[0]])
+
+
+def _zero(element: Attribute) -> FloatAttr | IntegerAttr:
+    if isinstance(element, IntegerType):
+        return IntegerAttr(0, element)
+    assert isinstance(element, AnyFloat)
+    return FloatAttr(0.0, element)
+
+
+def roll(loop: scf.ForOp, columns: int, width: int, together: int) -> None:
+    """Makes the loop one that is not unrolled, of several panels in each iteration: the tiles that it slices move on by
+    those, so that the panels are always the same registers. What moves in behind them is not read."""
+    step = together * width
+    _repeat(loop, width, together)
     slices: dict[tuple[SSAValue, int], list[tile.SliceOp]] = {}
     for op in loop.body.block.ops:
         if isinstance(op, tile.SliceOp) and loop.body.block.args[0] in op.offsets:
-            slices.setdefault((op.source, op.at_values[1]), []).append(op)
+            slices.setdefault((op.source, op.at_values[1] // columns * columns), []).append(op)
     block, last = loop.body.block, loop.body.block.last_op
     assert last is not None
     starts: list[SSAValue] = []
@@ -170,14 +255,14 @@ def roll(loop: scf.ForOp, columns: int, width: int) -> None:
         rows, element = shape_of(source.type)[0], element_type_of(source.type)
         start = tile.SliceOp(source, (0, at), TensorType(element, [rows, columns]))
         current = block.insert_arg(start.result.type, len(block.args))
-        part = tile.SliceOp(current, (0, 0), TensorType(element, [rows, width]))
-        rest = tile.SliceOp(current, (0, width), TensorType(element, [rows, columns - width]))
-        moved = tile.ConcatOp([rest.result, part.result], 1, current.type)
+        rest = tile.SliceOp(current, (0, step), TensorType(element, [rows, columns - step]))
+        end = tile.SliceOp(current, (0, columns - step), TensorType(element, [rows, step]))
+        moved = tile.ConcatOp([rest.result, end.result], 1, current.type)
         Rewriter.insert_op(_located([start], loop), InsertPoint.before(loop))
-        Rewriter.insert_op(_located([part], loop), InsertPoint.at_start(block))
-        Rewriter.insert_op(_located([rest, moved], loop), InsertPoint.before(last))
+        Rewriter.insert_op(_located([rest, end, moved], loop), InsertPoint.before(last))
         for op in parts:
-            Rewriter.replace_op(op, [], [part.result])
+            panel = tile.SliceOp(current, (0, op.at_values[1] - at), op.result.type)
+            Rewriter.replace_op(op, _located([panel], op))
         starts.append(start.result)
         following.append(moved.result)
     yields = scf.YieldOp(*last.operands, *following)
@@ -189,14 +274,26 @@ def roll(loop: scf.ForOp, columns: int, width: int) -> None:
     Rewriter.erase_op(loop)
 
 
-def _start(reduce: tile.ReduceOp) -> tuple[arith.ConstantOp, tile.SplatOp]:
-    """What a carried reduction begins as."""
-    neutral = neutral_of(reduce)
-    assert neutral is not None
-    scalar = arith.ConstantOp(neutral)
-    return scalar, tile.SplatOp(scalar.result, reduce.outputs[0].type)
-
-
-def _joined(reduce: tile.ReduceOp, before: SSAValue, part: SSAValue) -> tile.MapOp:
-    """The combiner on what was carried and a panel's part."""
-    return tile.MapOp([before, part], part.type, reduce.body.clone(), location=reduce.location)
+def _repeat(loop: scf.ForOp, width: int, times: int) -> None:
+    """Puts so many panels into each iteration. A slice at the loop's column is one further on in each."""
+    block, last = loop.body.block, loop.body.block.last_op
+    assert last is not None
+    column, ops, carried = block.args[0], [op for op in block.ops if op is not last], list(last.operands)
+    for at in range(width, times * width, width):
+        further = arith.ConstantOp(IntegerAttr(at, IndexType()))
+        moved = arith.AddiOp(column, further.result)
+        Rewriter.insert_op(_located([further, moved], loop), InsertPoint.before(last))
+        mapping: dict[SSAValue, SSAValue] = {column: moved.result, **dict(zip(block.args[1:], carried, strict=True))}
+        for op in ops:
+            if isinstance(op, tile.SliceOp) and column in op.offsets:
+                rows, first = op.at_values
+                part = tile.SliceOp(op.source, (rows, first + at), op.result.type, op.offsets)
+                mapping[op.result] = part.result
+                Rewriter.insert_op(_located([part], op), InsertPoint.before(last))
+            else:
+                Rewriter.insert_op(op.clone(mapping), InsertPoint.before(last))
+        carried = [mapping.get(value, value) for value in last.operands]
+    last.operands = carried
+    bounds = arith.ConstantOp(IntegerAttr(times * width, IndexType()))
+    Rewriter.insert_op(_located([bounds], loop), InsertPoint.before(loop))
+    loop.operands[2] = bounds.result

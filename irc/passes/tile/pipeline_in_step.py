@@ -2,7 +2,9 @@
 
 With n stages, n - 1 are filled before the loop. In each iteration the threads wait for the oldest, begin to fill the
 one that they read in the iteration before, and multiply meanwhile: asynchronous copies land by themselves, what passes
-through registers is loaded before the products and written after them.
+through registers is loaded before the products and written after them. Of a step in two dots (slice-dots) the first
+comes before the copies, whose addresses are then computed while it multiplies. No branch keeps copies from going on
+behind the end of K: they read the step at hand once more, into stages that nobody reads.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
-from irc.passes.tile.rings import fills_of
+from irc.passes.tile.rings import fills_of, readers_of
 from irc.rewriting import give_location
 
 INDEX = IndexType()
@@ -65,20 +67,23 @@ class _Loop:
         inside = self._inside(place, start)
         at = arith.SelectOp(inside, place, self.k)
         start.append(at)
-        start += self._branch(inside, self._copies(self.copying, place, acquire))
         mapping = self._mapping(at.result, acquire)
         start += [op.clone(mapping) for op in self.loading]
+        copies = [op.clone(mapping) for op in self.copying]
         end: list[Operation] = [op.clone(mapping) for op in self.writing]
         end.append(tile.CommitOp(self.ring.ring))
         for old, new in zip(self.buffers, wait.buffers, strict=True):
             new.name_hint = old.name_hint
             for use in list(old.uses):
-                if isinstance(use.operation, tile.DotOp):
+                if isinstance(use.operation, tile.DotOp) or _is_read(use.operation):
                     use.operation.operands[use.index] = new
         for op in reversed(self.block.ops):
             if op in self.fills or (isinstance(op, tile.SubviewOp) and not op.result.uses.get_length()):
                 Rewriter.erase_op(op)
+        dots = [op for op in self.block.ops if isinstance(op, tile.DotOp)]
         Rewriter.insert_op(self._all_located(start), InsertPoint.at_start(self.block))
+        behind = InsertPoint.after(dots[0] if len(dots) > 1 else start[-1])
+        Rewriter.insert_op(self._all_located(copies), behind)
         last = self.block.last_op
         assert last is not None
         Rewriter.insert_op(self._all_located(end), InsertPoint.before(last))
@@ -140,3 +145,8 @@ class _Loop:
 
     def _all_located(self, ops: Sequence[Operation]) -> list[Operation]:
         return [self._located(op) for op in ops]
+
+
+def _is_read(op: Operation) -> bool:
+    """Whether an op is a part of a buffer that is read."""
+    return isinstance(op, tile.SubviewOp) and bool(readers_of(op.result))

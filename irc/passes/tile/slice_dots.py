@@ -13,40 +13,76 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
+from irc.dialects.kernel import ConfigFields
 from irc.dialects.tile import element_type_of, shape_of
 from irc.dtypes import element_of
 from irc.layout.instructions import wgmma_depth
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.dead import erase_dead
 
+HALF_BYTES = 32
+"""Of a row of half a step along K that an mma multiplies: 16 elements of 16 bits, 4 of f64."""
+
 
 @dataclass(frozen=True)
 class SliceDotsPass(ModulePass):
     """A wgmma dot with a left operand in registers -> one dot for each instruction along K, with its own reads and
-    maps: a part is computed while the products of the parts before it are in flight. Dots on buffers are left alone.
+    maps: a part is computed while the products of the parts before it are in flight, and read before the part before
+    it is computed. A dot of mma whose config asks for several stages -> two, on halves of K: what the second reads is
+    on its way, and so are copies of later steps, while the first multiplies. Other dots are left alone.
     """
 
     name: ClassVar[str] = "slice-dots"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and config_of(program).instruction == "wgmma":
-                for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
-                    if isinstance(dot.lhs.type, TensorType) and isinstance(dot.rhs.type, tile.BufferType):
+            if not isinstance(program, tile.ProgramOp):
+                continue
+            dots = [o for o in program.walk() if isinstance(o, tile.DotOp) and isinstance(o.rhs.type, tile.BufferType)]
+            match config_of(program):
+                case ConfigFields(instruction="wgmma"):
+                    for dot in [dot for dot in dots if isinstance(dot.lhs.type, TensorType)]:
                         _slice(dot)
-                erase_dead(program)
+                    erase_dead(program)
+                case ConfigFields(instruction="mma", stages=stages) if (stages or 1) > 1:
+                    for dot in [dot for dot in dots if isinstance(dot.lhs.type, tile.BufferType)]:
+                        _halve(dot)
+                case _:
+                    pass
 
 
 def _slice(dot: tile.DotOp) -> None:
     (_, columns), element = shape_of(dot.rhs.type), element_type_of(dot.rhs.type)
     step, depth = wgmma_depth(element_of(element).size), shape_of(dot.lhs.type)[1]
     acc = dot.acc
-    for start in range(0, depth, step):
-        lhs = _Part(dot, start, step).of(dot.lhs)
-        part = tile.SubviewOp(dot.rhs, (start, 0), tile.BufferType.of((step, columns), element))
-        part.location = dot.location
-        each = tile.DotOp(lhs, part.result, acc, location=dot.location)
-        Rewriter.insert_op([part, each], InsertPoint.before(dot))
+    parts = [_Part(dot, start, step) for start in range(0, depth, step)]
+    parts[0].read(dot.lhs)
+    for part, following in zip(parts, [*parts[1:], None], strict=True):
+        if following is not None:
+            following.read(dot.lhs)
+        lhs = part.of(dot.lhs)
+        rhs = tile.SubviewOp(dot.rhs, (part.start, 0), tile.BufferType.of((step, columns), element))
+        rhs.location = dot.location
+        each = tile.DotOp(lhs, rhs.result, acc, location=dot.location)
+        Rewriter.insert_op([rhs, each], InsertPoint.before(dot))
+        acc = each.result
+    Rewriter.replace_op(dot, [], [acc])
+
+
+def _halve(dot: tile.DotOp) -> None:
+    """Two dots on halves of K, where these are no less than an instruction's bytes."""
+    (rows, depth), columns = shape_of(dot.lhs.type), shape_of(dot.rhs.type)[1]
+    half = depth // 2
+    lhs, rhs = element_type_of(dot.lhs.type), element_type_of(dot.rhs.type)
+    if depth % 2 or half * element_of(lhs).size < HALF_BYTES:
+        return
+    acc = dot.acc
+    for start in (0, half):
+        a = tile.SubviewOp(dot.lhs, (0, start), tile.BufferType.of((rows, half), lhs))
+        b = tile.SubviewOp(dot.rhs, (start, 0), tile.BufferType.of((half, columns), rhs))
+        each = tile.DotOp(a.result, b.result, acc, location=dot.location)
+        a.location = b.location = dot.location
+        Rewriter.insert_op([a, b, each], InsertPoint.before(dot))
         acc = each.result
     Rewriter.replace_op(dot, [], [acc])
 
@@ -56,9 +92,17 @@ class _Part:
 
     def __init__(self, dot: tile.DotOp, start: int, step: int):
         self._dot = dot
-        self._start = start
+        self.start = start
         self._step = step
         self._made: dict[SSAValue, SSAValue] = {}
+
+    def read(self, value: SSAValue) -> None:
+        """Makes the reads of shared memory that the part of a tile is computed from."""
+        if isinstance(value.owner, tile.ReadOp):
+            self.of(value)
+        elif isinstance(value.owner, Operation) and shape_of(value.type)[1] != 1:
+            for operand in [v for v in value.owner.operands if isinstance(v.type, TensorType)]:
+                self.read(operand)
 
     def of(self, value: SSAValue) -> SSAValue:
         """The part of a tile that reads, loads and maps make; a column as it is."""
@@ -76,7 +120,7 @@ class _Part:
         match clone:
             case tile.ReadOp():
                 shape = shape_of(clone.buffer.type)[0], self._step
-                part = tile.SubviewOp(clone.buffer, (0, self._start), tile.BufferType.of(shape, element))
+                part = tile.SubviewOp(clone.buffer, (0, self.start), tile.BufferType.of(shape, element))
                 part.location = op.location
                 Rewriter.insert_op(part, InsertPoint.before(self._dot))
                 clone.operands[0] = part.result
@@ -92,7 +136,7 @@ class _Part:
         return made
 
     def _moved(self, offset: SSAValue) -> SSAValue:
-        by = arith.ConstantOp(IntegerAttr(self._start, IndexType()))
+        by = arith.ConstantOp(IntegerAttr(self.start, IndexType()))
         moved = arith.AddiOp(offset, by.result)
         for op in (by, moved):
             op.location = self._dot.location

@@ -11,13 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from irc.dialects import tile
-from irc.dialects.tile import element_type_of, shape_of
-from irc.dtypes import element_of
 from irc.passes.tile.configs import config_of, consumer_roles
 from irc.passes.tile.operand_layouts import SMALLEST_SWIZZLE
 from irc.passes.tile.rings import LOAD_STAGES, ring_bytes, tile_bytes
 from irc.passes.tile.streamed_operands import copied
-from irc.passes.tile.tma import box_access
+from irc.passes.tile.tma import is_swizzled_load
 from irc.targets import target
 
 
@@ -45,7 +43,9 @@ class StageLoadsPass(ModulePass):
 
 def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
     for panels in [op for op in loop.body.block.ops if isinstance(op, scf.ForOp) and not _multiplies(op)]:
-        loads = [op for op in panels.body.block.ops if isinstance(op, tile.LoadOp) and _fits_tma(op)]
+        loads = [
+            op for op in panels.body.block.ops if isinstance(op, tile.LoadOp) and is_swizzled_load(op, SMALLEST_SWIZZLE)
+        ]
         if not loads:
             continue
         size = max(tile_bytes(op.result) for op in loads)
@@ -58,11 +58,3 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
 
 def _multiplies(loop: scf.ForOp) -> bool:
     return any(isinstance(op, tile.DotOp) for op in loop.body.block.ops)
-
-
-def _fits_tma(op: tile.LoadOp) -> bool:
-    """Whether TMA can bring the tile to rows of a swizzled buffer."""
-    shape = shape_of(op.result.type)
-    box = box_access(op, shape) if len(shape) == 2 and 1 not in shape else None
-    width = shape[-1] * element_of(element_type_of(op.result.type)).size
-    return box is not None and box.inner == 1 and op.other is None and width >= SMALLEST_SWIZZLE

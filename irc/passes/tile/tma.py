@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IndexType
 
-from irc.dialects.tile import AccessOp
+from irc.dialects.tile import AccessOp, LoadOp, element_type_of, shape_of
 from irc.dtypes import element_of
 from irc.layout.access import slope_of
 
@@ -59,3 +59,11 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
 def _are_followed(dims: Sequence[int], shape: Sequence[int]) -> bool:
     """Whether each tile dimension is there once, those of extent 1 at most once."""
     return len(set(dims)) == len(dims) and all(d in dims or extent == 1 for d, extent in enumerate(shape))
+
+
+def is_swizzled_load(op: LoadOp, least: int) -> bool:
+    """Whether TMA can bring a tile of two dimensions to rows, of at least so many bytes, of a swizzled buffer."""
+    shape = shape_of(op.result.type)
+    box = box_access(op, shape) if len(shape) == 2 and 1 not in shape else None
+    width = shape[-1] * element_of(element_type_of(op.result.type)).size
+    return box is not None and box.inner == 1 and op.other is None and width >= least

@@ -165,3 +165,64 @@ func.func @moved(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   }
   func.return %r : tensor<512x512xf32>
 }
+
+// The code of two crews stays in an SM: erf takes thrice the instructions of a sigmoid.
+// CHECK:      @sigmoids matmul config<tile = [128, 192, 64], {{.*}} schedule = "pingpong"
+// CHECK:      @erfs matmul config<tile = [128, 128, 64], {{.*}} schedule = "pingpong"
+func.func @sigmoids(%x: tensor<8192x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<8192x3072xbf16> {
+  %r = kernel.fused @sigmoids matmul (%a = %x : tensor<8192x768xbf16>, %b = %w : tensor<768x3072xbf16>) -> tensor<8192x3072xbf16> {
+    %p = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<8192x768xbf16>, tensor<768x3072xbf16>) -> tensor<8192x3072xf32>
+    %h = nd.constant 0.70710677 : tensor<8192x3072xf32>
+    %s = nd.mul %p, %h : tensor<8192x3072xf32>
+    %e = nd.sigmoid %s : tensor<8192x3072xf32>
+    %o = nd.constant 1.0 : tensor<8192x3072xf32>
+    %q = nd.add %e, %o : tensor<8192x3072xf32>
+    %g = nd.mul %p, %q : tensor<8192x3072xf32>
+    %c = nd.cast %g : tensor<8192x3072xf32> -> tensor<8192x3072xbf16>
+    kernel.yield %c : tensor<8192x3072xbf16>
+  }
+  func.return %r : tensor<8192x3072xbf16>
+}
+func.func @erfs(%x: tensor<8192x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<8192x3072xbf16> {
+  %r = kernel.fused @erfs matmul (%a = %x : tensor<8192x768xbf16>, %b = %w : tensor<768x3072xbf16>) -> tensor<8192x3072xbf16> {
+    %p = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<8192x768xbf16>, tensor<768x3072xbf16>) -> tensor<8192x3072xf32>
+    %h = nd.constant 0.70710677 : tensor<8192x3072xf32>
+    %s = nd.mul %p, %h : tensor<8192x3072xf32>
+    %e = nd.erf %s : tensor<8192x3072xf32>
+    %o = nd.constant 1.0 : tensor<8192x3072xf32>
+    %q = nd.add %e, %o : tensor<8192x3072xf32>
+    %g = nd.mul %p, %q : tensor<8192x3072xf32>
+    %c = nd.cast %g : tensor<8192x3072xf32> -> tensor<8192x3072xbf16>
+    kernel.yield %c : tensor<8192x3072xbf16>
+  }
+  func.return %r : tensor<8192x3072xbf16>
+}
+
+// A norm's weights take registers: fewer blocks share an SM, and none spills.
+// CHECK:      @weighted reduce config<tile = [4, 1024], warps = 8, schedule = "grid", reduction = "persistent", occupancy = 6, vector = 16>
+// CHECK:      @plain reduce config<tile = [4, 1024], warps = 8, schedule = "grid", reduction = "persistent", occupancy = 8, vector = 16>
+func.func @weighted(%x: tensor<8192x768xbf16>, %w: tensor<768xf32>) -> tensor<8192x768xbf16> {
+  %r = kernel.fused @weighted reduce (%a = %x : tensor<8192x768xbf16>, %b = %w : tensor<768xf32>) -> tensor<8192x768xbf16> {
+    %f = nd.cast %a : tensor<8192x768xbf16> -> tensor<8192x768xf32>
+    %m = nd.max %f {axes = [1]} : tensor<8192x768xf32> -> tensor<8192xf32>
+    %n = nd.broadcast %m {dims = [0]} : tensor<8192xf32> -> tensor<8192x768xf32>
+    %y = nd.sub %f, %n : tensor<8192x768xf32>
+    %d = nd.broadcast %b {dims = [1]} : tensor<768xf32> -> tensor<8192x768xf32>
+    %o = nd.mul %y, %d : tensor<8192x768xf32>
+    %c = nd.cast %o : tensor<8192x768xf32> -> tensor<8192x768xbf16>
+    kernel.yield %c : tensor<8192x768xbf16>
+  }
+  func.return %r : tensor<8192x768xbf16>
+}
+func.func @plain(%x: tensor<8192x768xbf16>) -> tensor<8192x768xbf16> {
+  %r = kernel.fused @plain reduce (%a = %x : tensor<8192x768xbf16>) -> tensor<8192x768xbf16> {
+    %f = nd.cast %a : tensor<8192x768xbf16> -> tensor<8192x768xf32>
+    %m = nd.max %f {axes = [1]} : tensor<8192x768xf32> -> tensor<8192xf32>
+    %n = nd.broadcast %m {dims = [0]} : tensor<8192xf32> -> tensor<8192x768xf32>
+    %y = nd.sub %f, %n : tensor<8192x768xf32>
+    %o = nd.abs %y : tensor<8192x768xf32>
+    %c = nd.cast %o : tensor<8192x768xf32> -> tensor<8192x768xbf16>
+    kernel.yield %c : tensor<8192x768xbf16>
+  }
+  func.return %r : tensor<8192x768xbf16>
+}

@@ -1,8 +1,9 @@
 // RUN: irc-opt %s -p 'place-operands{arch=sm_80},assign-layouts,pipeline,specialise-warps,plan-shared' --split-input-file | filecheck %s
 // RUN: irc-opt %s -p 'place-operands{arch=sm_80},assign-layouts,pipeline,specialise-warps,plan-shared,lower-schedule,lower-to-cuda' --split-input-file | filecheck %s --check-prefix=CUDA
+// RUN: irc-opt %s -p 'place-operands{arch=sm_80},slice-dots,assign-layouts,pipeline' --split-input-file | filecheck %s --check-prefix=SLICED
 
-// Two stages are filled before the loop; each iteration waits for one and begins to fill the one read before it, up to
-// the end of K. The rows of w begin at any element, so that it passes through registers: it is loaded before the product
+// Two stages are filled before the loop; each iteration waits for one and begins to fill the one read before it, with
+// any step behind the end of K. The rows of w begin at any element, so that it passes through registers: it is loaded before the product
 // and written after it.
 
 // CHECK-LABEL: tile.program @staged
@@ -14,11 +15,9 @@
 // CHECK-NEXT:    [[A:%[a-z0-9_]+]], [[B:%[a-z0-9_]+]] = tile.acquire [[RING]]
 // CHECK:         [[INSIDE:%[0-9]+]] = arith.cmpi ult, [[AT:%[0-9]+]], %cK : index
 // CHECK-NEXT:    [[CLAMPED:%[0-9]+]] = arith.select [[INSIDE]], [[AT]], %k : index
-// CHECK-NEXT:    scf.if [[INSIDE]] {
-// CHECK-NEXT:      tile.copy %x[%c0, [[AT]]] -> [[A]] {via = "cp_async"}
-// CHECK-NEXT:    }
 // CHECK:         [[W:%[a-z0-9_]+]] = tile.load %w{{.*}}[[CLAMPED]]
-// CHECK:         [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma", atom = "m16n8k16"}
+// CHECK-NEXT:    tile.copy %x[%c0, [[CLAMPED]]] -> [[A]] {via = "cp_async"}
+// CHECK-NEXT:    [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma", atom = "m16n8k16"}
 // CHECK-NEXT:    tile.write [[W]], [[B]]
 // CHECK-NEXT:    tile.commit [[RING]]
 // CHECK-NEXT:    scf.yield [[SUM]]
@@ -35,6 +34,22 @@
 // CUDA:         cuda.mma
 // CUDA-NOT:     cuda.sync
 // CUDA:         cuda.cp_async_commit
+// CUDA:       cuda.cp_async_wait
+
+// Of dots on halves of a step, the first is before the copies.
+// SLICED-LABEL: tile.program @staged
+// SLICED:       scf.for %k
+// SLICED-NEXT:    [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait
+// SLICED:         tile.load %w
+// SLICED:         tile.subview [[LHS]] {at = array<i64: 0, 0>}
+// SLICED:         tile.dot
+// SLICED-NEXT:    tile.copy %x
+// SLICED-NEXT:    tile.subview [[LHS]] {at = array<i64: 0, 16>}
+// SLICED-NEXT:    tile.subview [[RHS]] {at = array<i64: 16, 0>}
+// SLICED-NEXT:    tile.dot
+// SLICED-NEXT:    tile.write
+// SLICED-LABEL: tile.program @alone
+// SLICED-NOT:   tile.subview
 tile.program @staged(%x: !tile.view<64x256xbf16>, %w: !tile.view<256x63xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<stages = 3, warps = 4, instruction = "mma">} {
   %c0 = arith.constant 0 : index
   %ck = arith.constant 32 : index
