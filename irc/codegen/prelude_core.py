@@ -20,8 +20,8 @@ _STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})", "write_back": "__s
 
 
 def access_name(direction: str, size: int, cache: str = "") -> str:
-    """The function that moves `size` bytes between a register array and global memory."""
-    return "_".join(part for part in (direction, cache, str(size)) if part)
+    """The function that moves `size` bytes (0: as many as it always does) between a register array and memory."""
+    return "_".join(part for part in (direction, cache, str(size or "")) if part)
 
 
 def _load(size: int, cache: str) -> Snippet:
@@ -140,12 +140,9 @@ template <typename T, int N> DEVICE void registers_fence(T (&r)[N]) {
 }
 """
 
-_ACROSS = """\
-template <int SIZE> DEVICE void shared_load_across(void* registers, unsigned low, unsigned high, int skip) {
-  unsigned w[8], *r = (unsigned*)registers;
-  shared_load_16(w, low);
-  shared_load_16(w + 4, high);
-  const int bytes = SIZE * skip;
+_REALIGN = """\
+template <int SIZE> DEVICE void realign(void* registers, unsigned (&w)[8], int bytes) {
+  unsigned* r = (unsigned*)registers;
 #pragma unroll
   for (int i = 0; i < 6; ++i) w[i] = bytes & 8 ? w[i + 2] : w[i];
   if (SIZE < 8) {
@@ -156,6 +153,48 @@ template <int SIZE> DEVICE void shared_load_across(void* registers, unsigned low
   for (int i = 0; i < 4; ++i) r[i] = SIZE < 4 ? __funnelshift_r(w[i], w[i + 1], 8 * (bytes & 3)) : w[i];
 }
 """
+"""16 of 32 bytes, from byte `bytes` on, a multiple of SIZE below 16."""
+
+_SHARED_ACROSS = """\
+template <int SIZE> DEVICE void shared_load_across(void* registers, unsigned low, unsigned high, int skip) {
+  unsigned w[8];
+  shared_load_16(w, low);
+  shared_load_16(w + 4, high);
+  realign<SIZE>(registers, w, SIZE * skip);
+}
+"""
+
+
+def _across(cache: str) -> Snippet:
+    """A load of 16 bytes from any element on. `whole`: the words that memory has, with LEFT bytes after them; negative
+    where there are more than are read. Nothing branches, so that many loads are in flight."""
+    load, name = _LOADS[cache].format, access_name("load_across", 0, cache)
+    parts = "".join(
+        f"""\
+  if ((LEFT & {size}) && i == whole) {{
+    const {_TYPES[size]} v = {load(f"((const {_TYPES[size]}*)(memory + (LEFT & {32 - 2 * size})))")};
+    memcpy((char*)w + (LEFT & {32 - 2 * size}), &v, {size});
+  }}
+"""
+        for size in (8, 4, 2, 1)
+    )
+    text = f"""\
+template <int LEFT, typename I> DEVICE void {name}_word(unsigned* w, const char* memory, I i, I whole) {{
+  uint4 v = make_uint4(0, 0, 0, 0);
+  if (whole < 0 || i >= 0 && i < whole) v = {load("((const uint4*)memory)")};
+  memcpy(w, &v, 16);
+{parts}}}
+template <int SIZE, int LEFT, typename I> DEVICE void {name}(void* registers, const void* memory, I offset, I whole) {{
+  unsigned w[8];
+  const I word = offset >> (SIZE == 1 ? 4 : SIZE == 2 ? 3 : SIZE == 4 ? 2 : 1);
+  const char* at = (const char*)memory + 16 * (long long)word;
+  {name}_word<LEFT>(w, at, word, whole);
+  {name}_word<LEFT>(w + 4, at + 16, word + 1, whole);
+  realign<SIZE>(registers, w, ((int)offset & (16 / SIZE - 1)) * SIZE);
+}}
+"""
+    return Snippet(name, text, ("realign", *(f"kept_{size}" for size in (*_TYPES,) if cache == "kept")))
+
 
 CORE: tuple[Snippet, ...] = (
     _storage("f16", "unsigned short"),
@@ -168,7 +207,9 @@ CORE: tuple[Snippet, ...] = (
     *(_store(size, cache) for cache in _STORES for size in (1, 2, 4, 8, 16)),
     *(_shared_load(size) for size in (1, 2, 4, 8, 16)),
     *(_shared_store(size) for size in (1, 2, 4, 8, 16)),
-    Snippet("shared_load_across", _ACROSS, ("shared_load_16",)),
+    Snippet("realign", _REALIGN),
+    Snippet("shared_load_across", _SHARED_ACROSS, ("realign", "shared_load_16")),
+    *(_across(cache) for cache in ("", "read_only", "kept")),
     Snippet("registers_fence", _FENCE),
     Snippet(
         "cluster_sync",

@@ -19,6 +19,7 @@ from irc.dialects.cuda import (
     GetOp,
     GridSizeOp,
     LdmatrixOp,
+    LoadAcrossOp,
     LoadOp,
     RegistersOp,
     RegistersType,
@@ -34,7 +35,7 @@ from irc.dialects.cuda import (
     WarpUniformOp,
     size_of,
 )
-from irc.dialects.cuda.common import constant_of
+from irc.dialects.cuda.common import ACCESS_BYTES, constant_of
 
 _AXES = "xyz"
 
@@ -136,6 +137,17 @@ def load(p: KernelPrinter, op: LoadOp) -> None:
     name = access_name("load", _size(op.array, count), "" if op.cache is None else op.cache.data)
     p.use(name)
     p.line(f"{name}({slice_of(p, op.array, op.index)}, {address(p, op.pointer, op.offset)});")
+
+
+@prints(LoadAcrossOp)
+def load_across(p: KernelPrinter, op: LoadAcrossOp) -> None:
+    name = access_name("load_across", 0, "" if op.cache is None else op.cache.data)
+    p.use(name)
+    size, element_bytes = op.size, _size(op.array, 1)
+    whole, left = (-1, 0) if size is None else divmod(size.value.data * element_bytes, max(ACCESS_BYTES))
+    target, type = slice_of(p, op.array, op.index), p.type(op.offset.type)
+    place = f"{p.value(op.pointer)}, ({type}){p.value(op.offset)}, ({type}){whole}"
+    p.line(f"{name}<{element_bytes}, {left}>({target}, {place});")
 
 
 @prints(StoreOp)

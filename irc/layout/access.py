@@ -101,6 +101,11 @@ class Access:
             offset = offset + expr.eval(dims, symbols) * stride
         return offset * self.element_bytes
 
+    @property
+    def size(self) -> int:
+        """The elements of the view, from its first to its last in memory."""
+        return 1 + sum((n - 1) * s for n, s in zip(self.extents, self.strides, strict=True))
+
     def order(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The dimensions of a tile in the order in which the view's memory walks through them, the one with the
         shortest step first; those of extent 1 and those that do not move it last."""
@@ -135,6 +140,10 @@ class Access:
         slopes = [slope_of(expr, dim) for expr in self.map.results]
         along = [stride for slope, stride in zip(slopes, self.strides, strict=True) if slope != 0]
         return not any(self.gathers) and along == [1] and 1 in slopes and self.align % WIDEST == 0
+
+    def begins_inside(self, dim: int) -> bool:
+        """Whether runs along tile dimension `dim` never begin before the view."""
+        return all(least(expr) >= 0 for expr in self.map.results if dim in expr.used_dims())
 
     def _is_vector(self, dim: int, length: int) -> bool:
         slope = 0

@@ -117,6 +117,48 @@ def _candidates(
                 yield partition(shape, order, held, lanes, warps, copies)
 
 
+def within_warps(
+    fragment: Fragment, runs: tuple[tuple[int, ...], ...], orders: tuple[tuple[int, ...], ...]
+) -> tuple[Fragment, ...]:
+    """Fragments in which each warp holds what it holds in this one: partitions of the box that lies together in a warp.
+    None where there are copies, or where other elements lie between those of the lanes."""
+    lanes, warps = _lanes_and_warps(fragment.threads)
+    box, rest = [1] * len(fragment.shape), list[Mode]()
+    for mode in sorted((*lanes, *fragment.values), key=lambda m: m.step):
+        if mode.is_replicated or (mode.step != box[mode.dim] and mode in lanes):
+            return ()
+        if mode.step == box[mode.dim]:
+            box[mode.dim] *= mode.size
+        else:
+            rest.append(mode)
+    if any(mode.is_replicated for mode in warps) or prod(mode.size for mode in lanes) != WARP:
+        return ()
+    inside = tuple(tuple(n for n in lengths if extent % n == 0) for lengths, extent in zip(runs, box, strict=True))
+    found: list[Fragment] = []
+    for part in candidates(tuple(box), WARP, inside, orders):
+        threads = list(part.threads)
+        for mode in warps:
+            _append(threads, mode)
+        if not any(mode.is_replicated for mode in threads):
+            found.append(Fragment(fragment.shape, tuple(threads), (*part.values, *rest)))
+    return tuple(found)
+
+
+def _lanes_and_warps(modes: Sequence[Mode]) -> tuple[list[Mode], list[Mode]]:
+    """The modes of threads, cut at the edge of a warp."""
+    lanes: list[Mode] = []
+    warps: list[Mode] = []
+    stride = 1
+    for size, dim, step in modes:
+        inside = max(1, min(size, WARP // stride))
+        if inside > 1:
+            lanes.append(Mode(inside, dim, step))
+        if size > inside:
+            warps.append(Mode(size // inside, dim, inside * step))
+        stride *= size
+    return lanes, warps
+
+
 def _splits(
     room: Sequence[int], order: tuple[int, ...], orders: tuple[tuple[int, ...], ...], count: int
 ) -> list[tuple[int, ...]]:

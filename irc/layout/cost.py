@@ -36,6 +36,9 @@ LATENCY_CYCLES = 600.0
 BARRIER_CYCLES = 40.0
 """A barrier and the latency of what waits behind it: a load from shared memory comes back after about 30 cycles."""
 
+WARP_BARRIER_CYCLES = 10.0
+"""The same where a warp meets by itself: the others run on."""
+
 INSTRUCTION_CYCLES = 0.25
 """An arithmetic instruction of a warp: four schedulers issue one a cycle each."""
 
@@ -96,11 +99,17 @@ def global_cycles(traffic: Traffic, is_store: bool, rates: Rates) -> float:
     return cycles + max(0.0, parts) * LOADED_PART_CYCLES
 
 
-def waiting_cycles(threads: int, is_alone: bool, is_store: bool, rates: Rates) -> float:
-    """What stands still for an exchange: all wait at its barrier; and what follows the exchange of a load waits for its
-    data, while other blocks run, where the multiprocessor has room for some."""
+def across_cycles(traffic: Traffic, rates: Rates) -> float:
+    """A load of vectors that begin anywhere: the requests for the words, and what puts the vectors together."""
+    words = traffic.requests / 2 * REALIGN_INSTRUCTIONS * INSTRUCTION_CYCLES
+    return global_cycles(traffic, False, rates) + words
+
+
+def waiting_cycles(threads: int, is_alone: bool, is_store: bool, rates: Rates, *, is_in_warps: bool) -> float:
+    """What stands still for an exchange: all wait at its barrier, or the threads of a warp; and what follows the
+    exchange of a load waits for its data, while other blocks run, where the multiprocessor has room for some."""
     exposed = 0.0 if is_store else LATENCY_CYCLES * (1.0 if is_alone else threads / rates.threads)
-    return BARRIER_CYCLES + exposed
+    return (WARP_BARRIER_CYCLES if is_in_warps else BARRIER_CYCLES) + exposed
 
 
 def reduction_cycles(fragment: Fragment, axes: frozenset[int], size: int) -> float:

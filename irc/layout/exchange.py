@@ -65,10 +65,13 @@ def led_by(fragment: Fragment, dim: int) -> Fragment:
 
 
 @cache
-def exchange(source: Fragment, target: Fragment, size: int) -> Exchange:
+def exchange(source: Fragment, target: Fragment, size: int, word: int = 0) -> Exchange:
     """The cheapest exchange of elements of `size` bytes: of the dense layouts with any dimension the fastest, each with
-    every swizzle that keeps the vectors whole."""
-    return min((_swizzled(source, target, order, size) for order in _orders(source, target)), key=lambda e: e.cycles)
+    every swizzle that keeps the vectors whole. `word`: as many elements of the target's runs have to stay together."""
+    orders = _orders(source, target)
+    if word:
+        orders = [order for order in orders if order[0] == target.vector[0]]
+    return min((_swizzled(source, target, order, size, word) for order in orders), key=lambda e: e.cycles)
 
 
 def _orders(source: Fragment, target: Fragment) -> list[tuple[int, ...]]:
@@ -91,14 +94,14 @@ def move_cycles(elements: int, in_order: bool, vector: int, size: int) -> float:
     return elements / WARP * each * MOVE_CYCLES
 
 
-def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: int) -> Exchange:
+def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: int, word: int) -> Exchange:
     """The best swizzle of one dense layout. Shorter vectors leave a swizzle more to choose from, and are tried where
     the longest meet conflicts."""
     bare = plain(source.shape, order)
     led = [led_by(f, dim) for f in (source, target) for dim in order[:1]] or [source, target]
     longest = max(shared_vector(f, bare, size) for f in led)
     best: Exchange | None = None
-    for base in reversed(range(longest.bit_length())):
+    for base in reversed(range(max(word, 1).bit_length() - 1, longest.bit_length())):
         layout = _best_swizzle(led, bare, base, size)
         sides = [shared_traffic(f, layout, shared_vector(f, layout, size), size) for f in led]
         moves = sum(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from irc.layout.cute import Layout, make_layout
-from irc.layout.requests import Addresses
+from irc.layout.requests import WARP, Addresses
 
 Coordinates = Sequence[Addresses]
 """For each dimension of a tile an array; together the coordinates of many elements."""
@@ -94,6 +94,19 @@ class Fragment:
         make of one warp's request, they make of every other."""
         sizes = [*self.shape, *(n for m in (*self.threads, *self.values) for n in (m.size, max(m.step, 1)))]
         return all(n & (n - 1) == 0 for n in sizes)
+
+    @cached_property
+    def warps(self) -> bytes | None:
+        """The number of the warp that holds each element, a byte each, dimension 0 the fastest; None where several
+        hold one."""
+        threads, values = np.arange(self.thread_count)[:, None], np.arange(self.value_count)
+        element = np.zeros((self.thread_count, self.value_count), dtype=np.int64)
+        for dim, at in enumerate(self.coordinates(threads, values)):
+            element += at * prod(self.shape[:dim])
+        held = np.zeros(prod(self.shape), dtype=np.uint8)
+        warps = np.broadcast_to(threads // WARP, element.shape).astype(np.uint8)
+        held[element] = warps
+        return held.tobytes() if (held[element] == warps).all() else None
 
     def coordinates(self, threads: Addresses, values: Addresses) -> Coordinates:
         """The coordinates that the threads hold in the values: arrays of numbers, which are broadcast together."""
@@ -176,3 +189,8 @@ class Fragment:
             kept = tuple(m for m in values if m.size > 1)
             return Fragment(tuple(shape), self.threads, kept)
         return None
+
+
+def is_in_warps(a: Fragment, b: Fragment) -> bool:
+    """Whether each warp holds the same elements in two fragments: nothing moves between warps."""
+    return a.warps is not None and a.warps == b.warps

@@ -16,9 +16,10 @@ from functools import cache
 from math import inf, prod
 
 from irc.layout.access import Access
-from irc.layout.candidates import candidates
+from irc.layout.candidates import candidates, within_warps
 from irc.layout.cost import (
     Rates,
+    across_cycles,
     global_cycles,
     realign_cycles,
     reduction_cycles,
@@ -32,7 +33,19 @@ from irc.layout.exchange import REQUEST_CYCLES, Exchange, exchange, move_cycles
 from irc.layout.fragment import Fragment
 from irc.layout.requests import WARP, WAVEFRONT_BYTES, WIDEST
 from irc.layout.staging import Staged, box_of, copied_traffic, staged
-from irc.layout.traffic import Traffic, global_traffic, reads_words, realigned_traffic, realigned_vector
+from irc.layout.traffic import (
+    Traffic,
+    across_traffic,
+    across_vector,
+    global_traffic,
+    reads_words,
+    realigned_traffic,
+    realigned_vector,
+)
+
+PATIENCE = 12
+"""Candidates in a row that are no better after which the search for a tile of three dimensions ends: it has thousands,
+whose lower bounds tell little where all accesses are narrow."""
 
 SMALL_BOX = 4096
 """Bytes that a box may have beyond twice those of its tile."""
@@ -41,8 +54,9 @@ SMALL_BOX = 4096
 @dataclass(frozen=True)
 class Use:
     """A load or store of the tile, or of one broadcast to it (`shape` has 1 there), `times` for each tile. `is_free`:
-    it may have a fragment of its own. `can_stage`: nothing depends on what a load finds outside the view; `is_copied`:
-    and what it finds is stored as it is."""
+    it may have a fragment of its own. Where nothing depends on what a load finds outside the view: `can_realign`, it
+    may load vectors that begin within words; `can_stage`, it may go by way of its box; `is_copied`, and what it finds
+    is stored as it is."""
 
     name: str
     access: Access
@@ -50,6 +64,7 @@ class Use:
     is_store: bool
     is_free: bool
     times: int = 1
+    can_realign: bool = False
     can_stage: bool = False
     is_copied: bool = False
 
@@ -120,10 +135,13 @@ def search(problem: Problem, rates: Rates, most: int = 1) -> tuple[Plan, ...]:
     search = _Search(problem, rates)
     bounded = sorted(((search.bound(f), at, f) for at, f in enumerate(search.fragments)), key=lambda each: each[:2])
     plans: list[Plan] = []
+    waited = 0
     for bound, _, fragment in bounded:
-        if len(plans) >= most and bound >= plans[most - 1].cycles:
+        if len(plans) >= most and (bound >= plans[most - 1].cycles or waited >= search.patience):
             break
-        plans.append(search.plan(fragment))
+        plan = search.plan(fragment)
+        waited = waited + 1 if plans and plan.cycles >= plans[0].cycles else 0
+        plans.append(plan)
         plans.sort(key=lambda plan: plan.cycles)
     return tuple(plans[:most])
 
@@ -152,6 +170,13 @@ def access_candidates(problem: Problem) -> tuple[Fragment, ...]:
     return candidates(problem.shape, problem.threads, _runs(problem), _orders(problem))
 
 
+def _in_warps(problem: Problem) -> tuple[Fragment, ...]:
+    """Fragments for accesses of their own that move nothing between warps, where an instruction gives the tile's."""
+    if len(problem.given) != 1:
+        return ()
+    return within_warps(problem.given[0], _runs(problem), _orders(problem))
+
+
 def _orders(problem: Problem) -> tuple[tuple[int, ...], ...]:
     """The orders of dimensions in which the accesses walk; of whole tiles, where there are any."""
     whole = [use for use in problem.uses if use.shape == problem.shape] or problem.uses
@@ -171,8 +196,10 @@ def _runs(problem: Problem) -> tuple[tuple[int, ...], ...]:
                 continue
             if use.shape[dim] > 1:
                 runs[dim].add(min(most, use.access.vector(dim, extent)))
+            longest = WIDEST // use.access.element_bytes
+            if use.can_realign and extent % longest == 0 and use.access.is_row(dim):
+                runs[dim].add(min(most, longest))
             if use.is_free and dim in directions and len(directions) > 1:
-                longest = WIDEST // use.access.element_bytes
                 runs[dim].update(n for n in (longest // 4, longest // 2, longest) if n and extent % n == 0)
     return tuple(tuple(sorted(lengths)) for lengths in runs)
 
@@ -204,12 +231,14 @@ class _Search:
     def __init__(self, problem: Problem, rates: Rates):
         self.problem, self.rates = problem, rates
         self.fragments = tile_candidates(problem)
+        self._in_warps = dict.fromkeys(_in_warps(problem))
         self._ideal: dict[tuple[_Kind, _Kind, int], float] = {}
         self._least: dict[tuple[Use, _Kind], float] = {}
         self._direct: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
         self._realigned: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
         self._boxes: dict[Use, bool] = {}
         self._own: dict[Use, dict[_Kind, list[tuple[float, Fragment]]]] = {}
+        self.patience = PATIENCE if len(problem.shape) > 2 else inf
 
     def bound(self, fragment: Fragment) -> float:
         """What a plan with this fragment costs at least."""
@@ -254,8 +283,13 @@ class _Search:
         """An access in a fragment: the traffic, and the cycles."""
         key = use, fragment
         if key not in self._direct:
-            traffic = global_traffic(_projected(fragment, use), use.access)
-            self._direct[key] = traffic, global_cycles(traffic, use.is_store, self.rates)
+            own = _projected(fragment, use)
+            traffic = global_traffic(own, use.access)
+            found = [(traffic, global_cycles(traffic, use.is_store, self.rates))]
+            if use.can_realign and across_vector(own, use.access):
+                across = across_traffic(own, use.access)
+                found.append((across, across_cycles(across, self.rates)))
+            self._direct[key] = min(found, key=lambda each: each[1])
         return self._direct[key]
 
     def exchanged(self, use: Use, fragment: Fragment) -> tuple[Traffic, float]:
@@ -275,7 +309,7 @@ class _Search:
         if use not in self._own:
             kinds: dict[_Kind, list[tuple[float, Fragment]]] = defaultdict(list)
             if use.is_free and prod(use.shape) * use.access.element_bytes <= self.rates.shared_memory:
-                for fragment in access_candidates(self.problem):
+                for fragment in dict.fromkeys((*access_candidates(self.problem), *self._in_warps)):
                     kinds[_kind(fragment)].append((self.exchanged(use, fragment)[1], fragment))
             self._own[use] = {kind: sorted(each, key=lambda e: e[0]) for kind, each in kinds.items()}
         return self._own[use]
@@ -305,8 +339,9 @@ class _Search:
             )
         return self._ideal[a, b, size]
 
-    def waiting(self, use: Use) -> float:
-        return waiting_cycles(self.problem.threads, self.problem.is_alone, use.is_store, self.rates)
+    def waiting(self, use: Use, *, is_in_warps: bool = False) -> float:
+        problem = self.problem
+        return waiting_cycles(problem.threads, problem.is_alone, use.is_store, self.rates, is_in_warps=is_in_warps)
 
     def _ideal_side(self, kind: _Kind, dim: int, size: int) -> float:
         vector = min(kind.runs[dim], max(1, WIDEST // size))
@@ -320,7 +355,7 @@ class _Search:
         kind, size = _kind(fragment), use.access.element_bytes
         if (use, kind) not in self._least:
             through = (each[0][0] + self.ideal(other, kind, size) for other, each in self.own(use).items())
-            least = min(through, default=inf) + self.waiting(use)
+            least = min(through, default=inf) + self.waiting(use, is_in_warps=bool(self._in_warps))
             self._least[use, kind] = min(least, self.staged_bound(use, kind)) if self.can_stage(use) else least
         return use.times * min(self.direct(use, fragment)[1], self._least[use, kind])
 
@@ -329,19 +364,20 @@ class _Search:
         best = self.direct_way(use, fragment)
         if self.can_stage(use) and use.times * self.staged_bound(use, _kind(fragment)) < best.cycles:
             best = min(best, self.staged_way(use, fragment), key=lambda way: way.cycles)
+        waited = 0
         for bound, own in self._through(use, fragment):
-            if use.times * bound >= best.cycles:
+            if use.times * bound >= best.cycles or waited >= self.patience:
                 break
             way = self.exchanged_way(use, fragment, own)
-            if way.cycles < best.cycles:
-                best = way
+            waited = waited + 1 if way.cycles >= best.cycles else 0
+            best = min(best, way, key=lambda each: each.cycles)
         return best
 
     def _through(self, use: Use, fragment: Fragment) -> Iterator[tuple[float, Fragment]]:
         """Fragments of its own for an access, each with what it costs at least, the lowest first."""
         kind, size = _kind(fragment), use.access.element_bytes
         bounds = [
-            (cycles + self.ideal(other, kind, size) + self.waiting(use), at, own)
+            (cycles + self.ideal(other, kind, size) + self.waiting(use, is_in_warps=own in self._in_warps), at, own)
             for other, each in self.own(use).items()
             for at, (cycles, own) in enumerate(each)
             if own != fragment
@@ -361,9 +397,18 @@ class _Search:
 
     def exchanged_way(self, use: Use, fragment: Fragment, own: Fragment) -> Way:
         moved = exchange(*((fragment, own) if use.is_store else (own, fragment)), use.access.element_bytes)
-        whole = use.is_store and reads_words(own, moved.layout, realigned_vector(own, use.access))
-        traffic, cycles = (self.exchanged if whole else self.direct)(use, own)
-        return Way(use, own, traffic, moved, use.times * (cycles + moved.cycles + self.waiting(use)))
+        word = realigned_vector(own, use.access) if use.is_store else 0
+        whole = reads_words(own, moved.layout, word)
+        way = self._moved_way(use, own, moved, self.exchanged(use, own) if whole else self.direct(use, own))
+        if not word or whole:
+            return way
+        moved = exchange(fragment, own, use.access.element_bytes, word)
+        return min(way, self._moved_way(use, own, moved, self.exchanged(use, own)), key=lambda each: each.cycles)
+
+    def _moved_way(self, use: Use, own: Fragment, moved: Exchange, access: tuple[Traffic, float]) -> Way:
+        traffic, cycles = access
+        waiting = self.waiting(use, is_in_warps=own in self._in_warps)
+        return Way(use, own, traffic, moved, use.times * (cycles + moved.cycles + waiting))
 
 
 def _projected(fragment: Fragment, use: Use) -> Fragment:

@@ -36,7 +36,7 @@ class Traffic:
     """Moving one tile, by all warps of a block. vector: elements that a thread moves at a time. requests: memory
     instructions of warps. units: sectors of global memory or wavefronts of shared memory that they take; ideal: the
     fewest that could hold the same elements. lines: of 128 bytes, that the requests to global memory touch, and the
-    fewest."""
+    fewest. is_across: each vector of a load is put together from the two aligned words that it is in."""
 
     vector: int
     requests: float
@@ -44,6 +44,7 @@ class Traffic:
     ideal: float
     lines: float = 0.0
     ideal_lines: float = 0.0
+    is_across: bool = False
 
 
 def global_vector(fragment: Fragment, access: Access) -> int:
@@ -58,6 +59,15 @@ def shared_vector(fragment: Fragment, layout: SharedLayout, element_bytes: int) 
     dim, run = fragment.vector
     longest = min(run, layout.run(dim), max(1, WIDEST // element_bytes))
     return 1 << (longest.bit_length() - 1)
+
+
+def across_vector(fragment: Fragment, access: Access) -> int:
+    """The elements of 16 bytes that a thread loads from anywhere in memory, by the two words that they are in; 0 where
+    the accesses of the fragment are as wide, or its runs are not."""
+    dim, run = fragment.vector
+    vector = WIDEST // access.element_bytes
+    free = run % vector == 0 and access.is_row(dim) and access.vector(dim, run) < vector
+    return vector if free and access.begins_inside(dim) else 0
 
 
 def realigned_vector(fragment: Fragment, access: Access) -> int:
@@ -111,6 +121,19 @@ def global_traffic(fragment: Fragment, access: Access) -> Traffic:
         ideal,
         float(lines(addresses, width).mean()) * count,
         ideal_lines,
+    )
+
+
+@cache
+def across_traffic(fragment: Fragment, access: Access) -> Traffic:
+    """The requests of a load of vectors that begin anywhere, two for each."""
+    vector = across_vector(fragment, access)
+    low = access.addresses(fragment.requests(vector, MOST_COUNTED)) // WIDEST * WIDEST
+    count = _requests(fragment, vector)
+    ideal, ideal_lines = ideal_units(access, fragment.shape)
+    counted = [float(count_of(at, WIDEST).mean()) for count_of in (sectors, lines) for at in (low, low + WIDEST)]
+    return Traffic(
+        vector, 2 * count, sum(counted[:2]) * count, ideal, sum(counted[2:]) * count, ideal_lines, is_across=True
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
+from gpu.programs.examples import EXAMPLES, cut_dims, odd_dims
 
 import irc
 from irc.diagnostics import IrcError
@@ -16,17 +16,6 @@ from irc_tools.compare import compare, multiplies_f8
 from irc_tools.inputs import make_arguments
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
-
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.irc"))
-
-LITERAL_DIM = re.compile(r"(?<=[ ,])([A-Za-z_]\w*) *= *(\d+) *(?=,|#|$)")
-"""A dim that is a plain number; those that are computed follow."""
-
-
-def literal_dims(path: Path) -> dict[str, int]:
-    """The dims of a program that are plain numbers."""
-    lines = [line for line in path.read_text().splitlines() if line.startswith("dim ")]
-    return {name: int(value) for line in lines for name, value in LITERAL_DIM.findall(line)}
 
 
 def check(path: Path, dims: dict[str, int]) -> None:
@@ -50,15 +39,13 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("most", [512, 64])
 def test_cut_to_powers_of_two(path: Path, most: int) -> None:
-    check(path, {name: min(value, most) for name, value in literal_dims(path).items()})
+    check(path, cut_dims(path, most))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("least", [1, 37, 129])
 def test_at_odd_sizes(path: Path, least: int) -> None:
-    """Each dim its own odd number: nothing is a multiple of a tile or aligned for wide accesses."""
-    dims = literal_dims(path)
-    odd = {name: min(value, least + 2 * index) for index, (name, value) in enumerate(dims.items())}
+    odd = odd_dims(path, least)
     try:
         load(path, dims=odd)
     except IrcError as error:

@@ -124,3 +124,54 @@ def test_sums_of_slices_in_other_orders(a: int, b: int, c: int, data: st.DataObj
     x, y, z = (values(s, element) for s in ((a + 1, b, c + 3), (c, a, b), (b,)))
     wanted = x[1:, :, 2 : c + 2].transpose(1, 2, 0) + y.transpose(2, 0, 1) + z[:, None, None]
     assert np.array_equal(irc.compile(text, target="sim")(x, y, z), wanted)
+
+
+SUMS = {
+    "three orders": (
+        "x: {0}[{a}, {b}, {c}], y: {0}[{a}, {c}, {b}]",
+        "{0}[{b}, {c}, {a}]",
+        "permute(x + permute(y, [0, 2, 1]), [1, 2, 0])",
+    ),
+    "one order": (
+        "x: {0}[{a}, {b}, {c}], y: {0}[{b}, {a}, {c}]",
+        "{0}[{a}, {b}, {c}]",
+        "x + permute(y, [1, 0, 2])",
+    ),
+    "two orders": (
+        "x: {0}[{a}, {b}, {c}], y: {0}[{a}, {c}, {b}]",
+        "{0}[{a}, {b}, {c}]",
+        "x + permute(y, [0, 2, 1])",
+    ),
+}
+
+
+@pytest.mark.parametrize("element", sorted(ELEMENTS))
+@pytest.mark.parametrize(("a", "b", "c"), [(3, 137, 71), (67, 33, 41), (20, 48, 64)])
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_arrays_in_several_orders(name: str, a: int, b: int, c: int, element: str) -> None:
+    """Rows begin at any element of a word, in arrays that do not end with one."""
+    parameters, result, body = (part.format(element, a=a, b=b, c=c) for part in SUMS[name])
+    text = f"func f({parameters}) -> {result} {{\n  return {body}\n}}\n"
+    x = values((a, b, c), element)
+    y = values((b, a, c) if name == "one order" else (a, c, b), element)
+    wanted = x + (y.transpose(1, 0, 2) if name == "one order" else y.transpose(0, 2, 1))
+    wanted = wanted.transpose(1, 2, 0) if name == "three orders" else wanted
+    assert np.array_equal(irc.compile(text, target="sim")(x, y), wanted)
+
+
+@pytest.mark.parametrize(("element", "most"), [("i16", 1.25), ("f32", 1.05)])
+def test_arrays_in_three_orders_are_moved_in_runs(element: str, most: float) -> None:
+    """A tile has runs along each order: a tile of two dimensions would meet a sector for each element of the third."""
+    parameters, result, body = (part.format(element, a=64, b=96, c=48) for part in SUMS["three orders"])
+    text = f"func f({parameters}) -> {result} {{\n  return {body}\n}}\n"
+    x, y = values((64, 96, 48), element), values((64, 48, 96), element)
+    (kernel,) = irc.compile(text, target="sim", arch="sm_90a").statistics(x, y)
+    assert 32 * kernel.sectors() <= most * 3 * x.nbytes
+
+
+@pytest.mark.parametrize("name", ["three orders", "two orders"])
+def test_rows_that_begin_anywhere_are_loaded_in_whole_words(name: str) -> None:
+    parameters, result, body = (part.format("i16", a=67, b=65, c=133) for part in SUMS[name])
+    module = lower(parse(f"func f({parameters}) -> {result} {{\n  return {body}\n}}\n", "f.irc"), "tile", arch="sm_90a")
+    loads = [op for op in module.walk() if isinstance(op, tile.LoadOp)]
+    assert any(op.across is not None for op in loads)

@@ -72,13 +72,14 @@ class Code:
 
     @property
     def shared_accesses(self) -> str:
-        """In program order, runs of shared writes `w` and reads `r`, and barriers of the crew `|`."""
+        """In program order, runs of shared writes `w` and reads `r`, and barriers of the crew `|` and of warps `-`."""
         letters: dict[type[Operation], str] = {
             cuda.SharedStoreOp: "w",
             cuda.SharedLoadOp: "r",
             cuda.LdmatrixOp: "r",
             cuda.SyncOp: "|",
             cuda.NamedSyncOp: "|",
+            cuda.WarpSyncOp: "-",
         }
         found = [letters[type(op)] for op in self.kernel.walk() if type(op) in letters]
         return "".join(letter if letter != "|" else "|" * len(list(run)) for letter, run in groupby(found))

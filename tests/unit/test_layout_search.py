@@ -14,7 +14,8 @@ from irc.language.parser import parse
 from irc.layout.access import Access
 from irc.layout.candidates import blocked, candidates
 from irc.layout.cost import rates_of
-from irc.layout.fragment import Fragment
+from irc.layout.fragment import Fragment, is_in_warps
+from irc.layout.instructions import wgmma_accumulator
 from irc.layout.search import (
     Plan,
     Problem,
@@ -183,6 +184,15 @@ def test_short_rows_are_reduced_by_a_warp_each_and_long_ones_by_all() -> None:
 def test_a_sector_of_device_memory_costs_more_than_one_of_the_l2(machine: Target) -> None:
     rates = rates_of(machine)
     assert rates.sector > rates.sector_again > 0
+
+
+def test_results_of_wgmma_are_stored_without_a_word_to_other_warps() -> None:
+    given = wgmma_accumulator((128, 32), 2)
+    problem = Problem((128, 32), 256, (use("store", (128, 32), ROWS, 2),), size=4, given=(given,), is_alone=True)
+    (way,) = search(problem, RATES)[0].ways
+    assert way.exchange is not None
+    assert way.fragment.vector == (1, 8)
+    assert is_in_warps(way.fragment, given)
 
 
 def test_candidates_hold_every_element_equally_often() -> None:

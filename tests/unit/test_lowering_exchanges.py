@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lowered import ADD, LINE, Code, copy, lower, number, one_tile
+from lowered import ADD, LINE, LOWER, Code, copy, lower, number, one_tile
 from xdsl.dialects import arith, scf
 
 from irc.dialects import cuda
@@ -32,6 +32,33 @@ def test_a_second_exchange_waits_for_the_readers_of_the_first() -> None:
     )
     assert code.shared_accesses == "w|r|w|r"
     assert code.shared == 64 * 64 * 4
+
+
+def test_warps_that_exchange_among_their_own_lanes_do_not_wait_for_others() -> None:
+    code = lower(IN_WARPS.format("tensor<64x16xf32, #other>", "#other"), LOWER[1:])
+    assert code.shared_accesses == "w-r-w-r"
+
+
+def test_warps_wait_for_others_where_these_have_used_the_same_memory() -> None:
+    code = lower(IN_WARPS.format("tensor<64x16xf32, #across>", "#across"), LOWER[1:])
+    assert code.shared_accesses == "w-r|w|r"
+
+
+IN_WARPS = """
+#acc = #tile.fragment<((4,8,4),(2,2,2)):((128,1,16),(64,8,512))>
+#other = #tile.fragment<((4,8,4),(4,2)):((256,1,16),(64,8))>
+#across = #tile.fragment<((4,32),(4,2)):((256,1),(64,32))>
+tile.program @program(%x: !tile.view<64x16xf32>, %y: !tile.view<64x16xf32>, %z: !tile.view<64x16xf32>)
+    {{results = 2 : i64, threads = 128 : i64}} {{
+  tile.for_tiles (%t) extents [1] steps [1] {{
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0, %c0] : !tile.view<64x16xf32> -> tensor<64x16xf32, #acc>
+    %b = tile.convert %a : tensor<64x16xf32, #acc> -> tensor<64x16xf32, #other>
+    tile.store %b, %y[%c0, %c0] : tensor<64x16xf32, #other>, !tile.view<64x16xf32>
+    %c = tile.convert %a : tensor<64x16xf32, #acc> -> {0}
+    tile.store %c, %z[%c0, %c0] : tensor<64x16xf32, {1}>, !tile.view<64x16xf32>
+  }}
+}}"""
 
 
 def test_readers_of_one_write_meet_once() -> None:

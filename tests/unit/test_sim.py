@@ -81,6 +81,39 @@ def test_a_word_from_beyond_two_words() -> None:
     assert "from element 4 of 4" in error.message
 
 
+def from_anywhere(dtype: type[np.generic], size: str):
+    """Each of 16 threads loads 16 bytes of `x` from element 3 t + 1 on."""
+    count, element = 16 // np.dtype(dtype).itemsize, f"i{8 * np.dtype(dtype).itemsize}"
+    registers = f"!cuda.registers<{count} x {element}>"
+    return kernel_of(
+        f"""  %t = cuda.thread_id
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %count = arith.constant {count} : index
+  %at = arith.muli %t, %count : index
+  %apart = arith.muli %t, %three : index
+  %first = arith.addi %apart, %one : index
+  %r = cuda.registers : {registers}
+  cuda.load_across %x[%first] -> %r[%zero] {{{size}}} : !cuda.ptr<{element}> -> {registers}
+  cuda.store %r[%zero], %y[%at] {{count = {count}}} : {registers} -> !cuda.ptr<{element}>
+""",
+        f"%x: !cuda.ptr<{element}>, %y: !cuda.ptr<{element}>",
+        block=16,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_words_of_memory_from_anywhere(dtype: type[np.generic]) -> None:
+    """What is beyond the end is 0."""
+    count = 16 // np.dtype(dtype).itemsize
+    x, y = np.arange(1, 45).astype(dtype), np.zeros(16 * count, dtype)
+    known = np.concatenate([x, np.zeros(2 * count + 8, dtype)])
+    wanted = [known[3 * t + 1 : 3 * t + 1 + count] for t in range(16)]
+    np.testing.assert_array_equal(run(from_anywhere(dtype, "size = 44"), x, y)[1], np.concatenate(wanted))
+    assert fails(from_anywhere(dtype, ""), x, y).kind == "out of bounds"
+
+
 def test_an_exchange_without_a_barrier_is_a_race() -> None:
     error = fails(shared(EXCHANGE.replace("SYNC", "")), X, 256)
     assert error.kind == "race"

@@ -108,6 +108,55 @@ class LoadOp(IRDLOperation):
 
 
 @irdl_op_definition
+class LoadAcrossOp(IRDLOperation):
+    """16 bytes of elements of global memory that begin anywhere, from the two words of 16 bytes that they are in. The
+    pointer is a multiple of 16 bytes, and has `size` elements behind it; without `size`, all of both words are there.
+    Other elements are 0 (no word of theirs is there) or anything. `cache`: read_only, kept."""
+
+    name = "cuda.load_across"
+    pointer = operand_def(PtrType)
+    offset = operand_def(IndexType)
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
+    size = opt_prop_def(IntegerAttr)
+    cache = opt_prop_def(StringAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$pointer `[` $offset `]` `->` $array `[` $index `]` attr-dict `:` type($pointer) `->` type($array)"
+    )
+
+    def __init__(
+        self,
+        pointer: SSAValue,
+        offset: SSAValue,
+        array: SSAValue,
+        index: SSAValue,
+        *,
+        size: int | None = None,
+        cache: str | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[pointer, offset, array, index],
+            properties={
+                "size": None if size is None else number(size),
+                "cache": None if cache is None else StringAttr(cache),
+            },
+        )
+
+    @property
+    def elements(self) -> int:
+        """How many are loaded."""
+        return _word_elements(self.array)
+
+    def verify_(self) -> None:
+        _check_access("cuda.load_across", self.array, self.index, number(self.elements))
+        _check_pointer(self.pointer, self.array)
+        if self.cache is not None:
+            check_one_of("cache", self.cache.data, READ_ONLY)
+
+
+@irdl_op_definition
 class StoreOp(IRDLOperation):
     """`count` elements of registers into global memory. `cache`: streaming, write_back."""
 
@@ -187,8 +236,7 @@ class SharedLoadAcrossOp(IRDLOperation):
     @property
     def elements(self) -> int:
         """How many are loaded."""
-        assert isinstance(self.array.type, RegistersType)
-        return max(ACCESS_BYTES) // size_of(self.array.type.element)
+        return _word_elements(self.array)
 
     def verify_(self) -> None:
         _check_access("cuda.shared_load_across", self.array, self.index, number(self.elements))
@@ -307,6 +355,12 @@ class AtomicOp(IRDLOperation):
         check_one_of("kind", self.kind.data, ATOMICS)
         allowed = ("i32", "i64", "f32", "f64") if self.kind.data == "add" else ("i32", "i64")
         check_one_of(f"the type of atomic {self.kind.data}", str(self.value.type), allowed)
+
+
+def _word_elements(array: SSAValue) -> int:
+    """Elements of an array that 16 bytes hold."""
+    assert isinstance(array.type, RegistersType)
+    return max(ACCESS_BYTES) // size_of(array.type.element)
 
 
 def _check_access(what: str, array: SSAValue, index: SSAValue, count: IntegerAttr) -> None:

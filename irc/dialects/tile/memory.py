@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     StringAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -129,11 +130,13 @@ class LoadOp(AccessOp):
     """Global memory -> registers. A coordinate outside a checked dimension of the view reads `other` (0 where absent).
 
     `through`: where the box of the view that the tile covers lies in shared memory on its way, by the coordinates of
-    the box (irc/layout/staging.py); then what is outside the view may be anything."""
+    the box (irc/layout/staging.py); then what is outside the view may be anything. `across`: the same, as vectors that
+    begin within words are put together from whole words."""
 
     name = "tile.load"
     other = opt_operand_def()
     through = opt_prop_def(SharedAttr)
+    across = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())

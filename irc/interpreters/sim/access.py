@@ -87,6 +87,34 @@ def load(s: Strand, op: cuda.LoadOp, pointer: Pointer, offset: Any, array: Regis
     array.put(register_index(s, op, array, index, count), rows[places // size], s.lanes)
 
 
+@simulates(cuda.LoadAcrossOp)
+def load_across(
+    s: Strand, op: cuda.LoadAcrossOp, pointer: Pointer, offset: Any, array: RegisterArray, index: Any
+) -> None:
+    count, item, memory = op.elements, pointer.dtype.itemsize, pointer.span.memory
+    word = count * item
+    if pointer.tracked and op.cache is not None:
+        s.fail("protocol", op, f"the kernel writes {memory.name}, which this load takes for read only")
+    if pointer.span.start % word:
+        s.fail("misaligned", op, f"{op.name} behind a pointer that is no multiple of {word} bytes")
+    first = s.spread(offset).astype(np.int64)
+    low = first // count * count
+    at = low[:, None] + np.arange(2 * count)
+    size = pointer.span.size // item if op.size is None else op.size.value.data
+    there = np.ones(at.shape, bool) if op.size is None else (at >= 0) & (at < size)
+    lanes = np.broadcast_to(s.numbers[:, None], at.shape)
+    found = np.zeros(at.shape, array.data.dtype)
+    places = global_places(s, op, pointer, at[there], item, lanes[there])
+    check_global_read(s, op, pointer, places, item, lanes[there])
+    found[there] = memory.table(pointer.dtype, 1)[places // item, 0]
+    if s.frame.counters is not None:
+        for begin in (0, count):
+            some = there[:, begin]
+            s.frame.counters.global_access(op, s.numbers[some], at[some, begin] * item + pointer.span.start, word)
+    values = np.take_along_axis(found, (first - low)[:, None] + np.arange(count), axis=1)
+    array.put(register_index(s, op, array, index, count), values, s.lanes)
+
+
 @simulates(cuda.StoreOp)
 def store(s: Strand, op: cuda.StoreOp, array: RegisterArray, index: Any, pointer: Pointer, offset: Any) -> None:
     count = op.count.value.data

@@ -64,6 +64,9 @@ def _global_granule(kernel: cuda.KernelOp) -> int:
         if isinstance(op, cuda.LoadOp | cuda.StoreOp):
             assert isinstance(op.array.type, cuda.RegistersType)
             sizes.append(op.count.value.data * cuda.size_of(op.array.type.element))
+        elif isinstance(op, cuda.LoadAcrossOp):
+            assert isinstance(op.array.type, cuda.RegistersType)
+            sizes.append(cuda.size_of(op.array.type.element))
         elif isinstance(op, cuda.AtomicOp):
             sizes.append(cuda.size_of(op.value.type))
         elif isinstance(op, cuda.TmaLoadOp | cuda.TmaStoreOp):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from irc.dialects import tile
 from irc.layout.exchange import exchange
+from irc.layout.fragment import is_in_warps
 from irc.layout.traffic import reads_words, realigned_vector
-from irc.passes.cuda import memory
+from irc.passes.cuda import loads, memory
 from irc.passes.cuda.memory import read_shared, shared_base, write_shared
 from irc.passes.cuda.realigned import RealignedStore
 from irc.passes.cuda.staged import StagedLoad
@@ -16,7 +17,7 @@ from irc.passes.tile.attributes import fragment_layout
 
 def lower_load(code: Code, op: tile.LoadOp) -> None:
     if op.through is None:
-        memory.lower_load(code, op)
+        loads.lower_load(code, op)
     else:
         StagedLoad(code, op, op.through.data).emit()
 
@@ -35,13 +36,14 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     place = (base, base + size)
     shape = target.shape
     buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
-    code.before_write(place)
+    owners = (place, layout, target.warps) if is_in_warps(registers.fragment, target) else None
+    code.before_write(place, owners)
     write_shared(code, registers, buffer)
     use = op.result.get_user_of_unique_use()
     if isinstance(use, tile.StoreOp) and reads_words(target, layout, realigned_vector(target, access_of(use))):
         code.values[op.result] = Exchanged(buffer, place, target)
     else:
-        code.before_read(place)
+        code.before_read(place, owners)
         code.values[op.result] = read_shared(code, buffer, target, op.result.name_hint)
 
 

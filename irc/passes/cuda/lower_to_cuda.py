@@ -19,7 +19,8 @@ from irc.dialects.cuda.common import values_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.passes.cuda import compute, dots, exchanges, memory, reduce, rings, scan, step_rings, tma
 from irc.passes.cuda.emitter import Emitter, Index
-from irc.passes.cuda.values import Bytes, Code, Crew, Registers, Tile, buffer_of, tile_element
+from irc.passes.cuda.order import Touch
+from irc.passes.cuda.values import Code, Crew, Registers, Tile, buffer_of, tile_element
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.mark_in_place import IN_PLACE
 from irc.passes.tile.plan_shared import check_shared
@@ -269,7 +270,7 @@ def _if(code: Code, op: scf.IfOp) -> None:
                     lower_op(code, inner)
 
     before = list(code.dirty), list(code.stale)
-    after: tuple[list[Bytes], list[Bytes]] = [], []
+    after: tuple[list[Touch], list[Touch]] = [], []
 
     def run(region: Region) -> None:
         """A side from the state before the branch; afterwards either side may be the one that ran."""

@@ -22,7 +22,6 @@ from irc.passes.cuda.turned_writes import PAIR, split_mode, store_in_turns, turn
 from irc.passes.cuda.values import Buffer, Code, Registers, element_bytes, packed_strides, tile_element
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import fragment_layout
-from irc.passes.tile.configs import config_of
 from irc.passes.tile.mark_in_place import is_overwritten
 
 
@@ -79,39 +78,26 @@ def locate_place(
     return offset.at(e, components), conditions
 
 
-def lower_load(code: Code, op: tile.LoadOp) -> None:
-    fragment = fragment_layout(op.result.type)
-    element = tile_element(op.result.type)
-    result = code.array(fragment, element, op.result.name_hint)
-    other = code.ssa(op.other) if op.other is not None else None
-    if op.checked_dims and other is None:
-        other = zero(code, element)
-    pointer = code.pointers[op.view]
-    program = op.view.owner.parent_op()
-    assert isinstance(program, tile.ProgramOp)
-    cached = ("kept" if config_of(program).keep else "read_only") if op.view in program.inputs else None
+class Accesses(Protocol):
+    """The accesses of a thread to a tile, with or without checks whether they are inside the view."""
 
-    def load(register: SSAValue, offset: SSAValue, count: int) -> Operation:
-        return cuda.LoadOp(pointer, offset, result.array, register, count=count, cache=cached)
-
-    _move(code, op, result, load, None if other is None else partial(_fill, code, result, value=other))
-    code.values[op.result] = result
+    def __call__(self, *, checked: bool) -> None: ...
 
 
 Fetch: TypeAlias = Callable[[Sequence[Index], int], None]
 """Brings the elements of a vector, given by the components of the first one, to where they are stored from."""
 
 
-def _move(
+def element_accesses(
     code: Code,
     op: tile.AccessOp,
     held: Registers,
     access: Callable[[SSAValue, SSAValue, int], Operation],
     outside: Callable[[Index, int], None] | None = None,
     fetch: Fetch | None = None,
-) -> None:
-    """A thread's accesses to its elements of a tile, in vectors; those of a vector that the end of the view can cut are
-    made one by one there.
+) -> Accesses:
+    """Makes a thread's accesses to its elements of a tile, in vectors; those of a vector that the end of the view can
+    cut are made one by one there.
 
     access: makes the op, of a register, an offset in the view and a count. outside: what the registers get (the first
     one, and the count) whose elements are outside of the view.
@@ -144,32 +130,32 @@ def _move(
                 fetch(components, vector)
             one(components, vector, checked=checked)
 
-    by_tile(code, op, fragment, vector, every)
-
-
-class _Accesses(Protocol):
-    def __call__(self, *, checked: bool) -> None: ...
+    return every
 
 
 FEWEST_UNCHECKED = 4
 """Accesses of a thread from which on tiles inside the view have code of their own."""
 
 
-def by_tile(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, accesses: _Accesses) -> None:
+def by_tile(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, accesses: Accesses) -> None:
     """The accesses of a thread: without checks where the whole tile is inside the view, as most are."""
-    many = fragment.value_count // vector >= FEWEST_UNCHECKED
-    whole = _is_inside(code, op, fragment.shape) if many and op.checked_dims else None
+    whole = is_inside(code, op, fragment, vector)
     if whole is None:
         accesses(checked=True)
     else:
         code.e.branch(whole, partial(accesses, checked=False), partial(accesses, checked=True))
 
 
-def _is_inside(code: Code, op: tile.AccessOp, shape: Sequence[int]) -> SSAValue | None:
-    """Whether the whole tile is inside the view, by its corners; None where they do not tell, or it is the only one."""
+def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, beyond: int = 0) -> SSAValue | None:
+    """Whether the whole tile is inside the view, by its corners, and with it `beyond` elements that follow it in
+    memory; None where corners do not tell, it is the only tile, or there are few accesses."""
+    shape = fragment.shape
+    if fragment.value_count // vector < FEWEST_UNCHECKED or not (op.checked_dims or beyond):
+        return None
     e, walk = code.e, Walk(code.e, ())
     exprs = {d: op.access_map.results[d] for d in op.checked_dims}
-    if any(isinstance(s.type, TensorType) for s in op.symbols) or not all(map(is_monotone, exprs.values())):
+    needed = op.access_map.results if beyond else exprs.values()
+    if any(isinstance(s.type, TensorType) for s in op.symbols) or not all(map(is_monotone, needed)):
         return None
     symbols = [code.scalar(symbol) for symbol in op.symbols]
     first = [Place(code.scalar(offset)) for offset in op.offsets]
@@ -182,12 +168,12 @@ def _is_inside(code: Code, op: tile.AccessOp, shape: Sequence[int]) -> SSAValue 
         if isinstance(highest, int):
             return None
         conditions.append(e.compare("slt", highest, op.view_type.get_shape()[d]))
+    if beyond:
+        end: Index = 0
+        for expr, stride in zip(op.access_map.results, op.view_type.get_strides(), strict=True):
+            end = e.add(end, e.mul(walk.affine(expr, last, symbols).base, stride))
+        conditions.append(e.compare("slt", end, access_of(op).size - beyond))
     return e.all(conditions)
-
-
-def _fill(code: Code, target: Registers, first: Index, count: int, value: SSAValue) -> None:
-    for n in range(count):
-        code.e.insert(cuda.SetOp(target.array, code.e.index(code.e.add(first, n)), value))
 
 
 def lower_store(code: Code, op: tile.StoreOp) -> None:
@@ -206,7 +192,8 @@ def store_registers(code: Code, op: tile.StoreOp, source: Registers, fetch: Fetc
     if once is not None and is_overwritten(op.view):
         code.sync()  # other threads have copies of what this one writes over
     with code.e.when(once):
-        _move(code, op, source, store, fetch=fetch)
+        accesses = element_accesses(code, op, source, store, fetch=fetch)
+        by_tile(code, op, source.fragment, global_vector(source.fragment, access_of(op)), accesses)
 
 
 def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:

@@ -124,7 +124,7 @@ class StagedLoad:
             word, at, exists = self._word(turn)
             offset, conditions = self._source(word, at)
             if self._left:
-                conditions.append(e.compare("sle", offset, self._elements - self.word))
+                conditions.append(e.compare("sle", offset, self.access.size - self.word))
             register = e.mul(turn, self.word)
             load = cuda.LoadOp(pointer, e.index(offset), array, e.index(register), count=self.word, cache="read_only")
             inside = e.all([*exists, *conditions])
@@ -137,12 +137,12 @@ class StagedLoad:
     @property
     def _left(self) -> int:
         """The elements of the view that fill no word."""
-        return self._elements % self.word
+        return self.access.size % self.word
 
     def _copy_left(self) -> None:
         """The elements of the view's last word, where it is not whole, one by one, by the threads that move it. Few
         tiles reach it: the others know before they look."""
-        e, box, first = self.code.e, self.box, self._elements - self._left
+        e, box, first = self.code.e, self.box, self.access.size - self._left
         last: Index = box.length - 1
         for dim, stride in enumerate(self.access.strides):
             rows = box.counts[dim] - 1 if dim in box.rows else 0
@@ -164,11 +164,6 @@ class StagedLoad:
         e = self.code.e
         for n in range(self.word):
             e.insert(cuda.SetOp(array, e.index(e.add(register, n)), value))
-
-    @property
-    def _elements(self) -> int:
-        """Of the view, from its first to its last in memory."""
-        return 1 + sum((n - 1) * s for n, s in zip(self.access.extents, self.access.strides, strict=True))
 
     def _write_words(self, words: SSAValue) -> None:
         e = self.code.e

@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Hashable, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from irc.dialects.tile import BufferType, element_type_of, shape_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.shared import SharedLayout
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
+from irc.passes.cuda.order import ANY, EVERYTHING, Bytes, Touch
 from irc.passes.cuda.places import Place
 
 if TYPE_CHECKING:
@@ -82,11 +83,6 @@ class Exchanged:
     fragment: Fragment
 
 
-Bytes = tuple[int, int]
-"""A range of bytes of shared memory, [start, end)."""
-
-EVERYTHING: Bytes = (0, 1 << 32)
-
 TURNS = 4096
 """Bytes of scratch memory over which small exchanges take turns: one need not wait for the readers of another."""
 
@@ -134,9 +130,9 @@ class Code:
     """Bytes to which the start of shared memory is aligned."""
     scratch_base: int = 0
     scratch_size: int = 0
-    dirty: list[Bytes] = field(default_factory=list[Bytes])
+    dirty: list[Touch] = field(default_factory=list[Touch])
     """The shared memory that was written since the crew last met."""
-    stale: list[Bytes] = field(default_factory=list[Bytes])
+    stale: list[Touch] = field(default_factory=list[Touch])
     """The shared memory that was read since the crew last met."""
     turn: int = 0
     """Where the next exchange that takes turns lies in scratch memory."""
@@ -286,21 +282,31 @@ class Code:
             self.e.insert(cuda.NamedSyncOp(self.e.i32(self.crew.barrier), self.crew.count))
         self.dirty, self.stale = [], []
 
+    def sync_warps(self) -> None:
+        """The threads of each warp meet."""
+        self.e.insert(cuda.WarpSyncOp())
+        self.dirty, self.stale = [t.settled() for t in self.dirty], [t.settled() for t in self.stale]
+
     def forget_order(self) -> None:
         """Any of shared memory may have been read and written since the crew last met: where loops begin and end."""
-        self.dirty, self.stale = [EVERYTHING], [EVERYTHING]
+        self.dirty, self.stale = [ANY], [ANY]
 
-    def before_write(self, place: Bytes = EVERYTHING) -> None:
-        """Shared memory is about to be written: earlier reads of it have to be over."""
-        if _meets(place, self.stale):
-            self.sync()
-        self.dirty.append(place)
+    def before_write(self, place: Bytes = EVERYTHING, owners: Hashable = None) -> None:
+        """Shared memory is about to be written: earlier reads of it have to be over. `owners` as of a `Touch`."""
+        self._settle(touch := Touch(place, owners), self.stale)
+        self.dirty.append(touch)
 
-    def before_read(self, place: Bytes = EVERYTHING) -> None:
+    def before_read(self, place: Bytes = EVERYTHING, owners: Hashable = None) -> None:
         """Shared memory is about to be read: earlier writes to it have to be there."""
-        if _meets(place, self.dirty):
+        self._settle(touch := Touch(place, owners), self.dirty)
+        self.stale.append(touch)
+
+    def _settle(self, touch: Touch, before: Sequence[Touch]) -> None:
+        met = touch.meets(before)
+        if not all(map(touch.is_apart, met)):
             self.sync()
-        self.stale.append(place)
+        elif not all(other.is_settled for other in met):
+            self.sync_warps()
 
     def scratch(self, size: int) -> int:
         """The byte offset of scratch memory that the next exchange may use, whatever an earlier one left there."""
@@ -318,10 +324,6 @@ class Code:
         """Code that runs beside what follows keeps the scratch memory it has had."""
         self.scratch_base += -(-self.scratch_size // 128) * 128
         self.scratch_size = self.turn = 0
-
-
-def _meets(place: Bytes, others: Sequence[Bytes]) -> bool:
-    return any(place[0] < end and start < place[1] for start, end in others)
 
 
 def matching(own: Fragment, other: Fragment, components: Sequence[Index]) -> list[Index]:

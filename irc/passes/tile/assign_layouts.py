@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -147,25 +147,45 @@ def _part_columns(space: Space, columns: int) -> int:
 
 
 def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:
-    """Slices, permutations and concatenations hand a known fragment on."""
-    for op in program.walk():
-        match op:
-            case tile.SliceOp():
-                source, target = spaces[op.source], spaces[op.result]
-                if source.fragment is None or target.fragment is not None or _is_flat(op.result, target):
-                    continue
-                fragment: Fragment | None = source.layout(op.source)
-                for dim, extent in enumerate(shape_of(op.result.type)):
-                    fragment = fragment.slice(dim, extent) if fragment is not None else None
-                if fragment is None:
-                    raise IrcError("a slice that moves elements between threads has no layout", op.location)
-                target.fragment = fragment
-            case tile.PermuteOp():
-                source, target = spaces[op.source], spaces[op.result]
-                if source.fragment is not None and target.fragment is None:
-                    target.fragment = source.layout(op.source).permute(op.dim_values)
-            case _:
-                pass
+    """Slices, permutations and concatenations hand a known fragment on, until no space gets one."""
+    ops = [op for op in program.walk() if isinstance(op, tile.SliceOp | tile.PermuteOp)]
+    joins = [op for op in program.walk() if isinstance(op, tile.ConcatOp)]
+    while any(_hand_on(op, spaces[op.operands[0]], spaces[op.result]) for op in ops) or any(
+        _hand_back(op, part, spaces) for op in joins for part in op.inputs
+    ):
+        pass
+
+
+def _hand_on(op: tile.SliceOp | tile.PermuteOp, source: Space, target: Space) -> bool:
+    """Whether the op gave one of the spaces its fragment. A slice of all of a tile gives the tile that of its use: what
+    is loaded before a loop over panels lies as they do."""
+    if (source.fragment is None) == (target.fragment is None):
+        return False
+    if source.fragment is None:
+        is_whole = isinstance(op, tile.SliceOp) and shape_of(op.result.type) == shape_of(op.source.type) == source.shape
+        source.fragment = target.layout(op.result) if is_whole else None
+        return is_whole
+    if isinstance(op, tile.PermuteOp):
+        target.fragment = source.layout(op.source).permute(op.dim_values)
+        return True
+    if _is_flat(op.result, target):
+        return False
+    fragment: Fragment | None = source.layout(op.source)
+    for dim, extent in enumerate(shape_of(op.result.type)):
+        fragment = fragment.slice(dim, extent) if fragment is not None else None
+    if fragment is None:
+        raise IrcError("a slice that moves elements between threads has no layout", op.location)
+    target.fragment = fragment
+    return True
+
+
+def _hand_back(op: tile.ConcatOp, part: SSAValue, spaces: dict[SSAValue, Space]) -> bool:
+    """Whether the op gave one of its parts the fragment that it has in the whole."""
+    whole, space = spaces[op.result], spaces[part]
+    if whole.fragment is None or space.fragment is not None or _is_flat(part, space):
+        return False
+    space.fragment = whole.layout(op.result).slice(op.axis_value, shape_of(part.type)[op.axis_value])
+    return space.fragment is not None
 
 
 def _is_flat(value: SSAValue, space: Space) -> bool:
@@ -185,9 +205,9 @@ def _writes(space: Space) -> list[tile.WriteOp]:
 def _convert_accesses(space: Space, plan: Plan) -> None:
     """Accesses that the plan makes in fragments of their own."""
     for (op, value), way in zip(list(space.accesses), plan.ways, strict=True):
-        if way.staged is not None:
-            assert isinstance(op, tile.LoadOp)
-            op.through = tile.SharedAttr(way.staged.layout)
+        if isinstance(op, tile.LoadOp):
+            op.through = None if way.staged is None else tile.SharedAttr(way.staged.layout)
+            op.across = UnitAttr() if way.traffic.is_across else None
         if way.exchange is not None:
             _insert_convert(op, value, space, way.fragment, tile.SharedAttr(way.exchange.layout))
 
@@ -214,10 +234,23 @@ def _insert_convert(
         checked=op.checked_dims,
         location=op.location,
     )
+    loaded.across = op.across
     convert = tile.ConvertOp(loaded.result, value.type, through, op.location)
     space.values.remove(value)
     space.values.append(convert.result)
-    Rewriter.replace_op(op, [loaded, convert], [convert.result])
+    # Behind other loads, which are on their way then while the exchange waits.
+    Rewriter.insert_op(convert, InsertPoint.before(_first_user(op)))
+    Rewriter.replace_op(op, [loaded], [convert.result])
+
+
+def _first_user(op: tile.LoadOp) -> Operation:
+    """The first op behind a load, in its block, that uses what was loaded."""
+    block, current = op.parent_block(), op.next_op
+    users = {block.find_ancestor_op_in_block(use.operation) for use in op.result.uses} if block is not None else set()
+    while current is not None and current not in users:
+        current = current.next_op
+    assert current is not None
+    return current
 
 
 def _set_fragment(value: SSAValue, fragment: Fragment) -> None:

@@ -8,6 +8,7 @@ permutation of many short dimensions is tiled like a transpose of a matrix.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -128,13 +129,13 @@ def _chain(steps: dict[Dim, int]) -> tuple[Dim, ...]:
     return tuple(chain)
 
 
-def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> dict[Dim, int]:
+def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> dict[Dim, int]:
     """Splits and merges the dimensions of a permutation and gives the extents of its tiles: about `sides` elements in a
     run of the result and of the operand, where they have so many. Empty where all arrays are walked alike.
 
     The space is put in the order of the result, whose neighbouring tiles share lines of memory; the last dimension but
     one leads to the neighbours in the operand, with which tiles share sectors where its rows begin anywhere. Then these
-    two change places where the sectors would have left the L2 by the time that the neighbours come.
+    change places where the sectors would have left the L2 by the time that the neighbours come.
     """
     found = chains(domains, space)
     # With several arrays to load, tiles whose rows begin in words of one of them cost the others more
@@ -143,10 +144,14 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
     if len(found) == 1 and is_alone:
         found += _apart(domains, space, found[0])
     if len(found) < 2:
+        if found and not is_alone:
+            # Tiles that share sectors of the result come one after another.
+            space.sort(key=_by_steps(domains, found[0], space).index, reverse=True)
         return {}
     shares_sectors = is_alone and _begin_anywhere(domains, found[1], space)
-    taken = [_take(chain.dims, side) for chain, side in zip(found, sides, strict=False)]
-    if is_alone and _begin_anywhere(domains, found[0], space):
+    sides = _sides(sides, len(found))
+    taken = [_take(chain.dims, side) for chain, side in zip(found, sides, strict=True)]
+    if is_alone and len(found) == 2 and _begin_anywhere(domains, found[0], space):
         tiles, away_in_operand = _whole_rows(domains, space, found, taken, sides)
     else:
         tiles = _parts(domains, space, found, taken, sides)
@@ -158,7 +163,7 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
         tiles[dim] = _part(dim.extent, min(room, power_of_two(dim.extent)))
         room //= tiles[dim]
     several = [d for d in space if tiles.get(d, 1) < d.extent]
-    along = [_by_steps(domains, chain, several) for chain in found[:2]]
+    along = [_by_steps(domains, chain, several) for chain in found]
     neighbours = list(dict.fromkeys(order[0] for order in along if order))
     beside = next((d for d in away_in_operand if d in several), None)
     if shares_sectors and beside is not None and neighbours and beside != neighbours[0]:
@@ -166,6 +171,8 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
         strips = [-(-d.extent // tiles.get(d, 1)) * size for d in (neighbours[0], beside)]
         if strips[1] <= STRIP < strips[0]:
             neighbours = [beside, neighbours[0]]
+    if not is_alone and any(_begin_anywhere(domains, chain, space) for chain in found[1:]):
+        neighbours = _in_cache(domains, neighbours, tiles)
     away = _by_steps(domains, found[0], space)
     space.sort(key=lambda d: (d in several, -away.index(d)))
     for dim in reversed(neighbours):
@@ -174,13 +181,35 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, int]) -> d
     return {d: tiles[d] for d in space if d in tiles}
 
 
+def _in_cache(domains: Domains, neighbours: list[Dim], tiles: dict[Dim, int]) -> list[Dim]:
+    """The order of dimensions along which tiles share sectors: as it is where the L2 holds all tiles until those beside
+    them come, else those with the fewest tiles first."""
+    counts = {d: -(-d.extent // tiles.get(d, 1)) for d in neighbours}
+    largest = max(prod(operand.shape) for operand in domains.operands)
+    large = [operand for operand in domains.operands if prod(operand.shape) * LARGE >= largest]
+    size = prod(tiles.values()) * sum(element_of(operand.element_type).size for operand in large)
+    if size * prod(counts[d] for d in neighbours[:-1]) <= STRIP:
+        return neighbours
+    return sorted(neighbours, key=lambda d: counts[d])
+
+
+def _sides(sides: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """As long runs along each of `count` directions as a tile of as many elements has room for, those of the first ones
+    the longer."""
+    if len(sides) == count:
+        return sides
+    bits = prod(sides).bit_length() - 1
+    return tuple(1 << (bits // count + (at < bits % count)) for at in range(count))
+
+
 def _parts(
-    domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, int]
+    domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, ...]
 ) -> dict[Dim, int]:
-    """Tiles of whole rows of both directions, or of equal parts of them."""
-    shared = [d for d in taken[0] if d in taken[1]]
-    tiles = {d: max(_part(d.extent, t[d]) for t in taken) for d in shared}
-    for chain, own, side in zip(found, taken, sides, strict=False):
+    """Tiles of whole rows of all directions, or of equal parts of them."""
+    counts = Counter(d for own in taken for d in own)
+    shared = [d for d, count in counts.items() if count > 1]
+    tiles = {d: max(_part(d.extent, own[d]) for own in taken if d in own) for d in shared}
+    for chain, own, side in zip(found, taken, sides, strict=True):
         for run in _runs(chain.dims, own, shared):
             dim, extent = _merge(domains, space, run, own, side)
             tiles[dim] = extent
@@ -188,7 +217,7 @@ def _parts(
 
 
 def _whole_rows(
-    domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, int]
+    domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, ...]
 ) -> tuple[dict[Dim, int], list[Dim]]:
     """Tiles of a result whose rows begin at any element: what it takes becomes one dimension, which is cut where words
     of memory begin. Beside it the dimensions in the order in which they lead away in the operand, where that cut moves

@@ -17,6 +17,7 @@ from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.requests import WIDEST
 from irc.layout.search import Problem, Reduction, Use
 from irc.passes.tile.accesses import access_of
+from irc.passes.tile.mark_in_place import IN_PLACE
 from irc.passes.tile.multiples import constant_of
 from irc.passes.tile.operand_layouts import written_major
 from irc.passes.tile.spaces import Space
@@ -92,8 +93,10 @@ def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) ->
     )
     view = op.view.name_hint or (op.view.index if isinstance(op.view, BlockArgument) else "?")
     name = f"{'store' if is_store else 'load'} %{view}"
-    can_stage = not is_store and _can_stage(op)
-    return Use(name, access_of(op), shape, is_store, is_free, trips(op), can_stage, can_stage and _is_copied(value))
+    can_stage = _can_exceed(op) and _loads_alone(op)
+    can_realign = _can_exceed(op) and not _loads_alone(op)
+    is_copied = can_stage and _is_copied(value)
+    return Use(name, access_of(op), shape, is_store, is_free, trips(op), can_realign, can_stage, is_copied)
 
 
 def _is_copied(value: SSAValue) -> bool:
@@ -101,17 +104,22 @@ def _is_copied(value: SSAValue) -> bool:
     return all(isinstance(use.operation, tile.StoreOp) for use in value.uses) and value.has_one_use()
 
 
-def _can_stage(op: tile.AccessOp) -> bool:
-    """Whether the load is the only one of a program that computes elements one by one and stores those that there are:
-    what it finds outside the view meets nothing else."""
-    program = op.view.owner.parent_op()
+def _can_exceed(op: tile.AccessOp) -> bool:
+    """Whether an op loads for a program that computes elements one by one and stores those that there are: what it
+    finds outside the view, or beside its elements, meets nothing else."""
     loop = op.parent_op()
     if not isinstance(op, tile.LoadOp) or op.other is not None or not isinstance(loop, tile.ForTilesOp):
         return False
+    program = op.view.owner.parent_op()
     assert isinstance(program, tile.ProgramOp)
-    ops = list(loop.body.block.ops)
-    is_plain = all(isinstance(each, PLAIN) or each.dialect_name() in ("arith", "math") for each in ops)
-    return is_plain and sum(isinstance(each, tile.LoadOp) for each in ops) == 1
+    is_plain = all(isinstance(each, PLAIN) or each.dialect_name() in ("arith", "math") for each in loop.body.block.ops)
+    return is_plain and IN_PLACE not in program.attributes
+
+
+def _loads_alone(op: tile.AccessOp) -> bool:
+    """Whether a loop has no other load."""
+    block = op.parent_block()
+    return block is not None and sum(isinstance(each, tile.LoadOp) for each in block.ops) == 1
 
 
 def _reductions(space: Space) -> list[Reduction]:

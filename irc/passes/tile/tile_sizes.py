@@ -75,10 +75,11 @@ def map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] 
     return _filled(dims, {first: fitting(first.extent, elements)}, elements)
 
 
-def fitting(extent: int, most: int) -> int:
-    """The greatest power of two up to `most` that wastes little of the last tile; short extents are one tile."""
+def fitting(extent: int, most: int, shortest: int = LEAST_RUN) -> int:
+    """The greatest power of two up to `most` that wastes little of the last tile; extents up to `shortest` are one
+    tile."""
     tile = clamp(most, extent)
-    while tile > LEAST_RUN and -(-extent // tile) * tile > extent * MOST_WASTE:
+    while tile > shortest and -(-extent // tile) * tile > extent * MOST_WASTE:
         tile //= 2
     return tile
 
@@ -95,14 +96,14 @@ def along(walk: Sequence[Dim], elements: int) -> dict[Dim, int]:
 
 
 def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[Dim, int]:
-    """Takes in more of the inner dimensions where the tile has fewer elements than it should."""
+    """Takes in more of the inner dimensions where the tile has fewer elements than it should, parts that fit."""
     room = elements // prod(sizes.values())
     for dim in reversed(dims):
         if room < 2:
             break
         if dim in sizes or len(sizes) == MOST_TILED:
             continue
-        sizes[dim] = fitting(dim.extent, room)
+        sizes[dim] = fitting(dim.extent, room, shortest=1)
         room //= sizes[dim]
     return {d: sizes[d] for d in dims if d in sizes}
 
