@@ -1,4 +1,5 @@
-"""Remainders and floored quotients of floats are numpy's, bit for bit, however great the quotient is."""
+"""Remainders and floored quotients of floats are numpy's, however great the quotient is; a remainder of 0 has the sign
+of the divisor."""
 
 from __future__ import annotations
 
@@ -24,8 +25,11 @@ def test_remainders_are_exact(element: str, most: int, target: str) -> None:
     y = (rng.standard_normal(N) * 10.0 ** rng.integers(-5, 9, N)).astype(dtype)
     pairs = [(a, b) for a in ENDS for b in ENDS]
     x[: len(pairs)], y[: len(pairs)] = zip(*pairs, strict=True)
+    x[-4:], y[-4:] = (6, 6, -6, -6), (3, -3, 3, -3)
     found = irc.compile(f"dim N = {N}\n{TEXT.format(t=element)}", target, arch="sm_90a")(x, y)
     three = dtype(3)
     with np.errstate(all="ignore"):
         for a, b in zip(found, (x % y, x // y, x % three, x // three), strict=True):
             np.testing.assert_array_equal(a, b)
+        for a, b in zip(found[::2], (x % y, x % three), strict=True):
+            np.testing.assert_array_equal(np.signbit(a)[b == 0], np.signbit(b)[b == 0])

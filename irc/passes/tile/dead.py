@@ -5,9 +5,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from irc.dialects import tile
+from irc.dialects import cuda, tile
 
-_TILE_VALUES = (
+_VALUES = (
     tile.LoadOp,
     tile.MapOp,
     tile.IotaOp,
@@ -22,13 +22,14 @@ _TILE_VALUES = (
     tile.SubviewOp,
     tile.AllocOp,
     tile.ReadOp,
+    cuda.FmodOp,
 )
-"""Ops that do nothing but make a value."""
+"""Ops that do nothing but make a value, beside those of arith and math."""
 
 
 def erase_dead(root: Operation) -> None:
     """Erases scalar and tile ops inside `root` whose results nothing reads, innermost and last first."""
     for op in reversed(list(root.walk())):
-        makes_value = isinstance(op, _TILE_VALUES) or op.name.startswith(("arith.", "math.", "cuda.fmod"))
+        makes_value = isinstance(op, _VALUES) or op.name.startswith(("arith.", "math."))
         if makes_value and op is not root and not any(result.uses for result in op.results):
             Rewriter.erase_op(op)

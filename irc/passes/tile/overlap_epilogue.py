@@ -24,8 +24,8 @@ from irc.passes.tile.rings import LOAD_STAGES, tile_bytes
 from irc.passes.tile.tma import is_swizzled_load
 
 ACCUMULATOR = 64
-"""Elements of an accumulator per thread above which an epilogue is cut into panels, as it is where the whole tile does
-not fit beside the ring."""
+"""Elements of an accumulator per thread from which on an epilogue is cut into panels, as it is where a stored tile has
+more bytes than are left beside the ring."""
 PANEL_BYTES = 128
 """Bytes of a row of a panel: a row of the widest swizzle."""
 MOST_UNROLLED = 8192
@@ -42,7 +42,7 @@ PART = 8
 
 @dataclass(frozen=True)
 class OverlapEpiloguePass(ModulePass):
-    """The epilogue of a product with a large accumulator -> an unrolled loop over panels of columns.
+    """The epilogue of a product with a large accumulator, or a large result -> an unrolled loop over panels of columns.
 
     A panel's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
     beside the ring and the accumulator does not spill. The panel is `panel` columns of the config, or else the widest,

@@ -209,7 +209,8 @@ def _floordiv(body: Body, a: Scalar, b: Scalar) -> SSAValue:
 def _mod(body: Body, a: Scalar, b: Scalar) -> SSAValue:
     if not a.is_float:
         return _quotient_and_rest(body, a, b)[1]
-    return _float_rest(body, a.value, b.value)[0]
+    rest, _ = _float_rest(body, a.value, b.value)
+    return body(math.CopySignOp(rest, b.value))  # where it is 0, too
 
 
 def _float_rest(body: Body, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAValue]:
