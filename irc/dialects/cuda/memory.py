@@ -67,23 +67,49 @@ class SharedOp(IRDLOperation):
             raise VerifyException(f"expected an offset into shared memory, found {self.offset.value.data}")
 
 
-@irdl_op_definition
-class LoadOp(IRDLOperation):
-    """`count` elements of global memory into registers. `cache`: streaming, read_only (nothing writes it during the
-    kernel), kept (the same, and it leaves the L2 after what is not kept), global."""
+class GlobalLoadOp(IRDLOperation):
+    """A load from global memory into registers."""
 
-    name = "cuda.load"
     pointer = operand_def(PtrType)
     offset = operand_def(IndexType)
     array = operand_def(RegistersType)
     index = operand_def(IndexType)
-    count = prop_def(IntegerAttr, default_value=number(1))
     cache = opt_prop_def(StringAttr)
     traits = traits_def(*effects())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$pointer `[` $offset `]` `->` $array `[` $index `]` attr-dict `:` type($pointer) `->` type($array)"
     )
+
+    @property
+    def elements(self) -> int:
+        """How many are loaded."""
+        raise NotImplementedError
+
+    @property
+    def caches(self) -> tuple[str, ...]:
+        """What `cache` may be."""
+        return CACHES
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it takes for granted that nothing writes the memory during the kernel."""
+        return self.cache is not None and self.cache.data in READ_ONLY
+
+    def verify_(self) -> None:
+        _check_access(self.name, self.array, self.index, number(self.elements))
+        _check_pointer(self.pointer, self.array)
+        if self.cache is not None:
+            check_one_of("cache", self.cache.data, self.caches)
+
+
+@irdl_op_definition
+class LoadOp(GlobalLoadOp):
+    """`count` elements of global memory into registers. `cache`: streaming, read_only (nothing writes it during the
+    kernel), kept (the same, and it leaves the L2 after what is not kept), global."""
+
+    name = "cuda.load"
+    count = prop_def(IntegerAttr, default_value=number(1))
 
     def __init__(
         self,
@@ -100,31 +126,19 @@ class LoadOp(IRDLOperation):
             properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
         )
 
-    def verify_(self) -> None:
-        _check_access("cuda.load", self.array, self.index, self.count)
-        _check_pointer(self.pointer, self.array)
-        if self.cache is not None:
-            check_one_of("cache", self.cache.data, CACHES)
+    @property
+    def elements(self) -> int:
+        return self.count.value.data
 
 
 @irdl_op_definition
-class LoadAcrossOp(IRDLOperation):
+class LoadAcrossOp(GlobalLoadOp):
     """16 bytes of elements of global memory that begin anywhere, from the two words of 16 bytes that they are in. The
     pointer is a multiple of 16 bytes, and has `size` elements behind it; without `size`, all of both words are there.
     Other elements are 0 (no word of theirs is there) or anything. `cache`: read_only, kept."""
 
     name = "cuda.load_across"
-    pointer = operand_def(PtrType)
-    offset = operand_def(IndexType)
-    array = operand_def(RegistersType)
-    index = operand_def(IndexType)
     size = opt_prop_def(IntegerAttr)
-    cache = opt_prop_def(StringAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$pointer `[` $offset `]` `->` $array `[` $index `]` attr-dict `:` type($pointer) `->` type($array)"
-    )
 
     def __init__(
         self,
@@ -136,24 +150,16 @@ class LoadAcrossOp(IRDLOperation):
         size: int | None = None,
         cache: str | None = None,
     ) -> None:
-        super().__init__(
-            operands=[pointer, offset, array, index],
-            properties={
-                "size": None if size is None else number(size),
-                "cache": None if cache is None else StringAttr(cache),
-            },
-        )
+        given = {"size": None if size is None else number(size), "cache": None if cache is None else StringAttr(cache)}
+        super().__init__(operands=[pointer, offset, array, index], properties=given)
 
     @property
     def elements(self) -> int:
-        """How many are loaded."""
         return _word_elements(self.array)
 
-    def verify_(self) -> None:
-        _check_access("cuda.load_across", self.array, self.index, number(self.elements))
-        _check_pointer(self.pointer, self.array)
-        if self.cache is not None:
-            check_one_of("cache", self.cache.data, READ_ONLY)
+    @property
+    def caches(self) -> tuple[str, ...]:
+        return READ_ONLY
 
 
 @irdl_op_definition

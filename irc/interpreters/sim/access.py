@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from irc.dialects import cuda
-from irc.dialects.cuda.memory import READ_ONLY
+from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.interpreters.sim.frame import SHARED_BASE, of_active
 from irc.interpreters.sim.memory import Array, Pointer, RegisterArray
 from irc.interpreters.sim.register_use import register_index
@@ -73,13 +73,17 @@ def note_global_write(
     memory.mark(places // size, size)
 
 
+def _check_read_only(s: Strand, op: GlobalLoadOp, pointer: Pointer) -> None:
+    if pointer.tracked and op.is_read_only:
+        s.fail("protocol", op, f"the kernel writes {pointer.span.memory.name}, which this load takes for read only")
+
+
 @simulates(cuda.LoadOp)
 def load(s: Strand, op: cuda.LoadOp, pointer: Pointer, offset: Any, array: RegisterArray, index: Any) -> None:
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
     places = global_places(s, op, pointer, offset, size)
-    if pointer.tracked and op.cache is not None and op.cache.data in READ_ONLY:
-        s.fail("protocol", op, f"the kernel writes {pointer.span.memory.name}, which this load takes for read only")
+    _check_read_only(s, op, pointer)
     check_global_read(s, op, pointer, places, size)
     if s.frame.counters is not None:
         s.frame.counters.global_access(op, s.numbers, places, size)
@@ -93,8 +97,7 @@ def load_across(
 ) -> None:
     count, item, memory = op.elements, pointer.dtype.itemsize, pointer.span.memory
     word = count * item
-    if pointer.tracked and op.cache is not None:
-        s.fail("protocol", op, f"the kernel writes {memory.name}, which this load takes for read only")
+    _check_read_only(s, op, pointer)
     if pointer.span.start % word:
         s.fail("misaligned", op, f"{op.name} behind a pointer that is no multiple of {word} bytes")
     first = s.spread(offset).astype(np.int64)

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     LocationAttr,
     ModuleOp,
-    StringAttr,
     SymbolRefAttr,
     TensorType,
     UnitAttr,
@@ -31,7 +30,7 @@ from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.common import number, values_of
 from irc.dialects.cuda.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
 from irc.dialects.cuda.kernel import ReturnOp as EndOp
-from irc.dialects.cuda.memory import LoadOp
+from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.donation import donations
@@ -267,7 +266,7 @@ def _allow_overwriting(kernel: KernelOp) -> None:
     """The kernel may be launched with memory that it reads and writes."""
     kernel.aliased = UnitAttr()
     for op in kernel.walk():
-        if isinstance(op, LoadOp) and op.cache == StringAttr("read_only"):
+        if isinstance(op, GlobalLoadOp) and op.is_read_only:
             op.cache = None
 
 
