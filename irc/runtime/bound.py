@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from irc.diagnostics import IrcError
 from irc.runtime.driver import DriverError
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from irc.runtime.device import Device, Memory
     from irc.runtime.executor import Executor
     from irc.runtime.libraries import Library
+    from irc.runtime.outputs import Made
+
+InPlace: TypeAlias = "tuple[Library, Device, list[int], Sequence[Any]]"
+"""Arguments that kernels use as they are: their library, device and addresses, and what keeps them alive."""
 
 
 class Bound:
@@ -27,19 +31,10 @@ class Bound:
     thread at a time may call it.
     """
 
-    def __init__(
-        self,
-        program: CudaProgram,
-        executor: Executor,
-        library: Library,
-        on: Device,
-        addresses: Sequence[int],
-        owners: Sequence[Any],
-        made: Sequence[tuple[Any, int]],
-    ):
-        """`owners` keep the arguments alive; `made` are the results and their addresses."""
-        self._program, self._executor, self._library, self._device = program, executor, library, on
-        self._owners = owners
+    def __init__(self, program: CudaProgram, executor: Executor, arguments: InPlace, made: Made):
+        """`made` are the results and their addresses."""
+        self._program, self._executor = program, executor
+        self._library, self._device, addresses, self._owners = arguments
         self._frame = executor.frame()
         self._arena = executor.lasting(executor.arena_bytes)
         self._frame.place(addresses, [address for _, address in made], self._arena.address)
@@ -66,9 +61,9 @@ class Bound:
 COPIED_BYTES = 1 << 20
 """The largest argument of a graph that is copied where its array changes."""
 
-UPDATED_NODES = 4
+UPDATED_NODES = 8
 """Of a graph, that are given the address of a changed array rather than that it is copied: an update takes 0.7 us of
-the host's time and none of an H200's, a copy 4 us of its."""
+the host's time and none of an H200's, a copy 4 us of its and 1 us of the host's."""
 
 
 class Graph(Bound):
@@ -81,33 +76,33 @@ class Graph(Bound):
     overlap; threads may share it.
     """
 
-    def __init__(
-        self,
-        program: CudaProgram,
-        executor: Executor,
-        library: Library,
-        on: Device,
-        addresses: Sequence[int],
-        owners: Sequence[Any],
-        made: Sequence[tuple[Any, int]],
-    ):
-        super().__init__(program, executor, library, on, addresses, owners, made)
+    def __init__(self, program: CudaProgram, executor: Executor, arguments: InPlace, made: Made):
+        super().__init__(program, executor, arguments, made)
         self._lock = threading.Lock()
         self._sizes = [spec.nbytes for spec in program.arguments]
-        self._buffers: dict[int, Memory] = {}
-        self._given = addresses
         moved = [b for s in self._frame.steps if isinstance(s, Copy) for b in (s.source, s.destination)]
         moved += [s.buffer for s in self._frame.steps if isinstance(s, Memset)]
         self._moved_slots = {self._frame.slot(buffer) for buffer in moved}
         self._donated = list(program.outputs.donated.items())
         donated = set(program.outputs.donated.values())
-        self._is_copied = [self._copies(slot) and slot not in donated for slot in range(len(self._sizes))]
-        self._graph, self._nodes = self._executor.capture(self._frame)
+        self._copied = [slot for slot in range(len(self._sizes)) if self._copies(slot) and slot not in donated]
+        """Arguments that get a buffer where their array changes."""
+        self._buffers: dict[int, Memory] = {}
+        self._given = arguments[2]
+        """The addresses of the arguments."""
+        self._wanted = self._placed = self._frame.cells.addresses
+        """The address of each slot that the nodes have to see, and the one that they do, -1 where that is unknown."""
+        self._capture()
 
     def _copies(self, slot: int) -> bool:
         """Whether an argument is copied where its array changes."""
         is_seen_often = slot in self._moved_slots or len(self._frame.cells.users[slot]) > UPDATED_NODES
         return is_seen_often and 0 < self._sizes[slot] <= COPIED_BYTES
+
+    def _capture(self) -> None:
+        self._graph, nodes = self._executor.capture(self._frame)
+        pairs = zip(self._frame.launches, nodes, strict=True)
+        self._updates = [launch.call.updater(self._graph.handle, node) for launch, node in pairs]
 
     def __call__(self, *arrays: Any, stream: Any | None = None) -> Any:
         """One replay, on the stream or on the current one of the arrays' library."""
@@ -115,6 +110,8 @@ class Graph(Bound):
             with self._lock:
                 if arrays:
                     self._take(arrays)
+                if self._wanted != self._placed:
+                    self._place()
                 on = self._stream(stream)
                 for slot, buffer in self._buffers.items():
                     self._device.copy(buffer.address, self._given[slot], self._sizes[slot], on)
@@ -128,34 +125,31 @@ class Graph(Bound):
         return self.results
 
     def _take(self, arrays: Sequence[Any]) -> None:
+        """Notes the arrays and what the nodes have to see for them."""
         library, on, addresses, owners = self._program.in_place(arrays)
         if library is not self._library or on is not self._device:
             raise IrcError("a graph takes arrays of the library and the device that it was made with")
-        changed = [slot for slot, pair in enumerate(zip(addresses, self._given, strict=True)) if pair[0] != pair[1]]
+        for slot in self._copied:
+            if addresses[slot] != self._given[slot] and slot not in self._buffers:
+                self._buffers[slot] = self._executor.lasting(self._sizes[slot])
+        wanted = [*addresses, *self._wanted[len(addresses) :]]
+        for slot, buffer in self._buffers.items():
+            wanted[slot] = buffer.address
         for result, argument in self._donated:
             self._results[result] = arrays[argument]
-        moved = [slot for slot in changed if slot not in self._buffers]
-        if moved:
-            self._given = [-1] * len(addresses)  # so that all is written again where this fails
-            self._move(moved, addresses)
-        self._given, self._owners = addresses, owners
+            wanted[len(addresses) + result] = addresses[argument]
+        self._given, self._owners, self._wanted = addresses, owners, wanted
 
-    def _move(self, arguments: Sequence[int], addresses: Sequence[int]) -> None:
-        """Writes the addresses of arguments, or of buffers for them, into the graph; it is captured again where nodes
-        that are not launches see them."""
-        cells = self._frame.cells
-        slots = list(arguments)
-        for slot in arguments:
-            if self._is_copied[slot]:
-                self._buffers[slot] = self._executor.lasting(self._sizes[slot])
-                cells.move(slot, self._buffers[slot].address)
-            else:
-                cells.move(slot, addresses[slot])
-        for result, argument in self._donated:
-            slots.append(len(addresses) + result)
-            cells.move(slots[-1], addresses[argument])
-        if not self._moved_slots.isdisjoint(slots):
-            self._graph, self._nodes = self._executor.capture(self._frame)
-            return
-        for index in {launch for slot in slots for launch in cells.users[slot]}:
-            self._frame.launches[index].call.update(self._graph.handle, self._nodes[index])
+    def _place(self) -> None:
+        """Writes the addresses that changed into the nodes that see them; the graph is captured again where nodes that
+        are not launches do."""
+        cells, wanted, before = self._frame.cells, self._wanted, self._placed
+        self._placed = [-1] * len(wanted)
+        cells.place(wanted)
+        changed = [slot for slot, address in enumerate(wanted) if address != before[slot]]
+        if not self._moved_slots.isdisjoint(changed):
+            self._capture()
+        else:
+            for launch in {launch for slot in changed for launch in cells.users[slot]}:
+                self._updates[launch]()
+        self._placed = wanted

@@ -53,7 +53,6 @@ class _NodeParameters(ctypes.Structure):
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuGetErrorName": (c_int, POINTER(c_char_p)),
     "cuGetErrorString": (c_int, POINTER(c_char_p)),
-    "cuLaunchKernelEx": (POINTER(_Config), c_void_p, c_void_p, c_void_p),
     "cuTensorMapEncodeTiled": (c_void_p, c_int, c_uint32, *[c_void_p] * 5, c_int, c_int, c_int, c_int),
     "cuMemcpyAsync": (c_uint64, c_uint64, c_size_t, c_void_p),
     "cuMemsetD8Async": (c_uint64, c_ubyte, c_size_t, c_void_p),
@@ -72,10 +71,11 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuEventSynchronize": (c_void_p,),
     "cuEventElapsedTime": (POINTER(c_float), c_void_p, c_void_p),
     "cuGraphLaunch": (c_void_p, c_void_p),
-    "cuGraphExecKernelNodeSetParams_v2": (c_void_p, c_void_p, POINTER(_NodeParameters)),
     "cuGraphExecDestroy": (c_void_p,),
     "cuGraphDestroy": (c_void_p,),
 }
+"""Of what is called with Python's numbers. What is called with prepared values of ctypes alone is not here: that saves
+the look at each of them."""
 
 
 @cache
@@ -101,7 +101,7 @@ class KernelCall:
     """A launch in the driver's form. `parameters` is the address of the array of pointers to the kernel's parameters,
     `kernel` the handle of the kernel; the caller keeps both alive."""
 
-    __slots__ = ("_attributes", "_config", "_launch", "_node", "_stream", "_update")
+    __slots__ = ("_attributes", "_config", "_launch", "_node", "_stream")
 
     def __init__(self, launch: Launch, kernel: int, parameters: int):
         attributes: list[_Attribute] = []
@@ -113,10 +113,9 @@ class KernelCall:
         grid, block = (c_uint32 * 3)(*launch.grid), (c_uint32 * 3)(launch.block, 1, 1)
         self._config = _Config(grid, block, launch.shared, None, self._attributes, len(attributes))
         self._node = byref(_NodeParameters(None, grid, block, launch.shared, parameters, None, kernel, None))
-        self._update = library().cuGraphExecKernelNodeSetParams_v2
         self._stream = 0
         launch_kernel = library().cuLaunchKernelEx
-        self._launch = partial(launch_kernel, self._config, c_void_p(kernel), c_void_p(parameters), None)
+        self._launch = partial(launch_kernel, byref(self._config), c_void_p(kernel), c_void_p(parameters), None)
 
     def enqueue(self, stream: int) -> None:
         """Launches it with what the parameters are now: they are copied."""
@@ -125,10 +124,16 @@ class KernelCall:
         if status := self._launch():
             check(status, "cuLaunchKernelEx")
 
-    def update(self, graph: int, node: int) -> None:
-        """Gives the node of an executable graph what the parameters are now."""
-        if status := self._update(graph, node, self._node):
-            check(status, "cuGraphExecKernelNodeSetParams")
+    def updater(self, graph: int, node: int) -> Callable[[], None]:
+        """What gives the node of an executable graph what the parameters are then."""
+        set_parameters = library().cuGraphExecKernelNodeSetParams_v2
+        update = partial(set_parameters, c_void_p(graph), c_void_p(node), self._node)
+
+        def updated() -> None:
+            if status := update():
+                check(status, "cuGraphExecKernelNodeSetParams")
+
+        return updated
 
 
 class MapEncoder:
@@ -146,25 +151,27 @@ class MapEncoder:
         self._first = (data_type(map.element), rank)
         self._last = (0, swizzle_code(map.swizzle), L2_PROMOTION, 0)
 
-    def writer(self, cell: int) -> Callable[[int], None]:
-        """What writes the map of an address to `cell`, a multiple of 64; DriverError where the driver refuses.
+    def prepare(self, cell: int) -> int | None:
+        """Writes a map to `cell`, a multiple of 64, such that to write an address to one word of it gives the map of
+        that address: the number of the word, or None where `write` has to make each map.
 
-        Maps are opaque. Where those of two addresses that share no bit differ in one word, which is the address, that
-        word is written instead of the map: the driver takes several microseconds for one."""
+        Maps are opaque. That is so where the maps of two addresses that share no bit differ in one word, which is the
+        address. The driver takes several microseconds for a map."""
         words = (c_uint64 * (MAP_BYTES // 8)).from_address(cell)
         maps: list[list[int]] = []
         for address in _PROBES:
             try:
-                self._write(cell, address)
+                self.write(cell, address)
             except DriverError:
-                return partial(self._write, cell)
+                return None
             maps.append(list(words))
         places = [place for place, (a, b) in enumerate(zip(*maps, strict=True)) if a != b]
         if len(places) != 1 or tuple(each[places[0]] for each in maps) != _PROBES:
-            return partial(self._write, cell)
-        return partial(setattr, c_uint64.from_address(cell + 8 * places[0]), "value")
+            return None
+        return places[0]
 
-    def _write(self, cell: int, address: int) -> None:
+    def write(self, cell: int, address: int) -> None:
+        """Writes the map of an address to `cell`; DriverError where the driver refuses."""
         status = library().cuTensorMapEncodeTiled(cell, *self._first, address, *self._lists, *self._last)
         check(status, "cuTensorMapEncodeTiled")
 

@@ -12,7 +12,7 @@ import numpy as np
 from irc.artifact import ArraySpec, Artifact
 from irc.diagnostics import IrcError
 from irc.runtime.arrays import check_count, host_array, host_result
-from irc.runtime.bound import Bound, Graph
+from irc.runtime.bound import Bound, Graph, InPlace
 from irc.runtime.driver import DriverError, device, out_of_memory
 from irc.runtime.executor import Executor
 from irc.runtime.libraries import ALIGNMENT, Library, Quick, Taken, library_of, stream_handle
@@ -77,20 +77,17 @@ class CudaProgram:
         """A call whose arrays are fixed, or a graph. IrcError where the arrays do not fit or cannot be used in
         place."""
         try:
-            library, on, addresses, owners = self.in_place(arrays)
-            stream = library.current_stream(on.ordinal)
-            made = self.outputs.make(library, on, arrays, addresses, (), stream)
-            executor = self._executor(on)
+            library, on, addresses, _ = arguments = self.in_place(arrays)
+            made = self.outputs.make(library, on, arrays, addresses, (), library.current_stream(on.ordinal))
             kind = Graph if as_graph else Bound
-            return kind(self, executor, library, on, addresses, owners, made)
+            return kind(self, self._executor(on), arguments, made)
         except DriverError as error:
             raise IrcError(f"the CUDA driver failed: {error}") from error
 
-    def in_place(self, arrays: Sequence[Any]) -> tuple[Library, Device, list[int], list[Any]]:
-        """The library, the device and the addresses of arrays that kernels can use as they are, and what keeps them
-        alive. IrcError otherwise."""
+    def in_place(self, arrays: Sequence[Any]) -> InPlace:
+        """Arrays that kernels can use as they are. IrcError otherwise."""
         if (found := self._quickly(arrays)) is not None:
-            return (*found, list(arrays))
+            return (*found, arrays)
         check_count(self.arguments, arrays)
         libraries = [library_of(array) for array in arrays]
         addresses, owners = list[int](), list[Any]()

@@ -55,18 +55,23 @@ class Cells:
     ):
         """`count` is the number of slots."""
         self._slots, self._encoder = slots, encoder
-        self.addresses = [-1] * count
-        self._writes: list[list[tuple[Callable[[int], None], int]]] = [[] for _ in range(count)]
+        self._unknown: Addresses = [-1] * count
+        self.addresses = self._unknown
         self.users: list[list[int]] = [[] for _ in range(count)]
         # What is aligned most comes first: its size keeps all of it aligned.
         distinct = {_key(p): p for launch in launches if launch.most_sets == 1 for p in launch.parameters}
         ordered = sorted(distinct.items(), key=lambda item: -_CELL_BYTES[type(item[1])])
         arrays = [_array(launch) for launch in launches]
         size = sum(size for _, size in arrays) + sum(_CELL_BYTES[type(p)] for _, p in ordered)
-        self._memory = ctypes.create_string_buffer(_ALIGNMENT + size)
-        end = -(-ctypes.addressof(self._memory) // _ALIGNMENT) * _ALIGNMENT
-        starts = list(accumulate((size for _, size in arrays), initial=end))
+        memory = np.zeros((_ALIGNMENT + size) // 8, np.uint64)
+        self._start = -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        self._words = memory[(self._start - memory.ctypes.data) // 8 :]
+        starts = list(accumulate((size for _, size in arrays), initial=self._start))
         end = starts[-1]
+        self._filled: list[tuple[int, int, int]] = []
+        """Of each word that is an address: its place, the slot, and what is added to the slot's."""
+        self._encoded: list[tuple[Callable[[int], None], int, int]] = []
+        """What writes a map that the driver has to make for each address, its slot, and what is added to that's."""
         cells: dict[Hashable, int] = {}
         for key, parameter in ordered:
             cells[key] = end
@@ -83,6 +88,10 @@ class Cells:
             for slot in {slots.of(_buffer(p)) for p in launch.parameters if not isinstance(p, Scalar)}:
                 self.users[slot].append(index)
         self.parameters = [ctypes.addressof(pointers) for pointers in self._pointers]
+        self._places, self._slot_of_word = (np.array([f[n] for f in self._filled], np.intp) for n in range(2))
+        self._offsets = np.array([offset for _, _, offset in self._filled], np.uint64)
+        self._given = (ctypes.c_uint64 * count)()
+        self._given_words = np.ctypeslib.as_array(self._given)
 
     def _fill(self, parameter: Parameter, cell: int) -> None:
         """Writes a number, or notes how the cell follows from an address."""
@@ -90,25 +99,29 @@ class Cells:
             content = _content(parameter)
             ctypes.memmove(cell, content, len(content))
             return
-        buffer = _buffer(parameter)
-        write = _writer(cell) if isinstance(parameter, Buffer) else self._encoder(parameter).writer(cell)
-        self._writes[self._slots.of(buffer)].append((write, buffer.offset))
+        buffer, word = _buffer(parameter), cell
+        slot = self._slots.of(buffer)
+        if isinstance(parameter, TensorMap):
+            encoder = self._encoder(parameter)
+            if (place := encoder.prepare(cell)) is None:
+                self._encoded.append((partial(encoder.write, cell), slot, buffer.offset))
+                return
+            word += 8 * place
+        self._filled.append(((word - self._start) // 8, slot, buffer.offset))
 
-    def place(self, addresses: Addresses) -> Sequence[int]:
-        """Fills in the addresses of a call; the slots whose address is another than before."""
+    def place(self, addresses: Addresses) -> None:
+        """Fills in the addresses of a call. Where that fails, none is known to be filled in.
+
+        All words are written at once, in the time that a few take one by one."""
         if addresses == self.addresses:
-            return ()
-        changed = [slot for slot, pair in enumerate(zip(addresses, self.addresses, strict=True)) if pair[0] != pair[1]]
-        for slot in changed:
-            self.move(slot, addresses[slot])
-        return changed
-
-    def move(self, slot: int, address: int) -> None:
-        """Gives one slot another address. Where a write fails, it has none."""
-        self.addresses[slot] = -1
-        for write, offset in self._writes[slot]:
-            write(address + offset)
-        self.addresses[slot] = address
+            return
+        before, self.addresses = self.addresses, self._unknown
+        for write, slot, offset in self._encoded:
+            if addresses[slot] != before[slot]:
+                write(addresses[slot] + offset)
+        self._given[:] = addresses
+        self._words[self._places] = self._given_words[self._slot_of_word] + self._offsets
+        self.addresses = addresses
 
 
 def _array(launch: Launch) -> tuple[list[int], int]:
@@ -136,8 +149,3 @@ def _key(parameter: Parameter) -> Hashable:
 
 def _content(scalar: Scalar) -> bytes:
     return np.array([scalar.value], DTYPES[scalar.element]).tobytes()
-
-
-def _writer(cell: int) -> Callable[[int], None]:
-    """Writes an address to a cell."""
-    return partial(setattr, ctypes.c_uint64.from_address(cell), "value")

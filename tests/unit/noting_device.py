@@ -25,7 +25,8 @@ class NotingDevice:
         self.streams, self.events, self.memory = 99, 199, 1 << 20
         self.spare: list[int] = []
         self.failing = failing
-        self.refuses_maps = False
+        self.refuses_maps = self.refuses_updates = False
+        self.map_word: int | None = None
         self.capturing = -1
 
     def take_stream(self) -> int:
@@ -92,10 +93,10 @@ class NotedEncoder:
     def __init__(self, map: TensorMap, device: NotingDevice) -> None:
         self._map, self._device = map, device
 
-    def writer(self, cell: int) -> Any:
-        return partial(self._write, cell)
+    def prepare(self, cell: int) -> int | None:
+        return self._device.map_word
 
-    def _write(self, cell: int, address: int) -> None:
+    def write(self, cell: int, address: int) -> None:
         assert cell % 64 == 0
         if self._device.refuses_maps:
             raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
@@ -130,7 +131,12 @@ class NotedCall:
             raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
         self._device.calls.append(("launch", self._kernel, self.values(), stream))
 
-    def update(self, graph: int, node: int) -> None:
+    def updater(self, graph: int, node: int) -> Any:
+        return partial(self._update, graph, node)
+
+    def _update(self, graph: int, node: int) -> None:
+        if self._device.refuses_updates:
+            raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
         self._device.calls.append(("update", graph, node, self.values()))
 
 

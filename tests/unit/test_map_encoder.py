@@ -40,10 +40,14 @@ def written(driver: Driver, address: int, monkeypatch: pytest.MonkeyPatch) -> li
     monkeypatch.setattr(calls, "library", lambda: driver)
     memory = ctypes.create_string_buffer(192)
     cell = -(-ctypes.addressof(memory) // 64) * 64
-    write = MapEncoder(MAP).writer(cell)
+    encoder = MapEncoder(MAP)
+    words, place = (ctypes.c_uint64 * 16).from_address(cell), encoder.prepare(cell)
     driver.encoded = 0
-    write(address)
-    return list((ctypes.c_uint64 * 16).from_address(cell))
+    if place is None:
+        encoder.write(cell, address)
+    else:
+        words[place] = address
+    return list(words)
 
 
 def test_the_word_of_the_address_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

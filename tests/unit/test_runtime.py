@@ -47,7 +47,7 @@ def test_parameters_have_the_addresses_of_the_call_and_the_bits_of_numbers() -> 
     numbers += [("f32", 0.0), ("f32", -0.0)]
     launch = a_launch(SCRATCH, MAP, RESULT, CONSTANT, *(Scalar(element, value) for element, value in numbers))
     cells, _ = cells_of(launch, slots=Slots(2, 1), count=6)
-    assert cells.place((4096, 8192, 1 << 33, 1 << 40, 64, 128)) == [0, 1, 2, 3, 4, 5]
+    cells.place([4096, 8192, 1 << 33, 1 << 40, 64, 128])
     scratch, map, result, constant, *scalars = values(launch, cells.parameters[0])
     assert (scratch, map, result, constant) == ((1 << 40) + 256, 4096, 1 << 33, 64)
     assert scalars == [np.array(value, DTYPES[element]).tobytes() for element, value in numbers]
@@ -56,12 +56,12 @@ def test_parameters_have_the_addresses_of_the_call_and_the_bits_of_numbers() -> 
 def test_launches_share_cells_and_only_what_moved_is_written() -> None:
     first, second, third = a_launch(MAP, RESULT), a_launch(ARGUMENT, MAP), a_launch(SCRATCH)
     cells, device = cells_of(first, second, third, slots=Slots(1, 1), count=3)
-    cells.place((4096, 8192, 1 << 20))
+    cells.place([4096, 8192, 1 << 20])
     assert device.calls == [("encode", MAP, 4096)]
-    assert not cells.place([4096, 8192, 1 << 20])
-    assert cells.place((4096, 16384, 1 << 20)) == [1]
+    cells.place([4096, 8192, 1 << 20])
+    cells.place([4096, 16384, 1 << 20])
     assert device.calls == [("encode", MAP, 4096)]
-    assert cells.place((64, 16384, 1 << 20)) == [0]
+    cells.place([64, 16384, 1 << 20])
     assert device.calls[1:] == [("encode", MAP, 64)]
     assert [values(launch, at) for launch, at in zip((first, second, third), cells.parameters, strict=True)] == [
         [64, 16384],
@@ -78,7 +78,7 @@ def test_sets_of_operands_lie_in_an_array_of_the_launchs_own() -> None:
     first = replace(a_launch(*sets), grid=(2, 1, 2), sets=2, most_sets=3)
     second, third = replace(a_launch(*sets[:3]), most_sets=3), a_launch(MAP, number)
     cells, device = cells_of(first, second, third, slots=Slots(1, 1), count=3)
-    cells.place((4096, 8192, 1 << 20))
+    cells.place([4096, 8192, 1 << 20])
     seven = np.int32(7).tobytes()
     assert [values(launch, at) for launch, at in zip((first, second, third), cells.parameters, strict=True)] == [
         [8192, 4096, seven, (1 << 20) + 256, 4096, seven],
@@ -86,19 +86,32 @@ def test_sets_of_operands_lie_in_an_array_of_the_launchs_own() -> None:
         [4096, seven],
     ]
     assert device.calls == [("encode", MAP, 4096)] * 4
-    assert cells.place((4096, 64, 1 << 20)) == [1]
+    cells.place([4096, 64, 1 << 20])
+    assert device.calls == [("encode", MAP, 4096)] * 4
     assert values(first, cells.parameters[0])[0] == 64
     assert cells.users == [[0, 1, 2], [0, 1], [0]]
 
 
+def test_maps_whose_address_is_a_word_are_written_without_the_driver() -> None:
+    device = NotingDevice()
+    device.map_word = 0
+    first, second = a_launch(MAP, RESULT), replace(a_launch(SCRATCH, MAP), most_sets=2)
+    cells = Cells((first, second), Slots(1, 1), device.map_encoder, 3)
+    for argument in (4096, 64):
+        cells.place([argument, 8192, 1 << 20])
+        assert values(first, cells.parameters[0]) == [argument, 8192]
+        assert values(second, cells.parameters[1]) == [(1 << 20) + 256, argument]
+    assert not device.calls
+
+
 def test_all_is_written_again_after_a_write_that_failed() -> None:
     cells, device = cells_of(a_launch(MAP), slots=Slots(1, 0), count=1)
-    cells.place((4096,))
+    cells.place([4096])
     device.refuses_maps = True
     with pytest.raises(DriverError):
-        cells.place((8192,))
+        cells.place([8192])
     device.refuses_maps = False
-    assert cells.place((4096,)) == [0]
+    cells.place([4096])
     assert [call[2] for call in device.calls] == [4096, 4096]
 
 

@@ -224,6 +224,21 @@ def test_a_graph_that_copies_an_argument_to_a_result_is_captured_again(device: N
     assert [call[2] for call in calls if call[:2] == ("copy", buffer)] == [512]
 
 
+@pytest.mark.parametrize("arrays", [(), (FakeArray(1024), FakeArray(2048))])
+def test_a_graph_writes_all_again_after_an_update_that_failed(
+    device: NotingDevice, arrays: tuple[FakeArray, ...]
+) -> None:
+    graph = a_graph(FakeArray(1024), FakeArray(2048))
+    device.refuses_updates = True
+    with pytest.raises(IrcError, match="the CUDA driver failed"):
+        graph(FakeArray(1024), FakeArray(4096))
+    device.refuses_updates = False
+    noted(device)
+    graph(*arrays)
+    update, replay = noted(device)
+    assert (update[0], update[3], replay[0]) == ("update", [1024, 2048 if arrays else 4096, 8192], "replay")
+
+
 def test_a_capture_that_fails_is_ended(device: NotingDevice) -> None:
     device.failing = "k"
     with pytest.raises(IrcError, match="kernel k failed"):

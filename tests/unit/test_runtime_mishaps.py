@@ -86,6 +86,13 @@ def test_tensors_are_taken_at_once_only_where_they_are_as_expected() -> None:
         assert quick([x, y], HOST) == [x.data_ptr(), y.data_ptr()]
         with torch.no_grad():
             assert quick([needing, y], HOST) == [needing.data_ptr(), y.data_ptr()]
+    learning = Torch(torch).quick(specs)
+    assert learning is not None
+    for _ in range(2):
+        with torch.no_grad():
+            assert learning([needing, y], HOST) == [needing.data_ptr(), y.data_ptr()]
+        assert learning([needing, y], HOST) is None
+        assert learning([x, y], HOST) == [x.data_ptr(), y.data_ptr()]
     same = Torch(torch).quick([SPEC, SPEC])
     assert same is not None
     for _ in range(2):
