@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,15 @@ func f(x: f32[64, 32], w: f32[32, 32]) -> (f32[64, 32], f32[64]) {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """SIGINT raises, here and in commands that are started, also where a shell that runs the tests in the background
+    had it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def entries(folder: Path) -> list[Path]:
@@ -79,6 +89,7 @@ def test_an_interrupted_write_leaves_nothing(folder: Path, monkeypatch: pytest.M
     assert entries(folder) == []
 
 
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_an_interruption_waits_for_no_kernel_that_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
 
@@ -96,6 +107,7 @@ def test_an_interruption_waits_for_no_kernel_that_has_not_begun(monkeypatch: pyt
     assert len(begun) <= 6
 
 
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_ends_a_command_in_one_line_and_the_next_one_works(folder: Path, tmp_path: Path) -> None:
     steps = "".join(f"    v{i + 1} = tanh(v{i}) * w{i % 3}\n" for i in range(2000))
     source = tmp_path / "long.irc"
