@@ -17,7 +17,7 @@ from irc.dialects.kernel import Anchor, FusedOp
 from irc.interpreters.kernel import evaluate
 from irc.passes.kernel.choose_config import ChooseConfigPass
 from irc.passes.kernel.fuse_kernels import FuseKernelsPass, fuse_block
-from irc.passes.kernel.problem import reduction_of
+from irc.passes.kernel.reduction_problem import reduction_of
 from irc.passes.kernel.split_reductions import SplitReductionsPass
 
 SIDE = 6

@@ -1,4 +1,4 @@
-"""`irc.passes.kernel.problem`: what `choose-config` knows of a product from its kernel."""
+"""`irc.passes.kernel.product_problem`: what `choose-config` knows of a product from its kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.dialects.kernel import FusedOp
 from irc.lowering import passes_of, run_passes
-from irc.passes.kernel.problem import Product, product_of
+from irc.passes.kernel.product_problem import Product, product_of
 from irc.program import new_context, parse
 
 

@@ -19,9 +19,10 @@ from xdsl.passes import ModulePass
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConstantOp, PadOp, SliceOp
 from irc.dtypes import element_of
-from irc.passes.kernel.choose_product import best_instruction
+from irc.integers import ceil_div
 from irc.passes.kernel.op_classes import shape_of
-from irc.passes.kernel.problem import TENSOR_MAP_ALIGNMENT, ceil_div, is_loadable, product_of
+from irc.passes.kernel.product_instructions import best_instruction
+from irc.passes.kernel.product_problem import TENSOR_MAP_ALIGNMENT, is_loadable, product_of
 from irc.rewriting import location_of
 from irc.targets import DEFAULT_TARGET, Target, target
 

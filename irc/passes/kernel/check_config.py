@@ -6,27 +6,17 @@ from math import prod
 
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.integers import ceil_div
+from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
 from irc.layout.requests import WIDEST
-from irc.passes.kernel.choose_product import (
-    GROUP_WARPS,
-    WGMMA_OPERANDS,
-    can_use_mma,
-    can_use_wgmma,
-    mma_stage_bytes,
-    stage_bytes,
-    wgmma_operands,
-)
-from irc.passes.kernel.choose_wgmma import (
-    COLUMNS,
-    GROUP_THREADS,
-    INSTRUCTION_ROWS,
-    MOST_COLUMNS,
-    NARROW_COLUMNS,
-    can_be_narrow,
-)
+from irc.passes.kernel.choose_blocked import mma_stage_bytes
+from irc.passes.kernel.choose_product import GROUP_WARPS, stage_bytes
+from irc.passes.kernel.choose_wgmma import MOST_COLUMNS, NARROW_COLUMNS, can_be_narrow
 from irc.passes.kernel.op_classes import REDUCTIONS, SCANS, integers, shape_of
-from irc.passes.kernel.problem import Product, ceil_div, product_of
+from irc.passes.kernel.product_instructions import WGMMA_OPERANDS, can_use_mma, can_use_wgmma, wgmma_operands
+from irc.passes.kernel.product_problem import Product, product_of
 from irc.passes.kernel.split_products import can_split_product
+from irc.passes.kernel.wgmma_cycles import COLUMNS
 from irc.rewriting import location_of
 from irc.targets import KIB, Target
 
@@ -161,7 +151,7 @@ class _Check:
             raise self._fail(f'one product can have its rows along N, found rows = "n" of {product.count}')
         tall, wide = (tile[1], tile[0]) if config.rows == "n" else (tile[0], tile[1])
         warps = config.warps or GROUP_WARPS
-        rows = INSTRUCTION_ROWS * max(1, warps // GROUP_WARPS)
+        rows = WGMMA_ROWS * max(1, warps // GROUP_WARPS)
         if warps % GROUP_WARPS or tall % rows:
             raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tall}")
         depth = self._machine.wgmma[operands.operand]
@@ -199,8 +189,8 @@ class _Check:
         need = sums * product.count * tile[0] * tile[1] * words // threads + OTHER_REGISTERS
         limit, where = self._machine.registers_per_thread, f"a thread of {self._machine.name}"
         if config.instruction == "wgmma":
-            consumers = self._machine.warp_size * self._total_warps(config) - GROUP_THREADS
-            limit = min(limit, (self._machine.registers - GROUP_THREADS * OTHER_REGISTERS) // consumers)
+            consumers = self._machine.warp_size * self._total_warps(config) - WARP_GROUP
+            limit = min(limit, (self._machine.registers - WARP_GROUP * OTHER_REGISTERS) // consumers)
             where = f"each of the {consumers} that compute in a block"
         if need > limit:
             raise self._fail(

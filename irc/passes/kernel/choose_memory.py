@@ -8,8 +8,9 @@ from xdsl.ir import SSAValue
 
 from irc.dialects.kernel import ConfigAttr, FusedOp
 from irc.dtypes import element_of
+from irc.integers import ceil_div, power_of_two
 from irc.passes.kernel.op_classes import shape_of
-from irc.passes.kernel.problem import Reduction, ceil_div, power_of_two
+from irc.passes.kernel.reduction_problem import Reduction
 from irc.targets import Target
 
 LEAST_PER_THREAD = 4

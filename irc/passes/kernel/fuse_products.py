@@ -30,7 +30,7 @@ from irc.passes.kernel.op_classes import (
     shape_of,
     size_of,
 )
-from irc.passes.kernel.problem import multiplied
+from irc.passes.kernel.product_problem import multiplied
 from irc.passes.kernel.prologue_cost import PrologueCost, is_streamed_right, prologue_cost
 from irc.passes.kernel.row_cost import RowCost, row_cost
 

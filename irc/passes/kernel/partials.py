@@ -25,9 +25,9 @@ from irc.dialects.nd import (
 )
 from irc.dialects.nd.base import plain
 from irc.dtypes import element_of
+from irc.integers import ceil_div
 from irc.neutral import neutral
 from irc.passes.kernel.op_classes import reduced_axes, shape_of
-from irc.passes.kernel.problem import ceil_div
 
 Insert = Callable[[Operation], None]
 

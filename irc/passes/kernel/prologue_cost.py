@@ -20,9 +20,10 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from irc.integers import ceil_div
 from irc.passes.kernel.op_classes import integers, shape_of, size_of
 from irc.passes.kernel.operand_work import OperandWork
-from irc.passes.kernel.problem import ceil_div, multiplied
+from irc.passes.kernel.product_problem import multiplied
 
 TILE_COLUMNS, TILE_ROWS = 256, 128
 """The tile of the result of most products of 16-bit operands."""

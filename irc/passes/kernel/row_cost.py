@@ -2,7 +2,7 @@
 
 A tile that has whole rows does both on its accumulators. The rows of the result are then neither stored and read again
 nor is there a second kernel; but tiles are 64 rows high and as wide as the result, so that fewer blocks multiply, and
-the epilogue takes longer. Costs are cycles of an SM of an H200, as in `choose_wgmma.py` and `prologue_cost.py`.
+the epilogue takes longer. Costs are cycles of an SM of an H200, as in `wgmma_cycles.py` and `prologue_cost.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from math import prod
 from xdsl.ir import Operation
 
 from irc.dtypes import element_of
+from irc.integers import ceil_div
 from irc.passes.kernel.op_classes import integers, shape_of, size_of
-from irc.passes.kernel.problem import ceil_div, multiplied
+from irc.passes.kernel.product_problem import multiplied
 from irc.passes.kernel.prologue_cost import BYTE, LAUNCH
 
 MOST_COLUMNS = 256

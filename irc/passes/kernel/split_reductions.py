@@ -21,10 +21,11 @@ from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
+from irc.integers import ceil_div
 from irc.passes.kernel.choose_config import choose
 from irc.passes.kernel.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
 from irc.passes.kernel.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
-from irc.passes.kernel.problem import ceil_div, reduction_of
+from irc.passes.kernel.reduction_problem import reduction_of
 from irc.passes.kernel.split_positions import split_position
 from irc.passes.kernel.split_products import split_product
 from irc.passes.kernel.whole_rows import whole_rows

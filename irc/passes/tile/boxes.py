@@ -15,8 +15,8 @@ from itertools import takewhile
 from math import prod
 
 from irc.dtypes import element_of
+from irc.integers import power_of_two
 from irc.layout.requests import SECTOR_BYTES
-from irc.passes.kernel.problem import power_of_two
 from irc.passes.tile.domains import LARGE, Domains, Operand, Space
 from irc.passes.tile.index_maps import (
     Coords,

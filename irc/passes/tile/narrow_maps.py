@@ -21,7 +21,6 @@ from irc.passes.tile.scalar_body import Body
 from irc.rounding import cast_array
 
 _ROUNDED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
-_CHOSEN = (arith.MaximumfOp, arith.MinimumfOp)
 _WIDENING = (arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
 
 Widening = arith.ExtFOp | arith.SIToFPOp | arith.UIToFPOp

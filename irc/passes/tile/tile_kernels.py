@@ -15,7 +15,7 @@ from xdsl.transforms.common_subexpression_elimination import cse
 from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.layout.requests import WIDEST
-from irc.passes.kernel.problem import starts_operand
+from irc.passes.kernel.product_problem import starts_operand
 from irc.passes.tile.domains import Bindings, Domains, Operand
 from irc.passes.tile.groups import group_results, reachable
 from irc.passes.tile.nodes import Choose, Coordinate, Load, signless

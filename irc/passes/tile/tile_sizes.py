@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from irc.passes.kernel.problem import power_of_two
+from irc.integers import power_of_two
 from irc.passes.tile.boxes import step_of
 from irc.passes.tile.domains import LARGE, Domains, Operand
 from irc.passes.tile.index_maps import Dim

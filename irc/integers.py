@@ -1,0 +1,13 @@
+"""Integers that extents are rounded to."""
+
+from __future__ import annotations
+
+
+def power_of_two(n: int) -> int:
+    """The least power of two that is not below n, and 1 for n < 1."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def ceil_div(a: int, b: int) -> int:
+    """a / b, rounded up."""
+    return -(-a // b)
