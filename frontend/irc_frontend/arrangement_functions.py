@@ -1,35 +1,22 @@
-"""numpy's functions on Tensors that arrange elements or pick them, composed of others."""
+"""numpy's functions on Tensors that rearrange elements or pick them (a diagonal, neighbours), composed of others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from irc_frontend.elementwise_functions import where
-from irc_frontend.functions import (
-    broadcast_to,
-    concatenate,
-    expand_dims,
-    flip,
-    moveaxis,
-    sort,
-    swapaxes,
-    topk,
-)
+from irc_frontend.functions import broadcast_to, concatenate, expand_dims, flip, moveaxis, part_of, swapaxes
 from irc_frontend.graph import fail
 from irc_frontend.making_functions import arange, zeros
 from irc_frontend.shapes import axis_of, broadcast_shapes
 from irc_frontend.tensor import Like, Tensor, node_of
 
 __all__ = [
-    "argsort",
     "broadcast_arrays",
     "diag",
     "diagonal",
     "diff",
     "hstack",
-    "linspace",
-    "median",
-    "meshgrid",
     "roll",
     "rot90",
     "trace",
@@ -52,12 +39,8 @@ def roll(x: Like, shift: int | Sequence[int], axis: int | Sequence[int] | None =
         at = axis_of(each, tensor.ndim)
         cut = -by % tensor.shape[at] if tensor.shape[at] else 0
         if cut:
-            tensor = concatenate([_part(tensor, at, cut, None), _part(tensor, at, 0, cut)], at)
+            tensor = concatenate([part_of(tensor, at, cut, None), part_of(tensor, at, 0, cut)], at)
     return tensor
-
-
-def _part(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
-    return x[(*[slice(None)] * axis, slice(start, stop))]
 
 
 def diagonal(x: Like, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
@@ -99,19 +82,6 @@ def trace(x: Like, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     return diagonal(x, offset, axis1, axis2).sum(-1)
 
 
-def meshgrid(*arrays: Like, indexing: str = "xy") -> list[Tensor]:
-    """A grid of coordinates for each array of one axis; `ij` keeps the order of axes, `xy` swaps the first two."""
-    if indexing not in ("xy", "ij"):
-        raise fail(f"meshgrid: indexing is 'xy' or 'ij', found {indexing!r}")
-    tensors = [Tensor.of(node_of(array)).flatten() for array in arrays]
-    shape = tuple(tensor.size for tensor in tensors)
-    grids: list[Tensor] = []
-    for at, tensor in enumerate(tensors):
-        alone = tensor.reshape(*(extent if axis == at else 1 for axis, extent in enumerate(shape)))
-        grids.append(broadcast_to(alone, shape))
-    return [swapaxes(grid, 0, 1) for grid in grids] if indexing == "xy" and len(grids) > 1 else grids
-
-
 def broadcast_arrays(*arrays: Like) -> list[Tensor]:
     """All repeated to the shape that they broadcast to."""
     nodes = [node_of(array) for array in arrays]
@@ -119,50 +89,12 @@ def broadcast_arrays(*arrays: Like) -> list[Tensor]:
     return [broadcast_to(Tensor.of(node), shape) for node in nodes]
 
 
-def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: str = "f32") -> Tensor:
-    """`num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`."""
-    if num < 0:
-        raise fail(f"linspace: the count is 0 or more, found {num}")
-    steps = num - 1 if endpoint else num
-    places = arange(num).astype("f64")
-    made = start + places * ((stop - start) / steps) if steps > 0 else places + start
-    return (where(places == num - 1, float(stop), made) if endpoint and num > 1 else made).astype(dtype)
-
-
-def argsort(x: Like, axis: int = -1) -> Tensor:
-    """The i64 indices that sort along the axis, those of equals in order; NaN comes last."""
-    tensor = Tensor.of(node_of(x))
-    at = axis_of(axis, tensor.ndim)
-    extent = tensor.shape[at]
-    _, descending = topk(flip(tensor, at), extent, at)
-    return extent - 1 - flip(descending, at)
-
-
-def median(x: Like, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The middle of the sorted elements, or the mean of the two there; NaN where one is."""
-    tensor = Tensor.of(node_of(x))
-    flat = tensor.flatten() if axis is None else tensor
-    at = 0 if axis is None else axis_of(axis, tensor.ndim)
-    extent = flat.shape[at]
-    if not extent:
-        raise fail(f"median over no elements has no value: {tensor.node.type}")
-    ordered = sort(flat, at)
-    first = (extent - 1) // 2
-    middle = _part(ordered, at, first, extent // 2 + 1).mean(at)
-    if tensor.node.is_float:
-        greatest = _part(ordered, at, extent - 1, None).reshape(middle.shape)
-        middle = where(greatest == greatest, middle, greatest)
-    if not keepdims:
-        return middle
-    return middle.reshape(*(1 if axis is None or each == at else n for each, n in enumerate(tensor.shape)))
-
-
 def diff(x: Like, n: int = 1, axis: int = -1) -> Tensor:
     """The differences of neighbours along the axis, `n` times."""
     tensor = Tensor.of(node_of(x))
     at = axis_of(axis, tensor.ndim)
     for _ in range(n):
-        tensor = _part(tensor, at, 1, None) - _part(tensor, at, 0, max(0, tensor.shape[at] - 1))
+        tensor = part_of(tensor, at, 1, None) - part_of(tensor, at, 0, max(0, tensor.shape[at] - 1))
     return tensor
 
 

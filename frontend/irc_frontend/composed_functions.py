@@ -5,28 +5,23 @@ bf16 and f16 are computed in f32 and rounded once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from ml_dtypes import finfo
 
 from irc_frontend import formulas
 from irc_frontend.elementwise import Number
-from irc_frontend.elementwise_functions import abs as size_of
 from irc_frontend.elementwise_functions import isinf, isnan, where
-from irc_frontend.functions import all as every
 from irc_frontend.graph import fail
-from irc_frontend.tensor import Like, Tensor, node_of
+from irc_frontend.tensor import Like, Tensor, node_of, tensors_of
 
 __all__ = [
-    "allclose",
     "arccos",
     "arccosh",
     "arcsin",
     "arcsinh",
     "arctan",
     "arctanh",
-    "array_equal",
     "copysign",
     "cosh",
     "deg2rad",
@@ -34,7 +29,6 @@ __all__ = [
     "fmin",
     "fmod",
     "hypot",
-    "isclose",
     "log10",
     "logaddexp",
     "nan_to_num",
@@ -47,24 +41,12 @@ __all__ = [
 
 def _float(formula: Callable[..., Tensor], *operands: Like) -> Tensor:
     """The formula of floats; numbers take the element type of the first array."""
-    tensors = _tensors(operands)
+    tensors = tensors_of(operands)
     first = tensors[0]
     if not first.node.is_float:
         raise fail(f"{formula.__name__} of {first.node.type}", "cast it first: x.astype('f32')")
     element = "f32" if first.element in ("bf16", "f16") else first.element
     return formula(*(x.astype(element) for x in tensors)).astype(first.element)
-
-
-def _tensors(operands: tuple[Like, ...]) -> list[Tensor]:
-    arrays = [x for x in operands if not isinstance(x, bool | int | float)]
-    if not arrays:
-        raise fail("a function of numbers alone has no element type", "make one of them a Tensor")
-    element = node_of(arrays[0]).element
-    made = [Tensor(x, element) if isinstance(x, bool | int | float) else Tensor.of(node_of(x)) for x in operands]
-    for x in made:
-        if x.element != element:
-            raise fail(f"{x.node.type} beside {element}", f"cast one of them: x.astype({element!r})")
-    return made
 
 
 def sinh(x: Like) -> Tensor:
@@ -123,11 +105,11 @@ def copysign(a: Like, b: Like) -> Tensor:
 
 
 def deg2rad(x: Like) -> Tensor:
-    return _float(lambda angle: angle * (math.pi / 180), x)
+    return _float(formulas.deg2rad, x)
 
 
 def rad2deg(x: Like) -> Tensor:
-    return _float(lambda angle: angle * (180 / math.pi), x)
+    return _float(formulas.rad2deg, x)
 
 
 def signbit(x: Like) -> Tensor:
@@ -137,17 +119,17 @@ def signbit(x: Like) -> Tensor:
 
 def fmax(a: Like, b: Like) -> Tensor:
     """The greater; the other where one is NaN."""
-    return formulas.fmax(*_tensors((a, b)))
+    return formulas.fmax(*tensors_of((a, b)))
 
 
 def fmin(a: Like, b: Like) -> Tensor:
     """The lesser; the other where one is NaN."""
-    return formulas.fmin(*_tensors((a, b)))
+    return formulas.fmin(*tensors_of((a, b)))
 
 
 def fmod(a: Like, b: Like) -> Tensor:
     """The remainder with the sign of a; `mod` has that of b."""
-    return formulas.fmod(*_tensors((a, b)))
+    return formulas.fmod(*tensors_of((a, b)))
 
 
 def trunc(x: Like) -> Tensor:
@@ -164,22 +146,3 @@ def nan_to_num(x: Like, nan: Number = 0.0, posinf: Number | None = None, neginf:
     high, low = limit if posinf is None else posinf, -limit if neginf is None else neginf
     finite = where(isinf(tensor), where(tensor > 0, Tensor(high, tensor.element), low), tensor)
     return where(isnan(tensor), nan, finite)
-
-
-def isclose(a: Like, b: Like, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """|a - b| <= atol + rtol |b|, and where both are the same infinity."""
-    x, y = _tensors((a, b))
-    if not x.node.is_float:
-        x, y = x.astype("f64"), y.astype("f64")
-    is_close = (x == y) | (~isinf(y) & (size_of(x - y) <= atol + rtol * size_of(y)))
-    return is_close | (isnan(x) & isnan(y)) if equal_nan else is_close
-
-
-def allclose(a: Like, b: Like, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    return bool(every(isclose(a, b, rtol, atol, equal_nan)))
-
-
-def array_equal(a: Like, b: Like) -> bool:
-    """Whether shapes and elements are the same."""
-    x, y = _tensors((a, b))
-    return x.shape == y.shape and bool(every(x == y))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from irc_frontend.elementwise_functions import abs as size_of
+from irc_frontend.elementwise_functions import abs as absolute
 from irc_frontend.elementwise_functions import (
     arctan2,
     bitcast,
@@ -36,13 +36,13 @@ BITS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16"}
 
 def sinh(x: Tensor) -> Tensor:
     """By expm1, and for great x by half of exp(x - log 2), which does not overflow before the result does."""
-    size = size_of(x)
+    size = absolute(x)
     low = expm1(minimum(size, 1.0))
     return signed(where(size < 1, (low + low / (low + 1)) * 0.5, _half_exp(size) - 0.25 / _half_exp(size)), x)
 
 
 def cosh(x: Tensor) -> Tensor:
-    half = _half_exp(size_of(x))
+    half = _half_exp(absolute(x))
     return half + 0.25 / half
 
 
@@ -71,7 +71,7 @@ def arctan(x: Tensor) -> Tensor:
 
 def arcsinh(x: Tensor) -> Tensor:
     """log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))), and log(2 |x|) where x^2 says nothing more."""
-    size = size_of(x)
+    size = absolute(x)
     near = minimum(size, 1e4)
     square = near * near
     low = log1p(near + square / (1 + sqrt(square + 1)))
@@ -86,7 +86,7 @@ def arccosh(x: Tensor) -> Tensor:
 
 
 def arctanh(x: Tensor) -> Tensor:
-    size = size_of(x)
+    size = absolute(x)
     return signed(log1p(2 * size / (1 - size)) * 0.5, x)
 
 
@@ -96,7 +96,7 @@ def log10(x: Tensor) -> Tensor:
 
 def hypot(a: Tensor, b: Tensor) -> Tensor:
     """The greater times sqrt(1 + ratio^2), whose square does not overflow; infinite where one is, also beside NaN."""
-    x, y = size_of(a), size_of(b)
+    x, y = absolute(a), absolute(b)
     most, least = maximum(x, y), minimum(x, y)
     ratio = where(most == 0, 0.0, least / most)
     return where(isinf(x) | isinf(y), math.inf, most * sqrt(1 + ratio * ratio))
@@ -105,7 +105,15 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
 def logaddexp(a: Tensor, b: Tensor) -> Tensor:
     """The greater plus log1p(exp(-distance)); equal infinities have no distance."""
     most = maximum(a, b)
-    return where(isinf(most) & (a == b), most, most + log1p(exp(-size_of(a - b))))
+    return where(isinf(most) & (a == b), most, most + log1p(exp(-absolute(a - b))))
+
+
+def deg2rad(angle: Tensor) -> Tensor:
+    return angle * (math.pi / 180)
+
+
+def rad2deg(angle: Tensor) -> Tensor:
+    return angle * (180 / math.pi)
 
 
 def signbit(x: Tensor) -> Tensor:
@@ -116,7 +124,7 @@ def signbit(x: Tensor) -> Tensor:
 
 
 def copysign(a: Tensor, b: Tensor) -> Tensor:
-    size = size_of(a)
+    size = absolute(a)
     return where(signbit(b), -size, size)
 
 
@@ -140,5 +148,5 @@ def trunc(x: Tensor) -> Tensor:
 
 def fmod(a: Tensor, b: Tensor) -> Tensor:
     """The remainder with the sign of a."""
-    rest = mod(size_of(a), size_of(b))
+    rest = mod(absolute(a), absolute(b))
     return where(a < 0, -rest, rest)

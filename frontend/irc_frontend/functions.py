@@ -1,5 +1,5 @@
-"""numpy's functions on Tensors that move and reduce arrays; `elementwise_functions`, `linear_functions` and
-`making_functions` have the others."""
+"""numpy's functions on Tensors that are one operation of arrays or nearly so: they move, index, reduce and sort; the
+files `*_functions` have the others."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 from irc_frontend import elementwise, indexed, reduction, structure
 from irc_frontend.elementwise import Number
+from irc_frontend.elementwise_functions import where
 from irc_frontend.graph import element_named, fail
 from irc_frontend.realise import realise
-from irc_frontend.shapes import Axes, shape_of
+from irc_frontend.shapes import Axes, axis_of, shape_of
 from irc_frontend.tensor import Like, Tensor, node_of
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "argsort",
     "broadcast_to",
     "concatenate",
     "cumprod",
@@ -28,6 +30,7 @@ __all__ = [
     "log_softmax",
     "max",
     "mean",
+    "median",
     "min",
     "moveaxis",
     "one_hot",
@@ -229,6 +232,39 @@ def cumprod(x: Like, axis: int | None = None) -> Tensor:
 
 def sort(x: Like, axis: int = -1) -> Tensor:
     return Tensor.of(reduction.along("sort", node_of(x), axis))
+
+
+def argsort(x: Like, axis: int = -1) -> Tensor:
+    """The i64 indices that sort along the axis, those of equals in order; NaN comes last."""
+    tensor = Tensor.of(node_of(x))
+    at = axis_of(axis, tensor.ndim)
+    extent = tensor.shape[at]
+    _, descending = topk(flip(tensor, at), extent, at)
+    return extent - 1 - flip(descending, at)
+
+
+def median(x: Like, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The middle of the sorted elements, or the mean of the two there; NaN where one is."""
+    tensor = Tensor.of(node_of(x))
+    flat = tensor.flatten() if axis is None else tensor
+    at = 0 if axis is None else axis_of(axis, tensor.ndim)
+    extent = flat.shape[at]
+    if not extent:
+        raise fail(f"median over no elements has no value: {tensor.node.type}")
+    ordered = sort(flat, at)
+    first = (extent - 1) // 2
+    middle = part_of(ordered, at, first, extent // 2 + 1).mean(at)
+    if tensor.node.is_float:
+        greatest = part_of(ordered, at, extent - 1, None).reshape(middle.shape)
+        middle = where(greatest == greatest, middle, greatest)
+    if not keepdims:
+        return middle
+    return middle.reshape(*(1 if axis is None or each == at else n for each, n in enumerate(tensor.shape)))
+
+
+def part_of(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
+    """A stretch of the array along one axis."""
+    return x[(*[slice(None)] * axis, slice(start, stop))]
 
 
 def softmax(x: Like, axis: int = -1) -> Tensor:

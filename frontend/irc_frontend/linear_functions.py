@@ -42,12 +42,12 @@ def vdot(a: Like, b: Like) -> Tensor:
     return Tensor.of(node_of(a)).flatten().dot(Tensor.of(node_of(b)).flatten())
 
 
-def tensordot(a: Like, b: Like, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
+def tensordot(a: Like, b: Like, axes: int | tuple[int | Sequence[int], int | Sequence[int]] = 2) -> Tensor:
     """Pairs of axes contracted: the last `axes` of `a` with the first of `b`, or those named."""
     x, y = node_of(a), node_of(b)
-    if isinstance(axes, int):
-        axes = range(x.rank - axes, x.rank), range(axes)
-    return Tensor.of(linear.tensordot(x, y, *axes))
+    own, other = (range(x.rank - axes, x.rank), range(axes)) if isinstance(axes, int) else axes
+    listed = ([each] if isinstance(each, int) else each for each in (own, other))
+    return Tensor.of(linear.tensordot(x, y, *listed))
 
 
 def kron(a: Like, b: Like) -> Tensor:

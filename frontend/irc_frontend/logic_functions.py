@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from irc_frontend.elementwise_functions import abs as absolute
 from irc_frontend.elementwise_functions import isinf, isnan
+from irc_frontend.functions import all as every
 from irc_frontend.graph import fail
-from irc_frontend.tensor import Like, Tensor, binary, node_of
+from irc_frontend.tensor import Like, Tensor, binary, node_of, tensors_of
 
 __all__ = [
+    "allclose",
+    "array_equal",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
@@ -15,6 +19,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "invert",
+    "isclose",
     "isfinite",
     "left_shift",
     "less",
@@ -89,6 +94,25 @@ def logical_xor(a: Like, b: Like) -> Tensor:
 
 def isfinite(x: Like) -> Tensor:
     return ~(isnan(x) | isinf(x))
+
+
+def isclose(a: Like, b: Like, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """|a - b| <= atol + rtol |b|, and where both are the same infinity."""
+    x, y = tensors_of((a, b))
+    if not x.node.is_float:
+        x, y = x.astype("f64"), y.astype("f64")
+    is_close = (x == y) | (~isinf(y) & (absolute(x - y) <= atol + rtol * absolute(y)))
+    return is_close | (isnan(x) & isnan(y)) if equal_nan else is_close
+
+
+def allclose(a: Like, b: Like, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    return bool(every(isclose(a, b, rtol, atol, equal_nan)))
+
+
+def array_equal(a: Like, b: Like) -> bool:
+    """Whether shapes and elements are the same."""
+    x, y = tensors_of((a, b))
+    return x.shape == y.shape and bool(every(x == y))
 
 
 def count_nonzero(x: Like, axis: int | tuple[int, ...] | None = None) -> Tensor:

@@ -7,6 +7,8 @@ from typing import Any
 
 from irc_frontend import elementwise
 from irc_frontend.elementwise import Number
+from irc_frontend.elementwise_functions import where
+from irc_frontend.functions import broadcast_to, swapaxes
 from irc_frontend.graph import Node, element_named, fail
 from irc_frontend.shapes import shape_of
 from irc_frontend.tensor import Like, Tensor, node_of
@@ -16,6 +18,8 @@ __all__ = [
     "eye",
     "full",
     "full_like",
+    "linspace",
+    "meshgrid",
     "ones",
     "ones_like",
     "random_normal",
@@ -72,6 +76,29 @@ def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = "f32") -
     shape = shape_of((rows, rows if columns is None else columns))
     on = Tensor.of(_iota(shape, "i64", 1)) - Tensor.of(_iota(shape, "i64", 0)) == k
     return on.astype(dtype)
+
+
+def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: str = "f32") -> Tensor:
+    """`num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`."""
+    if num < 0:
+        raise fail(f"linspace: the count is 0 or more, found {num}")
+    steps = num - 1 if endpoint else num
+    places = arange(num).astype("f64")
+    made = start + places * ((stop - start) / steps) if steps > 0 else places + start
+    return (where(places == num - 1, float(stop), made) if endpoint and num > 1 else made).astype(dtype)
+
+
+def meshgrid(*arrays: Like, indexing: str = "xy") -> list[Tensor]:
+    """A grid of coordinates for each array of one axis; `ij` keeps the order of axes, `xy` swaps the first two."""
+    if indexing not in ("xy", "ij"):
+        raise fail(f"meshgrid: indexing is 'xy' or 'ij', found {indexing!r}")
+    tensors = [Tensor.of(node_of(array)).flatten() for array in arrays]
+    shape = tuple(tensor.size for tensor in tensors)
+    grids: list[Tensor] = []
+    for at, tensor in enumerate(tensors):
+        alone = tensor.reshape(*(extent if axis == at else 1 for axis, extent in enumerate(shape)))
+        grids.append(broadcast_to(alone, shape))
+    return [swapaxes(grid, 0, 1) for grid in grids] if indexing == "xy" and len(grids) > 1 else grids
 
 
 def random_normal(shape: int | Sequence[int], seed: int | Tensor, dtype: Any = "f32") -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 from irc.artifact import DTYPES
 from irc_frontend import elementwise, indexed, linear, reduction, structure
 from irc_frontend.elementwise import Number
-from irc_frontend.graph import LEAF, Node, element_named
+from irc_frontend.graph import LEAF, Node, element_named, fail
 from irc_frontend.leaves import leaf, moved, to_numpy
 from irc_frontend.realise import realise
 from irc_frontend.shapes import Axes
@@ -367,3 +367,16 @@ def node_of(value: Any) -> Node:
 def _varargs(values: tuple[Any, ...]) -> Sequence[int]:
     """`f(1, 2)` and `f((1, 2))` alike."""
     return values[0] if len(values) == 1 and not isinstance(values[0], int) else values
+
+
+def tensors_of(operands: Sequence[Like]) -> list[Tensor]:
+    """The operands, which have one element type; numbers take that of the first array."""
+    arrays = [x for x in operands if not isinstance(x, bool | int | float)]
+    if not arrays:
+        raise fail("a function of numbers alone has no element type", "make one of them a Tensor")
+    element = node_of(arrays[0]).element
+    made = [Tensor(x, element) if isinstance(x, bool | int | float) else Tensor.of(node_of(x)) for x in operands]
+    for x in made:
+        if x.element != element:
+            raise fail(f"{x.node.type} beside {element}", f"cast one of them: x.astype({element!r})")
+    return made

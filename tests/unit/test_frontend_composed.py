@@ -95,6 +95,7 @@ ARRANGED: dict[str, Callable[[Any, Any], Any]] = {
     "vdot": lambda m, x: m.vdot(x(SQUARE), x(SQUARE)),
     "tensordot": lambda m, x: m.tensordot(x(CUBE), x(SQUARE)),
     "tensordot axes": lambda m, x: m.tensordot(x(CUBE), x(SQUARE), ([1], [0])),
+    "tensordot of one pair": lambda m, x: m.tensordot(x(CUBE), x(SQUARE), (1, 0)),
     "tensordot outer": lambda m, x: m.tensordot(x(SQUARE), x(SQUARE), 0),
     "kron": lambda m, x: m.kron(x(SQUARE), x(SQUARE.T)),
     "isclose": lambda m, x: m.isclose(x(FLOATS), x(FLOATS * np.float32(1 + 1e-6))),
@@ -136,6 +137,7 @@ def test_gradients_pass_through() -> None:
     ("call", "message"),
     [
         (lambda: ir.sinh(ir.Tensor(INTS)), "sinh of i32\\[3, 5\\]"),
+        (lambda: ir.deg2rad(ir.Tensor(INTS)), "deg2rad of i32\\[3, 5\\]"),
         (lambda: ir.diagonal(ir.Tensor(SQUARE[0])), "diagonal needs two axes or more"),
         (lambda: ir.diag(ir.Tensor(CUBE)), "diag takes one axis or two"),
         (lambda: ir.roll(ir.Tensor(CUBE), (1, 2), 0), "2 shifts along 1 axes"),

@@ -112,6 +112,11 @@ def ints(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
     return attribute.get_values()
 
 
+def put(values: Sequence[int], axis: int, value: int) -> list[int]:
+    """The list with another value at `axis`."""
+    return [*values[:axis], value, *values[axis + 1 :]]
+
+
 def integer(attribute: IntegerAttr[Any]) -> int:
     """The value of an integer property."""
     return attribute.value.data

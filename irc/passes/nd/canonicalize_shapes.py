@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from irc.dialects import nd
-from irc.dialects.nd.base import integer, ints, shape_of
+from irc.dialects.nd.base import integer, ints, put, shape_of
 from irc.passes.nd.simplify import Table, defined_by, for_each, merged, splat_like, splat_of
 from irc.rewriting import Inserter
 
@@ -165,17 +165,13 @@ def _slice_of_concat(op: nd.SliceOp, whole: nd.ConcatOp, at: Inserter) -> SSAVal
             return at.value(
                 nd.SliceOp(
                     part,
-                    _with(ints(op.starts), axis, start - offset),
-                    _with(ints(op.stops), axis, stop - offset),
+                    put(ints(op.starts), axis, start - offset),
+                    put(ints(op.stops), axis, stop - offset),
                     ints(op.steps),
                 )
             )
         offset += extent
     return None
-
-
-def _with(values: Sequence[int], index: int, value: int) -> list[int]:
-    return [*values[:index], value, *values[index + 1 :]]
 
 
 def pad(op: nd.PadOp, at: Inserter) -> SSAValue | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from math import prod
 
 from irc.dialects import nd
-from irc.dialects.nd.base import integer, shape_of
+from irc.dialects.nd.base import integer, put, shape_of
 from irc.dtypes import element_named
-from irc.passes.nd.gradients.rule import Rule, kept_where, put
+from irc.passes.nd.gradients.rule import Rule, kept_where
 from irc.passes.nd.terms import Term, iota, splat
 
 

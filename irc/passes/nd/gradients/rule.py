@@ -23,8 +23,3 @@ def zero_where(condition: Term, g: Term) -> Term:
 def kept_where(condition: Term, g: Term) -> Term:
     """`g` where the condition holds, else 0."""
     return condition.where(g, g.filled(0))
-
-
-def put(values: Sequence[int], axis: int, value: int) -> list[int]:
-    """The list with another value at `axis`."""
-    return [*values[:axis], value, *values[axis + 1 :]]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from irc.dialects import nd
-from irc.dialects.nd.base import integer, shape_of
+from irc.dialects.nd.base import integer, put, shape_of
 from irc.passes.nd.gradients.indexed import scattered_along
-from irc.passes.nd.gradients.rule import Rule, put
+from irc.passes.nd.gradients.rule import Rule
 from irc.passes.nd.terms import Term, wide, widened
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import accumulate
 
 from irc.dialects import nd
-from irc.dialects.nd.base import integer, ints, shape_of
+from irc.dialects.nd.base import integer, ints, put, shape_of
 from irc.dtypes import element_named
-from irc.passes.nd.gradients.rule import Rule, kept_where, put
+from irc.passes.nd.gradients.rule import Rule, kept_where
 from irc.passes.nd.terms import Term, splat
 
 
