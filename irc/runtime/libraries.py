@@ -243,17 +243,22 @@ class Torch:
         """By device, a look at all arrays at once, as torch's own compiler takes one: a third of the time. It knows
         tensors like those of a call before, and no tensor twice; with whether one of them requires a gradient."""
 
-        def look(array: Any, dtype: Any, shape: Any, device: int) -> bool:
-            if array.dtype is not dtype or array.shape != shape or array.get_device() != device:
-                return False
-            return array.is_contiguous() and not array.is_neg()
+        def look(arrays: Sequence[Any], device: int) -> bool | None:
+            """Whether one of the arrays requires a gradient; None unless all are as expected."""
+            learns = False
+            for array, (dtype, shape) in zip(arrays, wanted, strict=True):
+                if array.dtype is not dtype or array.shape != shape or array.get_device() != device:
+                    return None
+                if not array.is_contiguous() or array.is_neg():
+                    return None
+                learns = learns or array.requires_grad
+            return learns
 
         def addresses(arrays: Sequence[Any], device: int) -> list[int] | None:
             check, learns = checks.get(device) or (None, False)
             if check is None or not check(*arrays):
-                if not all(look(array, *want, device) for array, want in zip(arrays, wanted, strict=True)):
+                if (learns := look(arrays, device)) is None:
                     return None
-                learns = any(array.requires_grad for array in arrays)
                 if check is None and guards is not None:
                     sizes, strides = [list(x.shape) for x in arrays], [list(x.stride()) for x in arrays]
                     made = guards(*arrays, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)

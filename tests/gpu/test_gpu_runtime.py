@@ -184,10 +184,11 @@ def test_bound_calls_and_graphs_follow_what_their_arrays_hold(kind: str) -> None
     assert_near(call(), wanted)
 
 
-@pytest.mark.parametrize("copied", [1 << 20, 0])
-def test_graphs_take_other_arrays(copied: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("nodes", [0, 100])
+def test_graphs_take_other_arrays(nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By copies, and by updates of nodes."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr("irc.runtime.bound.COPIED_BYTES", copied)
+    monkeypatch.setattr("irc.runtime.bound.UPDATED_NODES", nodes)
     exe = irc.compile(SIDE_BY_SIDE, "cuda")
     sets = [side_by_side(torch, seed) for seed in range(3)]
     graph = exe.graph(*sets[0][0])
