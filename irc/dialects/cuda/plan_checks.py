@@ -101,15 +101,19 @@ def _check_operands(launch: LaunchOp, operands: Sequence[SSAValue], kernel: Kern
 def _check_sets(launch: LaunchOp, kernel: KernelOp) -> None:
     """What one set of operands writes, no other one touches: nothing orders them."""
     sets = [accesses_of_set(operands, kernel) for operands in launch.operand_sets]
-    written = [(number, extent_of(b)) for number, each in enumerate(sets) for b, writes in each if writes]
-    touched = [(number, extent_of(b)) for number, each in enumerate(sets) for b, _ in each]
-    for writer, extent in written:
-        other = next((n for n, each in touched if n != writer and each.overlaps(extent)), None)
-        if other is not None:
-            raise VerifyException(
-                f"expected the sets of operands of {launch.kernel} apart, found {_range(extent)}, "
-                f"which set {writer} writes, in set {other}"
-            )
+    touched: dict[SSAValue, list[tuple[int, Extent]]] = {}
+    for number, each in enumerate(sets):
+        for buffer, _ in each:
+            extent = extent_of(buffer)
+            touched.setdefault(extent.root, []).append((number, extent))
+    for writer, each in enumerate(sets):
+        for extent in [extent_of(buffer) for buffer, writes in each if writes]:
+            other = next((n for n, found in touched[extent.root] if n != writer and found.overlaps(extent)), None)
+            if other is not None:
+                raise VerifyException(
+                    f"expected the sets of operands of {launch.kernel} apart, found {_range(extent)}, "
+                    f"which set {writer} writes, in set {other}"
+                )
 
 
 def _order(plan: PlanOp, steps: list[StepOp]) -> list[int]:

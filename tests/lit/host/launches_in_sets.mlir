@@ -1,6 +1,9 @@
 // RUN: irc-opt %s -p build-host-plan | filecheck %s
 // RUN: irc-opt %s -p 'build-host-plan{sets=1}' | filecheck %s --check-prefix ALONE
 
+cuda.kernel @update(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] in_place [0, 2] {
+  cuda.return
+}
 cuda.kernel @add(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] {
   cuda.return
 }
@@ -14,6 +17,8 @@ cuda.kernel @planes(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 2] block
   cuda.return
 }
 
+// CHECK: cuda.kernel @update
+// CHECK-SAME: aliased sets 2
 // CHECK: cuda.kernel @add
 // CHECK-NOT: sets
 // CHECK: cuda.kernel @neg
@@ -49,4 +54,23 @@ func.func @alone(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf
   %e = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
   %f = kernel.launch @neg(%e) : (tensor<8xf32>) -> tensor<8xf32>
   func.return %a, %b, %c, %d, %f : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// Sets that overwrite an argument each are one launch in place. One whose argument another one reads comes behind it.
+// CHECK: cuda.plan @updates
+// CHECK-NEXT: cuda.launch @update(%v, %g, %v, %w, %g, %w) {sets = 2 : i64}
+// CHECK-NEXT: cuda.return
+// CHECK: cuda.plan @ordered_updates
+// CHECK-NEXT: cuda.launch @update(%v, %w, %v) :
+// CHECK-NEXT: cuda.launch @update(%w, %g, %w) :
+// CHECK-NEXT: cuda.return
+func.func @updates(%v: tensor<8xf32> {irc.donated = 0 : i64}, %w: tensor<8xf32> {irc.donated = 1 : i64}, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = kernel.launch @update(%v, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %b = kernel.launch @update(%w, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  func.return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
+func.func @ordered_updates(%v: tensor<8xf32> {irc.donated = 0 : i64}, %w: tensor<8xf32> {irc.donated = 1 : i64}, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %b = kernel.launch @update(%w, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %a = kernel.launch @update(%v, %w) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  func.return %a, %b : tensor<8xf32>, tensor<8xf32>
 }
