@@ -74,6 +74,27 @@ def test_a_tile_inside_the_view_has_accesses_without_checks() -> None:
         assert checked == inside + 1
 
 
+@pytest.mark.parametrize(("loads", "branches"), [(1, {1}), (4, {1, 2})])
+def test_the_checks_of_loads_that_come_together_are_counted_together(loads: int, branches: set[int]) -> None:
+    """A thread has one access to each array: four of them are worth code without checks."""
+    view, names = "!tile.view<1000xf32>", [f"x{n}" for n in range(loads)]
+    arguments = ", ".join(f"%{name}: {view}" for name in (*names, "y"))
+    loaded = "\n".join(
+        f"    %a{n} = tile.load %x{n}[%i] {{checked = array<i64: 0>}} : {view} -> tensor<256xf32>" for n in range(loads)
+    )
+    code = lower(f"""tile.program @program({arguments}) {{results = 1 : i64}} {{
+  tile.for_tiles (%i) extents [1000] steps [256] {{
+{loaded}
+    %b = tile.map {", ".join(f"%a{n}" for n in range(loads))} : {", ".join(["tensor<256xf32>"] * loads)} -> tensor<256xf32> {{
+    ^bb0({", ".join(f"%p{n}: f32" for n in range(loads))}):
+      tile.yield %p0 : f32
+    }}
+    tile.store %b, %y[%i] {{checked = array<i64: 0>}} : tensor<256xf32>, {view}
+  }}
+}}""")
+    assert {_branches_around(op) for op in code.ops(cuda.LoadOp)} == branches
+
+
 def _branches_around(op: Operation | None) -> int:
     """How many branches decide whether an op runs."""
     count = 0

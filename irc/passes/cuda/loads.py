@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from irc.dialects import cuda, tile
 from irc.layout.traffic import across_vector, global_vector
 from irc.passes.cuda.emitter import Index
-from irc.passes.cuda.memory import Accesses, element_accesses, is_inside, locate, zero
+from irc.passes.cuda.memory import FEWEST_UNCHECKED, Accesses, element_accesses, is_inside, locate, zero
 from irc.passes.cuda.values import Code, Registers, tile_element
 from irc.passes.tile.accesses import access_of
 from irc.passes.tile.attributes import fragment_layout
@@ -31,7 +31,9 @@ def lower_load(code: Code, op: tile.LoadOp) -> None:
     branch, so that the data of all of them are on their way before the first are used."""
     if op.result in code.values:
         return
-    loads = [_prepared(code, each) for each in _together(op)]
+    together = list(_together(op))
+    is_worth = sum(map(_checks, together)) >= FEWEST_UNCHECKED
+    loads = [_prepared(code, each, is_worth=is_worth) for each in together]
     for load in loads:
         if load.inside is None:
             load.accesses(checked=True)
@@ -54,15 +56,25 @@ def _together(op: tile.LoadOp) -> Iterator[tile.LoadOp]:
         each = each.next_op
 
 
-def _prepared(code: Code, op: tile.LoadOp) -> _Load:
-    """Makes the registers of a load."""
+def _checks(op: tile.LoadOp) -> int:
+    """The accesses of a thread that may end outside of the view. One across words is of two words, each with checks."""
+    fragment, access = fragment_layout(op.result.type), access_of(op)
+    if op.across is not None:
+        return 2 * fragment.value_count // across_vector(fragment, access)
+    return fragment.value_count // global_vector(fragment, access) if op.checked_dims else 0
+
+
+def _prepared(code: Code, op: tile.LoadOp, *, is_worth: bool) -> _Load:
+    """Makes the registers of a load. is_worth: there are enough accesses for tiles inside the views to have code of
+    their own."""
     result = code.array(fragment_layout(op.result.type), tile_element(op.result.type), op.result.name_hint)
     code.values[op.result] = result
     with code.e.at(op.location):
-        return _across(code, op, result) if op.across is not None else _by_elements(code, op, result)
+        make = _across if op.across is not None else _by_elements
+        return make(code, op, result, is_worth=is_worth)
 
 
-def _by_elements(code: Code, op: tile.LoadOp, result: Registers) -> _Load:
+def _by_elements(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -> _Load:
     pointer, cache = code.pointers[op.view], _cache(op)
     other = code.ssa(op.other) if op.other is not None else None
     if op.checked_dims and other is None:
@@ -73,10 +85,10 @@ def _by_elements(code: Code, op: tile.LoadOp, result: Registers) -> _Load:
 
     outside = None if other is None else partial(_fill, code, result, value=other)
     accesses = element_accesses(code, op, result, load, outside)
-    return _Load(accesses, is_inside(code, op, result.fragment, global_vector(result.fragment, access_of(op))))
+    return _Load(accesses, is_inside(code, op, result.fragment) if is_worth else None)
 
 
-def _across(code: Code, op: tile.LoadOp, result: Registers) -> _Load:
+def _across(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -> _Load:
     """Loads vectors that begin anywhere. Those that begin outside of the view are not loaded; the others may end in
     what follows their row."""
     e, pointer, cache = code.e, code.pointers[op.view], _cache(op)
@@ -92,7 +104,7 @@ def _across(code: Code, op: tile.LoadOp, result: Registers) -> _Load:
             at, size = code.register(result, components), access.size if checked else None
             e.insert(cuda.LoadAcrossOp(pointer, e.index(offset), result.array, e.index(at), size=size, cache=cache))
 
-    return _Load(accesses, is_inside(code, op, fragment, vector, beyond=2 * vector - 1))
+    return _Load(accesses, is_inside(code, op, fragment, beyond=2 * vector - 1) if is_worth else None)
 
 
 def _cache(op: tile.LoadOp) -> str | None:

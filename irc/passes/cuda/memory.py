@@ -134,23 +134,25 @@ def element_accesses(
 
 
 FEWEST_UNCHECKED = 4
-"""Accesses of a thread from which on tiles inside the view have code of their own."""
+"""Accesses of a thread, those of loads that come together, from which on tiles inside the view have code of their
+own."""
 
 
 def by_tile(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, accesses: Accesses) -> None:
     """The accesses of a thread: without checks where the whole tile is inside the view, as most are."""
-    whole = is_inside(code, op, fragment, vector)
+    is_worth = fragment.value_count // vector >= FEWEST_UNCHECKED
+    whole = is_inside(code, op, fragment) if is_worth else None
     if whole is None:
         accesses(checked=True)
     else:
         code.e.branch(whole, partial(accesses, checked=False), partial(accesses, checked=True))
 
 
-def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, beyond: int = 0) -> SSAValue | None:
+def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0) -> SSAValue | None:
     """Whether the whole tile is inside the view, by its corners, and with it `beyond` elements that follow it in
-    memory; None where corners do not tell, it is the only tile, or there are few accesses."""
+    memory; None where corners do not tell, or it is the only tile."""
     shape = fragment.shape
-    if fragment.value_count // vector < FEWEST_UNCHECKED or not (op.checked_dims or beyond):
+    if not (op.checked_dims or beyond):
         return None
     e, walk = code.e, Walk(code.e, ())
     exprs = {d: op.access_map.results[d] for d in op.checked_dims}
