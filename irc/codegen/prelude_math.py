@@ -51,7 +51,7 @@ _TANH = """\
 DEVICE float approximate_tanh(float x) {
   const float square = x * x;
   const float series = x + x * square * (square * 0.133333333f - 0.333333333f);
-  const float quotient = 1.0f - 2.0f * approximate_reciprocal(1.0f + approximate_exp2(x * 2.88539008f));
+  const float quotient = fmaf(-2.0f, approximate_reciprocal(1.0f + approximate_exp2(x * 2.88539008f)), 1.0f);
   return square < 0.00390625f ? series : quotient;
 }
 """
@@ -92,20 +92,26 @@ def _turns(power: int) -> int:
     return (_PER_RADIAN << power) % 2**256 >> 192
 
 
+_NEAR = """\
+DEVICE float near_fraction(float x) {
+  const float whole = fmaf(x, 0.159154937f, 12582912.0f) - 12582912.0f;
+  return fmaf(x, 6.42063833e-09f, fmaf(x, 0.159154937f, -whole)) * 6.28318531f;
+}
+"""
+"""The angle without whole revolutions, by 1 / (2 pi) in two floats: for |x| below 2 ** 24, where its error is small."""
+
 _FRACTION = f"""\
 __constant__ const unsigned long long TURNS[{_POWERS}] = {{{", ".join(f"{_turns(i):#x}ull" for i in range(_POWERS))}}};
 DEVICE float fraction_of_revolution(float x) {{
-  const float whole = fmaf(x, 0.159154937f, 12582912.0f) - 12582912.0f;
-  const float near = fmaf(x, 6.42063833e-09f, fmaf(x, 0.159154937f, -whole)) * 6.28318531f;
-  if (!(fabsf(x) >= 16777216.0f)) return near;
+  if (!(fabsf(x) >= 16777216.0f)) return near_fraction(x);
   const unsigned bits = (unsigned)__float_as_int(x);
   const int turns = (int)(TURNS[(bits >> 23 & 255u) - 150u] * (bits & 0x7fffffu | 0x800000u) >> 32);
   return turns * copysignf(1.46291808e-09f, x) + (x - x);
 }}
 """
-"""The angle without whole revolutions: by 1 / (2 pi) in two floats for |x| below 2 ** 24, where its error is small, and
-beyond by the fraction that each power of two leaves (Payne and Hanek, "Radian reduction for trigonometric functions",
-1983). The far side is short: it stands in the code of every element of a thread."""
+"""The same of any angle: beyond 2 ** 24 by the fraction that each power of two leaves (Payne and Hanek, "Radian
+reduction for trigonometric functions", 1983). That side is short: it stands in the code of every element of a
+thread."""
 
 _SIN = """\
 DEVICE float approximate_sin(float x) { return __sinf(fraction_of_revolution(x)); }
@@ -118,6 +124,16 @@ DEVICE float approximate_cos(float x) { return __cosf(fraction_of_revolution(x))
 _TAN = """\
 DEVICE float approximate_tan(float x) { return __tanf(fraction_of_revolution(x)); }
 """
+
+_NEAR_FUNCTIONS = tuple(
+    Snippet(
+        f"near_{name}",
+        f"DEVICE float near_{name}(float x) {{ return __{name}f(near_fraction(x)); }}\n",
+        ("near_fraction",),
+    )
+    for name in ("sin", "cos", "tan")
+)
+"""Of angles below 2 ** 24 alone."""
 
 _POW = """\
 DEVICE float approximate_pow(float x, float y) {
@@ -138,9 +154,11 @@ MATH: tuple[Snippet, ...] = (
     Snippet("approximate_sqrt", _SQRT),
     Snippet("approximate_tanh", _TANH, ("approximate_exp2", "approximate_division")),
     Snippet("approximate_erf", _ERF, ("approximate_division",)),
-    Snippet("fraction_of_revolution", _FRACTION),
+    Snippet("near_fraction", _NEAR),
+    Snippet("fraction_of_revolution", _FRACTION, ("near_fraction",)),
     Snippet("approximate_sin", _SIN, ("fraction_of_revolution",)),
     Snippet("approximate_cos", _COS, ("fraction_of_revolution",)),
     Snippet("approximate_tan", _TAN, ("fraction_of_revolution",)),
+    *_NEAR_FUNCTIONS,
     Snippet("approximate_pow", _POW, ("approximate_exp2",)),
 )

@@ -60,7 +60,7 @@ ACCURACY = 2.0**-19
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("prelude")
     source = folder / "math.cpp"
-    names = ["fraction_of_revolution", *(f"approximate_{name}" for name in (*FUNCTIONS, "pow"))]
+    names = ["near_fraction", "fraction_of_revolution", *(f"approximate_{name}" for name in (*FUNCTIONS, "pow"))]
     text = SHIMS + "".join(snippets()[name].text for name in names) + 'extern "C" {\n'
     for name in FUNCTIONS:
         text += (

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.ir import Region, SSAValue
-
-from irc.diagnostics import IrcError
 from irc.dialects import tile
+from irc.passes.cuda.angles import has_angles, lower_angles
 from irc.passes.cuda.emitter import Index
+from irc.passes.cuda.inline import inline
 from irc.passes.cuda.packed import is_packed, is_widened, lower_packed, lower_widened
 from irc.passes.cuda.values import Code, Iota, Registers, Splat, tile_element
 from irc.passes.tile.attributes import fragment_layout
-
-
-def inline(code: Code, body: Region, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    """The scalar body on some arguments; gives what it yields."""
-    mapping: dict[SSAValue, SSAValue] = dict(zip(body.block.args, arguments, strict=True))
-    for op in body.block.ops:
-        for operand in op.operands:
-            if operand not in mapping and operand in code.values:
-                mapping[operand] = code.ssa(operand)
-        if isinstance(op, tile.YieldOp):
-            return [mapping.get(v, v) for v in op.operands]
-        with code.e.at(op.location):
-            code.e.insert(op.clone(mapping))
-    raise IrcError("a scalar body without tile.yield", body.parent.location if body.parent else None)
 
 
 def lower_map(code: Code, op: tile.MapOp) -> None:
@@ -38,6 +21,10 @@ def lower_map(code: Code, op: tile.MapOp) -> None:
         return
     if is_widened(op, inputs, fragment):
         lower_widened(code, op, inputs[0], result)
+        code.values[op.result] = result
+        return
+    if has_angles(op):
+        lower_angles(code, op, inputs, result)
         code.values[op.result] = result
         return
     with code.each(fragment) as components:

@@ -16,8 +16,8 @@ from xdsl.ir import SSAValue
 from irc.dialects import cuda, tile
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.instructions import LANES
-from irc.passes.cuda.compute import inline
 from irc.passes.cuda.emitter import Index
+from irc.passes.cuda.inline import inline
 from irc.passes.cuda.partials import Partials
 from irc.passes.cuda.values import Code, Registers, tile_element
 
