@@ -1,6 +1,6 @@
 """numpy's elementwise functions on Tensors that are composed of others; `formulas` has what they compute.
 
-bf16 and f16 are computed in f32 and rounded once.
+Floats narrower than f32 are computed in f32 and rounded once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _float(formula: Callable[..., Tensor], *operands: Like) -> Tensor:
     first = tensors[0]
     if not first.node.is_float:
         raise fail(f"{formula.__name__} of {first.node.type}", "cast it first: x.astype('f32')")
-    element = "f32" if first.element in ("bf16", "f16") else first.element
+    element = "f64" if first.element == "f64" else "f32"
     return formula(*(x.astype(element) for x in tensors)).astype(first.element)
 
 

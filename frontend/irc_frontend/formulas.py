@@ -30,7 +30,7 @@ from irc_frontend.elementwise_functions import (
 from irc_frontend.making_functions import ones_like, zeros_like
 from irc_frontend.tensor import Tensor
 
-BITS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16"}
+BITS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16", "f8e4m3": "i8", "f8e5m2": "i8"}
 """The integers that have as many bits."""
 
 
@@ -147,6 +147,6 @@ def trunc(x: Tensor) -> Tensor:
 
 
 def fmod(a: Tensor, b: Tensor) -> Tensor:
-    """The remainder with the sign of a."""
+    """The remainder with the sign of a, also of floats where it is 0."""
     rest = mod(absolute(a), absolute(b))
-    return where(a < 0, -rest, rest)
+    return copysign(rest, a) if a.node.is_float else where(a < 0, -rest, rest)
