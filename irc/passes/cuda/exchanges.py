@@ -7,7 +7,7 @@ from irc.layout.exchange import exchange
 from irc.layout.fragment import is_in_warps
 from irc.layout.traffic import reads_words, realigned_vector
 from irc.passes.cuda import loads, memory
-from irc.passes.cuda.memory import read_shared, shared_base, write_shared
+from irc.passes.cuda.memory import read_shared, shared_base, write_matrices, write_shared
 from irc.passes.cuda.realigned import RealignedStore
 from irc.passes.cuda.staged import StagedLoad
 from irc.passes.cuda.values import Buffer, Code, Exchanged, element_bytes, tile_element
@@ -38,7 +38,8 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
     owners = (place, layout, target.warps) if is_in_warps(registers.fragment, target) else None
     code.before_write(place, owners)
-    write_shared(code, registers, buffer)
+    if not write_matrices(code, registers, buffer):
+        write_shared(code, registers, buffer)
     use = op.result.get_user_of_unique_use()
     if isinstance(use, tile.StoreOp) and reads_words(target, layout, realigned_vector(target, access_of(use))):
         code.values[op.result] = Exchanged(buffer, place, target)

@@ -20,11 +20,12 @@ from irc.layout.instructions import LANES, WARP_GROUP
 from irc.passes.cuda import compute, dots, exchanges, memory, reduce, rings, scan, step_rings, tma
 from irc.passes.cuda.emitter import Emitter, Index
 from irc.passes.cuda.order import Touch
-from irc.passes.cuda.values import Code, Crew, Registers, Tile, buffer_of, tile_element
+from irc.passes.cuda.values import TURNS, Code, Crew, Registers, Tile, buffer_of, tile_element
 from irc.passes.tile.configs import config_of
 from irc.passes.tile.mark_in_place import IN_PLACE
 from irc.passes.tile.plan_shared import check_shared
-from irc.passes.tile.rings import ALIGNMENT, is_in_step, turns_of
+from irc.passes.tile.rings import ALIGNMENT, aligned, is_in_step, tile_bytes, turns_of
+from irc.targets import target
 
 INT32_ELEMENTS = 2**31 - 2**24
 """From this many elements of a view on, offsets need 64 bits: a tile that reaches over the end counts further."""
@@ -69,13 +70,24 @@ def lower_program(program: tile.ProgramOp, arch: str) -> cuda.KernelOp:
         Crew(thread, threads),
         body,
         dict(zip(views, body.args, strict=True)),
+        has_stmatrix=target(arch).has_tma,
         shared_align=ALIGNMENT if has_ring else 16,
         scratch_base=shared,
     )
+    code.apart = _apart(roles, target(arch).shared_memory - shared) if roles is not None else 0
     lower_block(code, program.body.block)
     with e.inside(body):
         e.insert(cuda.ReturnOp())
     return _kernel(program, code, threads, arch)
+
+
+def _apart(roles: tile.RolesOp, room: int) -> int:
+    """What exchanges take of scratch memory where there is room to keep those that take turns apart from them: then
+    the exchanges of each warp's own elements wait for no other warp. 0 where there is none."""
+    crews = [[op for op in role.walk() if isinstance(op, tile.ConvertOp | tile.CombinerOp)] for role in roles.roles]
+    converts = [tile_bytes(op.result) for ops in crews for op in ops if isinstance(op, tile.ConvertOp)]
+    size = aligned(max(converts, default=0), 128)
+    return size if sum(map(bool, crews)) * (size + TURNS) <= room else 0
 
 
 def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cuda.KernelOp:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Protocol, TypeAlias
 
@@ -14,7 +15,7 @@ from irc.dialects import cuda, tile
 from irc.layout.access import is_monotone, least
 from irc.layout.exchange import led_by
 from irc.layout.fragment import Fragment
-from irc.layout.instructions import matrices
+from irc.layout.instructions import Matrices, matrices
 from irc.layout.traffic import global_vector, shared_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.places import Place, Walk, scaled, sum_of
@@ -242,6 +243,20 @@ def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
         code.e.insert(cuda.SharedStoreOp(source.array, register, at, count=vector))
 
 
+def write_matrices(code: Code, source: Registers, buffer: Buffer) -> bool:
+    """The same by stmatrix, where warps have it and the fragment is that of a product on rows of the buffer: a quarter
+    of the instructions of 4 bytes, and as many wavefronts. Whether it is done."""
+    if not code.has_stmatrix or element_bytes(buffer.element) != 2 or buffer.layout.fastest != 1:
+        return False
+    stored = matrices(source.fragment, buffer.layout, element_bytes(buffer.element))
+    if stored is None or stored.strides != source.strides:
+        return False
+    with _each_matrices(code, buffer, source.fragment, stored) as (at, register):
+        first = code.e.index(code.e.add(source.base, register))
+        code.e.insert(cuda.StmatrixOp(source.array, first, at, count=stored.count))
+    return True
+
+
 def _led(code: Code, source: Registers, dim: int) -> Registers:
     """The tile in registers whose first ones are a run along `dim`, where the fragment has one there."""
     fragment = led_by(source.fragment, dim)
@@ -288,15 +303,26 @@ def lower_read(code: Code, op: tile.ReadOp) -> None:
     if loaded is None:
         code.values[op.result] = read_shared(code, buffer, fragment, op.result.name_hint)
         return
-    rows, array = loaded.rows, code.array(fragment, buffer.element, op.result.name_hint).array
-    transposed = buffer.layout.fastest == 0
+    array = code.array(fragment, buffer.element, op.result.name_hint).array
+    with _each_matrices(code, buffer, fragment, loaded) as (at, register):
+        transposed = buffer.layout.fastest == 0
+        code.e.insert(cuda.LdmatrixOp(at, array, code.e.index(register), count=loaded.count, transpose=transposed))
+    code.values[op.result] = Registers(array, fragment, loaded.strides)
+
+
+@contextmanager
+def _each_matrices(
+    code: Code, buffer: Buffer, fragment: Fragment, moved: Matrices
+) -> Generator[tuple[SSAValue, Index]]:
+    """Unrolled loops over the instructions that move a fragment as matrices; gives the address of the thread's row and
+    the first register of each."""
+    rows = moved.rows
     with code.each(rows) as components:
         at = tile_address(code, buffer, rows, components)
         register: Index = 0
         for component, stride in zip(components, packed_strides(rows), strict=True):
             register = code.e.add(register, code.e.mul(component, stride * fragment.value_count // rows.value_count))
-        code.e.insert(cuda.LdmatrixOp(at, array, code.e.index(register), count=loaded.count, transpose=transposed))
-    code.values[op.result] = Registers(array, fragment, loaded.strides)
+        yield at, register
 
 
 def shared_base(code: Code, offset: int) -> SSAValue:

@@ -126,6 +126,8 @@ class Code:
     """Rings as the role that is being lowered sees them."""
     step_rings: dict[SSAValue, StepRing] = field(default_factory=dict[SSAValue, "StepRing"])
     """Rings that all threads fill and read."""
+    has_stmatrix: bool = False
+    """Whether warps can store matrices to shared memory."""
     shared_align: int = 16
     """Bytes to which the start of shared memory is aligned."""
     scratch_base: int = 0
@@ -134,6 +136,8 @@ class Code:
     """The shared memory that was written since the crew last met."""
     stale: list[Touch] = field(default_factory=list[Touch])
     """The shared memory that was read since the crew last met."""
+    apart: int = 0
+    """Bytes of scratch memory in front of those over which small exchanges take turns."""
     turn: int = 0
     """Where the next exchange that takes turns lies in scratch memory."""
     _thread_parts: dict[tuple[Block, Fragment], list[Index]] = field(
@@ -317,6 +321,7 @@ class Code:
         """As `scratch`, but where it is small not where the exchange before it was."""
         at = self.turn if self.turn + size <= TURNS else 0
         self.turn = at + -(-size // 16) * 16
+        at += self.apart
         self.scratch_size = max(self.scratch_size, at + size)
         return self.scratch_base + at
 
