@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -32,7 +32,9 @@ MOST_UNROLLED = 8192
 """Scalar ops of a thread in an epilogue above which its panels are not unrolled: their code would not stay in the
 caches of instructions."""
 MOST_TOGETHER = 6144
-"""The same of panels that are in one iteration then: they move the accumulator on together."""
+"""Machine instructions of a thread for panels that are in one iteration then: they move the accumulator on together."""
+FUNCTION = 12
+"""Machine instructions of a function like tanh, in those of an operation."""
 PANEL_REGISTERS = 48
 """Registers of a thread that the tensors read by one panel may take."""
 PART = 8
@@ -99,9 +101,10 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
         assemble(load, _arriving_width(load))
     part = PART if width % PART == 0 and _keeps_columns(program) else None
     panels = build(panelled, [Carried(op, part) for op in carried], columns, width)
-    instructions, count = _instructions(panels, rows * columns // threads), columns // width
-    if instructions > MOST_UNROLLED:
-        fit = [n for n in range(1, count) if count % n == 0 and n * instructions <= count * MOST_TOGETHER]
+    elements, count = rows * columns // threads, columns // width
+    if elements * _written(panels) > MOST_UNROLLED:
+        together = elements * _computed(panels) // count
+        fit = [n for n in range(1, count) if count % n == 0 and n * together <= MOST_TOGETHER]
         roll(panels, columns, width, max(fit, default=1))
 
 
@@ -143,9 +146,33 @@ def _arriving_width(load: tile.LoadOp) -> int:
     return width
 
 
-def _instructions(panels: scf.ForOp, elements: int) -> int:
-    """The scalar ops of a thread in all panels, of `elements` each."""
-    return elements * sum(len(op.body.block.ops) for op in panels.body.block.ops if isinstance(op, tile.MapOp))
+def _written(panels: scf.ForOp) -> int:
+    """The scalar ops for an element, as they are in the maps of a panel."""
+    return sum(len(op.body.block.ops) for op in panels.body.block.ops if isinstance(op, tile.MapOp))
+
+
+def _computed(panels: scf.ForOp) -> int:
+    """The machine instructions for an element, about: what several maps compute is computed once."""
+    numbers: dict[object, int] = {}
+    known: dict[SSAValue, int] = {}
+
+    def number(value: SSAValue) -> int:
+        return known.setdefault(value, numbers.setdefault(value, len(numbers)))
+
+    count = 0
+    for each in panels.body.block.ops:
+        if not isinstance(each, tile.MapOp):
+            continue
+        known.update((inner, number(outer)) for inner, outer in zip(each.body.block.args, each.operands, strict=True))
+        for op in each.body.block.ops:
+            if isinstance(op, tile.YieldOp):
+                known.update((outer, number(inner)) for outer, inner in zip(each.results, op.operands, strict=True))
+                continue
+            key = (op.name, *map(str, op.properties.items()), *map(number, op.operands))
+            if key not in numbers and not isinstance(op, arith.ConstantOp):
+                count += FUNCTION if op.name.startswith("math.") else 1
+            known[op.results[0]] = numbers.setdefault(key, len(numbers))
+    return count
 
 
 def _extents(product: scf.ForOp) -> tuple[int, int]:
