@@ -139,13 +139,13 @@ def _attribute_places(location: Attribute, role: str) -> Iterator[Place]:
             yield from _attribute_places(part, role if index == 0 else "merged with this")  # pyright: ignore[reportUnknownArgumentType]
 
 
-def render(error: IrcError, *, severity: str = "error") -> str:
+def render(error: IrcError) -> str:
     """The text of a diagnostic, without a newline at the end: the place and the message, the quoted line with a caret
     under the span, further places as notes, the hint."""
     found = list(_distinct(places(error.location)))
     if not found:
-        return "\n".join([f"{severity}: {error.message}", *_hint(error)])
-    lines = [f"{found[0].span}: {severity}: {error.message}", *_quote(found[0].span)]
+        return "\n".join([f"error: {error.message}", *_hint(error)])
+    lines = [f"{found[0].span}: error: {error.message}", *_quote(found[0].span)]
     for place in found[1 : 1 + MOST_NOTES]:
         lines += [f"{place.span}: note: {place.role}", *_quote(place.span)]
     return "\n".join([*lines, *_hint(error)])

@@ -206,7 +206,6 @@ def rewrite(
     limit: int = DEFAULT_LIMIT,
     remove_dead: bool = True,
     recursive: bool = True,
-    reverse: bool = False,
     after_walk: Callable[[Operation], bool] | None = None,
 ) -> bool:
     """Rewrites everything nested in `op` greedily until no pattern applies; returns whether anything changed.
@@ -215,7 +214,6 @@ def rewrite(
       start (never fewer than `LEAST_BUDGET` in all); beyond it an `IrcError` is raised.
     - `remove_dead` erases ops without uses and side effects on the way.
     - `recursive=False` visits every op once and does not visit new ones: for one-shot lowerings.
-    - `reverse` visits users before definitions.
     - `after_walk(op)` runs between walks of the whole op (common subexpressions, for one) and says whether it changed
       anything; it counts as one rewrite.
 
@@ -234,7 +232,6 @@ def rewrite(
     walker = PatternRewriteWalker(
         applier,
         apply_recursively=recursive,
-        walk_reverse=reverse,
         post_walk_func=None if after_walk is None else between,
         listener=PatternRewriterListener(operation_insertion_handler=[applier.on_insertion]),
     )

@@ -15,7 +15,7 @@ from irc_frontend.tensor import Tensor
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-WIDTH, HEADS, LAYERS, VOCABULARY = 768, 12, 12, 50257
+WIDTH, HEADS, LAYERS, VOCABULARY, DTYPE = 768, 12, 12, 50257, "bf16"
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Gpt2(nn.Layer):
         return self.last(params["last"], x) @ params["words"]["table"].T
 
 
-def gpt2(positions: int, layers: int = LAYERS, dtype: str = "bf16") -> Gpt2:
-    block = nn.TransformerBlock(WIDTH, HEADS, dtype=dtype)
-    words, places = nn.Embedding(VOCABULARY, WIDTH, dtype=dtype), nn.Embedding(positions, WIDTH, dtype=dtype)
-    return Gpt2(words, places, (block,) * layers, nn.LayerNorm(WIDTH, dtype=dtype))
+def gpt2(positions: int, layers: int = LAYERS) -> Gpt2:
+    block = nn.TransformerBlock(WIDTH, HEADS, dtype=DTYPE)
+    words, places = nn.Embedding(VOCABULARY, WIDTH, dtype=DTYPE), nn.Embedding(positions, WIDTH, dtype=DTYPE)
+    return Gpt2(words, places, (block,) * layers, nn.LayerNorm(WIDTH, dtype=DTYPE))
 
 
 def step_module(batch: int = 16, positions: int = 1024, layers: int = LAYERS) -> ModuleOp:

@@ -199,9 +199,9 @@ def check_one_type(op: NdOp, values: Sequence[SSAValue]) -> None:
         raise op.fail(f"expects operands of one type, found {found}")
 
 
-def check_same_element(op: NdOp, value: SSAValue, result: SSAValue | None = None) -> None:
+def check_same_element(op: NdOp, value: SSAValue) -> None:
     """The result has the element type of `value`."""
-    wanted, found = element_of(value), element_of(result or op.results[0])
+    wanted, found = element_of(value), element_of(op.results[0])
     if wanted is not found:
         raise op.fail(f"expects a result with elements {wanted.type}, found {found.type}")
 

@@ -62,14 +62,11 @@ def check_global_read(
         s.frame.grid.shadow(memory).read(s, op, numbers, places, size)
 
 
-def note_global_write(
-    s: Strand, op: Operation, pointer: Pointer, places: Array, size: int, values: Array, lanes: Array | None = None
-) -> None:
+def note_global_write(s: Strand, op: Operation, pointer: Pointer, places: Array, size: int, values: Array) -> None:
     """Errors of writing, and that it was written. `values` has a row for each access."""
     memory = pointer.span.memory
-    numbers = s.numbers if lanes is None else lanes
     rows = np.ascontiguousarray(values).view(np.uint8)
-    s.frame.grid.shadow(memory).write(s, op, numbers, places, size, values=rows)
+    s.frame.grid.shadow(memory).write(s, op, s.numbers, places, size, values=rows)
     memory.mark(places // size, size)
 
 

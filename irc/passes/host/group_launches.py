@@ -84,4 +84,5 @@ def _ordered(groups: Sequence[Sequence[int]], dependencies: Sequence[Sequence[in
             missing[user] -= 1
             if not missing[user]:
                 heapq.heappush(ready, (max(groups[user]), user))
+    assert len(order) == len(groups), "steps that need each other"
     return order

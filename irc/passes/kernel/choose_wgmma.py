@@ -50,10 +50,10 @@ def best_plan(product: Product, machine: Target, *, sums: int, parts: int, sched
     return min(candidates, key=_rank)[1]
 
 
-def explain_plans(product: Product, machine: Target, *, sums: int, parts: int, shown: int = SHOWN) -> str:
+def explain_plans(product: Product, machine: Target, *, sums: int, parts: int) -> str:
     """The plans with the fewest cycles, the best first, and what the model makes of them; a line each."""
     candidates = sorted(_candidates(product, machine, sums=sums, parts=parts, schedule=None), key=_rank)
-    return "".join(f"  {model.describe(plan)}\n" for model, plan in candidates[:shown])
+    return "".join(f"  {model.describe(plan)}\n" for model, plan in candidates[:SHOWN])
 
 
 def _candidates(
