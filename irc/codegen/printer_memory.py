@@ -5,8 +5,10 @@ A slice of a register array starts at a multiple of its access, or of four bytes
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
-from xdsl.ir import SSAValue
+from collections.abc import Iterable
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Operation, SSAValue
 
 from irc.codegen.prelude_core import access_name
 from irc.codegen.prelude_tensor_core import matrix_name
@@ -52,11 +54,38 @@ def slice_of(p: KernelPrinter, array: SSAValue, index: SSAValue) -> str:
 
 def address(p: KernelPrinter, pointer: SSAValue, offset: SSAValue) -> str:
     """A pointer to an element of memory. Terms are added to the pointer one after the other, not in 32 bits: the
-    compiler finds the common part of many addresses then, and their differences become part of the instructions."""
+    compiler finds the common part of many addresses then, and their differences become part of the instructions. Where
+    a term is divided anew for each access there are no such differences, and one addition in 32 bits takes fewer
+    instructions than two in 64."""
     owner = offset.owner
-    if isinstance(owner, arith.AddiOp):
+    if isinstance(owner, arith.AddiOp) and not _is_divided(offset):
         return f"{p.value(pointer)} + {p.value(owner.lhs)} + {p.value(owner.rhs)}"
     return slice_of(p, pointer, offset)
+
+
+_DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.FloorDivSIOp)
+
+
+def _is_divided(value: SSAValue) -> bool:
+    """Whether a value is made of a quotient or a remainder of what differs between the steps of a loop."""
+    dividends = [each.owner.operands[0] for each in _made_of(value) if isinstance(each.owner, _DIVISIONS)]
+    return any(_is_step(each) for dividend in dividends for each in _made_of(dividend))
+
+
+def _is_step(value: SSAValue) -> bool:
+    return isinstance(value.owner, Block) and isinstance(value.owner.parent_op(), scf.ForOp)
+
+
+def _made_of(value: SSAValue) -> Iterable[SSAValue]:
+    """A value and all that it is computed from."""
+    found = {value: None}
+    left = [value]
+    while left:
+        owner = left.pop().owner
+        new = [v for v in owner.operands if v not in found] if isinstance(owner, Operation) else []
+        found.update(dict.fromkeys(new))
+        left += new
+    return found
 
 
 def _size(array: SSAValue, count: int) -> int:
