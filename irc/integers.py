@@ -11,3 +11,8 @@ def power_of_two(n: int) -> int:
 def ceil_div(a: int, b: int) -> int:
     """a / b, rounded up."""
     return -(-a // b)
+
+
+def round_up(value: int, multiple: int) -> int:
+    """The least multiple that is not below the value."""
+    return ceil_div(value, multiple) * multiple

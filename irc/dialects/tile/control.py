@@ -30,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import dense, ints, verify_same
 from irc.dialects.tile.types import ViewType
+from irc.integers import ceil_div
 
 SCHEDULES = ("grid", "persistent")
 
@@ -185,7 +186,7 @@ class ForTilesOp(IRDLOperation):
     @property
     def tile_counts(self) -> tuple[int, ...]:
         """The number of tiles in each dimension."""
-        return tuple(-(-n // s) for n, s in zip(self.extent_values, self.step_values, strict=True))
+        return tuple(ceil_div(n, s) for n, s in zip(self.extent_values, self.step_values, strict=True))
 
     @property
     def schedule_name(self) -> str:

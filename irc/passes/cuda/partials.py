@@ -9,6 +9,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from irc.dialects import cuda
+from irc.integers import round_up
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import shared_base
 from irc.passes.cuda.order import Bytes
@@ -33,7 +34,7 @@ class Partials:
         total = 0
         for tile in tiles:
             size = element_bytes(tile.element)
-            starts.append(-(-total // size) * size)
+            starts.append(round_up(total, size))
             total = starts[-1] + count * prod(tile.fragment.shape) * size
         base = code.scratch_in_turn(total)
         return Partials(code, tiles, count, tuple(base + start for start in starts), (base, base + total))

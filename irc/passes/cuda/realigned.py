@@ -15,6 +15,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from irc.dialects import cuda, tile
+from irc.integers import ceil_div
 from irc.layout.traffic import realigned_vector
 from irc.passes.cuda.emitter import Index
 from irc.passes.cuda.memory import by_tile, locate_place, shared_address
@@ -84,7 +85,7 @@ class RealignedStore:
 
     @property
     def _turns(self) -> int:
-        return -(-self._rows * self.vector // self.code.crew.count)
+        return ceil_div(self._rows * self.vector, self.code.crew.count)
 
     @property
     def _rows(self) -> int:

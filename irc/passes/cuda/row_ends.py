@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from irc.dialects import cuda, tile
+from irc.integers import ceil_div
 from irc.layout.access import greatest, least, slope_of
 from irc.layout.fragment import Fragment
 from irc.layout.staging import SHORT_RUN, SMALL
@@ -99,7 +100,7 @@ class RowEnds:
         e, code = self.code.e, self.code
         others = [d for d in range(len(self.fragment.shape)) if d != self.dim]
         slots = self.vector * prod(self.fragment.shape[d] for d in others)
-        turns = -(-slots // code.crew.count)
+        turns = ceil_div(slots, code.crew.count)
         with e.loop(0, turns, unroll=True if turns <= MOST_UNROLLED else 1) as turn:
             number = e.add(code.crew.thread, e.mul(turn, code.crew.count))
             position, *coordinates = e.split(number, [self.vector, *(self.fragment.shape[d] for d in others)])

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from irc.dialects import cuda, tile
+from irc.integers import ceil_div
 from irc.layout.access import least
 from irc.layout.pieces import Pieces
 from irc.layout.requests import WIDEST
@@ -112,8 +113,8 @@ class StagedLoad:
     @property
     def _turns(self) -> int:
         if self._rows_at_once:
-            return -(-self.box.row_count // self._rows_at_once)
-        return -(-self.box.row_count * self.box.words // self.code.crew.count)
+            return ceil_div(self.box.row_count, self._rows_at_once)
+        return ceil_div(self.box.row_count * self.box.words, self.code.crew.count)
 
     def _load_words(self) -> SSAValue:
         e = self.code.e

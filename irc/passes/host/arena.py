@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from irc.dialects.cuda.host import ARENA_ALIGNMENT
+from irc.integers import round_up
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def _touching(buffer: Lifetime) -> int:
 
 def aligned(size: int) -> int:
     """The size rounded up to whole units of the arena."""
-    return -(-size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    return round_up(size, ARENA_ALIGNMENT)
 
 
 def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:

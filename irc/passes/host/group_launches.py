@@ -11,6 +11,8 @@ import heapq
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from irc.integers import ceil_div
+
 MOST_SETS = 128
 """More launches than that are several anyway: of one, its parameters are a few KiB at most."""
 
@@ -60,8 +62,8 @@ def _parts(steps: Sequence[int], members: Sequence[Member | None]) -> list[list[
     """Steps that could all be together, in as few groups as the limits allow, of about one size."""
     found = [member for step in steps if (member := members[step]) is not None]
     most = min((min(member.most, MOST_HELD // max(1, member.held)) for member in found), default=1)
-    count = -(-len(steps) // max(1, most))
-    size = -(-len(steps) // count)
+    count = ceil_div(len(steps), max(1, most))
+    size = ceil_div(len(steps), count)
     return [list(steps[first : first + size]) for first in range(0, len(steps), size)]
 
 

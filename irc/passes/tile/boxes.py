@@ -15,7 +15,7 @@ from itertools import takewhile
 from math import prod
 
 from irc.dtypes import element_of
-from irc.integers import power_of_two
+from irc.integers import ceil_div, power_of_two
 from irc.layout.requests import SECTOR_BYTES
 from irc.passes.tile.domains import LARGE, Domains, Operand, Space
 from irc.passes.tile.index_maps import (
@@ -168,7 +168,7 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> d
     beside = next((d for d in away_in_operand if d in several), None)
     if shares_sectors and beside is not None and neighbours and beside != neighbours[0]:
         size = 2 * prod(tiles.values()) * element_of(found[0].operand.element_type).size
-        strips = [-(-d.extent // tiles.get(d, 1)) * size for d in (neighbours[0], beside)]
+        strips = [ceil_div(d.extent, tiles.get(d, 1)) * size for d in (neighbours[0], beside)]
         if strips[1] <= STRIP < strips[0]:
             neighbours = [beside, neighbours[0]]
     if not is_alone and any(_begin_anywhere(domains, chain, space) for chain in found[1:]):
@@ -184,7 +184,7 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> d
 def _in_cache(domains: Domains, neighbours: list[Dim], tiles: dict[Dim, int]) -> list[Dim]:
     """The order of dimensions along which tiles share sectors: as it is where the L2 holds all tiles until those beside
     them come, else those with the fewest tiles first."""
-    counts = {d: -(-d.extent // tiles.get(d, 1)) for d in neighbours}
+    counts = {d: ceil_div(d.extent, tiles.get(d, 1)) for d in neighbours}
     largest = max(prod(operand.shape) for operand in domains.operands)
     large = [operand for operand in domains.operands if prod(operand.shape) * LARGE >= largest]
     size = prod(tiles.values()) * sum(element_of(operand.element_type).size for operand in large)
@@ -255,8 +255,8 @@ def _whole_rows(
 def _work(extent: int, skewed: int, tile: int, together: int, side: int) -> float:
     """What tiles of a row move and hold for each of its elements, that are `together` in the operand: parts of those
     are loaded as a whole."""
-    tiles = -(-skewed // tile)
-    covered = min(-(-(tile - 1) // together) + 1, -(-extent // together)) * together
+    tiles = ceil_div(skewed, tile)
+    covered = min(ceil_div(tile - 1, together) + 1, ceil_div(extent, together)) * together
     work = tiles * (tile + min(covered, extent)) / extent
     return work if tile >= min(side, extent) else work / PREFERENCE
 
@@ -339,7 +339,7 @@ def _merge(domains: Domains, space: Space, run: Sequence[Dim], own: dict[Dim, in
     part = own[last]
     if part < last.extent:
         part = _fitting(last.extent, rows, side)
-        outer, kept = new_dim(-(-last.extent // part)), new_dim(part)
+        outer, kept = new_dim(ceil_div(last.extent, part)), new_dim(part)
         domains.bindings.bind(last, lin_of(outer) * part + lin_of(kept))
         space[space.index(last)] = outer
         last = kept
@@ -362,9 +362,9 @@ def _fitting(extent: int, rows: int, side: int) -> int:
     The parts of the extent are alike."""
     sides = [max(side, power_of_two(rows)) << shift for shift in (0, 1)]
     side = max(sides, key=lambda s: _fill(extent, s // rows, s / rows) * (1 if s == sides[0] else PREFERENCE))
-    return -(-extent // -(-extent // (side // rows)))
+    return ceil_div(extent, ceil_div(extent, side // rows))
 
 
 def _fill(extent: int, part: int, room: float) -> float:
     """The used fraction of tiles that hold `part` elements of an extent and have room for more."""
-    return extent / (-(-extent // part) * room)
+    return extent / (ceil_div(extent, part) * room)

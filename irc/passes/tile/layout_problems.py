@@ -12,6 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.dtypes import element_of
+from irc.integers import ceil_div
 from irc.layout.candidates import turning
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.requests import WIDEST
@@ -80,7 +81,7 @@ def _trips(loop: scf.ForOp) -> int:
     first, last, step = constant_of(loop.lb), constant_of(loop.ub), constant_of(loop.step)
     if first is None or last is None or not step:
         return UNKNOWN_TRIPS
-    return max(1, -(-(last - first) // step))
+    return max(1, ceil_div(last - first, step))
 
 
 def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) -> Use:

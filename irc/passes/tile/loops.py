@@ -9,6 +9,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.integers import ceil_div
+
 
 def with_carried(loop: scf.ForOp, starts: Sequence[SSAValue]) -> scf.ForOp:
     """A loop over the same range that takes over the body of `loop` and carries values that begin as `starts`, put
@@ -22,7 +24,7 @@ def with_carried(loop: scf.ForOp, starts: Sequence[SSAValue]) -> scf.ForOp:
 def trips(loop: scf.ForOp) -> int:
     """How often a loop with constant bounds runs."""
     low, high, step = (_constant(v) for v in (loop.lb, loop.ub, loop.step))
-    return max(0, -(-(high - low) // step))
+    return max(0, ceil_div(high - low, step))
 
 
 def _constant(value: SSAValue) -> int:

@@ -26,6 +26,7 @@ from irc.dialects.tile import (
     shape_of,
 )
 from irc.dtypes import element_of
+from irc.integers import round_up
 
 ALIGNMENT = 1024
 """Bytes: the 128-byte swizzle of TMA and wgmma repeats every 8 rows of 128 bytes (PTX ISA, 5.5.6)."""
@@ -33,7 +34,7 @@ BARRIER_BYTES = 8
 
 
 def aligned(n: int, to: int = ALIGNMENT) -> int:
-    return -(-n // to) * to
+    return round_up(n, to)
 
 
 def buffer_bytes(type: BufferType) -> int:

@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.diagnostics import IrcError
 from irc.dialects import tile
+from irc.integers import round_up
 from irc.passes.tile.index_maps import Dim, Lin, Sym, affine, bounds
 from irc.passes.tile.map_body import MapBuilder, broadcast, extents, finish
 from irc.passes.tile.nodes import Apply, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
@@ -86,7 +87,7 @@ class Stage:
     def padded(self) -> dict[Dim, int]:
         """The extents that the axes' coordinates really run to."""
         axes = [a for a in self.axes if a.dim is not None]
-        return {a.dim: -(-a.dim.extent // a.extent) * a.extent for a in axes if a.dim is not None}
+        return {a.dim: round_up(a.dim.extent, a.extent) for a in axes if a.dim is not None}
 
     def index_tile(self, atom: Dim | Sym) -> SSAValue:
         """A tile of index with the values of a dimension or a gather."""

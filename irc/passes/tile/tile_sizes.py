@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from irc.integers import power_of_two
+from irc.integers import power_of_two, round_up
 from irc.passes.tile.boxes import step_of
 from irc.passes.tile.domains import LARGE, Domains, Operand
 from irc.passes.tile.index_maps import Dim
@@ -79,7 +79,7 @@ def fitting(extent: int, most: int, shortest: int = LEAST_RUN) -> int:
     """The greatest power of two up to `most` that wastes little of the last tile; extents up to `shortest` are one
     tile."""
     tile = clamp(most, extent)
-    while tile > shortest and -(-extent // tile) * tile > extent * MOST_WASTE:
+    while tile > shortest and round_up(extent, tile) > extent * MOST_WASTE:
         tile //= 2
     return tile
 
