@@ -140,7 +140,7 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
         while width * length < SHORT_COLUMNS and ceil_div(reduction.rows, 2 * width) >= BLOCKS_PER_SM * machine.sms:
             width *= 2
         return ConfigAttr.of(tile=(min(width, power_of_two(columns)), length), reduction="persistent")
-    outer = reduction.rows // reduction.columns
+    outer = reduction.rows // max(reduction.columns, 1)
     while not _can_split(reduction) and width * reduction.loaded.size > SECTOR:
         if outer * ceil_div(columns, width) >= BLOCKS_PER_SM * machine.sms:
             break
