@@ -249,8 +249,8 @@ def _wgmma(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulat
                 )
             )
     e.insert(cuda.WgmmaCommitOp())
-    _await(code, op)
-    e.insert(cuda.RegistersFenceOp(acc.array))
+    if _await(code, op):
+        e.insert(cuda.RegistersFenceOp(acc.array))
 
 
 def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
@@ -272,8 +272,8 @@ def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *,
             )
         )
     e.insert(cuda.WgmmaCommitOp())
-    _await(code, op)
-    e.insert(cuda.RegistersFenceOp(acc.array))
+    if _await(code, op):
+        e.insert(cuda.RegistersFenceOp(acc.array))
 
 
 def _is_last(dot: tile.DotOp) -> bool:
@@ -281,8 +281,9 @@ def _is_last(dot: tile.DotOp) -> bool:
     return not any(isinstance(use.operation, tile.DotOp) for use in dot.result.uses)
 
 
-def _await(code: Code, op: tile.DotOp) -> None:
-    """Waits for all but the products that stay in flight; in the last iteration of the loop for these too.
+def _await(code: Code, op: tile.DotOp) -> bool:
+    """Waits for all but the products that stay in flight; in the last iteration of the loop for these too. Whether it
+    waits in every iteration: not where all products of a step stay in flight.
 
     The wait after the loop would do, but ptxas 13.0 moves conversions of the accumulator up over it. It does not move
     them into a branch.
@@ -291,10 +292,15 @@ def _await(code: Code, op: tile.DotOp) -> None:
     pending = op.in_flight.value.data if op.in_flight is not None else 0
     if not pending or not isinstance(loop, scf.ForOp) or not _is_last(op):
         e.insert(cuda.WgmmaWaitOp(pending))
-        return
+        return True
     following = e.add(code.scalar(loop.body.block.args[0]), code.scalar(loop.step))
+    if pending >= sum(isinstance(each, tile.DotOp) for each in loop.body.block.ops) > 1:
+        with e.when(e.compare("uge", following, code.scalar(loop.ub))):
+            e.insert(cuda.WgmmaWaitOp(0))
+        return False
     more = e.compare("ult", following, code.scalar(loop.ub))
     e.branch(more, lambda: e.insert(cuda.WgmmaWaitOp(pending)), lambda: e.insert(cuda.WgmmaWaitOp(0)))
+    return True
 
 
 def _advance(code: Code, descriptor: SSAValue, buffer: Buffer, k_dim: int, step: Index, depth: int) -> SSAValue:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -30,9 +30,10 @@ SCRATCH = 4 * 1024
 class PipelinePass(ModulePass):
     """A loop with a wgmma dot: its operand buffers -> a ring, `acquire` and `commit` around what fills them, `wait`
     before the dot and `release` after it. One dot stays in flight: its stage is released when the next one has been
-    issued. Of dots on parts of K, all but one stay in flight. A ring of one stage has none to fill meanwhile, and is
-    released at once; so is one whose dot's result the loop does more with than carry it. A loop with an mma dot, whose
-    config asks for several stages: a ring in which all threads fill the stages ahead of those that they multiply
+    issued. Of dots on parts of K, all but one stay in flight; of two that are computed in 16 bits, the next step reads
+    before it waits for the first. A ring of one stage has none to fill meanwhile, and is released at once; so is one
+    whose dot's result the loop does more with than carry it. A loop with an mma dot, whose config asks for several
+    stages: a ring in which all threads fill the stages ahead of those that they multiply
     (irc/passes/tile/pipeline_in_step.py).
     """
 
@@ -225,12 +226,32 @@ def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
     return all(use.operation is last or isinstance(use.operation, tile.DotOp) for use in dot.result.uses)
 
 
+def _read_ahead(loop: scf.ForOp, dots: list[tile.DotOp], pending: int) -> None:
+    """Lets a step of two parts begin to read while both dots of the one before are in flight: what the last one waits
+    for is waited for before the first map, which computes a part in registers that are free then. Steps of more parts,
+    and maps that compute in 32 bits, need more registers than ptxas leaves: it would serialise the products."""
+    maps = [op for op in loop.body.block.ops if isinstance(op, tile.MapOp)]
+    are_computed = all(isinstance(dot.lhs.owner, tile.MapOp) for dot in dots)
+    if len(dots) != 2 or not are_computed or not all(map(_is_narrow, maps)):
+        return
+    dots[-1].in_flight = IntegerAttr(pending + 1, i64)
+    done = tile.DotWaitOp(dots[0].acc, pending, dots[0].location)
+    Rewriter.insert_op(done, InsertPoint.before(maps[0]))
+    dots[0].operands[2] = done.result
+
+
+def _is_narrow(op: tile.MapOp) -> bool:
+    """Whether a map computes floats of 16 bits."""
+    return all(isinstance(v.type, Float16Type | BFloat16Type) for each in op.body.block.ops for v in each.results)
+
+
 def _keep_in_flight(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], pending: int) -> None:
     """Releases the stage of the step before; the last dots and their stage are waited for and released after the
     loop."""
     dot, location = dots[-1], dots[-1].location
     for each in dots:
         each.in_flight = IntegerAttr(pending, i64)
+    _read_ahead(loop, dots, pending)
     later = arith.CmpiOp(loop.body.block.args[0], loop.lb, "ugt")
     lagging = tile.ReleaseOp(ring.ring, lag=1)
     branch = scf.IfOp(later.result, [], Region(Block([lagging, scf.YieldOp()])))

@@ -1,5 +1,5 @@
 // RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,pipeline | filecheck %s
-// RUN: irc-opt %S/Inputs/streamed.mlir -p place-operands,slice-dots,assign-layouts,pipeline | filecheck %s --check-prefix=PARTS
+// RUN: irc-opt %S/Inputs/streamed.mlir -p place-operands,slice-dots,narrow-maps,assign-layouts,pipeline | filecheck %s --check-prefix=PARTS
 // RUN: irc-opt %S/Inputs/softmax.mlir -p assign-layouts,pipeline | filecheck %s --check-prefix=ALONE
 
 // CHECK:       [[RING:%[0-9]+]] = tile.ring {stages = 4 : i64}
@@ -21,14 +21,18 @@
 // ALONE-NOT: tile.ring
 // ALONE:     tile.store
 
-// Dots on parts of K leave all but one in flight; the stage of the step before is released after the last of them.
+// Dots on parts of K leave all but one in flight; the stage of the step before is released after the last of them, which
+// the next step waits for when it has read.
 // PARTS-LABEL: @streamed
 // PARTS:         [[RING:%[0-9]+]] = tile.ring {stages = 2 : i64}
 // PARTS:         tile.commit [[RING]]
 // PARTS-NEXT:    {{.*}} = tile.wait [[RING]]
-// PARTS:         tile.dot {{.*}} in_flight = 1 : i64
-// PARTS-NOT:     tile.release
-// PARTS:         tile.dot {{.*}} in_flight = 1 : i64
+// PARTS-NOT:     tile.map
+// PARTS:         tile.read
+// PARTS:         [[READY:%[0-9]+]] = tile.dot_wait %acc {pending = 1 : i64}
+// PARTS-NEXT:    [[A:%a]] = tile.map
+// PARTS:         tile.dot [[A]], {{%[0-9]+}}, [[READY]] {instruction = "wgmma", in_flight = 1 : i64}
+// PARTS:         tile.dot {{.*}} in_flight = 2 : i64
 // PARTS-NEXT:    arith.cmpi
 // PARTS:           tile.release [[RING]] {lag = 1 : i64}
 // PARTS:         tile.dot_wait
