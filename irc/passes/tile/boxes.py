@@ -45,6 +45,13 @@ STRIP = 32 << 20
 PREFERENCE = 0.85
 """What a tile of another size than the wanted one has to be fuller by."""
 
+FULLER = 0.9
+"""What tiles of half the size have to be fuller by where several arrays are loaded, whose work outside of the arrays is
+as much as inside. They have half the registers, too, so that twice as many blocks share a multiprocessor."""
+
+LEAST_HALVED = 8192
+"""Elements of the smallest tile that is halved for that: 32 of each of 256 threads."""
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -127,6 +134,30 @@ def _chain(steps: dict[Dim, int]) -> tuple[Dim, ...]:
         chain.append(following)
         run *= following.extent
     return tuple(chain)
+
+
+def fullest_boxes(domains: Domains, space: Space, sides: tuple[int, ...]) -> dict[Dim, int]:
+    """`box_permutation`, with a half of one of two sides where several arrays are loaded, all rows begin with sectors,
+    and the tiles are enough fuller."""
+    if len(domains.loaded) > 1 and len(sides) == 2 and prod(sides) >= LEAST_HALVED:
+        first, second = sides
+        whole, *halves = (_filled(domains, space, each) for each in (sides, (first // 2, second), (first, second // 2)))
+        if max(halves) * FULLER > whole:
+            sides = (first // 2, second) if halves[0] >= halves[1] else (first, second // 2)
+    return box_permutation(domains, space, sides)
+
+
+def _filled(domains: Domains, space: Space, sides: tuple[int, ...]) -> float:
+    """The part of the tiles' elements that exist; 0 where rows begin within sectors, which shorter ones would have more
+    of. Nothing is changed."""
+    if any(_begin_anywhere(domains, chain, space) for chain in chains(domains, space)):
+        return 0.0
+    bindings, dims = domains.bindings, list(space)
+    domains.bindings = bindings.with_bound(())
+    tiles = box_permutation(domains, dims, sides)
+    domains.bindings = bindings
+    held = prod(-(-d.extent // tiles.get(d, 1)) * tiles.get(d, 1) for d in dims)
+    return prod(d.extent for d in space) / held
 
 
 def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> dict[Dim, int]:

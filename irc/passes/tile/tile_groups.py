@@ -10,7 +10,7 @@ from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.dtypes import element_of
 from irc.layout.requests import WIDEST
-from irc.passes.tile.boxes import box_permutation, walk_of
+from irc.passes.tile.boxes import fullest_boxes, walk_of
 from irc.passes.tile.domains import Space
 from irc.passes.tile.groups import Group, Result, bind_rows, cores
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
@@ -132,7 +132,7 @@ def box_group(program: Program, plan: Plan, config: Config) -> None:
     """Chooses the tiles of a permutation, for which its dimensions are split and merged."""
     tile = config.tile if config.tile is not None and len(config.tile) in (2, 3) else (SQUARE, SQUARE)
     if plan.is_map:
-        plan.box = box_permutation(program.domains, plan.rows, tile)
+        plan.box = fullest_boxes(program.domains, plan.rows, tile)
         for result in plan.group.results:
             _see_in_order_of_memory(program, result)
 
