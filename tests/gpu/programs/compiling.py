@@ -17,9 +17,10 @@ MOST_WORKERS = 16
 
 def compile_ahead(texts: Sequence[str], arch: str) -> None:
     """Fills the on-disk cache from several processes. A program that does not compile is left for its own test, as all
-    are where there is no cache or there can be no processes."""
+    are where there is no cache, where there can be no processes, or where pytest's own share the tests."""
     workers = min(os.cpu_count() or 1, MOST_WORKERS)
-    if cache_folder() is None or workers < 2 or len(texts) < 2 * workers:
+    is_shared = "PYTEST_XDIST_WORKER" in os.environ
+    if is_shared or cache_folder() is None or workers < 2 or len(texts) < 2 * workers:
         return
     with (
         suppress(OSError, BrokenProcessPool),
