@@ -10,11 +10,12 @@ from irc.diagnostics import IrcError
 from irc.dialects import tile
 from irc.dtypes import element_of
 from irc.layout.requests import WIDEST
+from irc.passes.kernel.op_classes import instructions_of
 from irc.passes.tile.boxes import fullest_boxes, walk_of
 from irc.passes.tile.domains import Space
 from irc.passes.tile.groups import Group, Result, bind_rows, cores
 from irc.passes.tile.index_maps import Dim, Lin, atoms, lin_of
-from irc.passes.tile.nodes import Dot, Node, Reduced, number
+from irc.passes.tile.nodes import Apply, Dot, Node, Reduced, number
 from irc.passes.tile.program import Axis, Program, shared_nodes
 from irc.passes.tile.stage import Stage
 from irc.passes.tile.tile_config import Config
@@ -132,7 +133,8 @@ def box_group(program: Program, plan: Plan, config: Config) -> None:
     """Chooses the tiles of a permutation, for which its dimensions are split and merged."""
     tile = config.tile if config.tile is not None and len(config.tile) in (2, 3) else (SQUARE, SQUARE)
     if plan.is_map:
-        plan.box = fullest_boxes(program.domains, plan.rows, tile)
+        instructions = sum(instructions_of(node.op) for node in plan.nodes if isinstance(node, Apply))
+        plan.box = fullest_boxes(program.domains, plan.rows, tile, instructions)
         for result in plan.group.results:
             _see_in_order_of_memory(program, result)
 
