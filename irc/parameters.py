@@ -1,12 +1,14 @@
 """Where the parameters of a launch lie that has several sets of operands: an array of structs, one for each set.
 
-The printer declares the struct and the runtime fills it; both ask here. Nothing is imported, so that the runtime does
-without the compiler.
+The printer declares the struct and the runtime fills it; both ask here. Nothing of the compiler is imported, so that
+the runtime does without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from irc.integers import round_up
 
 MOST_BYTES = 4096
 """Of a kernel's parameters (CUDA C++ Programming Guide, function parameters; from sm_70 on newer drivers take more)."""
@@ -22,10 +24,6 @@ def layout_of_set(maps: Sequence[bool]) -> tuple[tuple[int, ...], int]:
     end, largest = 0, 8
     for is_map in maps:
         size, alignment = (MAP_BYTES, MAP_ALIGNMENT) if is_map else (8, 8)
-        offsets.append(_rounded(end, alignment))
+        offsets.append(round_up(end, alignment))
         end, largest = offsets[-1] + size, max(largest, alignment)
-    return tuple(offsets), _rounded(end, largest)
-
-
-def _rounded(value: int, alignment: int) -> int:
-    return -(-value // alignment) * alignment
+    return tuple(offsets), round_up(end, largest)

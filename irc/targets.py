@@ -19,6 +19,10 @@ KIB = 1024
 MIB = 1024 * KIB
 TERA = 1e12
 
+TENSOR_MAP_RANK = 5
+TENSOR_MAP_ALIGNMENT = 16
+"""CUDA driver API, cuTensorMapEncodeTiled: at most 5 dimensions, strides but the innermost multiples of 16 bytes."""
+
 
 @dataclass(frozen=True)
 class Target:

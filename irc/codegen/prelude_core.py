@@ -193,7 +193,7 @@ template <int SIZE, int LEFT, typename I> DEVICE void {name}(void* registers, co
   realign<SIZE>(registers, w, ((int)offset & (16 / SIZE - 1)) * SIZE);
 }}
 """
-    return Snippet(name, text, ("realign", *(f"kept_{size}" for size in (*_TYPES,) if cache == "kept")))
+    return Snippet(name, text, ("realign", *(f"kept_{size}" for size in (_TYPES if cache == "kept" else ()))))
 
 
 CORE: tuple[Snippet, ...] = (

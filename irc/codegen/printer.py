@@ -80,11 +80,11 @@ class KernelPrinter:
         """The text of the kernel."""
         if self.kernel.most_sets > 1:
             self._print_for_sets()
-            return self._output.getvalue()
-        arguments = [self._argument(i) for i in range(len(self.kernel.arguments))]
-        self.line(f'extern "C" __global__ void {self._attributes()}')
-        self.line(f"{self.kernel.sym_name.data}({', '.join(arguments)}) {{")
-        self._print_body()
+        else:
+            arguments = [self._argument(i) for i in range(len(self.kernel.arguments))]
+            self.line(f'extern "C" __global__ void {self._attributes()}')
+            self.line(f"{self.kernel.sym_name.data}({', '.join(arguments)}) {{")
+            self._print_body()
         return self._output.getvalue()
 
     def _print_for_sets(self) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import inf, prod
 
+from irc.integers import ceil_div
 from irc.layout.access import Access
 from irc.layout.candidates import candidates, within_warps
 from irc.layout.cost import (
@@ -277,7 +278,7 @@ class _Search:
             for use in self.problem.uses
             if not use.is_store
         )
-        return -(-(fragment.value_count * self.problem.size + loaded) // 4)
+        return ceil_div(fragment.value_count * self.problem.size + loaded, 4)
 
     def direct(self, use: Use, fragment: Fragment) -> tuple[Traffic, float]:
         """An access in a fragment: the traffic, and the cycles."""

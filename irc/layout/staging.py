@@ -23,6 +23,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from irc.integers import ceil_div
 from irc.layout.access import Access
 from irc.layout.cost import INSTRUCTION_CYCLES
 from irc.layout.cute import IntTuple, Layout
@@ -101,7 +102,7 @@ def box_of(access: Access, shape: tuple[int, ...]) -> Box | None:
     steps = [access.strides[d] for d in rows if counts[d] > 1 or known[d].align]
     starts = [known[d].align * access.strides[d] for d in run]
     is_misaligned = any(n % word for n in (*steps, *starts))
-    words = -(-length // word) if not is_misaligned else (length + word - 2) // word + 1
+    words = ceil_div(length, word) if not is_misaligned else (length + word - 2) // word + 1
     origins = tuple(r.first for r in known)
     return Box(origins, counts, run, rows, cut, checked, length, words, is_misaligned)
 
@@ -198,7 +199,7 @@ def staged_bytes(layout: SharedLayout, box: Box, size: int) -> int:
     """Bytes of shared memory: of all words of the rows, the last of which can begin at any element of its first one."""
     word = WIDEST // size
     last = layout.size - box.length
-    return (-(-last // word) + box.words) * WIDEST
+    return (ceil_div(last, word) + box.words) * WIDEST
 
 
 @cache
@@ -336,7 +337,7 @@ def _layout(box: Box, access: Access, least: int, skewed: int | None, every: int
         step += (access.strides[dim] - step) % word if count > 1 else 0
         modes[dim] = (count, step)
         if dim == skewed:
-            groups = -(-count // every)
+            groups = ceil_div(count, every)
             modes[dim] = ((every, groups), (step, step * every + word))
             step = (count - 1) // every * (step * every + word) + (count - 1) % every * step + step
         else:

@@ -12,6 +12,7 @@ from math import prod
 
 import numpy as np
 
+from irc.integers import ceil_div
 from irc.layout.access import Access
 from irc.layout.fragment import Fragment
 from irc.layout.requests import (
@@ -97,7 +98,7 @@ def realigned_traffic(fragment: Fragment, access: Access) -> Traffic:
     rows = prod(fragment.shape) // fragment.shape[fragment.vector[0]]
     return Traffic(
         vector,
-        count + -(-rows * vector // WARP),
+        count + ceil_div(rows * vector, WARP),
         float(sectors(addresses, WIDEST).mean()) * count + 2 * rows,
         ideal,
         float(lines(addresses, WIDEST).mean()) * count + 2 * rows,

@@ -11,6 +11,7 @@ import numpy as np
 
 from irc.artifact import ELEMENT_NAMES
 from irc.diagnostics import IrcError
+from irc.integers import round_up
 from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray
 from irc.runtime.trace import active
 
@@ -85,4 +86,4 @@ class Feed:
 
 
 def _padded(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
+    return round_up(size, _ALIGNMENT)

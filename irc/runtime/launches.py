@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from irc.artifact import DTYPES
+from irc.integers import round_up
 from irc.parameters import MAP_ALIGNMENT, MAP_BYTES, layout_of_set
 from irc.runtime.plan import Buffer, Launch, Parameter, Scalar, TensorMap
 
@@ -64,7 +65,7 @@ class Cells:
         arrays = [_array(launch) for launch in launches]
         size = sum(size for _, size in arrays) + sum(_CELL_BYTES[type(p)] for _, p in ordered)
         memory = np.zeros((_ALIGNMENT + size) // 8, np.uint64)
-        self._start = -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        self._start = round_up(memory.ctypes.data, _ALIGNMENT)
         self._words = memory[(self._start - memory.ctypes.data) // 8 :]
         starts = list(accumulate((size for _, size in arrays), initial=self._start))
         end = starts[-1]
@@ -131,7 +132,7 @@ def _array(launch: Launch) -> tuple[list[int], int]:
         return [], 0
     offsets, size = layout_of_set([isinstance(p, TensorMap) for p in launch.parameters_of_sets[0]])
     everywhere = [number * size + offset for number in range(launch.sets) for offset in offsets]
-    return everywhere, -(-launch.most_sets * size // _ALIGNMENT) * _ALIGNMENT
+    return everywhere, round_up(launch.most_sets * size, _ALIGNMENT)
 
 
 def _buffer(parameter: Buffer | TensorMap) -> Buffer:

@@ -19,6 +19,12 @@ from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray, borrow, is_on_device,
 ALIGNMENT = 16
 """Bytes. Kernels are compiled for arrays that start at a multiple of it; others are copied first."""
 
+
+def are_usable(addresses: Sequence[int]) -> bool:
+    """Whether there is memory at all addresses, and kernels can take them as they are."""
+    return 0 not in addresses and not reduce(or_, addresses, 0) & (ALIGNMENT - 1)
+
+
 Allocate = Callable[[int], tuple[int, Callable[[], None]]]
 """From bytes to an address and what releases it."""
 
@@ -266,7 +272,7 @@ class Torch:
             if learns and torch.is_grad_enabled():
                 return None
             found: list[int] = list(map(data_ptr, arrays))
-            return None if 0 in found or reduce(or_, found) & (ALIGNMENT - 1) else found
+            return found if are_usable(found) else None
 
         return addresses
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
-from operator import or_
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from irc.artifact import DTYPES
 from irc.diagnostics import IrcError
 from irc.runtime.arrays import is_freed
-from irc.runtime.libraries import ALIGNMENT, library_of
+from irc.runtime.libraries import ALIGNMENT, are_usable, library_of
 from irc_frontend.build import build_module
 from irc_frontend.graph import Node, sorted_nodes
 from irc_frontend.realise import compile_nodes, target
@@ -72,7 +71,7 @@ class Layouts:
     def placed(self, tensors: Sequence[torch.Tensor]) -> tuple[Sequence[torch.Tensor], list[int]]:
         """The tensors, copies of those that lie otherwise than the program reads them, and where each begins."""
         addresses = list(map(torch.Tensor.data_ptr, tensors))
-        if 0 not in addresses and self._fit(tensors) and not reduce(or_, addresses, 0) & (ALIGNMENT - 1):
+        if are_usable(addresses) and self._fit(tensors):
             return tensors, addresses
         _refuse_freed(tensors)
         placed = [

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from irc.dialects import cuda
+from irc.integers import round_up
 from irc.interpreters.sim.barriers import BlockBarrier, ClusterBarriers, NamedBarriers
 from irc.interpreters.sim.block_order import BlockOrder
 from irc.interpreters.sim.clocks import WARP, Clocks
@@ -47,7 +48,7 @@ class Frame:
         self.kernel_name = kernel.sym_name.data
         self.block_count = blocks
         self.block_threads = kernel.block.value.data
-        self.threads = -(-self.block_threads // WARP) * WARP
+        self.threads = round_up(self.block_threads, WARP)
         self.lane_count = blocks * self.threads
         self.all_lanes: Array = np.arange(self.lane_count)
         self.thread: Array = (self.all_lanes % self.threads).astype(code.index)
@@ -74,7 +75,7 @@ class Frame:
     @cached_property
     def shared_pitch(self) -> int:
         """Bytes from one block's shared memory to the next one's in `shared`."""
-        return -(-max(self.shared_size, 1) // 1024) * 1024
+        return round_up(max(self.shared_size, 1), 1024)
 
     @cached_property
     def shared(self) -> Memory:

@@ -10,6 +10,7 @@ import numpy as np
 from irc.diagnostics import IrcError
 from irc.dialects import cuda
 from irc.dialects.cuda.common import values_of
+from irc.integers import round_up
 from irc.interpreters.sim import rules  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from irc.interpreters.sim.code import Code
 from irc.interpreters.sim.errors import SimulationError
@@ -57,7 +58,7 @@ class Kernel:
 
     def _batches(self, grid: Grid) -> list[tuple[int, int]]:
         """(first block, how many) of each frame: whole clusters."""
-        threads = -(-self.op.block.value.data // WARP) * WARP
+        threads = round_up(self.op.block.value.data, WARP)
         unit = grid.cluster_blocks
         size = max(LANES // (threads * unit), 1) * unit
         return [(first, min(size, grid.blocks - first)) for first in range(0, grid.blocks, size)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irc.dialects import cuda
+from irc.integers import round_up
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.register_use import RegisterUse
@@ -37,7 +38,7 @@ class Memory:
     @staticmethod
     def empty(name: str, size: int) -> Memory:
         """Memory that nothing wrote."""
-        padded = -(-max(size, 1) // PADDING) * PADDING
+        padded = round_up(max(size, 1), PADDING)
         return Memory(name, np.zeros(padded, np.uint8), size, np.zeros(padded, np.uint8))
 
     @staticmethod

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from xdsl.ir import Operation
 
+from irc.integers import ceil_div
 from irc.interpreters.sim.clocks import UNTOUCHED, agent_of, op_of
 from irc.interpreters.sim.memory import Array
 from irc.locations import describe
@@ -37,7 +38,7 @@ class Shadow:
 
     def __init__(self, content: Array, granule: int, name: str, *, blocks: bool = False, pitch: int = 0):
         """`name` and `pitch` (bytes of a block, of shared memory) are for messages."""
-        count = -(-len(content) // granule) + 16
+        count = ceil_div(len(content), granule) + 16
         self._content = content
         self._name = name
         self._pitch = pitch

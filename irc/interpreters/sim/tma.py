@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 
 from irc.dialects import cuda
 from irc.dialects.cuda.common import values_of
+from irc.integers import ceil_div
 from irc.interpreters.sim.access import read_shared, write_shared
 from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.mbarriers import Barrier, barrier_at, barriers_of, require_fenced
@@ -75,7 +76,7 @@ class _Copy:
         counters = self.frame.counters
         if counters is not None:
             touched = len(np.unique(self.source // 32))
-            counters.add_global(op, 1, touched, -(-len(self.source) * self.element // 32))
+            counters.add_global(op, 1, touched, ceil_div(len(self.source) * self.element, 32))
 
 
 def _starts(s: Strand, coordinates: Sequence[Any]) -> list[tuple[int, tuple[int, ...]]]:

@@ -17,20 +17,15 @@ def lower_map(code: Code, op: tile.MapOp) -> None:
     result = code.array(fragment, tile_element(op.result.type), op.result.name_hint)
     if is_packed(op, inputs, fragment):
         lower_packed(code, op, inputs, result)
-        code.values[op.result] = result
-        return
-    if is_widened(op, inputs, fragment):
+    elif is_widened(op, inputs, fragment):
         lower_widened(code, op, inputs[0], result)
-        code.values[op.result] = result
-        return
-    if has_angles(op):
+    elif has_angles(op):
         lower_angles(code, op, inputs, result)
-        code.values[op.result] = result
-        return
-    with code.each(fragment) as components:
-        scalars = [code.element(t, fragment, components) for t in inputs]
-        (value,) = inline(code, op.body, scalars)
-        code.set(result, components, value)
+    else:
+        with code.each(fragment) as components:
+            scalars = [code.element(t, fragment, components) for t in inputs]
+            (value,) = inline(code, op.body, scalars)
+            code.set(result, components, value)
     code.values[op.result] = result
 
 

@@ -248,9 +248,7 @@ def _wgmma(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulat
                     transpose_rhs=transpose_b,
                 )
             )
-    e.insert(cuda.WgmmaCommitOp())
-    if _await(code, op):
-        e.insert(cuda.RegistersFenceOp(acc.array))
+    _finish(code, op, acc)
 
 
 def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
@@ -271,14 +269,19 @@ def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *,
                 acc.array, e.index(at), lhs.array, e.index(first), b, adds, n=n, transpose_rhs=transpose
             )
         )
-    e.insert(cuda.WgmmaCommitOp())
-    if _await(code, op):
-        e.insert(cuda.RegistersFenceOp(acc.array))
+    _finish(code, op, acc)
 
 
 def _is_last(dot: tile.DotOp) -> bool:
     """Whether no other dot of the step goes on with the accumulator."""
     return not any(isinstance(use.operation, tile.DotOp) for use in dot.result.uses)
+
+
+def _finish(code: Code, op: tile.DotOp, acc: Registers) -> None:
+    """What follows the products of a dot; the compiler sees their registers change where they are waited for."""
+    code.e.insert(cuda.WgmmaCommitOp())
+    if _await(code, op):
+        code.e.insert(cuda.RegistersFenceOp(acc.array))
 
 
 def _await(code: Code, op: tile.DotOp) -> bool:

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects import cuda
 from irc.dialects.tile import BufferType, element_type_of, shape_of
+from irc.integers import round_up
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.shared import SharedLayout
 from irc.passes.cuda.emitter import INDEX, Emitter, Index
@@ -320,14 +321,14 @@ class Code:
     def scratch_in_turn(self, size: int) -> int:
         """As `scratch`, but where it is small not where the exchange before it was."""
         at = self.turn if self.turn + size <= TURNS else 0
-        self.turn = at + -(-size // 16) * 16
+        self.turn = at + round_up(size, 16)
         at += self.apart
         self.scratch_size = max(self.scratch_size, at + size)
         return self.scratch_base + at
 
     def close_scratch(self) -> None:
         """Code that runs beside what follows keeps the scratch memory it has had."""
-        self.scratch_base += -(-self.scratch_size // 128) * 128
+        self.scratch_base += round_up(self.scratch_size, 128)
         self.scratch_size = self.turn = 0
 
 

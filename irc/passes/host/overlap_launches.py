@@ -15,16 +15,15 @@ from irc.dialects.cuda import (
     DependencyWaitOp,
     KernelOp,
     LaunchDependentsOp,
-    LoadAcrossOp,
-    LoadOp,
     StoreOp,
     TmaLoadOp,
     TmaStoreOp,
 )
+from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.rewriting import location_of
 from irc.targets import target
 
-ACCESSES = (LoadOp, LoadAcrossOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
+ACCESSES = (GlobalLoadOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
 """The ops that read or write global memory."""
 
 

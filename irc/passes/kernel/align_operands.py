@@ -22,9 +22,9 @@ from irc.dtypes import element_of
 from irc.integers import ceil_div
 from irc.passes.kernel.op_classes import shape_of
 from irc.passes.kernel.product_instructions import best_instruction
-from irc.passes.kernel.product_problem import TENSOR_MAP_ALIGNMENT, is_loadable, product_of
+from irc.passes.kernel.product_problem import is_loadable, product_of
 from irc.rewriting import location_of
-from irc.targets import DEFAULT_TARGET, Target, target
+from irc.targets import DEFAULT_TARGET, TENSOR_MAP_ALIGNMENT, Target, target
 
 LINE = 128
 """Bytes to which rows are aligned: those of a box that begin within a line of the L2 take two. On an H200 a product of

@@ -9,6 +9,7 @@ from irc.integers import ceil_div
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
 from irc.passes.kernel.choose_blocked import GROUP, choose_blocked
 from irc.passes.kernel.choose_wgmma import best_plan, comes_in_panels, turn
+from irc.passes.kernel.operand_work import LEAST_DEPTH
 from irc.passes.kernel.product_instructions import best_instruction, wgmma_operands
 from irc.passes.kernel.product_problem import Product
 from irc.passes.kernel.wgmma_cycles import GROUPS, STEP_BYTES, shared_pair
@@ -21,9 +22,6 @@ EXCHANGE_BYTES = 32 * KIB
 """Shared memory that panels of arrays which the epilogue reads take on top, on their way to the accumulators."""
 
 ACCUMULATOR_BYTES = 4
-
-LEAST_DEPTH = 32
-"""Elements of the shortest step: rows of bytes of the narrowest swizzle."""
 
 VECTOR_BYTES = KIB
 """What a vector takes of a stage: buffers begin at multiples of the widest swizzle's pattern."""

@@ -18,6 +18,7 @@ from irc.passes.kernel.op_classes import (
     shape_of,
     size_of,
 )
+from irc.targets import TENSOR_MAP_ALIGNMENT
 
 _EXACT = frozenset({"nd.relu", "nd.minimum", "nd.maximum"})
 """Ops that round nothing."""
@@ -26,8 +27,9 @@ WIDENED, WIDENED_ALONE, IN_PAIRS = 1.75, 7, 3.5
 """Instructions to widen an element of 8 bits to 16, two at a time; and to 32. What it takes more where neighbours along
 K are read in pairs: ldmatrix turns elements that are contiguous along M, but has no matrices of bytes along K."""
 
-BOX_BYTES, BOX_DEPTH = 16, 32
-"""Rows of arrays that TMA brings are a multiple of this; and groups of K, of which a step is inside of one."""
+LEAST_DEPTH = 32
+"""Elements of the shortest step along K: rows of bytes of the narrowest swizzle. Groups of K are a multiple of it, as a
+step is inside of one."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class OperandWork:
         large = [v for v in self.arrays if size_of(v) == size]
         rows = [shape_of(v)[-1] * element_of(v.type).size for v in large]
         return all(isinstance(v, BlockArgument) for v in large) and not any(
-            (*(r % BOX_BYTES for r in rows), self.group % BOX_DEPTH)
+            (*(r % TENSOR_MAP_ALIGNMENT for r in rows), self.group % LEAST_DEPTH)
         )
 
 

@@ -25,6 +25,7 @@ from irc.passes.kernel.op_classes import (
 )
 from irc.passes.kernel.operand_work import OperandWork
 from irc.passes.kernel.whole_rows import row_extent
+from irc.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 
 
 @dataclass(frozen=True)
@@ -158,11 +159,6 @@ def multiplied(op: Operation, operand: int) -> Element:
     """The element type in which an operand is multiplied."""
     element = element_of(op.operands[operand].type)
     return element_named("bf16") if element.name == "f32" and _precision(op) == "bf16" else element
-
-
-TENSOR_MAP_RANK = 5
-TENSOR_MAP_ALIGNMENT = 16
-"""CUDA driver API, cuTensorMapEncodeTiled: at most 5 dimensions, strides but the innermost multiples of 16 bytes."""
 
 
 def stored_array(value: SSAValue) -> SSAValue | None:

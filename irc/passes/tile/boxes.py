@@ -15,7 +15,7 @@ from itertools import takewhile
 from math import prod
 
 from irc.dtypes import element_of
-from irc.integers import ceil_div, power_of_two
+from irc.integers import ceil_div, power_of_two, round_up
 from irc.layout.requests import SECTOR_BYTES
 from irc.passes.tile.domains import LARGE, Domains, Operand, Space
 from irc.passes.tile.index_maps import (
@@ -161,7 +161,7 @@ def _filled(domains: Domains, space: Space, sides: tuple[int, ...]) -> float:
     domains.bindings = bindings.with_bound(())
     tiles = box_permutation(domains, dims, sides)
     domains.bindings = bindings
-    held = prod(-(-d.extent // tiles.get(d, 1)) * tiles.get(d, 1) for d in dims)
+    held = prod(round_up(d.extent, tiles.get(d, 1)) for d in dims)
     return prod(d.extent for d in space) / held
 
 
