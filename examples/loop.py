@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
+from traced import traced
 
 import irc_frontend as ir
 from irc.runtime.driver import is_present
@@ -33,9 +34,12 @@ def options(about: str | None, steps: int, argv: list[str] | None = None) -> arg
     parser.add_argument("--out", type=Path, help=f"a folder for {CHECKPOINT} and {PLOT}")
     parser.add_argument("--resume", action="store_true", help=f"go on from {CHECKPOINT} in that folder")
     parser.add_argument("--save-every", type=int, default=500, help="steps between checkpoints (%(default)s)")
+    parser.add_argument("--trace", type=Path, help="write what some steps do on the GPU there, as a Chrome trace")
     found = parser.parse_args(argv)
     if found.resume and found.out is None:
         parser.error("--resume needs --out")
+    if found.trace is not None and (found.target == "cpu" or (found.target is None and not is_present())):
+        parser.error("--trace: on the target cpu nothing is copied")
     return found
 
 
@@ -60,7 +64,10 @@ def train(
     with threadpool_limits(1), Progress(*columns) as progress:
         task = progress.add_task("", total=how.steps, completed=len(losses), loss="")
         numbers = range(len(losses), how.steps)
-        for number, data in zip(numbers, prefetch(map(batch, numbers)), strict=True):
+        batches = prefetch(map(batch, numbers))
+        if how.trace is not None:
+            batches = traced(batches, len(numbers), how.trace)
+        for number, data in zip(numbers, batches, strict=True):
             state, loss = step(state, *data)
             waiting.append(loss)
             is_saved = bool(how.out) and (number + 1) % how.save_every == 0

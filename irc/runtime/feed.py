@@ -18,6 +18,9 @@ from irc.runtime.trace import active
 if TYPE_CHECKING:
     from irc.runtime.device import Device, Event, Pinned
 
+COPY = "copy of a batch"
+"""What a trace calls what is sent at once; `number` says how many were sent before it."""
+
 _ALIGNMENT = 256
 """Bytes: where arrays start in a pinned buffer."""
 
@@ -30,16 +33,18 @@ class Feed:
         self._stream = on.take_stream()
         self._buffers: list[Pinned | None] = [None] * depth
         self._sent: list[Event] = [on.event() for _ in range(depth)]
-        self._next = 0
+        self._count = 0
 
     def send(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[list[DeviceArray], Event]:
         """Copies of the arrays on the device, and the event behind which they are there. It returns when the arrays are
         in pinned memory, and may be changed. IrcError for an element type that irc does not have."""
-        turn, self._next = self._next, (self._next + 1) % len(self._buffers)
+        number, self._count = self._count, self._count + 1
+        turn = number % len(self._buffers)
         rows = [np.asarray(array, order="C") for array in arrays]
         buffer = self._buffer(turn, sum(_padded(row.nbytes) for row in rows))
         trace = active()
-        with trace.on_device(self._device, self._stream, "copy of a batch", "copy") if trace else nullcontext():
+        about = {"number": number}
+        with trace.on_device(self._device, self._stream, COPY, "copy", about) if trace else nullcontext():
             made = self._send_rows(rows, buffer)
         self._device.record(self._sent[turn], self._stream)
         return made, self._sent[turn]

@@ -33,6 +33,11 @@ class Span:
     seconds: float
     about: Mapping[str, Any]
 
+    @property
+    def end(self) -> float:
+        """In seconds since the trace began."""
+        return self.begin + self.seconds
+
 
 @dataclass(frozen=True)
 class _Marks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -245,6 +246,21 @@ def test_batches_are_copied_ahead_and_read_right() -> None:
         found = [np.asarray(exe(batch)) for batch in ir.data.prefetch(batches)]
     for number, result in enumerate(found):
         np.testing.assert_array_equal(result, np.full(512, 512 * number, np.float32))
+
+
+def test_a_training_loop_traces_the_copies_of_its_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in ("sklearn", "rich", "threadpoolctl"):
+        pytest.importorskip(module)
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
+    file = tmp_path / "trace.json"
+    importlib.import_module("train_digits").main(["--target", "cuda", "--steps", "120", "--trace", str(file)])
+    assert "trace: 50 copies of batches, " in capsys.readouterr().out
+    events = json.loads(file.read_text())["traceEvents"]
+    copies = {event["tid"] for event in events if event["name"] == "copy of a batch"}
+    kernels = {event["tid"] for event in events if event.get("cat") == "kernel"}
+    assert copies and kernels and copies.isdisjoint(kernels)
 
 
 def test_views_that_are_not_contiguous_or_aligned_are_taken() -> None:
