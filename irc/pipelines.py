@@ -38,6 +38,7 @@ PASSES: dict[str, str] = {
     "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
     "lower-schedule": "irc.passes.tile.lower_schedule:LowerSchedulePass",
     "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
+    "split-offsets": "irc.passes.cuda.split_offsets:SplitOffsetsPass",
     "overlap-launches": "irc.passes.host.overlap_launches:OverlapLaunchesPass",
     "build-host-plan": "irc.passes.host.build_host_plan:BuildHostPlanPass",
 }
@@ -88,7 +89,7 @@ TILE: tuple[str, ...] = (
 )
 """To tile programs with layouts, rings and roles, their shared memory planned."""
 
-CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda")
+CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda", "split-offsets")
 """To the code of a thread."""
 
 ALL: tuple[str, ...] = (*CUDA, "overlap-launches", "build-host-plan")

@@ -5,10 +5,7 @@ A slice of a register array starts at a multiple of its access, or of four bytes
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from xdsl.dialects import arith, scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from irc.codegen.prelude_core import access_name
 from irc.codegen.prelude_tensor_core import matrix_name
@@ -52,40 +49,11 @@ def slice_of(p: KernelPrinter, array: SSAValue, index: SSAValue) -> str:
     return p.value(array) if constant_of(index) == 0 else f"&{element(p, array, index)}"
 
 
-def address(p: KernelPrinter, pointer: SSAValue, offset: SSAValue) -> str:
-    """A pointer to an element of memory. Terms are added to the pointer one after the other, not in 32 bits: the
-    compiler finds the common part of many addresses then, and their differences become part of the instructions. Where
-    a term is divided anew for each access there are no such differences, and one addition in 32 bits takes fewer
-    instructions than two in 64."""
-    owner = offset.owner
-    if isinstance(owner, arith.AddiOp) and not _is_divided(offset):
-        return f"{p.value(pointer)} + {p.value(owner.lhs)} + {p.value(owner.rhs)}"
-    return slice_of(p, pointer, offset)
-
-
-_DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.FloorDivSIOp)
-
-
-def _is_divided(value: SSAValue) -> bool:
-    """Whether a value is made of a quotient or a remainder of what differs between the steps of a loop."""
-    dividends = [each.owner.operands[0] for each in _made_of(value) if isinstance(each.owner, _DIVISIONS)]
-    return any(_is_step(each) for dividend in dividends for each in _made_of(dividend))
-
-
-def _is_step(value: SSAValue) -> bool:
-    return isinstance(value.owner, Block) and isinstance(value.owner.parent_op(), scf.ForOp)
-
-
-def _made_of(value: SSAValue) -> Iterable[SSAValue]:
-    """A value and all that it is computed from."""
-    found = {value: None}
-    left = [value]
-    while left:
-        owner = left.pop().owner
-        new = [v for v in owner.operands if v not in found] if isinstance(owner, Operation) else []
-        found.update(dict.fromkeys(new))
-        left += new
-    return found
+def address(p: KernelPrinter, op: LoadOp | StoreOp | AtomicOp) -> str:
+    """A pointer to the element of memory that the op accesses."""
+    if op.rest is None:
+        return slice_of(p, op.pointer, op.offset)
+    return f"{p.value(op.pointer)} + {p.value(op.offset)} + {p.value(op.rest)}"
 
 
 def _size(array: SSAValue, count: int) -> int:
@@ -161,11 +129,11 @@ def shared(p: KernelPrinter, op: SharedOp) -> None:
 def load(p: KernelPrinter, op: LoadOp) -> None:
     count = op.count.value.data
     if count == 1 and op.cache is None:
-        p.line(f"{element(p, op.array, op.index)} = *({address(p, op.pointer, op.offset)});")
+        p.line(f"{element(p, op.array, op.index)} = *({address(p, op)});")
         return
     name = access_name("load", _size(op.array, count), "" if op.cache is None else op.cache.data)
     p.use(name)
-    p.line(f"{name}({slice_of(p, op.array, op.index)}, {address(p, op.pointer, op.offset)});")
+    p.line(f"{name}({slice_of(p, op.array, op.index)}, {address(p, op)});")
 
 
 @prints(LoadAcrossOp)
@@ -183,11 +151,11 @@ def load_across(p: KernelPrinter, op: LoadAcrossOp) -> None:
 def store(p: KernelPrinter, op: StoreOp) -> None:
     count = op.count.value.data
     if count == 1 and op.cache is None:
-        p.line(f"*({address(p, op.pointer, op.offset)}) = {element(p, op.array, op.index)};")
+        p.line(f"*({address(p, op)}) = {element(p, op.array, op.index)};")
         return
     name = access_name("store", _size(op.array, count), "" if op.cache is None else op.cache.data)
     p.use(name)
-    p.line(f"{name}({address(p, op.pointer, op.offset)}, {slice_of(p, op.array, op.index)});")
+    p.line(f"{name}({address(p, op)}, {slice_of(p, op.array, op.index)});")
 
 
 @prints(SharedLoadOp)
@@ -231,7 +199,7 @@ _ATOMICS = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "exchang
 @prints(AtomicOp)
 def atomic(p: KernelPrinter, op: AtomicOp) -> None:
     function, type = _ATOMICS[op.kind.data], p.type(op.result.type)
-    place, value = address(p, op.pointer, op.offset), p.value(op.value)
+    place, value = address(p, op), p.value(op.value)
     if type == "long long" and op.kind.data in ("add", "exchange"):
         word = "unsigned long long"
         p.define(op.result, f"(long long){function}(({word}*)({place}), ({word}){value})")

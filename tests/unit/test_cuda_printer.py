@@ -54,19 +54,6 @@ def test_a_set_of_operands_lies_as_the_runtime_writes_it(letters: str) -> None:
     build(source + f"static_assert(sizeof(k_set) == {size});\nstatic_assert(sizeof(k_sets) == {8 * size});\n")
 
 
-@pytest.mark.parametrize(
-    ("place", "address"), [("muli %i, %c4", "x + t + v"), ("divui %i, %c4", "x[o]"), ("divui %t, %c4", "x + t + v")]
-)
-def test_addresses_with_divisions_in_a_loop_are_added_in_32_bits(place: str, address: str) -> None:
-    body = f"""%r = cuda.registers : !cuda.registers<1 x f32>
-    scf.for %i = %c0 to %c8 step %c1 {{
-      %v = arith.{place} : index
-      %o = arith.addi %t, %v : index
-      cuda.load %x[%o] -> %r[%c0] {{count = 1 : i64, cache = "streaming"}} : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
-    }} {{unroll}}"""
-    assert address in kernel(body, "%x: !cuda.ptr<f32>")
-
-
 def test_a_kernel_of_sets_reads_its_own_without_a_copy() -> None:
     """From where it lies in the constant bank; loads of what is read only go through the texture path as without."""
     body = """%r = cuda.registers : !cuda.registers<4 x f32>

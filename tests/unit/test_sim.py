@@ -142,6 +142,30 @@ def test_a_load_past_the_end() -> None:
     assert "cuda.load of element 64 of 64 (block 0, thread 63)" in error.message
 
 
+def test_offsets_of_two_terms() -> None:
+    """A thread takes its neighbour's element of 64, and the last one none."""
+    body = """
+  %last = arith.constant 63 : index
+  %inside = arith.cmpi slt, %t, %last : index
+  scf.if %inside {
+    cuda.load %x[%t + %one] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>
+    cuda.store %r[%zero], %y[%one + %t] : !cuda.registers<4 x i32> -> !cuda.ptr<i32>
+    %v = cuda.get %r[%zero] : !cuda.registers<4 x i32>
+    %old = cuda.atomic "add" %v, %y[%t + %one] : !cuda.ptr<i32>
+  }"""
+    np.testing.assert_array_equal(run(shared(body), X, 256)[1][1:], 2 * X[1:])
+
+
+def test_offsets_of_two_terms_past_the_end() -> None:
+    """Beyond the bits of an index, too: terms are added to the pointer in 64 bits."""
+    body = """
+  %far = arith.constant 2147483584 : index
+  cuda.load %x[%far + %far] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>"""
+    error = fails(shared(body, arguments=POINTER), X)
+    assert error.kind == "out of bounds"
+    assert "cuda.load of element 4294967168 of 64" in error.message
+
+
 def test_a_vector_that_is_not_aligned() -> None:
     body = "  cuda.load %x[%t] -> %r[%zero] {count = 2 : i64} : !cuda.ptr<i32> -> !cuda.registers<4 x i32>"
     error = fails(shared(body, arguments=POINTER, block=32), X)

@@ -2,6 +2,9 @@
 
 Offsets into global memory are in elements, of type `index`; shared addresses are `i32` bytes. An access of `count`
 elements is one instruction, whose address has to be a multiple of its size.
+
+An offset is added to its pointer in 64 bits, whatever the bits of an `index`. `%x[%offset + %rest]` are two such
+additions: no sum of both is made before.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -71,14 +75,16 @@ class GlobalLoadOp(IRDLOperation):
     """A load from global memory into registers."""
 
     pointer = operand_def(PtrType)
-    offset = operand_def(IndexType)
     array = operand_def(RegistersType)
     index = operand_def(IndexType)
+    offset = operand_def(IndexType)
+    rest = opt_operand_def(IndexType)
     cache = opt_prop_def(StringAttr)
     traits = traits_def(*effects())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
-        "$pointer `[` $offset `]` `->` $array `[` $index `]` attr-dict `:` type($pointer) `->` type($array)"
+        "$pointer `[` $offset (`+` $rest^)? `]` `->` $array `[` $index `]` attr-dict"
+        " `:` type($pointer) `->` type($array)"
     )
 
     @property
@@ -122,7 +128,7 @@ class LoadOp(GlobalLoadOp):
         cache: str | None = None,
     ) -> None:
         super().__init__(
-            operands=[pointer, offset, array, index],
+            operands=[pointer, array, index, offset, None],
             properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
         )
 
@@ -151,7 +157,7 @@ class LoadAcrossOp(GlobalLoadOp):
         cache: str | None = None,
     ) -> None:
         given = {"size": None if size is None else number(size), "cache": None if cache is None else StringAttr(cache)}
-        super().__init__(operands=[pointer, offset, array, index], properties=given)
+        super().__init__(operands=[pointer, array, index, offset, None], properties=given)
 
     @property
     def elements(self) -> int:
@@ -160,6 +166,11 @@ class LoadAcrossOp(GlobalLoadOp):
     @property
     def caches(self) -> tuple[str, ...]:
         return READ_ONLY
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.rest is not None:
+            raise VerifyException("cuda.load_across: expected one offset, found two")
 
 
 @irdl_op_definition
@@ -171,12 +182,14 @@ class StoreOp(IRDLOperation):
     index = operand_def(IndexType)
     pointer = operand_def(PtrType)
     offset = operand_def(IndexType)
+    rest = opt_operand_def(IndexType)
     count = prop_def(IntegerAttr, default_value=number(1))
     cache = opt_prop_def(StringAttr)
     traits = traits_def(*effects())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
-        "$array `[` $index `]` `,` $pointer `[` $offset `]` attr-dict `:` type($array) `->` type($pointer)"
+        "$array `[` $index `]` `,` $pointer `[` $offset (`+` $rest^)? `]` attr-dict"
+        " `:` type($array) `->` type($pointer)"
     )
 
     def __init__(
@@ -190,7 +203,7 @@ class StoreOp(IRDLOperation):
         cache: str | None = None,
     ) -> None:
         super().__init__(
-            operands=[array, index, pointer, offset],
+            operands=[array, index, pointer, offset, None],
             properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
         )
 
@@ -348,13 +361,14 @@ class AtomicOp(IRDLOperation):
     value = operand_def(T)
     pointer = operand_def(ParamAttrConstraint(PtrType, (T,)))
     offset = operand_def(IndexType)
+    rest = opt_operand_def(IndexType)
     result = result_def(T)
     traits = traits_def(*effects())
-    assembly_format = "$kind $value `,` $pointer `[` $offset `]` attr-dict `:` type($pointer)"
+    assembly_format = "$kind $value `,` $pointer `[` $offset (`+` $rest^)? `]` attr-dict `:` type($pointer)"
 
     def __init__(self, kind: str, value: SSAValue, pointer: SSAValue, offset: SSAValue) -> None:
         super().__init__(
-            operands=[value, pointer, offset], properties={"kind": StringAttr(kind)}, result_types=[value.type]
+            operands=[value, pointer, offset, None], properties={"kind": StringAttr(kind)}, result_types=[value.type]
         )
 
     def verify_(self) -> None:

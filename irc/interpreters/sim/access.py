@@ -42,6 +42,11 @@ def global_places(
     return places
 
 
+def _whole(offset: Any, rest: Any) -> Any:
+    """An offset in two parts, in 64 bits."""
+    return np.add(offset, rest, dtype=np.int64)
+
+
 def check_global_read(
     s: Strand, op: Operation, pointer: Pointer, places: Array, size: int, lanes: Array | None = None
 ) -> None:
@@ -76,10 +81,12 @@ def _check_read_only(s: Strand, op: GlobalLoadOp, pointer: Pointer) -> None:
 
 
 @simulates(cuda.LoadOp)
-def load(s: Strand, op: cuda.LoadOp, pointer: Pointer, offset: Any, array: RegisterArray, index: Any) -> None:
+def load(
+    s: Strand, op: cuda.LoadOp, pointer: Pointer, array: RegisterArray, index: Any, offset: Any, rest: Any = 0
+) -> None:
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
-    places = global_places(s, op, pointer, offset, size)
+    places = global_places(s, op, pointer, _whole(offset, rest), size)
     _check_read_only(s, op, pointer)
     check_global_read(s, op, pointer, places, size)
     if s.frame.counters is not None:
@@ -90,7 +97,7 @@ def load(s: Strand, op: cuda.LoadOp, pointer: Pointer, offset: Any, array: Regis
 
 @simulates(cuda.LoadAcrossOp)
 def load_across(
-    s: Strand, op: cuda.LoadAcrossOp, pointer: Pointer, offset: Any, array: RegisterArray, index: Any
+    s: Strand, op: cuda.LoadAcrossOp, pointer: Pointer, array: RegisterArray, index: Any, offset: Any
 ) -> None:
     count, item, memory = op.elements, pointer.dtype.itemsize, pointer.span.memory
     word = count * item
@@ -116,10 +123,12 @@ def load_across(
 
 
 @simulates(cuda.StoreOp)
-def store(s: Strand, op: cuda.StoreOp, array: RegisterArray, index: Any, pointer: Pointer, offset: Any) -> None:
+def store(
+    s: Strand, op: cuda.StoreOp, array: RegisterArray, index: Any, pointer: Pointer, offset: Any, rest: Any = 0
+) -> None:
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
-    places = global_places(s, op, pointer, offset, size)
+    places = global_places(s, op, pointer, _whole(offset, rest), size)
     values = array.columns(register_index(s, op, array, index, count), count, s.lanes)
     note_global_write(s, op, pointer, places, size, values)
     if s.frame.counters is not None:
@@ -216,10 +225,10 @@ _ATOMICS = {"add": np.add, "min": np.minimum, "max": np.maximum, "exchange": lam
 
 
 @simulates(cuda.AtomicOp)
-def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: Any) -> Any:
+def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: Any, rest: Any = 0) -> Any:
     """One lane after the other, in their order."""
     size = pointer.dtype.itemsize
-    places = global_places(s, op, pointer, offset, size)
+    places = global_places(s, op, pointer, _whole(offset, rest), size)
     memory, lanes = pointer.span.memory, s.numbers
     missing = ~memory.is_written(places // size, size)
     if missing.any():

@@ -45,6 +45,16 @@ cuda.kernel @k(%x: !cuda.ptr<i8>) grid [1, 1, 1] block 32 {
 
 // -----
 
+cuda.kernel @k(%x: !cuda.ptr<i8>) grid [1, 1, 1] block 32 {
+  %c0 = arith.constant 0 : index
+  %r = cuda.registers : !cuda.registers<16 x i8>
+  cuda.load_across %x[%c0 + %c0] -> %r[%c0] : !cuda.ptr<i8> -> !cuda.registers<16 x i8>
+  cuda.return
+}
+// CHECK: cuda.load_across: expected one offset, found two
+
+// -----
+
 cuda.kernel @k(%m: !cuda.tensor_map<f32, [64, 64], box [8, 32]>) grid [1, 1, 1] block 32 {
   %s = cuda.shared {offset = 0}
   cuda.tma_load %m[%s] -> %s, %s : !cuda.tensor_map<f32, [64, 64], box [8, 32]>

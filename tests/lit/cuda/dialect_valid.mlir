@@ -12,6 +12,8 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   %r = cuda.registers : !cuda.registers<8 x bf16>
   // CHECK: cuda.load %x[%t] -> %r[%z] {count = 8 : i64, cache = "streaming"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
   cuda.load %x[%t] -> %r[%z] {count = 8, cache = "streaming"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
+  // CHECK: cuda.load %x[%t + %z] -> %r[%z] : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
+  cuda.load %x[%t + %z] -> %r[%z] : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
   // CHECK: %v = cuda.get %r[%z] : !cuda.registers<8 x bf16>
   %v = cuda.get %r[%z] : !cuda.registers<8 x bf16>
   // CHECK: cuda.set %r[%z], %v : !cuda.registers<8 x bf16>
@@ -47,6 +49,19 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   %w = cuda.shuffle "xor" %v, %s : bf16
   // CHECK: cuda.store %r[%z], %y[%t] : !cuda.registers<8 x bf16> -> !cuda.ptr<bf16>
   cuda.store %r[%z], %y[%t] : !cuda.registers<8 x bf16> -> !cuda.ptr<bf16>
+  // CHECK: cuda.store %r[%z], %y[%t + %z] {count = 4 : i64} : !cuda.registers<8 x bf16> -> !cuda.ptr<bf16>
+  cuda.store %r[%z], %y[%t + %z] {count = 4} : !cuda.registers<8 x bf16> -> !cuda.ptr<bf16>
+  cuda.return
+}
+
+// CHECK: cuda.kernel @counting
+cuda.kernel @counting(%n: !cuda.ptr<i32>) grid [1, 1, 1] block 32 {
+  %t = cuda.thread_id
+  %one = arith.constant 1 : i32
+  // CHECK: cuda.atomic "add" %one, %n[%t] : !cuda.ptr<i32>
+  %before = cuda.atomic "add" %one, %n[%t] : !cuda.ptr<i32>
+  // CHECK: cuda.atomic "add" %one, %n[%t + %t] : !cuda.ptr<i32>
+  %again = cuda.atomic "add" %one, %n[%t + %t] : !cuda.ptr<i32>
   cuda.return
 }
 

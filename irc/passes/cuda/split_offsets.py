@@ -1,0 +1,62 @@
+"""`split-offsets`: whether the terms of an access's offset are added to the pointer one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from irc.dialects.cuda import AtomicOp, LoadOp, StoreOp
+
+_DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.FloorDivSIOp)
+
+
+@dataclass(frozen=True)
+class SplitOffsetsPass(ModulePass):
+    """Give accesses to global memory whose offset is a sum both of its terms: `%x[%sum]` becomes `%x[%a + %b]`.
+
+    Each term is then added to the pointer by itself, in 64 bits: the compiler finds the common part of many addresses,
+    and their differences become part of the instructions. Where a term is divided anew for each step of a loop there
+    are no such differences, and one addition in 32 bits takes fewer instructions than two in 64: such sums are left
+    alone, and so are the offsets of `cuda.cp_async` and `cuda.load_across`.
+    """
+
+    name = "split-offsets"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for access in op.walk():
+            if isinstance(access, LoadOp | StoreOp | AtomicOp) and access.rest is None:
+                _split(access)
+
+
+def _split(access: LoadOp | StoreOp | AtomicOp) -> None:
+    total = access.offset.owner
+    if isinstance(total, arith.AddiOp) and not _is_divided(access.offset):
+        access.operands = [*access.operands[:-1], total.lhs, total.rhs]
+
+
+def _is_divided(value: SSAValue) -> bool:
+    """Whether a value is made of a quotient or a remainder of what differs between the steps of a loop."""
+    dividends = [each.owner.operands[0] for each in _made_of(value) if isinstance(each.owner, _DIVISIONS)]
+    return any(_is_step(each) for dividend in dividends for each in _made_of(dividend))
+
+
+def _is_step(value: SSAValue) -> bool:
+    return isinstance(value.owner, Block) and isinstance(value.owner.parent_op(), scf.ForOp)
+
+
+def _made_of(value: SSAValue) -> Iterable[SSAValue]:
+    """A value and all that it is computed from."""
+    found = {value: None}
+    left = [value]
+    while left:
+        owner = left.pop().owner
+        new = [v for v in owner.operands if v not in found] if isinstance(owner, Operation) else []
+        found.update(dict.fromkeys(new))
+        left += new
+    return found
