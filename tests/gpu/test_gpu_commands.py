@@ -56,6 +56,14 @@ bars = ["0.50 of copy", "0.50 of read", "0.50 of eager"]
 name = "wrong"
 program = "func f(x: f32[64]) -> f32[64] {\\n    return x * 2\\n}"
 torch = "return x * 3"
+
+[[rows]]
+name = "call"
+program = "func f(x: f32[64], y: f32[64]) -> f32[64] {\\n    return x + y\\n}"
+torch = "return x + y"
+clock = "host"
+peers = []
+bars = ["<= 11 us beyond launches", "<= 5 us for bound"]
 """
 
 
@@ -64,13 +72,15 @@ def test_the_benchmark_checks_and_measures(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "suite.toml").write_text(SUITE)
     options = ["--suite", str(tmp_path / "suite.toml"), "--quick", "--json", str(tmp_path / "r.json")]
     assert command.main([*options, "--peers", "all"]) == 1, "the second row is wrong by torch"
-    scale, wrong = read_record(tmp_path / "r.json").rows
+    scale, wrong, call = read_record(tmp_path / "r.json").rows
     assert set(scale.times) == {"irc", "copy", "read", "eager"}
     verdicts = scale.verdicts()
     assert len(verdicts) == 3
     assert all(spread is not None and spread.median > 0 for _, spread in verdicts), "how fast is not for a shared GPU"
     assert wrong.error.startswith("wrong: result 0: error")
     assert not wrong.times
+    assert set(call.times) == {"irc", "launches", "bound"}
+    assert all(spread is not None for _, spread in call.verdicts())
     assert command.main([*options, "--filter", "wrong"]) == 0, (
         "the interpreter is the reference where torch is not used"
     )

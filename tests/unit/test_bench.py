@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from irc.runtime.driver import is_present
-from irc_tools.bench.bars import LIMITS, PEERS, RIVAL, parse_bar
+from irc_tools.bench.bars import HOST, LIMITS, PEERS, RIVAL, parse_bar
 from irc_tools.bench.command import main
 from irc_tools.bench.plot import COLOURS
 from irc_tools.bench.record import Record, RowRecord, read_record, write_record
-from irc_tools.bench.statistics import opponent, ratio, spread, summarise
+from irc_tools.bench.statistics import opponent, reached, spread, summarise
 
 TIMES: dict[str, tuple[float, ...]] = {
     "irc": (2e-3, 1e-3, 4e-3),
@@ -47,13 +47,31 @@ def test_a_spread_is_the_median_and_the_quartiles() -> None:
 
 def test_a_ratio_is_taken_in_each_repetition() -> None:
     """The median of the ratios, not the ratio of the medians: all of a repetition runs on the same clock."""
-    found = ratio(parse_bar("0.95 of copy"), TIMES)
+    found = reached(parse_bar("0.95 of copy"), TIMES)
     assert found is not None
     assert found.median == pytest.approx(0.95)
-    inverse = ratio(parse_bar("<= 1.0 of copy"), TIMES)
+    inverse = reached(parse_bar("<= 1.0 of copy"), TIMES)
     assert inverse is not None
     assert inverse.median == pytest.approx(2 / 1.9)
-    assert ratio(parse_bar("0.9 of read"), TIMES) is None
+    assert reached(parse_bar("0.9 of read"), TIMES) is None
+
+
+def test_bars_of_the_hosts_time_are_in_microseconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    times = {"irc": (9e-6, 8e-6, 20e-6), "launches": (2e-6, 2.5e-6, 3e-6), "bound": (5.2e-6, 5e-6, 6e-6)}
+    row = replace(ROW, times=times, clock="host", bars=("<= 12.00 us beyond launches", "<= 5.00 us for bound"))
+    (beyond, reached_beyond), (bound, reached_bound) = row.verdicts()
+    assert reached_beyond is not None and reached_bound is not None
+    assert reached_beyond.median == pytest.approx(7)
+    assert reached_bound.median == pytest.approx(5.2)
+    assert beyond.holds(12.1) and not beyond.holds(12.2)
+    assert not bound.holds(reached_bound.median)
+    path = tmp_path / "r.json"
+    write_record(path, Record("calls", "calls", "time", {}, {"repetitions": 3}, (row,)))
+    assert main(["show", str(path), "--plot", str(tmp_path / "p.svg")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (first,) = (line for line in lines if line.startswith(" scale"))
+    assert first.split()[1:] == ["9", "us", "2.5", "us", "5.2", "us", "launches", "<=", "12.00", "us", "7.000", "6.250", "12.000", "ok"]  # fmt: skip
+    assert lines[lines.index(first) + 1].split() == ["bound", "<=", "5.00", "us", "5.200", "5.100", "5.600", "miss"]
 
 
 def test_the_best_is_the_fastest_peer_and_no_limit() -> None:
@@ -99,7 +117,7 @@ def test_compare_prints_what_changed(record: Record, tmp_path: Path, capsys: pyt
 
 
 def test_every_variant_has_a_colour() -> None:
-    assert {"irc", RIVAL, *LIMITS, *PEERS} == set(COLOURS)
+    assert {"irc", RIVAL, *HOST, *LIMITS, *PEERS} == set(COLOURS)
 
 
 @pytest.mark.parametrize("name", ["plot.svg", "plot.png"])

@@ -109,10 +109,30 @@ def test_draws_of_inputs() -> None:
             draw_block(spec[0], text, {}, 0, 0)
 
 
-@pytest.mark.parametrize("text", ["0.95", "0.95 of best of", "of copy", ">= 1 of copy", "0.9 of me", "-1 of copy"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.95",
+        "0.95 of best of",
+        "of copy",
+        ">= 1 of copy",
+        "0.9 of me",
+        "-1 of copy",
+        "5 us for bound",
+        "<= 5 of us",
+        "<= 5 us below copy",
+    ],
+)
 def test_bars_that_do_not_read(text: str) -> None:
     with pytest.raises(IrcError, match=r"expected '0.95 of copy'"):
         parse_bar(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["<= 12.00 us beyond launches", "<= 5.00 us for bound", "0.95 of copy", "<= 0.40 of rival"]
+)
+def test_bars_read_as_they_are_written(text: str) -> None:
+    assert parse_bar(text).text == text
 
 
 def test_bars_hold_within_one_percent() -> None:

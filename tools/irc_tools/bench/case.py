@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -57,9 +58,7 @@ class Case:
 
     def irc(self) -> Enqueue:
         """Runs the compiled plan, without the checks of a call."""
-        artifact = self.executable.artifact
-        assert artifact is not None
-        executor = Executor(artifact, Plan.from_json(artifact.plan), self._bench.device)
+        executor = self._executor
 
         def enqueue(number: int) -> None:
             addresses = self._addresses[number % self.count]
@@ -67,11 +66,43 @@ class Case:
 
         return enqueue
 
+    @cached_property
+    def _executor(self) -> Executor:
+        artifact = self.executable.artifact
+        assert artifact is not None
+        return Executor(artifact, Plan.from_json(artifact.plan), self._bench.device)
+
+    def launches(self) -> Enqueue:
+        """Makes the launches of the plan and nothing else, on the first set: what the driver takes for them."""
+        addresses, stream = self._addresses[0], self._bench.stream
+        frame = self._executor.frame()
+        frame.arena = self._executor.lasting(self._executor.arena_bytes)
+        frame.place(addresses[: self._split], addresses[self._split :], frame.arena.address)
+
+        def enqueue(number: int) -> None:
+            for launch in frame.launches:
+                launch.call.enqueue(stream)
+
+        return enqueue
+
+    def bound(self) -> Enqueue:
+        """Calls the executable with the first set's arrays bound."""
+        self._refuse_own_arrays()
+        call, stream = self.executable.bind(*self.inputs[0]), self._bench.stream
+
+        def enqueue(number: int) -> None:
+            call(stream=stream)
+
+        return enqueue
+
+    def _refuse_own_arrays(self) -> None:
+        if not all(hasattr(array, "__dlpack__") for array in self.inputs[0]):
+            raise IrcError(f"row {self.row.name!r} times calls, which take torch's arrays", hint="--peers eager")
+
     def calls(self, *, as_graph: bool = False) -> Enqueue:
         """Calls the executable, or its graph, as a user does, with the sets' arrays. IrcError where they are not a
         library's."""
-        if not all(hasattr(array, "__dlpack__") for array in self.inputs[0]):
-            raise IrcError(f"row {self.row.name!r} times calls, which take torch's arrays", hint="--peers eager")
+        self._refuse_own_arrays()
         inputs, stream = self.inputs, self._bench.stream
         call = self.executable.graph(*inputs[0]) if as_graph else self.executable
 

@@ -124,7 +124,10 @@ def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, 
         if row.rival:
             cases.append(Case(bench, row, arrays, settings.seed, program=row.rival))
             variants.append(Variant(RIVAL, _enqueue(cases[-1])))
-        variants += _limits(bench, case, buffers)
+        if row.clock == "host":
+            variants += [Variant("launches", case.launches()), Variant("bound", case.bound())]
+        else:
+            variants += _limits(bench, case, buffers)
         if torch is not None:
             peers, notes = _peers(case, settings, torch)
             variants += peers
@@ -210,7 +213,7 @@ def time_variants(
     next."""
     for variant in variants:
         bench.prepare(variant)
-    block = bench.block if clock == "device" else bench.host_block
+    block = {"device": bench.block, "host": bench.enqueue_block}.get(clock, bench.host_block)
     times: dict[str, list[float]] = {variant.name: [] for variant in variants}
     for repetition in range(repetitions):
         shift = repetition % len(variants)

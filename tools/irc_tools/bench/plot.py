@@ -24,6 +24,8 @@ COLOURS = {
     "max-autotune": "#8d3b72",
     "reduce-overhead": "#5d8a66",
     "rival": "#444444",
+    "launches": "#777777",
+    "bound": "#70a1d7",
 }
 
 
@@ -38,7 +40,7 @@ def check_plot(path: Path) -> None:
 def write_plot(path: Path, record: Record) -> None:
     """Horizontal bars: a variant's speed over that of what the row's first bar is against. A black tick is that bar.
 
-    Rows without times, or without a bar that could be judged, are left out."""
+    Rows without times, or without a bar of a ratio that could be judged, are left out."""
     check_plot(path)
     matplotlib: Any = importlib.import_module("matplotlib")
     matplotlib.use("Agg")
@@ -79,7 +81,7 @@ class Drawn:
 def _drawn(row: RowRecord) -> Drawn | None:
     for bar, found in row.verdicts():
         other = opponent(bar.against, row.times)
-        if found is None or other is None:
+        if found is None or other is None or bar.relation != "of":
             continue
         reference = spread(row.times[other]).median
         speeds = {name: reference / spread(times).median for name, times in row.times.items()}

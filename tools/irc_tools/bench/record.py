@@ -10,8 +10,8 @@ from typing import Any
 
 from irc.diagnostics import IrcError
 from irc.files import read_text, write_text
-from irc_tools.bench.bars import LIMITS, PEERS, RIVAL, Bar, parse_bar
-from irc_tools.bench.statistics import IRC, Spread, ratio, spread, summarise
+from irc_tools.bench.bars import HOST, LIMITS, PEERS, RIVAL, Bar, parse_bar
+from irc_tools.bench.statistics import IRC, Spread, reached, spread, summarise
 from irc_tools.bench.suite import Row, Suite, Summary
 
 FORMAT = 1
@@ -54,8 +54,8 @@ class RowRecord:
         return spread(self.times[variant]) if self.times.get(variant) else None
 
     def verdicts(self) -> list[tuple[Bar, Spread | None]]:
-        """Each bar with its ratio, None where it could not be judged."""
-        return [(bar, ratio(bar, self.times)) for bar in map(parse_bar, self.bars)]
+        """Each bar with what was reached, None where it could not be judged."""
+        return [(bar, reached(bar, self.times)) for bar in map(parse_bar, self.bars)]
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,18 @@ class Record:
         return Record(suite.name, suite.title, suite.show, machine, settings, tuple(rows), summaries)
 
     def variants(self) -> list[str]:
-        """All that were timed: irc, its rival, the limits, the peers."""
-        return [name for name in (IRC, RIVAL, *LIMITS, *PEERS) if any(name in row.times for row in self.rows)]
+        """All that were timed: irc, its rival, what the clock `host` adds, the limits, the peers."""
+        return [name for name in (IRC, RIVAL, *HOST, *LIMITS, *PEERS) if any(name in row.times for row in self.rows)]
 
     def group_verdicts(self) -> list[tuple[Summary, float | None, int]]:
         """Each bar of a group with the statistic of its rows' ratios and their number."""
         found: list[tuple[Summary, float | None, int]] = []
         for each in self.summaries:
             summary = Summary(each["group"], each["statistic"], parse_bar(each["bar"]))
-            spreads = [ratio(summary.bar, row.times) for row in self.rows if row.group == summary.group]
+            spreads = [reached(summary.bar, row.times) for row in self.rows if row.group == summary.group]
             values = [spread.median for spread in spreads if spread is not None]
-            reached = summarise(summary.statistic, values, of_time=summary.bar.of_time) if values else None
-            found.append((summary, reached, len(values)))
+            value = summarise(summary.statistic, values, of_time=summary.bar.of_time) if values else None
+            found.append((summary, value, len(values)))
         return found
 
 

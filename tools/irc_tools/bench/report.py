@@ -16,7 +16,7 @@ WIDTH = 180
 
 
 def print_record(record: Record) -> None:
-    """The table of a record: every variant's median, every bar with its ratio and the quartiles around it."""
+    """The table of a record: every variant's median, every bar with what was reached and the quartiles around it."""
     variants = record.variants()
     columns = ["row", *variants, "against", "bar", "reached", "quartiles", ""]
     print_table(_title(record), columns, [_cells(record, row, variants) for row in record.rows], width=WIDTH)
@@ -48,7 +48,7 @@ def _cells(record: Record, row: RowRecord, variants: list[str]) -> list[str]:
         row.name,
         *speeds,
         "\n".join(bar.against for bar, _ in verdicts),
-        "\n".join(f"{'<= ' if bar.of_time else ''}{bar.value:.2f}" for bar, _ in verdicts),
+        "\n".join(f"{bar.limit}" for bar, _ in verdicts),
         "\n".join("-" if found is None else f"{found.median:.3f}" for _, found in verdicts),
         "\n".join("-" if found is None else f"{found.low:.3f} {found.high:.3f}" for _, found in verdicts),
         "error" if row.error else "\n".join(verdict(bar, found) for bar, found in verdicts),

@@ -42,13 +42,15 @@ def opponent(against: str, times: Mapping[str, Sequence[float]]) -> str | None:
     return min(peers, key=lambda name: statistics.median(times[name]), default=None)
 
 
-def ratio(bar: Bar, times: Mapping[str, Sequence[float]]) -> Spread | None:
-    """The spread of the bar's ratio, repetition by repetition: irc's time over the other's, or irc's speed over the
-    other's. None where either was not measured."""
+def reached(bar: Bar, times: Mapping[str, Sequence[float]]) -> Spread | None:
+    """The spread of what the bar judges, repetition by repetition: irc's time over the other's, or irc's speed over the
+    other's; or microseconds, of irc beyond the other or of the other. None where either was not measured."""
     other = opponent(bar.against, times)
     if other is None or IRC not in times:
         return None
     pairs = zip(times[IRC], times[other], strict=True)
+    if bar.relation != "of":
+        return spread([1e6 * (mine - theirs if bar.relation == "beyond" else theirs) for mine, theirs in pairs])
     return spread([mine / theirs if bar.of_time else theirs / mine for mine, theirs in pairs])
 
 

@@ -24,9 +24,9 @@ from irc_tools.bench.bars import PEERS, Bar, parse_bar
 FOLDER = Path(__file__).parents[3] / "benchmarks" / "suites"
 """Where suites are found by name."""
 
-CLOCKS = ("device", "calls", "graph")
-"""What is timed: the work on the device, with the host ahead of it; calls one after another, the host's part too; or
-replays of irc's programs as CUDA graphs, and calls of the peers, likewise."""
+CLOCKS = ("device", "calls", "graph", "host")
+"""What is timed: the work on the device, with the host ahead of it; calls one after another, the host's part too;
+replays of irc's programs as CUDA graphs, and calls of the peers, likewise; or the host's part of calls alone."""
 
 STATISTICS = ("median", "geomean", "least")
 

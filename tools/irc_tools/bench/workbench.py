@@ -126,10 +126,17 @@ class Workbench:
     def host_block(self, variant: Variant) -> float:
         """Seconds of a call by the host's clock, from the start of the first to the end of the last one's work."""
         begin = time.perf_counter()
+        self.enqueue_block(variant)
+        return (time.perf_counter() - begin) / variant.calls
+
+    def enqueue_block(self, variant: Variant) -> float:
+        """Seconds of a call by the host's clock until it is enqueued; the device is waited for when all are."""
+        begin = time.perf_counter()
         for number in range(variant.calls):
             variant.enqueue(number)
+        end = time.perf_counter()
         self.device.synchronise(self.stream)
-        return (time.perf_counter() - begin) / variant.calls
+        return (end - begin) / variant.calls
 
     def _stall(self, copies: int) -> None:
         half = STALL_BYTES // 2
