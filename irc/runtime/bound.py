@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from itertools import compress, count
+from operator import ne
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from irc.diagnostics import IrcError
@@ -61,10 +63,10 @@ class Bound:
 COPIED_BYTES = 1 << 20
 """The largest argument of a graph that is copied where its array changes."""
 
-UPDATED_NODES = 4
-"""Of a graph, that are given the address of a changed array rather than that it is copied: an update takes 0.7 us of
-the host's time and none of an H200's, a copy 4 us of its and 1 us of the host's. Four chains whose weights 8 launches
-see take 26 us a replay with updates, 21 with a copy: launching a graph takes longer behind updates."""
+UPDATED_NODES = 2
+"""Of a graph, that are given the address of a changed array rather than that it is copied: on an H200, a node that is
+updated takes 1.5 us of the host's time a replay, part of it when the graph is launched; a copy 1.2 us of it, and 1.3 us
+of the device's for 128 KiB."""
 
 
 class Graph(Bound):
@@ -72,9 +74,8 @@ class Graph(Bound):
     same kind, which it keeps. The arrays of the results are the same ones every time, and overwritten.
 
     Arguments are read where they are. Where an array changes, its address is written into the nodes that see it. One of
-    up to a MiB that many nodes see gets a buffer of the graph instead, into which it is copied before each replay from
-    then on, unless it is donated. Runs on several streams must not
-    overlap; threads may share it.
+    up to a MiB that many nodes see gets a buffer of the graph instead, and a node that copies it there before each
+    replay from then on, unless it is donated. Runs on several streams must not overlap; threads may share it.
     """
 
     def __init__(self, program: CudaProgram, executor: Executor, arguments: InPlace, made: Made):
@@ -83,26 +84,29 @@ class Graph(Bound):
         self._sizes = [spec.nbytes for spec in program.arguments]
         moved = [b for s in self._frame.steps if isinstance(s, Copy) for b in (s.source, s.destination)]
         moved += [s.buffer for s in self._frame.steps if isinstance(s, Memset)]
-        self._moved_slots = {self._frame.slot(buffer) for buffer in moved}
+        moved_slots = {self._frame.slot(buffer) for buffer in moved}
         self._donated = list(program.outputs.donated.items())
-        donated = set(program.outputs.donated.values())
-        self._copied = [slot for slot in range(len(self._sizes)) if self._copies(slot) and slot not in donated]
-        """Arguments that get a buffer where their array changes."""
+        can_copy = set(range(len(self._sizes))).difference(program.outputs.donated.values())
+        self._copied = {slot for slot in can_copy if self._copies(slot, slot in moved_slots)}
+        """Arguments that get a buffer when their array changes."""
+        self._captured_anew = moved_slots | self._copied
+        """Where the array of one of these changes, the graph is captured again: copies of the plan see its address, or
+        it gets a buffer."""
         self._buffers: dict[int, Memory] = {}
-        self._given = arguments[2]
-        """The addresses of the arguments."""
-        self._wanted = self._placed = self._frame.cells.addresses
-        """The address of each slot that the nodes have to see, and the one that they do, -1 where that is unknown."""
+        self._wanted = self._placed = list(self._frame.cells.addresses)
+        """The address of the array of each slot, and the one that the nodes know, -1 where that is unknown."""
         self._capture()
 
-    def _copies(self, slot: int) -> bool:
-        """Whether an argument is copied where its array changes."""
-        is_seen_often = slot in self._moved_slots or len(self._frame.cells.users[slot]) > UPDATED_NODES
+    def _copies(self, slot: int, is_moved: bool) -> bool:
+        """Whether an argument is copied when its array changes; `is_moved` says that copies of the plan see it."""
+        is_seen_often = is_moved or len(self._frame.cells.users[slot]) > UPDATED_NODES
         return is_seen_often and 0 < self._sizes[slot] <= COPIED_BYTES
 
     def _capture(self) -> None:
-        self._graph, nodes = self._executor.capture(self._frame)
-        pairs = zip(self._frame.launches, nodes, strict=True)
+        copies = [(buffer.address, self._wanted[slot], self._sizes[slot]) for slot, buffer in self._buffers.items()]
+        self._graph, copied, launched = self._executor.capture(self._frame, copies)
+        self._sources = dict(zip(self._buffers, map(self._graph.copy_updater, copied), strict=True))
+        pairs = zip(self._frame.launches, launched, strict=True)
         self._updates = [launch.call.updater(self._graph.handle, node) for launch, node in pairs]
 
     def __call__(self, *arrays: Any, stream: Any | None = None) -> Any:
@@ -111,11 +115,9 @@ class Graph(Bound):
             with self._lock:
                 if arrays:
                     self._take(arrays)
-                if self._wanted != self._placed:
+                if self._wanted is not self._placed:
                     self._place()
                 on = self._stream(stream)
-                for slot, buffer in self._buffers.items():
-                    self._device.copy(buffer.address, self._given[slot], self._sizes[slot], on)
                 if (trace := active()) is None:
                     self._graph.enqueue(on)
                 else:
@@ -130,27 +132,42 @@ class Graph(Bound):
         library, on, addresses, owners = self._program.in_place(arrays)
         if library is not self._library or on is not self._device:
             raise IrcError("a graph takes arrays of the library and the device that it was made with")
-        for slot in self._copied:
-            if addresses[slot] != self._given[slot] and slot not in self._buffers:
-                self._buffers[slot] = self._executor.lasting(self._sizes[slot])
         wanted = [*addresses, *self._wanted[len(addresses) :]]
-        for slot, buffer in self._buffers.items():
-            wanted[slot] = buffer.address
         for result, argument in self._donated:
             self._results[result] = arrays[argument]
             wanted[len(addresses) + result] = addresses[argument]
-        self._given, self._owners, self._wanted = addresses, owners, wanted
+        self._owners, self._wanted = owners, wanted
 
     def _place(self) -> None:
-        """Writes the addresses that changed into the nodes that see them; the graph is captured again where nodes that
-        are not launches do."""
-        cells, wanted, before = self._frame.cells, self._wanted, self._placed
+        """Writes the addresses that changed into the nodes that see them."""
+        wanted, before = self._wanted, self._placed
         self._placed = [-1] * len(wanted)
-        cells.place(wanted)
-        changed = [slot for slot, address in enumerate(wanted) if address != before[slot]]
-        if not self._moved_slots.isdisjoint(changed):
+        changed = list(compress(count(), map(ne, wanted, before)))
+        seen = [slot for slot in changed if slot not in self._sources]
+        if not self._captured_anew.isdisjoint(seen):
+            self._add_buffers(seen)
+            self._place_frame()
             self._capture()
         else:
-            for launch in {launch for slot in changed for launch in cells.users[slot]}:
+            if seen:
+                self._place_frame()
+            for launch in set[int]().union(*[self._frame.cells.users[slot] for slot in seen]):
                 self._updates[launch]()
+            if len(seen) < len(changed):
+                for slot, write in self._sources.items():
+                    write(wanted[slot])
         self._placed = wanted
+
+    def _add_buffers(self, changed: Sequence[int]) -> None:
+        """Gives their buffers to the arguments that are copied."""
+        added = self._copied.intersection(changed)
+        self._buffers |= {slot: self._executor.lasting(self._sizes[slot]) for slot in added}
+        self._copied -= added
+        self._captured_anew -= added
+
+    def _place_frame(self) -> None:
+        """Takes the addresses that launches see."""
+        addresses = list(self._wanted)
+        for slot, buffer in self._buffers.items():
+            addresses[slot] = buffer.address
+        self._frame.cells.place(addresses)

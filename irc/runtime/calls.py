@@ -50,6 +50,27 @@ class _NodeParameters(ctypes.Structure):
     )
 
 
+class _Place(ctypes.Structure):
+    """One side of a copy: an offset in three axes and a level, then what it is in."""
+
+    _fields_ = (
+        ("offset", c_size_t * 4),
+        ("memory_type", c_uint32),
+        ("host", c_void_p),
+        ("device", c_uint64),
+        ("array", c_void_p),
+        ("reserved", c_void_p),
+        ("pitch", c_size_t),
+        ("height", c_size_t),
+    )
+
+
+class _CopyParameters(ctypes.Structure):
+    """CUDA_MEMCPY3D."""
+
+    _fields_ = (("source", _Place), ("destination", _Place), ("extents", c_size_t * 3))
+
+
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuGetErrorName": (c_int, POINTER(c_char_p)),
     "cuGetErrorString": (c_int, POINTER(c_char_p)),
@@ -134,6 +155,25 @@ class KernelCall:
                 check(status, "cuGraphExecKernelNodeSetParams")
 
         return updated
+
+
+def copy_updater(executable: int, node: int) -> Callable[[int], None]:
+    """What gives a copy between two addresses, a node of a graph, another source in the executable graph made of it."""
+    parameters, context = _CopyParameters(), c_void_p()
+    of_driver = library()
+    found = of_driver.cuGraphMemcpyNodeGetParams(c_void_p(node), byref(parameters))
+    check(found, "cuGraphMemcpyNodeGetParams")
+    check(of_driver.cuCtxGetCurrent(byref(context)), "cuCtxGetCurrent")
+    set_parameters = of_driver.cuGraphExecMemcpyNodeSetParams
+    update = partial(set_parameters, c_void_p(executable), c_void_p(node), byref(parameters), context)
+    source = parameters.source
+
+    def updated(address: int) -> None:
+        source.device = address
+        if status := update():
+            check(status, "cuGraphExecMemcpyNodeSetParams")
+
+    return updated
 
 
 class MapEncoder:

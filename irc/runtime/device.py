@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-from irc.runtime.calls import KernelCall, MapEncoder, check, library
+from irc.runtime.calls import KernelCall, MapEncoder, check, copy_updater, library
 from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError, out_of_memory, present_arch
 from irc.runtime.plan import Launch, TensorMap
@@ -316,6 +316,10 @@ class Graph:
         self.handle = 0
         self.handle = int(_call("cuGraphInstantiate", graph, 0))
         self._launch = library().cuGraphLaunch
+
+    def copy_updater(self, node: int) -> Callable[[int], None]:
+        """What gives the executable graph's node of a copy another source, of the same bytes."""
+        return copy_updater(self.handle, node)
 
     def enqueue(self, stream: Stream) -> None:
         """Launches it. The driver orders it behind its earlier launches."""

@@ -148,13 +148,17 @@ class Executor:
         else:
             self._on_streams(frame, stream)
 
-    def capture(self, frame: Frame) -> tuple[Graph, list[int]]:
-        """The steps of a frame as a graph, with the node of each launch."""
-        device, nodes = self._device, list[int]()
+    def capture(self, frame: Frame, copies: Sequence[tuple[int, int, int]]) -> tuple[Graph, list[int], list[int]]:
+        """The steps of a frame as a graph, behind copies (of a destination, a source and bytes), with the nodes of the
+        copies and of the launches."""
+        device, copied, launched = self._device, list[int](), list[int]()
         stream = device.take_stream()
         device.begin_capture(stream)
         try:
-            frame.launched = lambda on: nodes.append(device.captured_node(on))
+            for destination, source, size in copies:
+                device.copy(destination, source, size, stream)
+                copied.append(device.captured_node(stream))
+            frame.launched = lambda on: launched.append(device.captured_node(on))
             self.run(frame, stream)
             graph = device.end_capture(stream)
         except BaseException:
@@ -163,7 +167,7 @@ class Executor:
         finally:
             frame.launched = None
             device.give_stream(stream)
-        return graph, nodes
+        return graph, copied, launched
 
     def failure(self, error: DriverError) -> IrcError:
         """The diagnostic of an error that showed after the launches: which kernel made it is known if there is one."""

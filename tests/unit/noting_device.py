@@ -147,6 +147,9 @@ class NotedGraph:
     def enqueue(self, stream: int) -> None:
         self._calls.append(("replay", self.handle, stream))
 
+    def copy_updater(self, node: int) -> Any:
+        return lambda source: self._calls.append(("copy from", source))
+
 
 def _value(parameter: Parameter, cell: int) -> int | bytes:
     if isinstance(parameter, Scalar):

@@ -186,13 +186,18 @@ def test_a_graph_is_captured_once_and_copies_the_arguments_that_change(
     graph(FakeArray(1024), FakeArray(2048), stream=99)
     assert [(call[0], call[2]) for call in noted(device)] == [("replay", 7), ("replay", 99)]
     graph(FakeArray(1024), FakeArray(4096))
-    allocated, _, update, copy, replay = noted(device)
-    buffer = update[3][1]
-    assert (allocated[:2], update[0], update[3]) == (("allocate", 16), "update", [1024, buffer, 8192])
-    assert (copy, replay[0]) == (("copy", buffer, 4096, 16, 7), "replay")
+    allocated, _, begin, copy, launch, end, replay = noted(device)
+    buffer = launch[2][1]
+    assert (allocated[:2], launch[2]) == (("allocate", 16), [1024, buffer, 8192])
+    assert (begin[0], copy[:4], end[0], replay[0]) == (
+        "begin_capture",
+        ("copy", buffer, 4096, 16),
+        "end_capture",
+        "replay",
+    )
     graph(FakeArray(1024), FakeArray(2048))
     graph()
-    assert [call[:3] for call in noted(device) if call[0] == "copy"] == [("copy", buffer, 2048)] * 2
+    assert [call[:2] for call in noted(device)] == [("copy from", 2048), replay[:2], replay[:2]]
     with pytest.raises(IrcError, match="argument y cannot be used in place"):
         graph(FakeArray(1024), FakeArray(4100))
 
