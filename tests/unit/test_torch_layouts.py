@@ -19,6 +19,19 @@ def test_arguments_that_lie_as_they_should_are_used_in_place() -> None:
     assert addresses == [x.data_ptr() for x in given]
 
 
+def test_others_are_copied_after_those_that_were_used_in_place() -> None:
+    layouts = Layouts([Layout(ROWS), Layout(TURNED)])
+    rows, turned = ROWS.clone(), torch.empty_strided((3, 4), (1, 3)).copy_(TURNED)
+    for _ in range(2):
+        assert layouts.placed([rows, turned])[0] == [rows, turned]
+        placed, _ = layouts.placed([turned, rows])
+        assert placed[0].is_contiguous()
+        assert placed[1].stride() == (1, 3)
+        assert torch.equal(placed[0], turned)
+        assert torch.equal(placed[1], rows)
+    assert layouts.placed([rows.neg().neg(), turned])[0][1] is turned
+
+
 @pytest.mark.parametrize(
     ("wanted", "given"),
     [

