@@ -1,6 +1,8 @@
 """irc-bench-compile: how long the compiler takes, beside what it should.
 
 Commands are timed as a user runs them (in a fresh process, the median of several runs); passes in this process.
+`--suite NAME` times instead what every program of a suite of irc-bench takes: its passes, and NVRTC on each of its
+kernels, once, in seconds of a processor, nothing from a cache.
 """
 
 from __future__ import annotations
@@ -17,10 +19,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+from irc.diagnostics import IrcError
 from irc.files import write_text
+from irc_tools.bench.suite import Row as SuiteRow
+from irc_tools.bench.suite import load_suite
 from irc_tools.errors import guarded
 from irc_tools.machine import describe
 from irc_tools.tables import print_table
+
+ARCH = "sm_90a"
+
+PASSES, KERNEL = 0.5, 1.0
+"""Seconds that all passes on a program and NVRTC on a kernel should take at most."""
 
 SMALL = """\
 dim M = 64, N = 32
@@ -52,6 +62,16 @@ class Row:
     goal: float
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """A program of a suite: seconds of a processor of all passes, and of NVRTC by kernel."""
+
+    suite: str
+    name: str
+    passes: float
+    kernels: dict[str, float]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -62,15 +82,69 @@ def _run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="irc-bench-compile", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="runs of each command (default: 5)")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE too")
+    parser.add_argument(
+        "--suite", action="append", metavar="NAME|FILE", help="time the programs of a suite of irc-bench instead"
+    )
     args = parser.parse_args(arguments)
-    rows = measure(max(1, args.repeat))
-    columns = ["", "seconds", "goal", ""]
-    cells = [[r.name, f"{r.seconds:.3f}", f"{r.goal:g}", "" if r.seconds <= r.goal else "over"] for r in rows]
-    print_table(f"compile times, {os.cpu_count()} CPUs", columns, cells)
+    rows = _suites(args.suite) if args.suite else _commands(args.repeat)
     if args.json is not None:
         record = {"machine": describe(), "rows": [asdict(row) for row in rows]}
         write_text(Path(args.json), json.dumps(record, indent=2) + "\n")
     return 0
+
+
+def _commands(repeat: int) -> Sequence[Row]:
+    rows = measure(max(1, repeat))
+    columns = ["", "seconds", "goal", ""]
+    cells = [[r.name, f"{r.seconds:.3f}", f"{r.goal:g}", "" if r.seconds <= r.goal else "over"] for r in rows]
+    print_table(f"compile times, {os.cpu_count()} CPUs", columns, cells)
+    return rows
+
+
+def _suites(names: Sequence[str]) -> Sequence[Compiled]:
+    programs = [(name, row) for name in names for row in load_suite(name).rows if row.program]
+    if not programs:
+        raise IrcError(f"no row of {', '.join(names)} is a program")
+    compile_row("", SuiteRow("small", SMALL))  # which imports the passes, and loads NVRTC
+    compiled = [compile_row(name, row) for name, row in programs]
+    print_table(
+        f"seconds of a processor to compile {', '.join(names)} for {ARCH}",
+        ["row", "passes", "NVRTC", "kernel"],
+        [_compiled_cells(each) for each in compiled],
+    )
+    kernels = [(seconds, f"{kernel} of {c.name}") for c in compiled for kernel, seconds in c.kernels.items()]
+    for what, goal, times in (("passes", PASSES, [(c.passes, c.name) for c in compiled]), ("NVRTC", KERNEL, kernels)):
+        seconds, longest = max(times)
+        over = sum(each > goal for each, _ in times)
+        print(f"{what}: the longest {seconds:.3f} s, {longest}; {over} of {len(times)} over {goal:g} s")
+    return compiled
+
+
+def _compiled_cells(compiled: Compiled) -> list[str]:
+    times = "\n".join(f"{seconds:.3f}" for seconds in compiled.kernels.values())
+    return [compiled.name, f"{compiled.passes:.3f}", times, "\n".join(compiled.kernels)]
+
+
+def compile_row(suite: str, row: SuiteRow) -> Compiled:
+    """Lowers a row's program, parsed before, and compiles its kernels one after the other. IrcError where it does not
+    compile."""
+    from irc.codegen.nvrtc import compile_source
+    from irc.codegen.printer import print_kernels
+    from irc.collecting import seldom_collecting
+    from irc.dialects.cuda import KernelOp
+    from irc.lowering import lower
+    from irc.program import parse
+
+    module = parse(row.program, row.name, dims=dict(row.dims))
+    with seldom_collecting():
+        begin = time.thread_time()
+        lowered = lower(module, "all", arch=ARCH)
+        passes, kernels = time.thread_time() - begin, dict[str, float]()
+        for op in [op for op in lowered.ops if isinstance(op, KernelOp)]:
+            source, begin = print_kernels([op]), time.thread_time()
+            compile_source(source, ARCH)
+            kernels[op.sym_name.data] = time.thread_time() - begin
+    return Compiled(suite, row.name, passes, kernels)
 
 
 def measure(repeat: int) -> list[Row]:
@@ -90,8 +164,8 @@ def measure(repeat: int) -> list[Row]:
             Row(
                 "irc-opt small.irc", _median(repeat, lambda: _command(["opt", str(folder / "small.irc")], folder)), 0.5
             ),
-            Row("lowering gating, all passes", _lowering(GATING, repeat), 0.5),
-            Row("NVRTC, gating's kernel", _machine_code(GATING, repeat), 1.0),
+            Row("lowering gating, all passes", _lowering(GATING, repeat), PASSES),
+            Row("NVRTC, gating's kernel", _machine_code(GATING, repeat), KERNEL),
             Row("irc-compile gating.irc, cold", median(cold), 3.0),
             Row("irc-compile gating.irc, cached", median(warm), 0.7),
             Row(f"{OPS} nd ops, all passes", _lowering(long_program(OPS), 1), 30.0),
@@ -163,7 +237,7 @@ def _lowering(text: str, repeat: int) -> float:
     times: list[float] = []
     for _ in range(repeat):
         begin = time.perf_counter()
-        lower(module, "all", arch="sm_90a")
+        lower(module, "all", arch=ARCH)
         times.append(time.perf_counter() - begin)
     return min(times)
 
@@ -176,12 +250,12 @@ def _machine_code(text: str, repeat: int) -> float:
     from irc.lowering import lower
     from irc.program import parse
 
-    module = lower(parse(text, "bench.irc"), "cuda", arch="sm_90a")
+    module = lower(parse(text, "bench.irc"), "cuda", arch=ARCH)
     source = print_kernels([op for op in module.ops if isinstance(op, KernelOp)])
     times: list[float] = []
     for _ in range(repeat):
         begin = time.perf_counter()
-        compile_source(source, "sm_90a")
+        compile_source(source, ARCH)
         times.append(time.perf_counter() - begin)
     return min(times)
 
