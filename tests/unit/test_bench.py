@@ -107,6 +107,22 @@ def test_show_prints_speeds_ratios_and_verdicts(
     assert "2 bars hold, 0 are missed, 0 not judged, 1 rows failed" in out
 
 
+def test_show_prints_errors_beside_torchs(record: Record, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checks = tuple({"error": error, "tolerance": 2e-5, "reason": ""} for error in (1.5e-6, 0.0))
+    several = replace(ROW, times=TIMES, checks=checks, eager_errors=(3e-4, 0.0))
+    one = replace(several, name="sum", checks=checks[:1], eager_errors=(0.0,))
+    without = replace(several, name="no torch", eager_errors=())
+    write_record(tmp_path / "r.json", replace(record, rows=(several, one, without)))
+    assert main(["show", str(tmp_path / "r.json")]) == 0
+    table = capsys.readouterr().out.partition("errors against float64")[2]
+    assert "scale, result 0   1.5e-06   3.0e-04       2e-05" in table
+    assert "sum               1.5e-06   0.0e+00       2e-05" in table
+    assert "result 1" not in table and "no torch" not in table
+    write_record(tmp_path / "r.json", record)
+    assert main(["show", str(tmp_path / "r.json")]) == 0
+    assert "errors against" not in capsys.readouterr().out
+
+
 def test_compare_prints_what_changed(record: Record, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     faster = {**TIMES, "irc": tuple(seconds / 2 for seconds in TIMES["irc"])}
     write_record(tmp_path / "old.json", record)

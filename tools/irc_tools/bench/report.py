@@ -16,13 +16,21 @@ WIDTH = 180
 
 
 def print_record(record: Record) -> None:
-    """The table of a record: every variant's median, every bar with what was reached and the quartiles around it."""
+    """The table of a record: every variant's median, every bar with what was reached and the quartiles around it; and
+    the errors of results beside torch's."""
     variants = record.variants()
     columns = ["row", *variants, "against", "bar", "reached", "quartiles", ""]
     print_table(_title(record), columns, [_cells(record, row, variants) for row in record.rows], width=WIDTH)
     groups = [_group_cells(*verdict) for verdict in record.group_verdicts()]
     if groups:
         print_table("groups of rows", ["group", "rows", "statistic", "bar", "reached", ""], groups)
+    errors = [cells for row in record.rows for cells in _error_cells(row)]
+    if errors:
+        print_table(
+            "errors against float64, relative to the greatest magnitude",
+            ["result", "irc", "eager", "tolerance"],
+            errors,
+        )
     for row in record.rows:
         for note in (row.error, *row.notes):
             if note:
@@ -53,6 +61,14 @@ def _cells(record: Record, row: RowRecord, variants: list[str]) -> list[str]:
         "\n".join("-" if found is None else f"{found.low:.3f} {found.high:.3f}" for _, found in verdicts),
         "error" if row.error else "\n".join(verdict(bar, found) for bar, found in verdicts),
     ]
+
+
+def _error_cells(row: RowRecord) -> Iterator[list[str]]:
+    """irc's error of each result beside torch's, where that is known and they are not both exact."""
+    for number, (check, eager) in enumerate(zip(row.checks, row.eager_errors, strict=False)):
+        if check["error"] or eager:
+            name = row.name if len(row.checks) == 1 else f"{row.name}, result {number}"
+            yield [name, f"{check['error']:.1e}", f"{eager:.1e}", f"{check['tolerance']:g}"]
 
 
 def speed(record: Record, row: RowRecord, variant: str) -> str:
