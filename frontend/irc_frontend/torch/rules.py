@@ -12,7 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import ml_dtypes
 import numpy as np
@@ -24,8 +24,9 @@ from torch.fx.node import map_arg
 
 from irc.artifact import DTYPES
 from irc.diagnostics import IrcError, Span
+from irc.passes.nd.decompose_indexed import comparisons
 from irc_frontend.elementwise import Number
-from irc_frontend.graph import ARGUMENT, DEFERRED, Node
+from irc_frontend.graph import ARGUMENT, DEFERRED, Node, sorted_nodes
 from irc_frontend.place import recording
 from irc_frontend.tensor import Tensor
 
@@ -112,10 +113,26 @@ def why_left(node: FxNode, target: str) -> str | None:
         return f"not on the target {target}"
     try:
         _expect_plain(node, target)
-        record(node, {operand: _stand_in(operand) for operand in node.all_input_nodes})
+        found = record(node, {operand: _stand_in(operand) for operand in node.all_input_nodes})
+        if target == "cuda":
+            _expect_affordable(found if isinstance(found, tuple) else (found,))
     except IrcError as error:
         return error.message
     return None
+
+
+MOST_COMPARISONS = 1 << 32
+"""Of the places and the indices of a scatter: an H200 makes so many in 3 ms."""
+
+
+def _expect_affordable(results: Sequence[Any]) -> None:
+    """`Left` where irc's sums in a fixed order would take much longer than torch's, which are in any."""
+    for node in sorted_nodes(result.node for result in results if result is not None):
+        if node.op == "scatter_add":
+            axis = cast("int", dict(node.attributes)["axis"])
+            places, count = node.shape[axis], math.prod(list(node.operands)[1].shape)
+            if places and comparisons(places, count, math.prod(node.shape) // places) > MOST_COMPARISONS:
+                raise Left(f"a scatter of {count} to {places} places, too many to compare")
 
 
 def _stand_in(node: FxNode) -> Any:

@@ -31,6 +31,11 @@ _MANY = 1 << 28
 """Comparisons that take an H200 less time than the launches of the chains."""
 
 
+def comparisons(places: int, count: int, columns: int) -> int:
+    """How many the cheaper way makes, with the moves of the chains as some."""
+    return min(places * count * columns, _STRIDE * (count * count + places * count))
+
+
 def scatter_add(op: nd.ScatterAddOp, at: Inserter) -> Term:
     """x + sum over n of `updates[n] where indices[n] == place`, in the accumulator's type. Indices are clamped."""
     shape, axis = shape_of(op.x), integer(op.axis)
@@ -43,8 +48,7 @@ def scatter_add(op: nd.ScatterAddOp, at: Inserter) -> Term:
     indices = Term(op.indices, at).cast(wide).maximum(0).minimum(places - 1).reshape([count])
     indices = indices.cast(index_element(places))
     updates = widened(op.updates, at).reshape([*before, count, *after])
-    pairs = count * count + places * count
-    is_chained = places * count * columns > max(_MANY, _STRIDE * pairs)
+    is_chained = places * count * columns > max(_MANY, comparisons(places, count, columns))
     added = _by_chains(indices, updates, places, axis) if is_chained else _by_search(indices, updates, places, axis)
     return narrowed(added if _is_zero(op.x) else widened(op.x, at) + added, op)
 

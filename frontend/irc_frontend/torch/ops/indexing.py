@@ -1,4 +1,4 @@
-"""Rules of gathers and scatters. Indices beyond an array's end, an error in torch, are clamped."""
+"""Rules of gathers and scatters. Indices beyond an array's end, an error in torch, are clamped, or nothing is added."""
 
 from __future__ import annotations
 
@@ -181,19 +181,42 @@ def _index_add(x: Tensor, dim: int, indices: Tensor, source: Tensor, *, alpha: f
 
 @rule(aten.scatter_add.default)
 def _scatter_add(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
-    return scattered(x, dim, indices, source, ir.scatter_add)
+    return added(x, dim, indices, source)
 
 
 @rule(aten.scatter.src, targets=["cpu"])
 def _scatter(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
-    return scattered(x, dim, indices, source, stored)
+    return scattered(x, dim, indices, _cut(source, indices.shape), stored)
 
 
 @rule(aten.scatter.value)
 def _scatter_value(x: Tensor, dim: int, indices: Tensor, value: float) -> Tensor:
     """Every store is of the same number: where one or more fall, it is."""
-    hits = scattered(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"), ir.scatter_add)
+    hits = added(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"))
     return ir.where(hits > 0, number_in(value, x.element), x)
+
+
+COMPARED = 1 << 24
+"""Elements of the comparison of every place with every index of its row that may be, where a row has several."""
+
+
+def added(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
+    """x and, along the axis, what the indices put there. Where a row has few, each place is compared with all of them:
+    with one, as a loss of classes has, that is a map."""
+    axis = dim % max(1, x.ndim)
+    source = source if source.shape == indices.shape else _cut(source, indices.shape)
+    rows = [*x.shape[:axis], *x.shape[axis + 1 :]]
+    is_whole = x.ndim == indices.ndim > 0 and rows == [*indices.shape[:axis], *indices.shape[axis + 1 :]]
+    count = indices.shape[axis] if is_whole else 0
+    if count == 0 or (count > 1 and x.size * count > COMPARED):
+        return scattered(x, dim, indices, source, ir.scatter_add)
+    places = ir.arange(x.shape[axis]).reshape(*[-1 if each == axis else 1 for each in range(x.ndim)])
+    indices = indices.astype("i64")
+    if count == 1:
+        return x + ir.where(indices == places, source, 0)
+    hits = ir.expand_dims(indices, axis) == ir.expand_dims(places, axis + 1)
+    found = ir.where(hits, ir.expand_dims(wide(source), axis), 0).sum(axis + 1)
+    return wide(x) + found.astype(wide(x).element)
 
 
 def scattered(x: Tensor, dim: int, indices: Tensor, source: Tensor, scatter: Callable[..., Tensor]) -> Tensor:
@@ -205,7 +228,7 @@ def scattered(x: Tensor, dim: int, indices: Tensor, source: Tensor, scatter: Cal
     if not indices.ndim:
         indices, source = indices.reshape(1), source.reshape(1)
     at = _flat_positions(x, dim % x.ndim, indices)
-    return scatter(x.reshape(x.size), at, _cut(source, indices.shape).flatten(), 0).reshape(x.shape)
+    return scatter(x.reshape(x.size), at, source.flatten(), 0).reshape(x.shape)
 
 
 def _flat_positions(x: Tensor, axis: int, indices: Tensor) -> Tensor:
@@ -231,11 +254,10 @@ def _scatter_reduce(
         raise Left(f"a scatter by {reduce}")
     if not x.node.is_float and reduce == "mean":
         raise Left("a mean of integers")
-    ones = ir.ones(indices.shape, "i32")
-    hits = scattered(ir.zeros(x.shape, "i32"), dim, indices, ones, ir.scatter_add)
+    hits = added(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"))
     given = wide(x)
     base = given if include_self else ir.where(hits > 0, 0, given)
-    total = scattered(base, dim, indices, source.astype(base.element), ir.scatter_add)
+    total = added(base, dim, indices, source.astype(base.element))
     if reduce == "sum":
         return total
     count = hits + 1 if include_self else ir.maximum(hits, 1)

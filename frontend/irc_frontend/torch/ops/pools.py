@@ -13,7 +13,7 @@ import torch
 
 import irc_frontend as ir
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.ops.indexing import scattered
+from irc_frontend.torch.ops.indexing import added
 from irc_frontend.torch.rules import Left, rule, wide
 
 aten = torch.ops.aten
@@ -226,7 +226,7 @@ def _register_max_backward(rank: int, *ops: Any) -> None:
         places = rest[-1]
         planes, size = math.prod(x.shape[: x.ndim - rank]), math.prod(x.shape[x.ndim - rank :])
         flat = [each.reshape(planes, math.prod(grad.shape[x.ndim - rank :])) for each in (places, grad)]
-        return scattered(ir.zeros((planes, size), grad.element), 1, flat[0], flat[1], ir.scatter_add).reshape(x.shape)
+        return added(ir.zeros((planes, size), grad.element), 1, flat[0], flat[1]).reshape(x.shape)
 
 
 _register_max_backward(
