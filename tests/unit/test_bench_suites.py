@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,25 @@ def test_the_suites_cover_the_targets() -> None:
 @pytest.mark.parametrize("row", MODELS)
 def test_a_model_is_a_function_of_its_dims(row: Row) -> None:
     assert callable(body_function(row.name, row.model, list(row.dims), {}))
+    assert callable(body_function(row.name, row.loss or "pass", ["model", "*inputs"], {}))
     assert row.bars and set(row.peers) == {"eager", "compile"}
+
+
+def test_the_models_that_are_trained_are_those_that_infer() -> None:
+    forward, training = ({row.name: row for row in SUITES[name].rows} for name in ("torch-models", "torch-training"))
+    assert all(row.loss for row in training.values()) and not any(row.loss for row in forward.values())
+    assert {name: replace(row, loss="", bars=()) for name, row in training.items()} == {
+        name: replace(row, bars=()) for name, row in forward.items()
+    }
+
+
+def test_a_row_says_what_differs_from_that_of_its_name_in_the_base(tmp_path: Path) -> None:
+    twin = ROW.replace('"a"', '"b"')
+    (tmp_path / "first.toml").write_text(f"peers = ['eager']\n{ROW}clock = 'calls'\nbars = ['1 of copy']\n")
+    (tmp_path / "second.toml").write_text(f"base = 'first'\n[[rows]]\nname = 'a'\nbars = []\n{twin}")
+    (row, other) = load_suite(str(tmp_path / "second.toml")).rows
+    assert row == Row("a", "p", clock="calls")
+    assert other == Row("b", "p")
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -159,6 +178,9 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
         (ROW + "peers = ['jax']", "unknown 'jax'"),
         (ROW + "dims = { N = 1.5 }", "dims: expected a table of integers"),
         (ROW + "clock = 'sun'", "unknown 'sun'"),
+        (ROW + "loss = 'return 1'", "row 'a': a loss is of a model"),
+        ("base = 'none'\n" + ROW, "none.toml"),
+        ("base = 'suite'\n[[rows]]\nname = 'a'", "expected a name, and a program, a file or a model"),
         (ROW + ROW, "two rows are named 'a'"),
         ("[random]\nseed = 1", "expected numbers for seed, permutes, reductions, pointwise"),
         ("[[products]]\nelement = 'bf16'\nmajors = ['nn']\nshapes = [[1, 2]]", "expected shapes as lists of M, N, K"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from irc.diagnostics import IrcError
 from irc_tools.bench.measure import Settings, time_variants
@@ -20,32 +20,92 @@ WORST = 1.5
 
 
 def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Settings) -> RowRecord:
-    """Times the forward pass of a row's model in bf16, after its result is checked."""
+    """Times the forward pass of a row's model in bf16, or a training step of it, after the result, or the gradients,
+    are checked."""
     import torch
 
     from irc_frontend.torch import backend
 
     torch.manual_seed(settings.seed)
     model, inputs = body_function(row.name, row.model, list(row.dims), {"torch": torch})(**row.dims)
-    with torch.no_grad(), _precision_kept(torch):
-        reference = _first(model.cuda().eval()(*(x.cuda() for x in inputs))).float()
+    model, inputs = model.cuda().train(bool(row.loss)), [x.cuda() for x in inputs]
+    step = Training(torch, model, row) if row.loss else Forward()
+    with torch.set_grad_enabled(bool(row.loss)), _precision_kept(torch):
+        reference = step.result(model, inputs).float()
         # Where torch.compile takes attention apart, it multiplies in f32, and asks for this to use tensor cores.
         torch.set_float32_matmul_precision("high")
         model = model.bfloat16()
-        narrow = [x.cuda().bfloat16() if x.is_floating_point() else x.cuda() for x in inputs]
+        narrow = [x.bfloat16() if x.is_floating_point() else x for x in inputs]
         runs: dict[str, Any] = {"eager": model, IRC: torch.compile(model, backend=backend, dynamic=False)}
         for name in settings.peers:
             if name in row.peers and name != "eager":
                 runs[name] = torch.compile(model, dynamic=False, **MODES[name])
-        errors = {name: _error(_first(run(*narrow)), reference) for name, run in runs.items()}
+        errors = {name: _error(step.result(runs[name], narrow), reference) for name in ("eager", IRC)}
         allowed = WORST * errors["eager"]
         wrong = f"error {errors[IRC]:.2e} over {allowed:.2e}" if not errors[IRC] <= allowed else ""
         checks = ({"error": errors[IRC], "tolerance": allowed, "reason": wrong},)
         record = replace(record, checks=checks, eager_errors=(errors["eager"],))
         if wrong and settings.check:
             return replace(record, error=f"wrong: {wrong}")
-        variants = [Variant(name, _calling(run, narrow)) for name, run in runs.items()]
+        variants = [Variant(name, _calling(step, run, narrow)) for name, run in runs.items()]
         return replace(record, times=time_variants(bench, row.clock, variants, settings.repetitions))
+
+
+class Step(Protocol):
+    """What a row does with `run`, a model compiled or not. A call of it is timed, its result is checked."""
+
+    def __call__(self, run: Any, inputs: Sequence[Any]) -> None: ...
+
+    def result(self, run: Any, inputs: Sequence[Any]) -> Any: ...
+
+
+class Forward:
+    """A forward pass, and its first result."""
+
+    def __call__(self, run: Any, inputs: Sequence[Any]) -> None:
+        run(*inputs)
+
+    def result(self, run: Any, inputs: Sequence[Any]) -> Any:
+        return _first(run(*inputs))
+
+
+class Training:
+    """A loss and its gradients, without an optimizer, so that every step has the same parameters. The running
+    statistics of norms move, but in training nothing depends on them."""
+
+    def __init__(self, torch: Any, model: Any, row: Row):
+        self._torch, self._model = torch, model
+        self._parameters: list[Any] = list(model.parameters())
+        self._loss = body_function(row.name, row.loss, ["model", "*inputs"], {"torch": torch})
+
+    def __call__(self, run: Any, inputs: Sequence[Any]) -> None:
+        self._loss(run, *inputs).backward()
+        self._drop_gradients()
+
+    def result(self, run: Any, inputs: Sequence[Any]) -> Any:
+        """All gradients put together; zeros of parameters that the loss does not depend on."""
+        with without_dropout(self._torch, self._model):
+            self._loss(run, *inputs).backward()
+        found = [self._torch.zeros_like(p) if p.grad is None else p.grad for p in self._parameters]
+        self._drop_gradients()
+        return self._torch.cat([gradient.flatten() for gradient in found])
+
+    def _drop_gradients(self) -> None:
+        for parameter in self._parameters:
+            parameter.grad = None
+
+
+@contextmanager
+def without_dropout(torch: Any, model: Any) -> Generator[None]:
+    """What dropout draws depends on the type of its elements, and on the compiler: gradients with it do not compare."""
+    dropouts = [(module, module.p) for module in model.modules() if isinstance(module, torch.nn.Dropout)]
+    for module, _ in dropouts:
+        module.p = 0.0
+    try:
+        yield
+    finally:
+        for module, probability in dropouts:
+            module.p = probability
 
 
 @contextmanager
@@ -57,9 +117,9 @@ def _precision_kept(torch: Any) -> Generator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def _calling(run: Any, inputs: list[Any]) -> Enqueue:
+def _calling(step: Step, run: Any, inputs: list[Any]) -> Enqueue:
     def enqueue(number: int) -> None:
-        run(*inputs)
+        step(run, inputs)
 
     return enqueue
 

@@ -5,8 +5,11 @@ of the dims, with `torch`, that gives a module and its inputs), and may have `gr
 `-D`), `small` (dims at which a CPU checks it), `torch` (the body of a Python function of the program's arguments, with
 `torch` and `F`), `reference` (one for float64, where `torch` does not do), `rival` (another irc program to time),
 `inputs` (how arguments are drawn, see `irc_tools.bench.draws`), `bars`, `peers`, `clock` and `tolerance` (by element
-type, in place of irc-run's). A program is compiled for contiguous arrays: strided views are written in it, and in the
-body.
+type, in place of irc-run's). A model is timed in inference, or where it has a `loss` (the body of a Python function of
+`model` and `inputs`, a tuple) in training. A program is compiled for contiguous arrays: strided views are written in
+it, and in the body.
+
+What a row does not say is as in the row of its name in the suite that `base` names, a file beside this one.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ class Row:
     clock: str = "device"
     tolerance: Mapping[str, float] = field(default_factory=dict[str, float])
     model: str = ""
+    loss: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,17 +85,22 @@ def load_suite(name: str, seed: int | None = None) -> Suite:
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     if not name.endswith(".toml") and not path.is_file():
         raise IrcError(f"unknown suite {name}", hint=f"suites are {', '.join(known_suites())}, or a .toml file")
+    return _suite(_content(path), path, seed)
+
+
+def _content(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise IrcError(f"{path} is not TOML: {error}") from error
-    return _suite(content, path, seed)
 
 
 def _suite(content: dict[str, Any], path: Path, seed: int | None) -> Suite:
-    _only(content, ("title", "show", "peers", "rows", "products", "random", "summaries"), f"{path}")
+    _only(content, ("title", "show", "peers", "base", "rows", "products", "random", "summaries"), f"{path}")
     peers = _peers(_listed(content.get("peers", []), f"{path}: peers"), str(path))
-    rows = [_row(table, path, peers) for table in content.get("rows", [])]
+    base = _content(path.with_name(f"{content['base']}.toml")).get("rows", []) if "base" in content else []
+    known: dict[str, dict[str, Any]] = {table.get("name", ""): table for table in base}
+    rows = [_row({**known.get(table.get("name", ""), {}), **table}, path, peers) for table in content.get("rows", [])]
     for table in content.get("products", []):
         rows += _products(table, path, peers)
     if "random" in content:
@@ -110,10 +119,13 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
     _only(table, ("file", *Row.__dataclass_fields__), where)
     if not name or sum(key in table for key in ("program", "file", "model")) != 1:
         raise IrcError(f"{where}: expected a name, and a program, a file or a model")
+    if "loss" in table and "model" not in table:
+        raise IrcError(f"{where}: a loss is of a model")
     return Row(
         name=name,
         program=read_text(path.parent / table["file"]) if "file" in table else str(table.get("program", "")),
         model=str(table.get("model", "")),
+        loss=str(table.get("loss", "")),
         group=str(table.get("group", "")),
         dims=_integers(table.get("dims", {}), f"{where}: dims"),
         small=_integers(table.get("small", {}), f"{where}: small"),
