@@ -23,7 +23,7 @@ from irc.passes.kernel.fuse_products import casts_to_store, grow_epilogue, grow_
 from irc.passes.kernel.fuse_reductions import grow_reductions
 from irc.passes.kernel.fusion_graph import FusionGraph
 from irc.passes.kernel.outline import outline
-from irc.passes.kernel.recomputation import copy_across_axes, copy_escaping, find_repeated
+from irc.passes.kernel.recomputation import copy_across_kernels, copy_escaping, find_repeated
 from irc.rewriting import remove_dead_code
 
 
@@ -53,7 +53,7 @@ def fuse_block(
 ) -> list[FusedOp]:
     """Turns the `nd` ops of a function's block, none of them dead, into kernels named `<name>_<i>`, which it gives.
     Costs that were compared are described in `compared`, where there is one."""
-    copies = copy_across_axes(block)
+    copies = copy_across_kernels(block)
     copy_escaping(block)
     graph = FusionGraph(block, copies | find_repeated(block, max_recomputations), casts_to_store(block))
     products = seed_products(graph)

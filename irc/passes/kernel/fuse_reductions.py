@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.kernel import Anchor
@@ -18,12 +16,7 @@ from irc.passes.kernel.alignment import (
 )
 from irc.passes.kernel.fusion_graph import Cluster, FusionGraph, Tags, bits
 from irc.passes.kernel.op_classes import ELEMENTWISE, MOVEMENT, REDUCTIONS, SCANS, is_view, reduced_axes, shape_of
-
-LONGEST_ROW = 1 << 14
-"""Elements that one block can reduce and use again, when there are too few rows to fill a GPU."""
-
-ENOUGH_ROWS = 64
-"""Rows that keep a GPU busy with a block for each."""
+from irc.passes.kernel.returning import can_return
 
 Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]]
 """Reductions by the shape that they run over and the axes, in program order."""
@@ -81,7 +74,7 @@ def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     if tags is None or not _is_row_or_domain(tags, cluster):
         return False
     depends = any(edge.producer in cluster.reduced for edge in edges_into(graph, i, cluster))
-    if depends and spans(tags, cluster.domain) and not _can_return_to_domain(cluster):
+    if depends and spans(tags, cluster.domain) and not can_return(cluster.domain, cluster.axes):
         return False
     if not graph.absorb(cluster, i):
         return False
@@ -125,18 +118,11 @@ def _is_row_or_domain(tags: Tags, cluster: Cluster) -> bool:
     return spans(tags, cluster.domain) or not any(tag in cluster.axes for tag in tags)
 
 
-def _can_return_to_domain(cluster: Cluster) -> bool:
-    """Whether a block can reduce its rows and then read them again: not when one huge row would keep the GPU idle."""
-    extent = prod(cluster.domain[axis] for axis in cluster.axes)
-    rows = prod(cluster.domain[axis] for axis in cluster.identity if axis not in cluster.axes)  # type: ignore[index]
-    return rows >= ENOUGH_ROWS or extent <= LONGEST_ROW
-
-
 def _accept_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     edges = edges_into(graph, i, cluster)
     if not _is_same_reduction(graph, i, cluster) or not all(spans_domain(graph, edge, cluster) for edge in edges):
         return False
-    if any(edge.producer in cluster.reduced for edge in edges) and not _can_return_to_domain(cluster):
+    if any(edge.producer in cluster.reduced for edge in edges) and not can_return(cluster.domain, cluster.axes):
         return False
     if not graph.absorb(cluster, i):
         return False
@@ -167,7 +153,7 @@ def _is_independent(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     """Whether the node and the cluster do not depend on each other, or may: one block can go over its rows again."""
     other = graph.cluster_of[i]
     depends = cluster.downstream & other.members or other.downstream & cluster.members
-    return not depends or _can_return_to_domain(cluster)
+    return not depends or can_return(cluster.domain, cluster.axes)
 
 
 def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster) -> None:

@@ -19,6 +19,7 @@ from irc.passes.kernel.op_classes import (
     size_of,
     total_cost,
 )
+from irc.passes.kernel.returning import can_return
 
 REPEATED = "nd.repeated"
 """Discardable attribute of an op that each user repeats: `recompute-nd` leaves it on what it copied for later
@@ -48,15 +49,16 @@ def copy_escaping(block: Block) -> None:
             use.operation.operands[use.index] = copy.results[0]
 
 
-def copy_across_axes(block: Block) -> set[Operation]:
-    """Gives a reduction its own copy of what it reads, where that is computed from a reduction over other axes; gives
-    the copies, which the reduction's kernel computes.
+def copy_across_kernels(block: Block) -> set[Operation]:
+    """Gives a reduction its own copy of what it reads, where that is computed from a reduction over other axes, or over
+    rows that no block goes over again; gives the copies, which the reduction's kernel computes.
 
     The two cannot be one kernel, and what lies between them has the size of the whole domain: it is cheaper to compute
     again from the first one's few results and the arrays that it comes from than to store and to read. In the
-    gradients of a layer normalisation, the sums over rows need what was normalised along them.
+    gradients of a layer normalisation, the sums over rows need what was normalised along them; in a batch normalisation
+    the variance needs the distances from the mean.
     """
-    made: set[Operation] = set()
+    made, copied = set[Operation](), set[Operation]()
     for op in list(block.ops):
         if op.name not in REDUCTIONS:
             continue
@@ -70,12 +72,17 @@ def copy_across_axes(block: Block) -> set[Operation]:
             copies[inner.results[0]] = copy.results[0]
             made.add(copy)
         op.operands[0] = copies[op.operands[0]]
+        copied |= cone
+    for op in reversed(list(block.ops)):
+        if op in copied and not op.results[0].uses:
+            op.detach()
+            op.erase()
     return made
 
 
 def _summands(reduction: Operation) -> set[Operation] | None:
     """The elementwise ops that a reduction's operand comes from, if they are cheap and over few arguments and over
-    small results of reductions along other axes; None where they are not, or where no such reduction is among them."""
+    small results of reductions of other kernels; None where they are not, or where no such reduction is among them."""
     shape = shape_of(reduction.operands[0])
     cone: set[Operation] = set()
     read: set[SSAValue] = set()
@@ -91,7 +98,7 @@ def _summands(reduction: Operation) -> set[Operation] | None:
             continue
         if op.name == "nd.broadcast" and size_of(op.operands[0]) * SMALL <= size_of(op.results[0]):
             cone.add(op)
-            crosses = crosses or _is_reduced_along_others(op, reduction)
+            crosses = crosses or _is_reduced_before(op, reduction)
             continue
         if op.name not in ELEMENTWISE or shape_of(op.results[0]) != shape:
             return None
@@ -102,10 +109,12 @@ def _summands(reduction: Operation) -> set[Operation] | None:
     return cone if crosses and is_cheap else None
 
 
-def _is_reduced_along_others(broadcast: Operation, reduction: Operation) -> bool:
-    """Whether a value that is spread along axes which the reduction keeps comes from a reduction."""
-    kept = set(range(len(shape_of(broadcast.results[0])))) - set(reduced_axes(reduction))
-    if not kept - set(integers(broadcast, "dims")):
+def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
+    """Whether a value that is spread comes from a reduction of another kernel: the value is spread along axes which the
+    reduction keeps, or rows are not gone over again."""
+    axes = reduced_axes(reduction)
+    kept = set(range(len(shape_of(broadcast.results[0])))) - set(axes)
+    if not kept - set(integers(broadcast, "dims")) and can_return(shape_of(reduction.operands[0]), axes):
         return False
     pending, seen = [broadcast.operands[0].owner], set[Operation]()
     while pending:
