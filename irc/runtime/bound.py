@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import compress, count
 from operator import ne
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -81,33 +81,49 @@ class Graph(Bound):
     def __init__(self, program: CudaProgram, executor: Executor, arguments: InPlace, made: Made):
         super().__init__(program, executor, arguments, made)
         self._lock = threading.Lock()
+        self._quick, self._kinds = program.quick(self._owners), tuple(map(type, self._owners))
+        count = len(program.arguments)
         self._sizes = [spec.nbytes for spec in program.arguments]
+        self._donated = list(program.outputs.donated.items())
+        self._slots = [[slot, *(count + r for r, a in self._donated if a == slot)] for slot in range(count)]
+        """Of each argument, the slots that have its address: its own, and those of results that are written over it."""
         moved = [b for s in self._frame.steps if isinstance(s, Copy) for b in (s.source, s.destination)]
         moved += [s.buffer for s in self._frame.steps if isinstance(s, Memset)]
         moved_slots = {self._frame.slot(buffer) for buffer in moved}
-        self._donated = list(program.outputs.donated.items())
-        can_copy = set(range(len(self._sizes))).difference(program.outputs.donated.values())
-        self._copied = {slot for slot in can_copy if self._copies(slot, slot in moved_slots)}
+        self._copied = {slot for slot in range(count) if self._copies(slot, moved_slots)}
         """Arguments that get a buffer when their array changes."""
-        self._captured_anew = moved_slots | self._copied
+        self._captured_anew = {
+            a for a, slots in enumerate(self._slots) if moved_slots.intersection(slots)
+        } | self._copied
         """Where the array of one of these changes, the graph is captured again: copies of the plan see its address, or
         it gets a buffer."""
         self._buffers: dict[int, Memory] = {}
-        self._wanted = self._placed = list(self._frame.cells.addresses)
-        """The address of the array of each slot, and the one that the nodes know, -1 where that is unknown."""
+        cells = self._frame.cells
+        self._placed = list(cells.addresses)
+        """The address of each slot when the graph was captured."""
+        self._writers = [[cells.writer(slot) for slot in slots] for slots in self._slots]
+        """Of each argument, what writes its address into what nodes are updated from, or into the node of its copy."""
+        self._seen_by = [{launch for slot in slots for launch in cells.users[slot]} for slots in self._slots]
+        """Of each argument, the launches that see its address."""
+        self._unknown = [-1] * count
+        self._wanted = self._given = arguments[2]
+        """The addresses of the arrays, and those that the nodes know."""
         self._capture()
 
-    def _copies(self, slot: int, is_moved: bool) -> bool:
-        """Whether an argument is copied when its array changes; `is_moved` says that copies of the plan see it."""
-        is_seen_often = is_moved or len(self._frame.cells.users[slot]) > UPDATED_NODES
-        return is_seen_often and 0 < self._sizes[slot] <= COPIED_BYTES
+    def _copies(self, slot: int, moved: Container[int]) -> bool:
+        """Whether an argument is copied when its array changes, where copies of the plan see the slots in `moved`."""
+        is_seen_often = slot in moved or len(self._frame.cells.users[slot]) > UPDATED_NODES
+        return is_seen_often and 0 < self._sizes[slot] <= COPIED_BYTES and self._slots[slot] == [slot]
 
     def _capture(self) -> None:
         copies = [(buffer.address, self._wanted[slot], self._sizes[slot]) for slot, buffer in self._buffers.items()]
-        self._graph, copied, launched = self._executor.capture(self._frame, copies)
-        self._sources = dict(zip(self._buffers, map(self._graph.copy_updater, copied), strict=True))
+        graph, copied, launched = self._executor.capture(self._frame, copies)
         pairs = zip(self._frame.launches, launched, strict=True)
-        self._updates = [launch.call.updater(self._graph.handle, node) for launch, node in pairs]
+        updates = [launch.call.updater(graph.handle, node) for launch, node in pairs]
+        writers = {argument: graph.copy_updater(node) for argument, node in zip(self._buffers, copied, strict=True)}
+        self._graph, self._updates = graph, updates
+        for argument, write in writers.items():
+            self._writers[argument], self._seen_by[argument] = [write], set[int]()
 
     def __call__(self, *arrays: Any, stream: Any | None = None) -> Any:
         """One replay, on the stream or on the current one of the arrays' library."""
@@ -115,8 +131,8 @@ class Graph(Bound):
             with self._lock:
                 if arrays:
                     self._take(arrays)
-                if self._wanted is not self._placed:
-                    self._place()
+                if self._wanted != self._given:
+                    self._move()
                 on = self._stream(stream)
                 if (trace := active()) is None:
                     self._graph.enqueue(on)
@@ -128,46 +144,46 @@ class Graph(Bound):
         return self.results
 
     def _take(self, arrays: Sequence[Any]) -> None:
-        """Notes the arrays and what the nodes have to see for them."""
-        library, on, addresses, owners = self._program.in_place(arrays)
-        if library is not self._library or on is not self._device:
-            raise IrcError("a graph takes arrays of the library and the device that it was made with")
-        wanted = [*addresses, *self._wanted[len(addresses) :]]
+        """Notes the arrays and where they are."""
+        addresses, owners = None, arrays
+        if self._quick is not None and tuple(map(type, arrays)) == self._kinds:
+            addresses = self._quick(arrays, self._device.ordinal)
+        if addresses is None:
+            library, on, addresses, owners = self._program.in_place(arrays)
+            if library is not self._library or on is not self._device:
+                raise IrcError("a graph takes arrays of the library and the device that it was made with")
         for result, argument in self._donated:
             self._results[result] = arrays[argument]
-            wanted[len(addresses) + result] = addresses[argument]
-        self._owners, self._wanted = owners, wanted
+        self._owners, self._wanted = owners, addresses
 
-    def _place(self) -> None:
-        """Writes the addresses that changed into the nodes that see them."""
-        wanted, before = self._wanted, self._placed
-        self._placed = [-1] * len(wanted)
-        changed = list(compress(count(), map(ne, wanted, before)))
-        seen = [slot for slot in changed if slot not in self._sources]
-        if not self._captured_anew.isdisjoint(seen):
-            self._add_buffers(seen)
-            self._place_frame()
-            self._capture()
+    def _move(self) -> None:
+        """Writes the addresses that changed into the nodes that see them. Where that fails, the nodes know none."""
+        wanted, given = self._wanted, self._given
+        self._given = self._unknown
+        changed = list(compress(count(), map(ne, wanted, given)))
+        if not self._captured_anew.isdisjoint(changed):
+            self._capture_anew(changed)
         else:
-            if seen:
-                self._place_frame()
-            for launch in set[int]().union(*[self._frame.cells.users[slot] for slot in seen]):
+            launches = set[int]()
+            for argument in changed:
+                for write in self._writers[argument]:
+                    write(wanted[argument])
+                launches |= self._seen_by[argument]
+            for launch in launches:
                 self._updates[launch]()
-            if len(seen) < len(changed):
-                for slot, write in self._sources.items():
-                    write(wanted[slot])
-        self._placed = wanted
+        self._given = wanted
 
-    def _add_buffers(self, changed: Sequence[int]) -> None:
-        """Gives their buffers to the arguments that are copied."""
+    def _capture_anew(self, changed: Sequence[int]) -> None:
+        """Captures the graph with the addresses that are wanted. Arguments that are copied get their buffers when they
+        change."""
         added = self._copied.intersection(changed)
-        self._buffers |= {slot: self._executor.lasting(self._sizes[slot]) for slot in added}
+        self._buffers |= {argument: self._executor.lasting(self._sizes[argument]) for argument in added}
         self._copied -= added
         self._captured_anew -= added
-
-    def _place_frame(self) -> None:
-        """Takes the addresses that launches see."""
-        addresses = list(self._wanted)
-        for slot, buffer in self._buffers.items():
-            addresses[slot] = buffer.address
-        self._frame.cells.place(addresses)
+        self._placed = list(self._placed)
+        for argument, slots in enumerate(self._slots):
+            buffer = self._buffers.get(argument)
+            for slot in slots:
+                self._placed[slot] = self._wanted[argument] if buffer is None else buffer.address
+        self._frame.cells.place(self._placed)
+        self._capture()

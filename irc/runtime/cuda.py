@@ -108,6 +108,11 @@ class CudaProgram:
         on.use()
         return libraries[0], on, addresses, owners
 
+    def quick(self, arrays: Sequence[Any]) -> Quick | None:
+        """What takes arrays of these types at once, where they are of one library; None where nothing does."""
+        found = self._library_of_all(arrays)
+        return None if found is None else found[1]
+
     def _quickly(self, arrays: Sequence[Any]) -> tuple[Library, Device, list[int]] | None:
         """The library, the device and the addresses of arrays of one library that need no more than a look; None where
         they do."""

@@ -124,6 +124,21 @@ class Cells:
         self._words[self._places] = self._given_words[self._slot_of_word] + self._offsets
         self.addresses = addresses
 
+    def writer(self, slot: int) -> Callable[[int], None]:
+        """What fills in another address of one slot, in a fraction of the time of `place`, which then writes all."""
+        places = [(place, offset) for place, of, offset in self._filled if of == slot]
+        encoded = [(write, offset) for write, of, offset in self._encoded if of == slot]
+        numbers = memoryview(self._words.data)
+
+        def write(address: int) -> None:
+            self.addresses = self._unknown
+            for place, offset in places:
+                numbers[place] = address + offset
+            for encode, offset in encoded:
+                encode(address + offset)
+
+        return write
+
 
 def _array(launch: Launch) -> tuple[list[int], int]:
     """Where each parameter of a launch lies in its array of structs, and the bytes of the array; nothing for a kernel

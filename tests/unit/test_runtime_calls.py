@@ -70,10 +70,10 @@ def device(monkeypatch: pytest.MonkeyPatch) -> NotingDevice:
     return noting
 
 
-def a_program() -> CudaProgram:
+def a_program(plan: Plan = PLAN) -> CudaProgram:
     kernels = (KernelBinary("k", "", "", b"", "f.irc:3:5"),)
     result = ArraySpec("0", (4,), "f32")
-    return CudaProgram(Artifact("sm_90a", SPECS, (result,), PLAN.to_json(), {}, kernels))
+    return CudaProgram(Artifact("sm_90a", SPECS, (result,), plan.to_json(), {}, kernels))
 
 
 def launches(device: NotingDevice) -> list[tuple[Any, ...]]:
@@ -227,6 +227,21 @@ def test_a_graph_that_copies_an_argument_to_a_result_is_captured_again(device: N
     assert [call[0] for call in calls].count("begin_capture") == 1
     (buffer,) = [call[2] for call in calls if call[:2] == ("copy", 8192)]
     assert [call[2] for call in calls if call[:2] == ("copy", buffer)] == [512]
+
+
+def test_a_graph_that_is_captured_again_and_again_sees_all_that_changed(
+    device: NotingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """x is copied by the plan, too, and larger than what gets a buffer."""
+    monkeypatch.setattr(bound, "COPIED_BYTES", 15)
+    plan = Plan("f", 0, 1, 0, (), (*PLAN.steps, Copy(ARGUMENTS[0], Buffer("result", 0, 0, 16), 0)))
+    graph = a_graph(FakeArray(1024), FakeArray(2048), program=a_program(plan))
+    for x, y in ((512, 2048), (256, 4096), (128, 4096)):
+        noted(device)
+        graph(FakeArray(x), FakeArray(y))
+        calls = noted(device)
+        assert [call[2][:2] for call in calls if call[0] == "launch"] == [[x, y]]
+        assert [call[2] for call in calls if call[0] == "copy"] == [x]
 
 
 @pytest.mark.parametrize("arrays", [(), (FakeArray(1024), FakeArray(2048))])
