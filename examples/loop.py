@@ -40,6 +40,8 @@ def options(about: str | None, steps: int, argv: list[str] | None = None) -> arg
         parser.error("--resume needs --out")
     if found.trace is not None and (found.target == "cpu" or (found.target is None and not is_present())):
         parser.error("--trace: on the target cpu nothing is copied")
+    if found.trace is not None and not found.trace.parent.is_dir():
+        parser.error(f"--trace: there is no folder {found.trace.parent}")
     return found
 
 

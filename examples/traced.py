@@ -68,6 +68,10 @@ def traced(batches: Iterable[Any], count: int, path: Path) -> Generator[Any]:
     the file, and what became of the copies is printed. IrcError where there are too few."""
     if count < WARM_UP + STEPS:
         raise IrcError(f"a trace takes {WARM_UP + STEPS} steps, there are {count} to do", hint="--steps N")
+    return _traced(batches, path)
+
+
+def _traced(batches: Iterable[Any], path: Path) -> Generator[Any]:
     numbered = enumerate(batches)
     yield from (batch for _, batch in islice(numbered, WARM_UP))
     with tracing() as trace:

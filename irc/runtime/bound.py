@@ -82,15 +82,15 @@ class Graph(Bound):
         super().__init__(program, executor, arguments, made)
         self._lock = threading.Lock()
         self._quick, self._kinds = program.quick(self._owners), tuple(map(type, self._owners))
-        count = len(program.arguments)
+        number = len(program.arguments)
         self._sizes = [spec.nbytes for spec in program.arguments]
         self._donated = list(program.outputs.donated.items())
-        self._slots = [[slot, *(count + r for r, a in self._donated if a == slot)] for slot in range(count)]
+        self._slots = [[slot, *(number + r for r, a in self._donated if a == slot)] for slot in range(number)]
         """Of each argument, the slots that have its address: its own, and those of results that are written over it."""
         moved = [b for s in self._frame.steps if isinstance(s, Copy) for b in (s.source, s.destination)]
         moved += [s.buffer for s in self._frame.steps if isinstance(s, Memset)]
         moved_slots = {self._frame.slot(buffer) for buffer in moved}
-        self._copied = {slot for slot in range(count) if self._copies(slot, moved_slots)}
+        self._copied = {slot for slot in range(number) if self._copies(slot, moved_slots)}
         """Arguments that get a buffer when their array changes."""
         self._captured_anew = {
             a for a, slots in enumerate(self._slots) if moved_slots.intersection(slots)
@@ -105,7 +105,7 @@ class Graph(Bound):
         """Of each argument, what writes its address into what nodes are updated from, or into the node of its copy."""
         self._seen_by = [{launch for slot in slots for launch in cells.users[slot]} for slots in self._slots]
         """Of each argument, the launches that see its address."""
-        self._unknown = [-1] * count
+        self._unknown = [-1] * number
         self._wanted = self._given = arguments[2]
         """The addresses of the arrays, and those that the nodes know."""
         self._capture()
@@ -129,19 +129,19 @@ class Graph(Bound):
         """One replay, on the stream or on the current one of the arrays' library."""
         try:
             with self._lock:
+                on = self._stream(stream)
                 if arrays:
                     self._take(arrays)
                 if self._wanted != self._given:
                     self._move()
-                on = self._stream(stream)
                 if (trace := active()) is None:
                     self._graph.enqueue(on)
                 else:
                     with trace.on_device(self._device, on, "graph", "graph"):
                         self._graph.enqueue(on)
+                return self.results
         except DriverError as error:
             raise IrcError(f"the CUDA driver failed: {error}") from error
-        return self.results
 
     def _take(self, arrays: Sequence[Any]) -> None:
         """Notes the arrays and where they are."""
@@ -178,8 +178,6 @@ class Graph(Bound):
         change."""
         added = self._copied.intersection(changed)
         self._buffers |= {argument: self._executor.lasting(self._sizes[argument]) for argument in added}
-        self._copied -= added
-        self._captured_anew -= added
         self._placed = list(self._placed)
         for argument, slots in enumerate(self._slots):
             buffer = self._buffers.get(argument)
@@ -187,3 +185,5 @@ class Graph(Bound):
                 self._placed[slot] = self._wanted[argument] if buffer is None else buffer.address
         self._frame.cells.place(self._placed)
         self._capture()
+        self._copied -= added
+        self._captured_anew -= added

@@ -22,6 +22,7 @@ from irc.runtime.plan import Buffer, Copy, Launch, Plan
 
 ARGUMENTS = tuple(Buffer("argument", index, 0, 16) for index in range(2))
 PLAN = Plan("f", 0, 1, 0, (), (Launch("k", (1, 1, 1), 32, (1, 1, 1), 0, (*ARGUMENTS, Buffer("result", 0, 0, 16)), 0),))
+COPYING = Plan("f", 0, 1, 0, (), (*PLAN.steps, Copy(ARGUMENTS[0], Buffer("result", 0, 0, 16), 0)))
 SPECS = tuple(ArraySpec(name, (4,), "f32") for name in "xy")
 
 
@@ -234,14 +235,37 @@ def test_a_graph_that_is_captured_again_and_again_sees_all_that_changed(
 ) -> None:
     """x is copied by the plan, too, and larger than what gets a buffer."""
     monkeypatch.setattr(bound, "COPIED_BYTES", 15)
-    plan = Plan("f", 0, 1, 0, (), (*PLAN.steps, Copy(ARGUMENTS[0], Buffer("result", 0, 0, 16), 0)))
-    graph = a_graph(FakeArray(1024), FakeArray(2048), program=a_program(plan))
+    graph = a_graph(FakeArray(1024), FakeArray(2048), program=a_program(COPYING))
     for x, y in ((512, 2048), (256, 4096), (128, 4096)):
         noted(device)
         graph(FakeArray(x), FakeArray(y))
         calls = noted(device)
         assert [call[2][:2] for call in calls if call[0] == "launch"] == [[x, y]]
         assert [call[2] for call in calls if call[0] == "copy"] == [x]
+
+
+def test_a_graph_is_captured_again_after_a_capture_that_failed(device: NotingDevice) -> None:
+    graph = a_graph(FakeArray(1024), FakeArray(2048), program=a_program(COPYING))
+    device.failing = "k"
+    with pytest.raises(IrcError, match="kernel k failed"):
+        graph(FakeArray(512), FakeArray(2048))
+    device.failing = None
+    noted(device)
+    graph(FakeArray(512), FakeArray(2048))
+    calls = noted(device)
+    (buffer,) = [call[1] for call in calls if call[0] == "copy" and call[2] == 512]
+    assert [call[2][:2] for call in calls if call[0] == "launch"] == [[buffer, 2048]]
+    assert ("copy", 8192, buffer) in [call[:3] for call in calls]
+
+
+def test_a_graph_uses_its_device_before_it_writes_to_nodes(
+    device: NotingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeLibrary, "quick", lambda self, specs: lambda arrays, device: [x.address for x in arrays])
+    graph = a_graph(FakeArray(1024), FakeArray(2048))
+    device.calls.clear()
+    graph(FakeArray(512), FakeArray(2048))
+    assert [call[0] for call in device.calls] == ["use", "update", "replay"]
 
 
 @pytest.mark.parametrize("arrays", [(), (FakeArray(1024), FakeArray(2048))])

@@ -102,9 +102,8 @@ class Program:
         self.__name__ = self.__qualname__ = f"irc_program_{part.level}"
         self._taken = [Layout(value_of(node)) for node in part.inputs]
         self._made = [Layout(value_of(node)) for node in part.results]
-        order, roots, leaves = self._recorded()
         with target(part.device.type):
-            self.executable = compile_nodes(order, roots, leaves)
+            self.executable = compile_nodes(*self._recorded())
         self._run = self._on_host if part.device.type == "cpu" else self._on_device(part.device)
 
     def _recorded(self) -> tuple[list[Node], list[Node], list[Node]]:
@@ -122,7 +121,8 @@ class Program:
 
     def module(self) -> ModuleOp:
         """The nd module that was compiled."""
-        return build_module(*self._recorded())
+        with target(self.part.device.type):
+            return build_module(*self._recorded())
 
     def __call__(self, *tensors: torch.Tensor) -> Any:
         results = self._run(tensors)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from irc.integers import ceil_div
+from irc.passes.kernel.row_cost import SMS
 
 LONGEST_ROW = 1 << 14
 """Elements that one block can reduce and use again, when there are too few rows to fill a GPU."""
@@ -13,8 +14,8 @@ LONGEST_ROW = 1 << 14
 ENOUGH_ROWS = 64
 """Rows that keep a GPU busy with a block for each, unless they are very long."""
 
-COLUMNS, SMS = 16, 132
-"""Columns that a block reduces together at least, where rows are columns of memory; multiprocessors of an H200."""
+COLUMNS = 16
+"""Columns that a block reduces together at least, where rows are columns of memory."""
 
 MOST_IDLE = 1 << 16
 """Elements that an SM can read in the time of the launches that one kernel saves: 4 us at 32 GB/s."""

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.realise import current_target
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import Left, number_in, promoted, rule, wide
+from irc_frontend.torch.rules import MOST_COMPARISONS, Left, number_in, promoted, rule, wide
 
 aten = torch.ops.aten
 
@@ -196,19 +197,15 @@ def _scatter_value(x: Tensor, dim: int, indices: Tensor, value: float) -> Tensor
     return ir.where(hits > 0, number_in(value, x.element), x)
 
 
-COMPARED = 1 << 24
-"""Elements of the comparison of every place with every index of its row that may be, where a row has several."""
-
-
 def added(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
-    """x and, along the axis, what the indices put there. Where a row has few, each place is compared with all of them:
-    with one, as a loss of classes has, that is a map."""
+    """x and, along the axis, what the indices put there. On a GPU each place is compared with the indices of its row,
+    unless those are too many: with one index a row, as a loss of classes has, that is a map."""
     axis = dim % max(1, x.ndim)
     source = source if source.shape == indices.shape else _cut(source, indices.shape)
     rows = [*x.shape[:axis], *x.shape[axis + 1 :]]
     is_whole = x.ndim == indices.ndim > 0 and rows == [*indices.shape[:axis], *indices.shape[axis + 1 :]]
     count = indices.shape[axis] if is_whole else 0
-    if count == 0 or (count > 1 and x.size * count > COMPARED):
+    if current_target() == "cpu" or not 0 < x.size * count <= MOST_COMPARISONS:
         return scattered(x, dim, indices, source, ir.scatter_add)
     places = ir.arange(x.shape[axis]).reshape(*[-1 if each == axis else 1 for each in range(x.ndim)])
     indices = indices.astype("i64")
