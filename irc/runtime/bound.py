@@ -39,8 +39,8 @@ class Bound:
         self._library, self._device, addresses, self._owners = arguments
         self._frame = executor.frame()
         self._arena = executor.lasting(executor.arena_bytes)
-        self._frame.place(addresses, [address for _, address in made], self._arena.address)
-        self._results = [array for array, _ in made]
+        self._results, self._made = [array for array, _ in made], [address for _, address in made]
+        self._frame.place(addresses, self._made, self._arena.address)
 
     @property
     def results(self) -> Any:
@@ -81,7 +81,8 @@ class Graph(Bound):
     def __init__(self, program: CudaProgram, executor: Executor, arguments: InPlace, made: Made):
         super().__init__(program, executor, arguments, made)
         self._lock = threading.Lock()
-        self._quick, self._kinds = program.quick(self._owners), tuple(map(type, self._owners))
+        self._kinds = tuple(map(type, self._owners))
+        self._quick = program.quick(self._kinds)
         number = len(program.arguments)
         self._sizes = [spec.nbytes for spec in program.arguments]
         self._donated = list(program.outputs.donated.items())
@@ -99,8 +100,6 @@ class Graph(Bound):
         it gets a buffer."""
         self._buffers: dict[int, Memory] = {}
         cells = self._frame.cells
-        self._placed = list(cells.addresses)
-        """The address of each slot when the graph was captured."""
         self._writers = [[cells.writer(slot) for slot in slots] for slots in self._slots]
         """Of each argument, what writes its address into what nodes are updated from, or into the node of its copy."""
         self._seen_by = [{launch for slot in slots for launch in cells.users[slot]} for slots in self._slots]
@@ -178,12 +177,12 @@ class Graph(Bound):
         change."""
         added = self._copied.intersection(changed)
         self._buffers |= {argument: self._executor.lasting(self._sizes[argument]) for argument in added}
-        self._placed = list(self._placed)
-        for argument, slots in enumerate(self._slots):
-            buffer = self._buffers.get(argument)
-            for slot in slots:
-                self._placed[slot] = self._wanted[argument] if buffer is None else buffer.address
-        self._frame.cells.place(self._placed)
+        for result, argument in self._donated:
+            self._made[result] = self._wanted[argument]
+        seen = [*self._wanted]
+        for argument, buffer in self._buffers.items():
+            seen[argument] = buffer.address
+        self._frame.place(seen, self._made, self._arena.address)
         self._capture()
         self._copied -= added
         self._captured_anew -= added

@@ -108,9 +108,9 @@ class CudaProgram:
         on.use()
         return libraries[0], on, addresses, owners
 
-    def quick(self, arrays: Sequence[Any]) -> Quick | None:
-        """What takes arrays of these types at once, where they are of one library; None where nothing does."""
-        found = self._library_of_all(arrays)
+    def quick(self, kinds: tuple[type[Any], ...]) -> Quick | None:
+        """What takes arrays of these types at once, where a call had such; None where nothing does."""
+        found = self._uniform.get(kinds)
         return None if found is None else found[1]
 
     def _quickly(self, arrays: Sequence[Any]) -> tuple[Library, Device, list[int]] | None:

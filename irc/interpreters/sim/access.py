@@ -43,8 +43,8 @@ def global_places(
 
 
 def _whole(offset: Any, rest: Any) -> Any:
-    """An offset in two parts, in 64 bits."""
-    return np.add(offset, rest, dtype=np.int64)
+    """An offset, with the rest of it added in 64 bits where there is one."""
+    return offset if rest is None else np.add(offset, rest, dtype=np.int64)
 
 
 def check_global_read(
@@ -82,7 +82,7 @@ def _check_read_only(s: Strand, op: GlobalLoadOp, pointer: Pointer) -> None:
 
 @simulates(cuda.LoadOp)
 def load(
-    s: Strand, op: cuda.LoadOp, pointer: Pointer, array: RegisterArray, index: Any, offset: Any, rest: Any = 0
+    s: Strand, op: cuda.LoadOp, pointer: Pointer, array: RegisterArray, index: Any, offset: Any, rest: Any = None
 ) -> None:
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
@@ -124,7 +124,7 @@ def load_across(
 
 @simulates(cuda.StoreOp)
 def store(
-    s: Strand, op: cuda.StoreOp, array: RegisterArray, index: Any, pointer: Pointer, offset: Any, rest: Any = 0
+    s: Strand, op: cuda.StoreOp, array: RegisterArray, index: Any, pointer: Pointer, offset: Any, rest: Any = None
 ) -> None:
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
@@ -225,7 +225,7 @@ _ATOMICS = {"add": np.add, "min": np.minimum, "max": np.maximum, "exchange": lam
 
 
 @simulates(cuda.AtomicOp)
-def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: Any, rest: Any = 0) -> Any:
+def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: Any, rest: Any = None) -> Any:
     """One lane after the other, in their order."""
     size = pointer.dtype.itemsize
     places = global_places(s, op, pointer, _whole(offset, rest), size)

@@ -20,6 +20,7 @@ from irc.passes.kernel.op_classes import (
     total_cost,
 )
 from irc.passes.kernel.returning import can_return
+from irc.rewriting import remove_dead_code
 
 REPEATED = "nd.repeated"
 """Discardable attribute of an op that each user repeats: `recompute-nd` leaves it on what it copied for later
@@ -58,7 +59,7 @@ def copy_across_kernels(block: Block) -> set[Operation]:
     gradients of a layer normalisation, the sums over rows need what was normalised along them; in a batch normalisation
     the variance needs the distances from the mean.
     """
-    made, copied = set[Operation](), set[Operation]()
+    made: set[Operation] = set()
     for op in list(block.ops):
         if op.name not in REDUCTIONS:
             continue
@@ -72,11 +73,8 @@ def copy_across_kernels(block: Block) -> set[Operation]:
             copies[inner.results[0]] = copy.results[0]
             made.add(copy)
         op.operands[0] = copies[op.operands[0]]
-        copied |= cone
-    for op in reversed(list(block.ops)):
-        if op in copied and not op.results[0].uses:
-            op.detach()
-            op.erase()
+    if made and (function := block.parent_op()) is not None:
+        remove_dead_code(function)
     return made
 
 

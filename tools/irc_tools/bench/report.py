@@ -12,6 +12,10 @@ from irc_tools.bench.statistics import IRC, Spread
 from irc_tools.tables import duration, print_table
 
 WIDTH = 180
+
+ERRORS = "float64, relative to the greatest magnitude"
+MODEL_ERRORS = "the model in float32, mean differences by the standard deviation"
+"""What errors of programs are, and those of models."""
 """Characters of a table in a file."""
 
 
@@ -26,11 +30,9 @@ def print_record(record: Record) -> None:
         print_table("groups of rows", ["group", "rows", "statistic", "bar", "reached", ""], groups)
     errors = [cells for row in record.rows for cells in _error_cells(row)]
     if errors:
-        print_table(
-            "errors against float64, relative to the greatest magnitude",
-            ["result", "irc", "eager", "tolerance"],
-            errors,
-        )
+        is_of_models = not any(row.program for row in record.rows)
+        title = f"errors against {MODEL_ERRORS if is_of_models else ERRORS}"
+        print_table(title, ["result", "irc", "eager", "tolerance"], errors)
     for row in record.rows:
         for note in (row.error, *row.notes):
             if note:
@@ -56,7 +58,7 @@ def _cells(record: Record, row: RowRecord, variants: list[str]) -> list[str]:
         row.name,
         *speeds,
         "\n".join(bar.against for bar, _ in verdicts),
-        "\n".join(f"{bar.limit}" for bar, _ in verdicts),
+        "\n".join(bar.limit for bar, _ in verdicts),
         "\n".join("-" if found is None else f"{found.median:.3f}" for _, found in verdicts),
         "\n".join("-" if found is None else f"{found.low:.3f} {found.high:.3f}" for _, found in verdicts),
         "error" if row.error else "\n".join(verdict(bar, found) for bar, found in verdicts),
