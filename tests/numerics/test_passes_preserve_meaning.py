@@ -12,9 +12,12 @@ from numerics.generators import modules
 from numerics.harness import check_passes
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
-from irc.dialects.nd import AddOp, SubOp
+from irc.dialects.nd import AddOp, PermuteOp, SubOp
+from irc.dialects.nd.base import element_of, shape_of, tensor
 from irc.lowering import passes_of
 from irc.passes.nd.simplify import SimplifyPattern
 from irc.pipelines import ND, PIPELINES
@@ -40,6 +43,34 @@ def test_strict_rounding_on_random_modules(module: ModuleOp):
 @examples(120)
 def test_widening_undecomposed_modules(module: ModuleOp):
     check_passes(module, passes_of(("widen-arithmetic", "canonicalize-nd", "decompose-nd", "canonicalize-nd")), CONTEXT)
+
+
+def permuted_at_the_edges(module: ModuleOp) -> ModuleOp:
+    """The function on arguments and results whose last axis comes first."""
+    (block,) = (op.body.block for op in module.walk() if isinstance(op, FuncOp))
+    (end,) = (op for op in block.ops if isinstance(op, ReturnOp))
+    for argument in list(block.args):
+        if (rank := len(extents := shape_of(argument))) > 1:
+            turned = tensor((extents[-1], *extents[:-1]), element_of(argument))
+            memory = Rewriter.replace_value_with_new_type(argument, turned)
+            inward = PermuteOp(memory, [*range(1, rank), 0])
+            block.insert_op_before(inward, next(iter(block.ops)))
+            memory.replace_uses_with_if(inward.result, lambda use, inward=inward: use.operation is not inward)
+    for place, value in enumerate(end.operands):
+        if (rank := len(shape_of(value))) > 1:
+            outward = PermuteOp(value, [rank - 1, *range(rank - 1)])
+            block.insert_op_before(outward, end)
+            end.operands[place] = outward.result
+    function = next(op for op in module.walk() if isinstance(op, FuncOp))
+    function.update_function_type()
+    module.verify()
+    return module
+
+
+@given(modules())
+@examples(120)
+def test_permutes_at_the_edges_of_random_modules(module: ModuleOp):
+    check_passes(permuted_at_the_edges(module), passes_of(ND), CONTEXT)
 
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.irc"))

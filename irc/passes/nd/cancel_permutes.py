@@ -1,0 +1,256 @@
+"""cancel-permutes: work between permutes is done in the order of axes in which the fewest bytes are permuted.
+
+A tensor that lies in memory in another order than the program's (channels last) is an argument and a permute, or a
+permute and a result. The work between them does not care: elementwise ops, broadcasts, reductions, pads, slices and
+concats are the same ops with their axes renamed (`orders.py`). Done in memory's order they meet no permute at all.
+
+**What is chosen together.** A *region* are such ops of one rank that are connected by arrays of that rank. For each
+order that one of the region's permutes asks for, the ops that are turned are those on one side of a minimum cut: an
+array that one side makes and the other uses is permuted, which costs its bytes, once for all users; so is the operand
+of a broadcast or the result of a reduction whose own axes change places. An array that a permute makes (or that a
+permute alone uses) is there in the turned order already. Splats and arrays whose axes of extent 1 alone move are free.
+
+**When.** A region is turned where its arrays have fewer permutes, and less than half of the bytes are still permuted,
+counted exactly for that choice: a kernel that has one array in another order than the rest moves the same bytes
+whichever one it is. So a permute is never moved across an op just because it is cheaper there (a cast), a lone permute
+and the transposed operand of a product stay where they are, and the pass ends. Products, reshapes, gathers and scans
+are no part of a region.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import inf, prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from irc.dialects import nd
+from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
+from irc.dialects.nd.declared import declared_element
+from irc.passes.nd.canonicalize_nd import CanonicalizeNdPass
+from irc.passes.nd.canonicalize_shapes import moves_only_ones
+from irc.passes.nd.min_cut import Network
+from irc.passes.nd.orders import Order, composed, inverse, main_arrays, permuted, small_array, turned_op
+from irc.rewriting import Inserter
+
+
+@dataclass(frozen=True)
+class CancelPermutesPass(ModulePass):
+    """Does work between permutes in the order of axes that needs the fewest of them."""
+
+    name = "cancel-permutes"
+
+    fold_constants: bool = True
+    """Evaluate ops on constants where the program is simplified again; it is where anything was turned."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]
+        for _ in range(sum(isinstance(inner, nd.PermuteOp) for inner in op.walk())):  # each round takes some out
+            if not any([_turn(function.body.block) for function in functions]):  # noqa: C419
+                return
+            CanonicalizeNdPass(fold_constants=self.fold_constants).apply(ctx, op)
+
+
+def _turn(block: Block) -> bool:
+    """Turns what pays in each region of the block; whether anything did."""
+    replaced: set[SSAValue] = set()
+    for region in _regions(block):
+        if replaced.isdisjoint(region.arrays):  # else in the next round
+            choices = [choice for order in region.orders() if (choice := region.best(order)) is not None]
+            if choices:
+                replaced |= _apply(region, max(choices, key=lambda choice: choice.saved))
+    return bool(replaced)
+
+
+@dataclass
+class _Choice:
+    """Ops that are turned to an order, and the bytes that it saves."""
+
+    order: Order
+    ops: set[Operation]
+    saved: int
+
+
+def _bytes_of(value: SSAValue) -> int:
+    """Of the array as it is stored: in its declared type."""
+    declared = declared_element(value)
+    return prod(shape_of(value)) * element_of(value if declared is None else declared).size
+
+
+def _price(value: SSAValue, order: Order, made: Order | None = None) -> int:
+    """The bytes of a permute of the array, which is there in the order `made`; nothing where it is a reshape."""
+    shape = shape_of(value)
+    turned = shape if made is None else [shape[axis] for axis in made]
+    return 0 if moves_only_ones(turned, order) else _bytes_of(value)
+
+
+def _regions(block: Block) -> list[_Region]:
+    """The regions of the block that meet a permute."""
+    if not any(isinstance(op, nd.PermuteOp) for op in block.ops):
+        return []
+    leaders: dict[object, object] = {}
+
+    def leader(node: object) -> object:
+        while leaders.setdefault(node, node) is not node:
+            leaders[node] = node = leaders[leaders[node]]
+        return node
+
+    members: list[Operation] = []
+    for op in block.ops:
+        arrays = main_arrays(op)
+        if not arrays or rank_of(arrays[0]) < 2:
+            continue
+        members.append(op)
+        for array in arrays:
+            leaders[leader(op)] = leader(array)
+    regions: dict[object, _Region] = defaultdict(_Region)
+    for op in members:
+        regions[leader(op)].add(op)
+    return [region for region in regions.values() if any(True for _ in region.orders())]
+
+
+@dataclass
+class _Region:
+    """Connected ops of one rank, in order, and their arrays of that rank."""
+
+    ops: dict[Operation, None] = field(default_factory=dict[Operation, None])
+    arrays: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+
+    def add(self, op: Operation) -> None:
+        self.ops[op] = None
+        self.arrays.update(dict.fromkeys(main_arrays(op)))
+
+    def orders(self) -> Iterator[Order]:
+        """The orders in which permutes have the region's arrays, or make others of them, each once."""
+        found: dict[Order, None] = {}
+        for array in self.arrays:
+            if isinstance(array.owner, nd.PermuteOp):
+                found[inverse(ints(array.owner.permutation))] = None
+            found.update(dict.fromkeys(tuple(ints(op.permutation)) for op in _permutes(array)))
+        return iter(order for order in found if any(not moves_only_ones(shape_of(x), order) for x in self.arrays))
+
+    def best(self, order: Order) -> _Choice | None:
+        """The ops to turn to the order; None where that saves nothing."""
+        side = self._network(order).sink_side(_AS_IT_IS, _TURNED)
+        ops = {op for op in self.ops if op in side}
+        if not ops:
+            return None
+        bytes_before, count_before = self._cost(order, set())
+        bytes_after, count_after = self._cost(order, ops)
+        if 2 * bytes_after >= bytes_before or count_after >= count_before:
+            return None
+        return _Choice(order, ops, bytes_before - bytes_after)
+
+    def _network(self, order: Order) -> Network[object]:
+        """The ops that stay end on the side of the source, those that are turned on the side of the sink."""
+        network: Network[object] = Network()
+        network.connect(_AS_IT_IS, _TURNED, 0)
+        for op in self.ops:
+            small = small_array(op, order)
+            if small is not None:
+                network.connect(_AS_IT_IS, op, _bytes_of(small))
+        for array in self.arrays:
+            price = _price(array, order)
+            if not price:
+                continue
+            maker, users = self._maker(array, order), self._users(array, order)
+            needs_turned, needs_plain = ("turned", array), ("as it is", array)
+            network.connect(maker, needs_turned, price)
+            network.connect(needs_plain, maker, price)
+            for user in users:
+                network.connect(needs_turned, user, inf)
+                network.connect(user, needs_plain, inf)
+        return network
+
+    def _maker(self, array: SSAValue, order: Order) -> object:
+        """Who says in which order the array is made."""
+        owner = array.owner
+        if isinstance(owner, nd.PermuteOp):
+            return _TURNED if inverse(ints(owner.permutation)) == order else ("other", array)
+        return owner if owner in self.ops and array in self.arrays else _AS_IT_IS
+
+    def _users(self, array: SSAValue, order: Order) -> Iterable[object]:
+        """Who says in which order the array is used. A permute that is not undone is one in either."""
+        users: dict[object, None] = {}
+        for use in array.uses:
+            user = use.operation
+            if isinstance(user, nd.PermuteOp):
+                if tuple(ints(user.permutation)) == order:
+                    users[_TURNED] = None
+            elif _is_main(user, array) and user in self.ops:
+                users[user] = None
+            else:
+                users[_AS_IT_IS] = None
+        return users
+
+    def _cost(self, order: Order, turned: set[Operation]) -> tuple[int, int]:
+        """The bytes that permutes of the region's arrays and of small ones move, and how many the former are."""
+        needs: dict[SSAValue, set[Order]] = defaultdict(set)
+        for array in self.arrays:
+            base, at = _base(array)
+            needs[base] |= {composed(at, need) for need in self._needs(array, order, turned)}
+        total = count = 0
+        for base, orders in needs.items():
+            made = order if base.owner in turned and base in self.arrays else tuple(range(rank_of(base)))
+            prices = [_price(base, composed(inverse(made), need), made) for need in orders]
+            total, count = total + sum(prices), count + sum(map(bool, prices))
+        total += sum(_bytes_of(small) for op in turned if (small := small_array(op, order)) is not None)
+        return total, count
+
+    def _needs(self, array: SSAValue, order: Order, turned: set[Operation]) -> set[Order]:
+        """The orders in which the array is used; what permutes make of it, if it is no array of the region, as well."""
+        plain = tuple(range(rank_of(array)))
+        found: set[Order] = set()
+        for use in array.uses:
+            user = use.operation
+            if not isinstance(user, nd.PermuteOp):
+                found.add(order if user in turned and _is_main(user, array) else plain)
+            elif user.result not in self.arrays:
+                found.add(tuple(ints(user.permutation)))
+        return found
+
+
+_AS_IT_IS = "as it is"
+_TURNED = "turned"
+
+
+def _is_main(op: Operation, array: SSAValue) -> bool:
+    """Whether the op takes the array with all axes of its work."""
+    return array in main_arrays(op)
+
+
+def _base(array: SSAValue) -> tuple[SSAValue, Order]:
+    """What a permute makes the array of, and how; the array itself where none does."""
+    owner = array.owner
+    if isinstance(owner, nd.PermuteOp):
+        return owner.x, tuple(ints(owner.permutation))
+    return array, tuple(range(rank_of(array)))
+
+
+def _permutes(array: SSAValue) -> list[nd.PermuteOp]:
+    return [use.operation for use in array.uses if isinstance(use.operation, nd.PermuteOp)]
+
+
+def _apply(region: _Region, choice: _Choice) -> set[SSAValue]:
+    """Turns the ops; what others use of them is permuted back. Returns the results that are no more."""
+    back = inverse(choice.order)
+    replaced: set[SSAValue] = set()
+    for op in region.ops:
+        if op not in choice.ops:
+            continue
+        at, result = Inserter.before(op), op.results[0]
+        new = turned_op(op, choice.order, at)
+        new.name_hint = new.name_hint or result.name_hint
+        if _is_main(op, result):
+            new = permuted(new, back, at, result)
+        result.replace_all_uses_with(new)
+        replaced.add(result)
+        op.detach()
+        op.erase()
+    return replaced

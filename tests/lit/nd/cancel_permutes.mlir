@@ -1,0 +1,153 @@
+// RUN: irc-opt %s --split-input-file -p cancel-permutes | filecheck %s
+
+// A batch normalisation between memory with channels last and itself: everything is done in memory's order.
+// CHECK-LABEL: func.func @norm
+// CHECK-NOT:     nd.permute
+// CHECK:         %[[C:.*]] = nd.cast %x : tensor<4x6x6x8xbf16> -> tensor<4x6x6x8xf32>
+// CHECK-NEXT:    %[[S:.*]] = nd.sum %[[C]] {axes = [0, 1, 2]} : tensor<4x6x6x8xf32> -> tensor<8xf32>
+// CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[S]] {dims = [3]} : tensor<8xf32> -> tensor<4x6x6x8xf32>
+// CHECK-NEXT:    %[[D:.*]] = nd.sub %[[C]], %[[B]] {nd.declared = bf16} : tensor<4x6x6x8xf32>
+// CHECK-NEXT:    %[[T:.*]] = nd.constant 2.0 : tensor<4x6x6x8xf32>
+// CHECK-NEXT:    %[[M:.*]] = nd.mul %[[D]], %[[T]] {nd.declared = bf16}
+// CHECK-NEXT:    %[[R:.*]] = nd.cast %[[M]] : tensor<4x6x6x8xf32> -> tensor<4x6x6x8xbf16>
+// CHECK-NEXT:    func.return %[[R]], %[[S]]
+func.func @norm(%x: tensor<4x6x6x8xbf16>) -> (tensor<4x6x6x8xbf16>, tensor<8xf32>) {
+  %0 = nd.permute %x {permutation = [0, 3, 1, 2]} : tensor<4x6x6x8xbf16> -> tensor<4x8x6x6xbf16>
+  %1 = nd.cast %0 : tensor<4x8x6x6xbf16> -> tensor<4x8x6x6xf32>
+  %2 = nd.sum %1 {axes = [0, 2, 3]} : tensor<4x8x6x6xf32> -> tensor<8xf32>
+  %3 = nd.broadcast %2 {dims = [1]} : tensor<8xf32> -> tensor<4x8x6x6xf32>
+  %4 = nd.sub %1, %3 {nd.declared = bf16} : tensor<4x8x6x6xf32>
+  %5 = nd.constant 2.0 : tensor<4x8x6x6xf32>
+  %6 = nd.mul %4, %5 {nd.declared = bf16} : tensor<4x8x6x6xf32>
+  %7 = nd.cast %6 : tensor<4x8x6x6xf32> -> tensor<4x8x6x6xbf16>
+  %8 = nd.permute %7 {permutation = [0, 2, 3, 1]} : tensor<4x8x6x6xbf16> -> tensor<4x6x6x8xbf16>
+  func.return %8, %2 : tensor<4x6x6x8xbf16>, tensor<8xf32>
+}
+
+// -----
+
+// Pads, slices, concats and flips, iotas, positions.
+// CHECK-LABEL: func.func @moved
+// CHECK-NOT:     nd.permute
+// CHECK:         %[[P:.*]] = nd.pad %x, %v {low = [0, 1, 0, 0], high = [0, 0, 2, 0]} : (tensor<4x6x6x8xf32>, tensor<f32>) -> tensor<4x7x8x8xf32>
+// CHECK-NEXT:    %[[S:.*]] = nd.slice %[[P]] {starts = [0, 1, 0, 0], stops = [4, 7, 8, 8], steps = [1, 2, 1, 1]}
+// CHECK-NEXT:    %[[C:.*]] = nd.concat %[[S]], %[[S]] {axis = 3}
+// CHECK-NEXT:    %[[F:.*]] = nd.flip %[[C]] {axes = [1, 3]}
+// CHECK-NEXT:    %[[I:.*]] = nd.iota {axis = 1} : tensor<4x3x8x16xf32>
+// CHECK-NEXT:    %[[A:.*]] = nd.add %[[F]], %[[I]]
+// CHECK-NEXT:    %[[N:.*]] = nd.argmax %[[F]] {axis = 3} : tensor<4x3x8x16xf32> -> tensor<4x3x8xi64>
+// CHECK-NEXT:    func.return %[[A]], %[[N]]
+func.func @moved(%x: tensor<4x6x6x8xf32>, %v: tensor<f32>) -> (tensor<4x3x8x16xf32>, tensor<4x3x8xi64>) {
+  %0 = nd.permute %x {permutation = [0, 3, 1, 2]} : tensor<4x6x6x8xf32> -> tensor<4x8x6x6xf32>
+  %1 = nd.pad %0, %v {low = [0, 0, 1, 0], high = [0, 0, 0, 2]} : (tensor<4x8x6x6xf32>, tensor<f32>) -> tensor<4x8x7x8xf32>
+  %2 = nd.slice %1 {starts = [0, 0, 1, 0], stops = [4, 8, 7, 8], steps = [1, 1, 2, 1]} : tensor<4x8x7x8xf32> -> tensor<4x8x3x8xf32>
+  %3 = nd.concat %2, %2 {axis = 1} : (tensor<4x8x3x8xf32>, tensor<4x8x3x8xf32>) -> tensor<4x16x3x8xf32>
+  %4 = nd.flip %3 {axes = [1, 2]} : tensor<4x16x3x8xf32>
+  %5 = nd.iota {axis = 2} : tensor<4x16x3x8xf32>
+  %6 = nd.add %4, %5 : tensor<4x16x3x8xf32>
+  %7 = nd.permute %6 {permutation = [0, 2, 3, 1]} : tensor<4x16x3x8xf32> -> tensor<4x3x8x16xf32>
+  %8 = nd.argmax %4 {axis = 1} : tensor<4x16x3x8xf32> -> tensor<4x3x8xi64>
+  func.return %7, %8 : tensor<4x3x8x16xf32>, tensor<4x3x8xi64>
+}
+
+// -----
+
+// What is small is permuted instead: a broadcast's operand and a reduction's result, whose axes change places.
+// CHECK-LABEL: func.func @small
+// CHECK:         %[[S:.*]] = nd.permute %s {permutation = [1, 0]} : tensor<8x6xf32> -> tensor<6x8xf32>
+// CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[S]] {dims = [1, 3]} : tensor<6x8xf32> -> tensor<32x6x6x8xf32>
+// CHECK-NEXT:    %[[M:.*]] = nd.mul %x, %[[B]]
+// CHECK-NEXT:    %[[E:.*]] = nd.exp %[[M]]
+// CHECK-NEXT:    %[[R:.*]] = nd.max %[[E]] {axes = [0, 2]} : tensor<32x6x6x8xf32> -> tensor<6x8xf32>
+// CHECK-NEXT:    %[[T:.*]] = nd.permute %[[R]] {permutation = [1, 0]}
+// CHECK-NEXT:    func.return %[[E]], %[[T]]
+func.func @small(%x: tensor<32x6x6x8xf32>, %s: tensor<8x6xf32>) -> (tensor<32x6x6x8xf32>, tensor<8x6xf32>) {
+  %0 = nd.permute %x {permutation = [0, 3, 1, 2]} : tensor<32x6x6x8xf32> -> tensor<32x8x6x6xf32>
+  %1 = nd.broadcast %s {dims = [1, 2]} : tensor<8x6xf32> -> tensor<32x8x6x6xf32>
+  %2 = nd.mul %0, %1 : tensor<32x8x6x6xf32>
+  %3 = nd.exp %2 : tensor<32x8x6x6xf32>
+  %4 = nd.max %3 {axes = [0, 3]} : tensor<32x8x6x6xf32> -> tensor<8x6xf32>
+  %5 = nd.permute %3 {permutation = [0, 2, 3, 1]} : tensor<32x8x6x6xf32> -> tensor<32x6x6x8xf32>
+  func.return %5, %4 : tensor<32x6x6x8xf32>, tensor<8x6xf32>
+}
+
+// -----
+
+// Of two halves of a region the one that has permutes on both sides is turned; what passes between them is permuted.
+// CHECK-LABEL: func.func @half
+// CHECK:         %[[E:.*]] = nd.exp %x : tensor<16x32xf32>
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %[[E]] {permutation = [1, 0]}
+// CHECK-NEXT:    %[[T:.*]] = nd.tanh %[[E]]
+// CHECK-NEXT:    %[[A:.*]] = nd.add %[[T]], %y
+// CHECK-NEXT:    %[[N:.*]] = nd.neg %[[P]] : tensor<32x16xf32>
+// CHECK-NEXT:    %[[M:.*]] = nd.mul %[[N]], %z
+// CHECK-NEXT:    func.return %[[A]], %[[M]]
+func.func @half(%x: tensor<16x32xf32>, %y: tensor<16x32xf32>, %z: tensor<32x16xf32>) -> (tensor<16x32xf32>, tensor<32x16xf32>) {
+  %0 = nd.permute %x {permutation = [1, 0]} : tensor<16x32xf32> -> tensor<32x16xf32>
+  %1 = nd.exp %0 : tensor<32x16xf32>
+  %2 = nd.tanh %1 : tensor<32x16xf32>
+  %3 = nd.permute %y {permutation = [1, 0]} : tensor<16x32xf32> -> tensor<32x16xf32>
+  %4 = nd.add %2, %3 : tensor<32x16xf32>
+  %5 = nd.permute %4 {permutation = [1, 0]} : tensor<32x16xf32> -> tensor<16x32xf32>
+  %6 = nd.neg %1 : tensor<32x16xf32>
+  %7 = nd.mul %6, %z : tensor<32x16xf32>
+  func.return %5, %7 : tensor<16x32xf32>, tensor<32x16xf32>
+}
+
+// -----
+
+// A permute that is alone stays where it is: at the start, at the end, and at what a product takes.
+// CHECK-LABEL: func.func @alone
+// CHECK:         nd.permute %x
+// CHECK-NEXT:    nd.cast
+// CHECK-NEXT:    nd.exp
+// CHECK-NEXT:    nd.tanh %y
+// CHECK-NEXT:    nd.cast
+// CHECK-NEXT:    nd.permute
+// CHECK-NEXT:    func.return
+func.func @alone(%x: tensor<16x32xbf16>, %y: tensor<16x32xf32>) -> (tensor<32x16xf32>, tensor<32x16xbf16>) {
+  %0 = nd.permute %x {permutation = [1, 0]} : tensor<16x32xbf16> -> tensor<32x16xbf16>
+  %1 = nd.cast %0 : tensor<32x16xbf16> -> tensor<32x16xf32>
+  %2 = nd.exp %1 : tensor<32x16xf32>
+  %3 = nd.tanh %y : tensor<16x32xf32>
+  %4 = nd.cast %3 : tensor<16x32xf32> -> tensor<16x32xbf16>
+  %5 = nd.permute %4 {permutation = [1, 0]} : tensor<16x32xbf16> -> tensor<32x16xbf16>
+  func.return %2, %5 : tensor<32x16xf32>, tensor<32x16xbf16>
+}
+
+// -----
+
+// One array of three in another order: the kernel has one whichever order it takes.
+// CHECK-LABEL: func.func @one_of_three
+// CHECK:         nd.permute %x
+// CHECK-NEXT:    nd.permute %y
+// CHECK-NEXT:    nd.mul
+// CHECK-NEXT:    func.return
+func.func @one_of_three(%x: tensor<16x32xf32>, %y: tensor<16x32xf32>) -> tensor<32x16xf32> {
+  %0 = nd.permute %x {permutation = [1, 0]} : tensor<16x32xf32> -> tensor<32x16xf32>
+  %1 = nd.permute %y {permutation = [1, 0]} : tensor<16x32xf32> -> tensor<32x16xf32>
+  %2 = nd.mul %0, %1 : tensor<32x16xf32>
+  func.return %2 : tensor<32x16xf32>
+}
+
+// -----
+
+// A reshape that merges axes cares for their order, and so does a scan, which is fast along the last axis.
+// CHECK-LABEL: func.func @ordered
+// CHECK:         nd.permute %x
+// CHECK-NEXT:    nd.cumsum
+// CHECK-NEXT:    nd.permute
+// CHECK-NEXT:    nd.reshape
+// CHECK-NEXT:    nd.exp
+// CHECK-NEXT:    nd.reshape
+// CHECK-NEXT:    nd.permute
+func.func @ordered(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %0 = nd.permute %x {permutation = [1, 0]} : tensor<16x32xf32> -> tensor<32x16xf32>
+  %1 = nd.cumsum %0 {axis = 1} : tensor<32x16xf32>
+  %2 = nd.permute %1 {permutation = [1, 0]} : tensor<32x16xf32> -> tensor<16x32xf32>
+  %3 = nd.reshape %2 : tensor<16x32xf32> -> tensor<512xf32>
+  %4 = nd.exp %3 : tensor<512xf32>
+  %5 = nd.reshape %4 : tensor<512xf32> -> tensor<32x16xf32>
+  %6 = nd.permute %5 {permutation = [1, 0]} : tensor<32x16xf32> -> tensor<16x32xf32>
+  func.return %6 : tensor<16x32xf32>
+}
