@@ -71,6 +71,29 @@ def test_convolutions_are_given_channels_last() -> None:
     torch.testing.assert_close(found, wanted, rtol=3e-2, atol=3e-2)
 
 
+def test_convolutions_are_trained_in_channels_last() -> None:
+    from irc_frontend.torch.graphs import watching
+
+    nn = torch.nn
+    model = nn.Sequential(
+        *(nn.Conv2d(8, 16, 3, bias=False), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 8, 3)),
+        *(nn.Flatten(), nn.Linear(8 * 5 * 5, 4), nn.Tanh()),
+    )
+    model = model.cuda().bfloat16()
+    twin, x = copy.deepcopy(model), torch.randn(2, 8, 16, 16, device="cuda", dtype=torch.bfloat16)
+    graphs: dict[str, Any] = {}
+    with watching(graphs.__setitem__):
+        found, wanted = compiled(model)(x), twin(x)
+        found.float().square().mean().backward()
+        wanted.float().square().mean().backward()
+    kept = [stride for stride in graphs["forward"].strides if stride is not None and len(stride) == 4]
+    assert sum(stride[1] == 1 for stride in kept) >= 3
+    torch.testing.assert_close(found, wanted, rtol=3e-2, atol=3e-2)
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        assert a.grad is not None and b.grad is not None and a.grad.stride() == b.grad.stride()
+        assert float((a.grad - b.grad).float().norm()) <= 5e-2 * float(b.grad.float().norm())
+
+
 def test_work_is_on_the_current_stream() -> None:
     run, stream = compiled(lambda x: (x * 2).relu().sum(0)), torch.cuda.Stream()
     x = torch.randn(2048, 2048, device="cuda")

@@ -1,14 +1,24 @@
-"""How convolutions of an inference graph get channels last, on tensors of a GPU that need none."""
+"""How convolutions get channels last: on fake tensors of a GPU, and on the host as if they were fast there."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 import torch
+from torch import nn
 from torch._subclasses import FakeTensorMode
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from irc.lowering import passes_of, run_passes
+from irc.pipelines import ND
+from irc_frontend.torch import backend, preparation
+from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.preparation import with_channels_last
+from irc_frontend.torch.program import Program
 
 aten = torch.ops.aten
 
@@ -37,3 +47,82 @@ def test_arguments_that_do_not_lie_so_are_copied() -> None:
 @pytest.mark.parametrize(("dtype", "device"), [(torch.float32, "cuda"), (torch.bfloat16, "cpu")])
 def test_others_stay(dtype: torch.dtype, device: str) -> None:
     assert not with_channels_last(traced(dtype, device)).graph.find_nodes(op="call_function", target=aten.clone.default)
+
+
+class Residual(nn.Module):
+    """Convolutions around a norm, a pool and a sum; then all places of all channels in one row."""
+
+    def __init__(self, groups: int = 1):
+        super().__init__()
+        self.first, self.norm, self.pool = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.MaxPool2d(2)
+        self.second, self.point = nn.Conv2d(8, 8, 3, padding=1, groups=groups), nn.Conv2d(8, 4, 1, bias=False)
+        self.line = nn.Linear(4 * 4 * 4, 5)
+
+    def forward(self, x: torch.Tensor) -> Sequence[torch.Tensor]:
+        x = self.pool(torch.relu(self.norm(self.first(x))))
+        x = x + self.second(x)
+        y = self.point(x)
+        return x, y, self.line(y.flatten(1))
+
+
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Compiled]:
+    """The graphs that are compiled, where every convolution over two axes is to have channels last."""
+    monkeypatch.setattr(preparation, "_is_fast", lambda value: value.ndim == 4)
+    return {}
+
+
+def trained(model: nn.Module, graphs: dict[str, Compiled], **options: Any) -> None:
+    """Compares results, gradients and statistics of a step with eager's, and how all of them lie in memory."""
+    twin, x = copy.deepcopy(model), torch.randn(2, 3, 8, 8)
+    steps: list[list[torch.Tensor]] = []
+    with watching(graphs.__setitem__):
+        for run, module in ((torch.compile(model, backend=backend, **options), model), (twin, twin)):
+            leaf = x.clone().requires_grad_()
+            results = run(leaf)
+            torch.stack([each.square().mean() for each in results]).sum().backward()
+            grads: list[Any] = [leaf.grad, *(each.grad for each in module.parameters())]
+            steps.append([*(each.detach() for each in results), *grads, *module.buffers()])
+    for found, wanted in zip(*steps, strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+        assert found.is_contiguous() == wanted.is_contiguous()
+
+
+def turned(compiled: Compiled) -> int:
+    """How many results of a graph are channels last."""
+    return sum(stride is not None and len(stride) == 4 and stride[1] == 1 < stride[3] for stride in compiled.strides)
+
+
+@pytest.mark.usefixtures("fresh_torch")
+def test_training_keeps_channels_last(graphs: dict[str, Compiled]) -> None:
+    """What a forward graph keeps is as its convolutions take it; what it and the backward graph give is row-major."""
+    trained(Residual(), graphs)
+    assert turned(graphs["forward"]) >= 3
+    normed = next(each for each in graphs["forward"].programs if each.part.level == 1)
+    assert not permutes(normed), "the norm, the pool and what is kept of them are all in one order"
+
+
+def permutes(program: Program) -> int:
+    """How many permutes a program's kernels have."""
+    module = program.module()
+    run_passes(module, passes_of(ND))
+    return sum(op.name == "nd.permute" for op in module.walk())
+
+
+@pytest.mark.usefixtures("fresh_torch")
+@pytest.mark.parametrize(("groups", "options"), [(4, {}), (1, {"dynamic": True})])
+def test_training_of_groups_and_of_dynamic_shapes_stays(
+    graphs: dict[str, Compiled], groups: int, options: dict[str, Any]
+) -> None:
+    trained(Residual(groups), graphs, **options)
+    assert not turned(graphs["forward"])
+
+
+@pytest.mark.usefixtures("fresh_torch")
+def test_a_view_of_channels_last(graphs: dict[str, Compiled]) -> None:
+    """torch has no view of a whole row of one: it is copied first."""
+    model, x = Residual().eval(), torch.randn(2, 3, 8, 8)
+    with watching(graphs.__setitem__), torch.no_grad():
+        found, wanted = torch.compile(model, backend=backend)(x), model(x)
+    assert [each.stride() for each in found] == [each.stride() for each in wanted]
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._guards import TracingContext
 from torch._subclasses import FakeTensorMode
 from torch.fx import GraphModule, Interpreter
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -35,7 +36,20 @@ def _compile(module: GraphModule, inputs: Sequence[Any], kind: str) -> Run:
     values = [node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")]
     if any(map(_is_symbolic, values)):
         return boxed(_Shapes(module, kind).run)
-    return compile_graph(module, kind).run
+    compiled = compile_graph(module, kind, inputs, _visible(kind))
+    context = TracingContext.try_get()
+    if kind == "forward" and context is not None and context.output_strides is not None:
+        context.output_strides.extend(compiled.strides)  # AOTAutograd compiles the backward graph for them
+    return compiled.run
+
+
+def _visible(kind: str) -> int | None:
+    """How many results of a forward graph are for the user: the others are kept for its backward graph. None where
+    all are, or where that is not known."""
+    context = TracingContext.try_get()
+    if kind != "forward" or context is None or context.fw_metadata is None:
+        return None
+    return context.fw_metadata.num_forward
 
 
 def _is_symbolic(value: Any) -> bool:
@@ -65,7 +79,9 @@ class _Shapes:
     def _specialised(self, key: Any, arguments: Sequence[Any]) -> Compiled | None:
         if len(self._known) == MOST_SHAPES:
             return None
-        self._known[key] = compile_graph(specialised(self._module, arguments), self._kind)
+        self._known[key] = compile_graph(
+            specialised(self._module, arguments), self._kind, is_turned=self._kind == "inference"
+        )
         return self._known[key]
 
 

@@ -17,7 +17,7 @@ from torch.fx.graph import _BoxedCodeGen  # pyright: ignore[reportPrivateUsage]
 
 from irc.diagnostics import IrcError
 from irc_frontend.torch.division import Division, divide
-from irc_frontend.torch.preparation import with_channels_last
+from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
 from irc_frontend.torch.program import Program
 
 Watcher = Callable[[str, "Compiled"], None]
@@ -65,16 +65,21 @@ class Compiled:
     run: Run
     division: Division
     programs: Sequence[Program]
+    strides: Sequence[tuple[int, ...] | None]
+    """Of the results, None of what is no array."""
 
 
-def compile_graph(module: GraphModule, kind: str) -> Compiled:
-    """Compiles a functional ATen graph whose shapes are static: a forward, backward or inference graph.
+def compile_graph(
+    module: GraphModule, kind: str, inputs: Sequence[Any] = (), visible: int | None = None, is_turned: bool = True
+) -> Compiled:
+    """Compiles a functional ATen graph whose shapes are static: a forward, backward or inference graph. `inputs` and
+    `visible` are those of `with_channels_last`, which is called where the graph is to be turned.
 
     A program that cannot be compiled is a warning, and its ops stay with torch.
     """
     module = GraphModule(module, fx_graph_cse(module.graph))
-    if kind == "inference":
-        module = with_channels_last(module)
+    if is_turned:
+        module = with_channels_last(module, inputs, visible)
     refused: dict[FxNode, str] = {}
     while True:
         division = divide(module.graph, refused)
@@ -82,7 +87,8 @@ def compile_graph(module: GraphModule, kind: str) -> Compiled:
             programs = _programs(division, refused)
         except _Refused:
             continue
-        compiled = Compiled(_joined(module, division, programs), division, list(programs.values()))
+        run, strides = _joined(module, division, programs), [strides_of(node) for node in results_of(module.graph)]
+        compiled = Compiled(run, division, list(programs.values()), strides)
         for watcher in _watchers:
             watcher(kind, compiled)
         return compiled

@@ -3,6 +3,7 @@ their fast form."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,51 +14,116 @@ from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 aten = torch.ops.aten
 
+OPERANDS: dict[Any, int] = {aten.convolution.default: 2, aten.convolution_backward.default: 3}
+"""The convolutions, and how many arrays each has that are turned: input and weight; what is behind them before both."""
 
-def with_channels_last(module: GraphModule) -> GraphModule:
-    """An inference graph of ATen ops whose convolutions on a GPU take and give channels last, in which cuDNN computes
-    them; by itself it turns around what goes in and what comes out. Results of the graph have the strides that they
-    had."""
-    found = module.graph.find_nodes(op="call_function", target=aten.convolution.default)
-    chosen = [node for node in found if _is_turned(node)]
+
+def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible: int | None = None) -> GraphModule:
+    """A graph of ATen ops whose convolutions on a GPU take and give channels last, in which cuDNN computes them; by
+    itself it turns around what goes in and what comes out.
+
+    inputs: example arguments whose strides differ from what the graph was traced with, as those that a forward graph
+    keeps for its backward one do. visible: how many of the results are to have the strides that they had; all by
+    default. The others of a forward graph are kept for its backward one, as they are.
+    """
+    before = [strides_of(node) for node in results_of(module.graph)]
+    is_placed = _place(module.graph, inputs)
+    chosen = _chosen(module.graph, is_trained=visible is not None)
     mode = detect_fake_mode([node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")])
-    if not chosen or mode is None:
+    if not (chosen or is_placed) or mode is None:
         return module
+    turned: dict[FxNode, FxNode] = {}
     for node in chosen:
-        for operand in dict.fromkeys(node.all_input_nodes[:2]):
+        for operand in dict.fromkeys(_operands(node)):
             if operand.op == "placeholder" and _is_channels_last(operand):  # the weight of a convolution of points
                 continue
-            with module.graph.inserting_before(node):
-                turned = module.graph.call_function(
-                    aten.clone.default, (operand,), {"memory_format": torch.channels_last}
-                )
-            turned.meta = {**operand.meta, "stack_trace": node.meta.get("stack_trace")}
-            node.replace_input_with(operand, turned)
-    results = module.graph.output_node()
-    before = {node: node.meta["val"].stride() for node in results.all_input_nodes if _is_tensor(node)}
+            if operand not in turned:
+                turned[operand] = _copy(module.graph, node, operand, torch.channels_last)
+            node.replace_input_with(operand, turned[operand])
+    dense: list[FxNode] = []
+    for node in module.graph.find_nodes(op="call_function", target=aten.view.default):
+        operand = node.all_input_nodes[0]
+        dense.append(_copy(module.graph, node, operand, torch.contiguous_format))
+        node.replace_input_with(operand, dense[-1])
     _propagate(module, mode)
     _drop_copies(module.graph)
-    for node, stride in before.items():
-        if node.meta["val"].stride() != stride:
-            _restore(module.graph, node, results)
+    _drop_dense(mode, dense)
+    is_gradient = any(node.target is aten.convolution_backward.default for node in chosen)
+    _restore(module.graph, before[:visible], is_gradient)
     _propagate(module, mode)
     module.recompile()
     return module
 
 
-def _is_tensor(node: FxNode) -> bool:
-    return isinstance(node.meta.get("val"), torch.Tensor)
+def results_of(graph: Graph) -> list[Any]:
+    """The results of a graph, in order."""
+    found: Any = graph.output_node().args[0]
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def _value(node: Any) -> torch.Tensor | None:
+    """The fake tensor of a node, where it has one."""
+    value = node.meta.get("val") if isinstance(node, FxNode) else None
+    return value if isinstance(value, torch.Tensor) else None
+
+
+def strides_of(node: Any) -> tuple[int, ...] | None:
+    value = _value(node)
+    return None if value is None else tuple(value.stride())
+
+
+def _place(graph: Graph, inputs: Sequence[Any]) -> bool:
+    """Gives the arguments of a graph the strides of these examples; whether that changes any."""
+    is_changed = False
+    for node, example in zip(graph.find_nodes(op="placeholder"), inputs, strict=False):
+        if isinstance(example, torch.Tensor) and strides_of(node) not in (None, tuple(example.stride())):
+            node.meta["val"] = example
+            is_changed = True
+    return is_changed
+
+
+def _chosen(graph: Graph, is_trained: bool) -> list[FxNode]:
+    """The convolutions that are turned, in order: none in a graph that looks at strides, nor in training where one has
+    groups, whose gradients cuDNN does not do well in channels last."""
+    found = [node for node in graph.nodes if node.target in OPERANDS]
+    is_trained |= any(node.target is aten.convolution_backward.default for node in found)
+    if is_trained and any(_groups(node) != 1 for node in found):
+        return []
+    if graph.find_nodes(op="call_function", target=aten.as_strided.default):
+        return []
+    return [node for node in found if _is_turned(node)]
+
+
+def _groups(node: FxNode) -> Any:
+    return node.args[OPERANDS[node.target] + 6]
+
+
+def _operands(node: FxNode) -> list[FxNode]:
+    """The arrays of a convolution that are to be channels last."""
+    return [operand for operand in node.args[: OPERANDS[node.target]] if isinstance(operand, FxNode)]
 
 
 def _is_turned(node: FxNode) -> bool:
-    """Whether it is a convolution over two axes of floats that tensor cores multiply, and not channels last yet."""
-    value = node.meta["val"]
-    narrow = value.dtype in (torch.bfloat16, torch.float16)
-    return narrow and value.is_cuda and value.ndim == 4 and not _is_channels_last(node.all_input_nodes[0])
+    """Whether it is a convolution over two axes of floats that tensor cores multiply, and not of channels last yet."""
+    operands = _operands(node)
+    return _is_fast(operands[0].meta["val"]) and not all(map(_is_channels_last, operands[:-1]))
+
+
+def _is_fast(value: torch.Tensor) -> bool:
+    """Whether channels last are fast for a convolution of the array."""
+    return value.is_cuda and value.ndim == 4 and value.dtype in (torch.bfloat16, torch.float16)
 
 
 def _is_channels_last(node: FxNode) -> bool:
     return node.meta["val"].is_contiguous(memory_format=torch.channels_last)
+
+
+def _copy(graph: Graph, user: FxNode, operand: FxNode, memory_format: torch.memory_format) -> FxNode:
+    """A copy of an operand for its user."""
+    with graph.inserting_before(user):
+        copy = graph.call_function(aten.clone.default, (operand,), {"memory_format": memory_format})
+    copy.meta = {**operand.meta, "stack_trace": user.meta.get("stack_trace")}
+    return copy
 
 
 def _propagate(module: GraphModule, mode: Any) -> None:
@@ -81,9 +147,33 @@ def _drop_copies(graph: Graph) -> None:
             graph.erase_node(node)
 
 
-def _restore(graph: Graph, node: FxNode, results: FxNode) -> None:
-    """Gives a result of the graph row-major strides again."""
-    with graph.inserting_before(results):
-        copy = graph.call_function(aten.clone.default, (node,), {"memory_format": torch.contiguous_format})
-    copy.meta = dict(node.meta)
-    results.replace_input_with(node, copy)
+def _drop_dense(mode: Any, copies: Sequence[FxNode]) -> None:
+    """Takes out the copies for views that torch makes without."""
+    for node in copies:
+        source, (user,) = node.all_input_nodes[0], node.users
+        try:
+            with mode:
+                source.meta["val"].view(user.args[1])
+        except (RuntimeError, ValueError):
+            continue
+        node.replace_all_uses_with(source)
+        node.graph.erase_node(node)
+
+
+def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradient: bool) -> None:
+    """Gives the first results of the graph these strides again, as far as they are those of rows or channels last."""
+    results, output = results_of(graph), graph.output_node()
+    copies: dict[FxNode, FxNode] = {}
+    for place, stride in enumerate(strides):
+        node, value = results[place], _value(results[place])
+        if value is None or stride is None or value.stride() == stride:
+            continue
+        wanted = torch.empty_strided(value.shape, stride, device="meta")
+        if is_gradient and value.is_contiguous() and wanted.is_contiguous():  # differ where torch does not look
+            continue
+        if node not in copies:
+            is_last = value.ndim == 4 and wanted.is_contiguous(memory_format=torch.channels_last)
+            is_last &= not wanted.is_contiguous()
+            copies[node] = _copy(graph, output, node, torch.channels_last if is_last else torch.contiguous_format)
+        results[place] = copies[node]
+    output.args = (results,)
