@@ -95,6 +95,21 @@ def test_aligned_copies_of_operands_with_several_dimensions(name: str) -> None:
     assert program.counts()[-1].executions("cuda.tma_load")
 
 
+def test_rows_that_their_kernel_makes_longer() -> None:
+    """What a map computes for two products, one of them of a view, it stores as TMA reads it."""
+    text = """
+        func f(x: bf16[2, 33, 67], y: bf16[67], h: bf16[66, 72], w: bf16[67, 72]) -> (bf16[67, 72], bf16[2, 33, 72]) {
+            d = x * y
+            return transpose(reshape(d, [66, 67])) @ h, d @ w
+        }
+    """
+    program = lowered(text, (64, 64, 64), always=True)
+    program.check()
+    made, *products = program.counts()
+    assert [c.name for c in (made, *products)] == ["f_0", "f_1", "f_2"]
+    assert all(c.executions("cuda.tma_load") for c in products)
+
+
 @pytest.mark.parametrize("tile", [(64, 64, 32), (128, 96, 32), (64, 160, 32)], ids=str)
 @pytest.mark.parametrize(("element", "result"), [("f8e4m3", "f32"), ("i8", "i32"), ("f32", "f32")])
 def test_results_of_four_bytes(element: str, result: str, tile: tuple[int, int, int]) -> None:

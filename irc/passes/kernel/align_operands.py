@@ -3,6 +3,7 @@
 A tensor map wants rows that are multiples of 16 bytes apart (CUDA driver API, cuTensorMapEncodeTiled). Without one a
 product reads its operands by threads, element by element where rows begin at any element, at a fraction of the tensor
 cores' speed. A copy with longer rows moves each operand once more; the product reads the part of it that was there.
+What a kernel computes element by element, for such products alone, it stores with longer rows at once.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
-from irc.dialects.nd import ConstantOp, PadOp, SliceOp
+from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, SliceOp
 from irc.dtypes import element_of
 from irc.integers import ceil_div
-from irc.passes.kernel.op_classes import shape_of
+from irc.passes.kernel.op_classes import ELEMENTWISE, shape_of
 from irc.passes.kernel.product_instructions import best_instruction
 from irc.passes.kernel.product_problem import is_loadable, product_of
 from irc.rewriting import location_of
@@ -44,12 +45,15 @@ LAUNCH = 1.5e-6
 Measured on an H200 with bf16, in us, copied first / read element by element: 7.7 / 14.5 at 300, 7.7 / 12.1 at 513,
 14.8 / 39 at 1023, 66 / 198 at 2047, 372 / 1128 at 4095 (M = N = K, or off by 2)."""
 
+_OF_ELEMENTS = {*ELEMENTWISE, "nd.constant", "nd.broadcast"}
+
 
 @dataclass(frozen=True)
 class AlignOperandsPass(ModulePass):
     """An operand of a product whose rows begin anywhere -> a copy with rows of a multiple of 128 bytes, by a kernel
     before the product's, and a slice of it in the product. Where the product is too small for the copies to pay, where
-    wgmma does not have its types, or where rows of a copy could not be read by TMA either: nothing.
+    wgmma does not have its types, or where rows of a copy could not be read by TMA either: nothing. A kernel
+    that computes the operand element by element, for such products alone, stores it with these rows itself.
     """
 
     name: ClassVar[str] = "align-operands"
@@ -63,15 +67,19 @@ class AlignOperandsPass(ModulePass):
         machine = target(self.arch)
         if not (machine.has_tma and machine.has_wgmma):
             return
-        aligned: dict[SSAValue, SSAValue] = {}
+        found: dict[FusedOp, list[BlockArgument]] = {}
         for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp) and inner.kind is Anchor.MATMUL]:
             wanted = (kernel.config.instruction if kernel.config is not None else None) or self.instruction
             arguments = _unaligned(kernel)
             if not arguments or wanted not in (None, "wgmma") or not _helps(kernel, arguments, machine):
                 continue
             if self.always or _pays(kernel, arguments, machine):
-                for argument in arguments:
-                    _align(kernel, argument, aligned)
+                found[kernel] = arguments
+        rows = _Rows({(kernel, argument.index) for kernel, arguments in found.items() for argument in arguments})
+        for kernel, arguments in found.items():
+            for argument in arguments:
+                _align(kernel, argument, rows.aligned(kernel, kernel.inputs[argument.index]))
+        rows.drop_unused()
 
 
 def _unaligned(kernel: FusedOp) -> list[BlockArgument]:
@@ -109,12 +117,83 @@ def _pays(kernel: FusedOp, arguments: list[BlockArgument], machine: Target) -> b
     return saved > moved / machine.bandwidth + LAUNCH * len(arguments)
 
 
-def _align(kernel: FusedOp, argument: BlockArgument, aligned: dict[SSAValue, SSAValue]) -> None:
+class _Rows:
+    """Arrays with rows of whole lines, each made once. `uses` are the inputs that shall have them, by kernel and
+    position."""
+
+    def __init__(self, uses: set[tuple[Operation, int]]):
+        self._uses = uses
+        self._made: dict[SSAValue, SSAValue] = {}
+        self._replaced: list[Operation] = []
+        """What made arrays with the rows that they had, in the order in which it may go."""
+
+    def aligned(self, kernel: FusedOp, source: SSAValue) -> SSAValue:
+        """The array with longer rows, made before the kernel."""
+        if source not in self._made:
+            self._made[source] = self._make(kernel, source)
+        return self._made[source]
+
+    def _make(self, kernel: FusedOp, source: SSAValue) -> SSAValue:
+        owner = source.owner
+        if isinstance(owner, ReshapeOp) and _keeps_rows(owner):
+            whole = self.aligned(kernel, owner.x)
+            view = ReshapeOp(whole, [*shape_of(source)[:-1], shape_of(whole)[-1]], location=owner.location)
+            view.result.name_hint = source.name_hint
+            _insert_before(kernel, view)
+            self._replaced.insert(0, owner)
+            return view.result
+        if isinstance(owner, FusedOp) and _is_map_of_elements(owner) and self._is_all(source):
+            self._replaced.append(owner)
+            return _with_longer_rows(owner)
+        return _copy(kernel, source, source.name_hint or str(len(self._made)))
+
+    def _is_all(self, source: SSAValue) -> bool:
+        """Whether all that reads the array, or views of its rows, are inputs that shall have longer ones."""
+        return all(
+            self._is_all(use.operation.result)
+            if isinstance(use.operation, ReshapeOp) and _keeps_rows(use.operation)
+            else (use.operation, use.index) in self._uses
+            for use in source.uses
+        )
+
+    def drop_unused(self) -> None:
+        """Takes out what nothing reads any more."""
+        for op in self._replaced:
+            if not any(result.uses for result in op.results):
+                op.detach()
+                op.erase()
+
+
+def _keeps_rows(view: ReshapeOp) -> bool:
+    before, after = shape_of(view.x), shape_of(view.result)
+    return min(len(before), len(after)) > 1 and before[-1] == after[-1]
+
+
+def _is_map_of_elements(kernel: FusedOp) -> bool:
+    """Whether a kernel makes one array, each element of it from those in its place."""
+    ops = [op for op in kernel.block.ops if op is not kernel.yielded]
+    alone = kernel.kind is Anchor.MAP and kernel.config is None and len(kernel.outputs) == 1
+    return alone and all(op.name in _OF_ELEMENTS for op in ops)
+
+
+def _with_longer_rows(kernel: FusedOp) -> SSAValue:
+    """What a map makes, with rows of whole lines, by a kernel beside it."""
+    body = kernel.body.clone()
+    end = body.block.last_op
+    assert isinstance(end, YieldOp)
+    zero, pad = _padding(end.operands[0], location_of(kernel))
+    body.block.insert_ops_before([zero, pad], end)
+    end.operands[0] = pad.result
+    name = None if kernel.sym_name is None else kernel.sym_name.data
+    new = FusedOp(kernel.inputs, [pad.result.type], Anchor.MAP, body, sym_name=name, location=kernel.location)
+    new.results[0].name_hint = kernel.results[0].name_hint
+    _insert_before(kernel, new)
+    return new.results[0]
+
+
+def _align(kernel: FusedOp, argument: BlockArgument, whole: SSAValue) -> None:
     """Replaces an argument by a slice of one with longer rows."""
-    source, shape = kernel.inputs[argument.index], shape_of(argument)
-    if source not in aligned:
-        aligned[source] = _copy(kernel, source)
-    whole = aligned[source]
+    shape = shape_of(argument)
     kernel.operands[argument.index] = whole
     new = kernel.block.insert_arg(whole.type, argument.index)
     new.name_hint, new.location = argument.name_hint, argument.location
@@ -126,18 +205,23 @@ def _align(kernel: FusedOp, argument: BlockArgument, aligned: dict[SSAValue, SSA
     kernel.block.erase_arg(argument)
 
 
-def _copy(kernel: FusedOp, source: SSAValue) -> SSAValue:
-    """The array with rows of whole lines, made by a kernel before this one."""
-    element, shape, location = element_of(source.type), shape_of(source), location_of(kernel)
+def _padding(value: SSAValue, location: LocationAttr) -> tuple[ConstantOp, PadOp]:
+    """What makes rows of whole lines: zero, and the array with it behind its rows."""
+    element, shape = element_of(value.type), shape_of(value)
     step = LINE // element.size
     high = [0] * (len(shape) - 1) + [ceil_div(shape[-1], step) * step - shape[-1]]
+    zero = ConstantOp.splat(0, TensorType(element.type, []), location=location)
+    return zero, PadOp(value, zero, [0] * len(shape), high, location=location)
+
+
+def _copy(kernel: FusedOp, source: SSAValue, suffix: str) -> SSAValue:
+    """The array with rows of whole lines, made by a kernel before this one, whose name says so after a suffix."""
+    location = location_of(kernel)
     block = Block(arg_types=[source.type])
     block.args[0].name_hint = source.name_hint
-    zero = ConstantOp.splat(0, TensorType(element.type, []), location=location)
-    pad = PadOp(block.args[0], zero, [0] * len(shape), high, location=location)
+    zero, pad = _padding(block.args[0], location)
     block.add_ops([zero, pad, YieldOp(pad.result, location=location)])
     name = "kernel" if kernel.sym_name is None else kernel.sym_name.data
-    suffix = source.name_hint or str(kernel.operands.index(source))
     copy = FusedOp(
         [source],
         [pad.result.type],
@@ -146,8 +230,12 @@ def _copy(kernel: FusedOp, source: SSAValue) -> SSAValue:
         sym_name=f"{name}_{suffix}_aligned",
         location=location,
     )
-    parent = kernel.parent_block()
-    assert parent is not None
-    parent.insert_op_before(copy, kernel)
+    _insert_before(kernel, copy)
     copy.results[0].name_hint = source.name_hint
     return copy.results[0]
+
+
+def _insert_before(kernel: FusedOp, op: Operation) -> None:
+    parent = kernel.parent_block()
+    assert parent is not None
+    parent.insert_op_before(op, kernel)

@@ -284,7 +284,8 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
         if is_transpose(op):
             return narrow and shape_of(op.operands[0])[-1] * element_of(op.operands[0].type).size % ALIGNED == 0
         if _merges_axes(op):
-            return all(graph.is_free(edge.producer) and accepts(graph.ops[edge.producer]) for edge in graph.sources[i])
+            makers = [edge.producer for edge in graph.sources[i]]
+            return all(graph.is_free(j) and accepts(graph.ops[j]) and _is_for(graph, j, i) for j in makers)
         if not accepts(op):
             return False
         budget -= cost_of(op)
@@ -292,6 +293,11 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
 
     absorb_producers(graph, cluster, accept, products)
     return compared
+
+
+def _is_for(graph: FusionGraph, i: int, user: int) -> bool:
+    """Whether nothing but one op reads the node: what others read is stored anyway."""
+    return i not in graph.escaping and all(edge.user == user for edge in graph.users[i])
 
 
 def _merges_axes(op: Operation) -> bool:

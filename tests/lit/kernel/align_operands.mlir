@@ -48,6 +48,7 @@ func.func @twice(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %w: tensor<64x65x
 // f32 goes through registers on its way to the tensor cores; an operand that the kernel computes is no array; and an
 // operand that something else reads too stays as it is.
 
+// CHECK-LABEL: func.func @left_alone
 // ALWAYS-LABEL: func.func @left_alone
 // ALWAYS-NOT:   aligned
 func.func @left_alone(%x: tensor<64x65xf32>, %y: tensor<64x65xbf16>, %w: tensor<65x64xf32>, %v: tensor<65x64xbf16>, %s: tensor<65x65xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<65x65xf32>) {
@@ -67,4 +68,69 @@ func.func @left_alone(%x: tensor<64x65xf32>, %y: tensor<64x65xbf16>, %w: tensor<
     kernel.yield %5 : tensor<65x65xf32>
   }
   func.return %0, %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<65x65xf32>
+}
+
+// -----
+
+// What a map computes for such products alone it stores with longer rows, also where one of them reads it through a
+// view that keeps its rows.
+
+// CHECK-LABEL: func.func @computed
+// ALWAYS-LABEL: func.func @computed
+// ALWAYS-NOT:   aligned
+// ALWAYS:       %[[D:.*]] = kernel.fused @computed_0 map (%[[X:.*]] = %x : tensor<2x32x65xbf16>) -> tensor<2x32x128xbf16> {
+// ALWAYS:         %[[N:.*]] = nd.neg %[[X]] : tensor<2x32x65xbf16>
+// ALWAYS:         %[[P:.*]] = nd.pad %[[N]], %{{.*}} {low = [0, 0, 0], high = [0, 0, 63]}
+// ALWAYS:         kernel.yield %[[P]]
+// ALWAYS-NOT:   kernel.fused @computed_0
+// ALWAYS:       %[[V:.*]] = nd.reshape %[[D]] : tensor<2x32x128xbf16> -> tensor<64x128xbf16>
+// ALWAYS:       kernel.fused @computed_1 matmul (%{{.*}} = %[[V]] : tensor<64x128xbf16>, {{.*}} = %h : tensor<64x64xbf16>)
+// ALWAYS:         nd.slice %{{.*}} {starts = [0, 0], stops = [64, 65], steps = [1, 1]}
+// ALWAYS:       kernel.fused @computed_2 matmul (%{{.*}} = %[[D]] : tensor<2x32x128xbf16>, {{.*}} = %w : tensor<65x64xbf16>)
+// ALWAYS:         nd.slice %{{.*}} {starts = [0, 0, 0], stops = [2, 32, 65], steps = [1, 1, 1]}
+func.func @computed(%x: tensor<2x32x65xbf16>, %h: tensor<64x64xbf16>, %w: tensor<65x64xbf16>) -> (tensor<65x64xf32>, tensor<2x32x64xf32>) {
+  %d = kernel.fused @computed_0 map (%a = %x : tensor<2x32x65xbf16>) -> tensor<2x32x65xbf16> {
+    %2 = nd.neg %a : tensor<2x32x65xbf16>
+    kernel.yield %2 : tensor<2x32x65xbf16>
+  }
+  %v = nd.reshape %d : tensor<2x32x65xbf16> -> tensor<64x65xbf16>
+  %0 = kernel.fused @computed_1 matmul (%a = %v : tensor<64x65xbf16>, %b = %h : tensor<64x64xbf16>) -> tensor<65x64xf32> {
+    %2 = nd.matmul %a, %b {lhs_contract = [0], rhs_contract = [0]} : (tensor<64x65xbf16>, tensor<64x64xbf16>) -> tensor<65x64xf32>
+    kernel.yield %2 : tensor<65x64xf32>
+  }
+  %1 = kernel.fused @computed_2 matmul (%a = %d : tensor<2x32x65xbf16>, %b = %w : tensor<65x64xbf16>) -> tensor<2x32x64xf32> {
+    %2 = nd.matmul %a, %b {lhs_contract = [2], rhs_contract = [0]} : (tensor<2x32x65xbf16>, tensor<65x64xbf16>) -> tensor<2x32x64xf32>
+    kernel.yield %2 : tensor<2x32x64xf32>
+  }
+  func.return %0, %1 : tensor<65x64xf32>, tensor<2x32x64xf32>
+}
+
+// -----
+
+// What is read elsewhere, too, keeps its rows, and one copy serves the array and its view. So does what is not computed
+// element by element.
+
+// ALWAYS-LABEL: func.func @given
+// ALWAYS:       %[[D:.*]] = kernel.fused @given_0 map ({{.*}}) -> tensor<2x32x65xbf16> {
+// ALWAYS:       %[[C:.*]] = kernel.fused @given_1_0_aligned map (%{{.*}} = %[[D]] : tensor<2x32x65xbf16>) -> tensor<2x32x128xbf16>
+// ALWAYS:       %[[V:.*]] = nd.reshape %[[C]] : tensor<2x32x128xbf16> -> tensor<64x128xbf16>
+// ALWAYS:       kernel.fused @given_1 matmul (%{{.*}} = %[[V]] : tensor<64x128xbf16>,
+// ALWAYS-NOT:   aligned map
+// ALWAYS:       kernel.fused @given_2 matmul (%{{.*}} = %[[C]] : tensor<2x32x128xbf16>,
+// ALWAYS:       func.return %[[D]],
+func.func @given(%x: tensor<2x32x65xbf16>, %h: tensor<64x64xbf16>, %w: tensor<65x64xbf16>) -> (tensor<2x32x65xbf16>, tensor<65x64xf32>, tensor<2x32x64xf32>) {
+  %3 = kernel.fused @given_0 map (%a = %x : tensor<2x32x65xbf16>) -> tensor<2x32x65xbf16> {
+    %2 = nd.neg %a : tensor<2x32x65xbf16>
+    kernel.yield %2 : tensor<2x32x65xbf16>
+  }
+  %4 = nd.reshape %3 : tensor<2x32x65xbf16> -> tensor<64x65xbf16>
+  %0 = kernel.fused @given_1 matmul (%a = %4 : tensor<64x65xbf16>, %b = %h : tensor<64x64xbf16>) -> tensor<65x64xf32> {
+    %2 = nd.matmul %a, %b {lhs_contract = [0], rhs_contract = [0]} : (tensor<64x65xbf16>, tensor<64x64xbf16>) -> tensor<65x64xf32>
+    kernel.yield %2 : tensor<65x64xf32>
+  }
+  %1 = kernel.fused @given_2 matmul (%a = %3 : tensor<2x32x65xbf16>, %b = %w : tensor<65x64xbf16>) -> tensor<2x32x64xf32> {
+    %2 = nd.matmul %a, %b {lhs_contract = [2], rhs_contract = [0]} : (tensor<2x32x65xbf16>, tensor<65x64xbf16>) -> tensor<2x32x64xf32>
+    kernel.yield %2 : tensor<2x32x64xf32>
+  }
+  func.return %3, %0, %1 : tensor<2x32x65xbf16>, tensor<65x64xf32>, tensor<2x32x64xf32>
 }

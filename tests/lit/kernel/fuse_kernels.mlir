@@ -151,6 +151,20 @@ func.func @view(%x: tensor<4x8xf32>) -> tensor<32xf32> {
   func.return %1 : tensor<32xf32>
 }
 
+// So does one that a product reads, where something else reads the array, too.
+// CHECK-LABEL: func.func @view_of_shared
+// CHECK:         %[[D:.*]] = kernel.fused @view_of_shared_0 map
+// CHECK:         %[[V:.*]] = nd.reshape %[[D]] : tensor<2x8x16xf32> -> tensor<16x16xf32>
+// CHECK:         kernel.fused @view_of_shared_1 matmul (%{{.*}} = %[[V]] : tensor<16x16xf32>)
+// CHECK:         kernel.fused @view_of_shared_2 matmul (%{{.*}} = %[[D]] : tensor<2x8x16xf32>)
+func.func @view_of_shared(%x: tensor<2x8x16xf32>) -> (tensor<16x16xf32>, tensor<2x8x8xf32>) {
+  %0 = nd.exp %x : tensor<2x8x16xf32>
+  %1 = nd.reshape %0 : tensor<2x8x16xf32> -> tensor<16x16xf32>
+  %2 = nd.matmul %1, %1 {lhs_batch = [], rhs_batch = [], lhs_contract = [0], rhs_contract = [0]} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %3 = nd.matmul %0, %0 {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x8xf32>
+  func.return %2, %3 : tensor<16x16xf32>, tensor<2x8x8xf32>
+}
+
 // A value declared bf16 is rounded where it is stored between kernels, and widened where it is read.
 // CHECK-LABEL: func.func @declared
 // CHECK:         kernel.fused @declared_0 reduce {{.*}} -> tensor<64xbf16> {
