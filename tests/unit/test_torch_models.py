@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_models import MODELS, first_tensor
 
-from irc_frontend.torch import backend
+from irc_frontend.torch import backend, division
 from irc_frontend.torch.graphs import Compiled, watching
 
 pytestmark = pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled")
@@ -17,8 +17,11 @@ LEFT = {"convolution", "max_pool2d", "native_dropout", "scaled_dot_product"}
 """What torch does of these models: ops that have this in their names."""
 
 
+@pytest.mark.parametrize("least", [division.LEAST_REPEATED, 0])
 @pytest.mark.parametrize("name", MODELS)
-def test_model(name: str) -> None:
+def test_model(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with all that programs can compute again computed again, in models that are too small for it to pay."""
+    monkeypatch.setattr(division, "LEAST_REPEATED", least)
     torch._dynamo.reset()
     torch.manual_seed(0)
     model, inputs = MODELS[name]()

@@ -6,31 +6,45 @@ So no path leads from a program through torch back into it, and nothing has to b
 
 Views, and arrays that are made from nothing and that the graph does not give, belong to nobody: each program that reads
 one records it again, and torch makes those that it needs itself. So a program stores no views, and reads through those
-of its operands.
+of its operands. What is computed element by element a later program computes again, from what is in memory, where that
+moves fewer bytes than to store it: so the gradient's programs read what the forward pass saved, as torch's partitioner
+meant when it had them compute it again.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch.fx import Graph
 from torch.fx import Node as FxNode
+from torch.utils._pytree import tree_leaves
 
 from irc_frontend.torch.ops import EMPTY, VIEWS
-from irc_frontend.torch.rules import device_of, why_left
+from irc_frontend.torch.rules import device_of, value_of, why_left
+
+_CAST = torch.ops.aten._to_copy.default
+"""Computes element by element, and has no tag that says so."""
+
+LEAST_REPEATED = 1 << 20
+"""Bytes of an array at least, that it is computed again for: smaller ones stay in the L2."""
+
+MOST_REPEATED = 64
+"""Nodes that are computed again for one array."""
 
 
 @dataclass
 class Part:
-    """The nodes of one program. body: in the order of the graph, with the views that it reads through; inputs: what
+    """The nodes of one program. own: those that it alone computes, or computes first; repeated: those of others that it
+    computes again; body: all of them, in the order of the graph, with the views that it reads through; inputs: what
     they take from outside; results: what others take of them."""
 
     level: int
     device: torch.device
     own: list[FxNode] = field(default_factory=list)
+    repeated: list[FxNode] = field(default_factory=list)
     body: list[FxNode] = field(default_factory=list)
     inputs: list[FxNode] = field(default_factory=list)
     results: list[FxNode] = field(default_factory=list)
@@ -110,11 +124,10 @@ class _Divider:
     def division(self) -> Division:
         left = [node for node in self._order if node in self._reasons or node.op == "output"]
         taken = {node: None for top in left for node in self._through(top.all_input_nodes)}
-        for part in self._parts.values():
-            self._complete(part)
+        # What a program takes is known as soon as those behind it are complete.
+        for part in sorted(self._parts.values(), key=lambda part: part.level)[::-1]:
+            self._complete(part, taken)
             taken.update(dict.fromkeys(part.inputs))
-        for part in self._parts.values():
-            part.results = [node for node in part.own if node in taken]
         levels = 1 + max([part.level for part in self._parts.values()] + [self._done[node] for node in left])
         of_torch = [node for node in self._order if node in self._reasons or (node in taken and node in self._loose)]
         return Division(
@@ -133,12 +146,71 @@ class _Divider:
             if node in self._loose:
                 yield from self._through(node.all_input_nodes)
 
-    def _complete(self, part: Part) -> None:
-        """Finds what the nodes of a part read, through views."""
-        read = dict.fromkeys(node for own in part.own for node in self._through(own.all_input_nodes))
-        body = {*part.own, *(node for node in read if node in self._loose)}
-        part.body = sorted(body, key=self._order.__getitem__)
-        part.inputs = sorted((node for node in read if node not in body), key=self._order.__getitem__)
+    def _complete(self, part: Part, taken: Mapping[FxNode, None]) -> None:
+        """Finds the results of a part, which others take, what they need of its nodes, what these read, through views,
+        and what of that it computes again."""
+        part.results = [node for node in part.own if node in taken]
+        own = set(part.own)
+        body, inputs = self._needed(part.results, lambda node: node in own or node in self._loose)
+        for node in self._sorted(inputs)[::-1]:
+            if self._is_repeatable(node, part.device) and nbytes_of(node) >= LEAST_REPEATED:
+                cone, leaves = self._cone(node, part.device, inputs)
+                if len(cone) <= MOST_REPEATED and self._pays(node, cone, leaves - body - inputs, taken):
+                    body |= cone
+                    inputs = (inputs | leaves) - body
+        part.own = [node for node in part.own if node in body]
+        part.repeated = [node for node in self._sorted(body) if node not in own and node not in self._loose]
+        part.body, part.inputs = self._sorted(body), self._sorted(inputs)
+
+    def _sorted(self, nodes: Iterable[FxNode]) -> list[FxNode]:
+        return sorted(nodes, key=self._order.__getitem__)
+
+    def _needed(self, nodes: Sequence[FxNode], is_inside: Callable[[FxNode], bool]) -> tuple[set[FxNode], set[FxNode]]:
+        """The nodes with what they need of nodes that are inside, and what those read from outside."""
+        body, outside, stack = set(nodes), set[FxNode](), list(nodes)
+        while stack:
+            for read in stack.pop().all_input_nodes:
+                if not is_inside(read):
+                    outside.add(read)
+                elif read not in body:
+                    body.add(read)
+                    stack.append(read)
+        return body, outside
+
+    def _cone(self, node: FxNode, device: torch.device, there: Container[FxNode]) -> tuple[set[FxNode], set[FxNode]]:
+        """What a program of the device computes again for a node, and what that reads: what is there stays as it is."""
+        return self._needed([node], lambda x: x not in there and self._is_repeatable(x, device))
+
+    def _is_repeatable(self, node: FxNode, device: torch.device) -> bool:
+        """Whether a program of the device may compute a node of another again."""
+        if node in self._loose:
+            return True
+        is_pointwise = node.target is _CAST or torch.Tag.pointwise in getattr(node.target, "tags", ())
+        return is_pointwise and node in self._part_of and self._part_of[node].device == device
+
+    def _pays(self, node: FxNode, cone: set[FxNode], leaves: Iterable[FxNode], taken: Mapping[FxNode, None]) -> bool:
+        """Whether to compute an array again, by the nodes of a cone from leaves that would not be read otherwise, moves
+        fewer bytes than to read it. Unless others take it, too, it is not stored then; and where its own part has no
+        other use for it, that does not read the leaves which nothing else there reads."""
+        home, size = self._part_of[node], nbytes_of(node)
+        saved = size
+        # A leaf that another program makes for itself is stored for this.
+        needed = sum(nbytes_of(x) if x in taken or x not in self._part_of else 2 * nbytes_of(x) for x in leaves)
+        if node not in taken:
+            saved += size
+            if not self._is_read(node, home):
+                saved += sum(nbytes_of(x) for x in leaves if not self._is_read(x, home, apart_from=cone))
+        return needed < saved
+
+    def _is_read(self, node: FxNode, part: Part, apart_from: Container[FxNode] = ()) -> bool:
+        """Whether nodes of a part, apart from some, read the node or a view of it."""
+        readers = (user for user in node.users if user not in apart_from)
+        return any(self._part_of.get(x) is part or (x in self._loose and self._is_read(x, part)) for x in readers)
+
+
+def nbytes_of(node: FxNode) -> int:
+    """The bytes of a node's array, or arrays."""
+    return sum(x.nbytes for x in tree_leaves(value_of(node)) if isinstance(x, torch.Tensor))
 
 
 def _is_given(node: FxNode) -> bool:

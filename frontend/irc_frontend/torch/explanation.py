@@ -116,6 +116,8 @@ def _backward(model: Any, results: Any, inputs: Any) -> None:
 def _report(kind: str, compiled: Compiled) -> GraphReport:
     reasons = compiled.division.reasons
     left = Counter((str(node.target), reason) for node, reason in reasons.items() if not _is_item(node))
+    parts = [program.part for program in compiled.programs]
+    computed = {node for part in parts for node in (*part.own, *part.repeated)}
     costs = [
         cost_of(op)
         for program in compiled.programs
@@ -124,7 +126,7 @@ def _report(kind: str, compiled: Compiled) -> GraphReport:
     ]
     return GraphReport(
         kind=kind,
-        compiled=sum(not _is_item(node) for program in compiled.programs for node in program.part.own),
+        compiled=sum(not _is_item(node) for node in computed),
         left=left,
         programs=len(compiled.programs),
         kernels=len(costs),

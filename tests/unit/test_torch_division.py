@@ -1,0 +1,102 @@
+"""What of a graph each program computes, and what it computes again instead of reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from irc_frontend.torch import division
+from irc_frontend.torch.division import Part, divide
+
+NARROW, WIDE = torch.empty(1024, 512, dtype=torch.bfloat16), torch.empty(1024, 512)
+"""Arrays of one and two MiB."""
+
+
+def parts_of(function: Callable[..., Any], *inputs: torch.Tensor) -> list[list[Part]]:
+    graph = make_fx(function, tracing_mode="fake")(*inputs).graph
+    refused = graph.find_nodes(op="call_function", target=torch.ops.aten.erfinv.default)
+    return divide(graph, dict.fromkeys(refused, "a test")).parts
+
+
+def left(x: torch.Tensor) -> torch.Tensor:
+    """Something that torch does."""
+    return torch.erfinv(x)
+
+
+def names(nodes: list[torch.fx.Node]) -> list[str]:
+    return [str(node.target).removeprefix("aten.").partition(".")[0] for node in nodes]
+
+
+def test_what_torch_stands_before_is_computed_behind_it() -> None:
+    """A cast for a later program alone: that reads what is cast, and the first program has nothing to do."""
+    first, second = parts_of(lambda x, y: (x.float() - 1) * left(y), NARROW, WIDE)
+    assert not first
+    assert names(second[0].inputs) == ["x_1", "erfinv"]
+    assert (names(second[0].repeated), names(second[0].own)) == (["_to_copy", "sub"], ["mul"])
+
+
+def test_what_is_stored_anyway_is_read_unless_less_is() -> None:
+    def both(x: torch.Tensor, y: torch.Tensor) -> Any:
+        wide = x.float() - 1
+        return wide, wide * left(y)
+
+    first, second = parts_of(both, NARROW, WIDE)
+    assert names(first[0].results) == ["sub"]
+    assert names(second[0].inputs) == ["x_1", "erfinv"]
+    first, second = parts_of(both, WIDE, WIDE)
+    assert names(second[0].inputs) == ["sub", "erfinv"] and not second[0].repeated
+
+
+def test_a_sum_that_is_read_in_its_place_too_is_stored() -> None:
+    def residual(x: torch.Tensor, y: torch.Tensor) -> Any:
+        both = x + y
+        return both + left(both.sum(1, keepdim=True))
+
+    first, second = parts_of(residual, WIDE, WIDE.clone())
+    assert names(first[0].results) == ["add", "sum"]
+    assert names(second[0].inputs) == ["add", "erfinv"]
+
+
+def test_several_arrays_that_are_made_of_one() -> None:
+    """The second costs nothing more to read."""
+
+    def gelu(x: torch.Tensor, y: torch.Tensor) -> Any:
+        wide = x.float()
+        inner, other = torch.tanh(wide * wide), torch.exp(wide)
+        return inner * left(y) + other
+
+    first, second = parts_of(gelu, NARROW, WIDE)
+    assert not first
+    assert names(second[0].inputs) == ["x_1", "erfinv"]
+
+
+def test_through_views_and_from_what_others_store() -> None:
+    """A mean is reduced once, and read; what is subtracted from it is computed again."""
+
+    def centred(x: torch.Tensor, y: torch.Tensor) -> Any:
+        wide = x.float()
+        mean = wide.mean(1)
+        return (wide - mean.unsqueeze(1)).reshape(512, 1024) * left(y)
+
+    first, second = parts_of(centred, NARROW, WIDE.reshape(512, 1024))
+    assert names(first[0].results) == ["mean"]
+    assert names(second[0].inputs) == ["x_1", "mean", "erfinv"]
+    assert names(second[0].repeated) == ["_to_copy", "sub"]
+
+
+def test_small_arrays_and_long_chains_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scaled(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x.sin().cos() * left(y)
+
+    first, _ = parts_of(scaled, torch.empty(64), torch.empty(64))
+    assert names(first[0].results) == ["cos"]
+    monkeypatch.setattr(division, "MOST_REPEATED", 1)
+    first, _ = parts_of(scaled, WIDE, WIDE)
+    assert names(first[0].results) == ["cos"]
+    monkeypatch.setattr(division, "MOST_REPEATED", 2)
+    first, _ = parts_of(scaled, WIDE, WIDE)
+    assert not first
