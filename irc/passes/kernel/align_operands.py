@@ -215,7 +215,7 @@ def _padding(value: SSAValue, location: LocationAttr) -> tuple[ConstantOp, PadOp
 
 
 def _copy(kernel: FusedOp, source: SSAValue, suffix: str) -> SSAValue:
-    """The array with rows of whole lines, made by a kernel before this one, whose name says so after a suffix."""
+    """The array with rows of whole lines, made by a kernel before this one and named after it."""
     location = location_of(kernel)
     block = Block(arg_types=[source.type])
     block.args[0].name_hint = source.name_hint

@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import CastOp, ReshapeOp
@@ -91,6 +91,11 @@ class _Outliner:
             body.add(graph.ops[i])
         stored = [i for i in nodes if graph.is_stored(i)]
         results = [body.stored(graph.ops[i].results[0], rounded=self._is_rounded(i)) for i in stored]
+        given = [x.index for x in results if isinstance(x, BlockArgument)]
+        if len(given) == len(results) and not any(i in graph.escaping for i in stored):
+            # Casts of arrays that have the type already.
+            self._outer |= {graph.ops[i].results[0]: body.operands[x] for i, x in zip(stored, given, strict=True)}
+            return
         distinct = list(dict.fromkeys(results))
         location = fuse_locations(*(location_of(graph.ops[i]) for i in nodes))
         body.block.add_op(YieldOp(*distinct, location=location))
@@ -183,10 +188,14 @@ class KernelBody:
 
     def _stored_operand(self, cast: Operation) -> SSAValue | None:
         """The argument that already has what the cast would give: a stored value that was rounded to that type."""
-        value = cast.operands[0]
-        if value in self._values or not self._is_outside(value) or declared_element(value) is None:
+        value = source = cast.operands[0]
+        while isinstance(owner := source.owner, Operation) and is_view(owner):
+            source = owner.operands[0]
+        if value in self._values or not self._is_outside(value) or declared_element(source) is None:
             return None
-        array = self._outliner.outer(value)
+        maker, array = value.owner, self._outliner.outer(value)
+        if isinstance(maker, Operation) and is_view(maker):
+            array = self._outliner.view(maker)
         return self._argument(array, value) if array.type == cast.results[0].type else None
 
     def _widened(self, value: SSAValue, array: SSAValue) -> SSAValue:

@@ -180,6 +180,26 @@ func.func @declared(%x: tensor<64x48xf32>) -> tensor<f32> {
   func.return %2 : tensor<f32>
 }
 
+// It has that type then: to cast a view of it to that, for several products, takes no kernel.
+// CHECK-LABEL: func.func @declared_and_cast
+// CHECK:         %[[D:.*]], %{{.*}} = kernel.fused @declared_and_cast_0 reduce {{.*}} -> (tensor<8x8x16xbf16>, tensor<8x8xf32>)
+// CHECK-NOT:     map
+// CHECK:         %[[V:.*]] = nd.reshape %[[D]] : tensor<8x8x16xbf16> -> tensor<64x16xbf16>
+// CHECK-NOT:     map
+// CHECK:         kernel.fused @declared_and_cast_1 matmul ({{.*}} = %y : tensor<64x16xbf16>, {{.*}} = %[[V]] : tensor<64x16xbf16>)
+// CHECK-NOT:     map
+// CHECK:         kernel.fused @declared_and_cast_2 matmul ({{.*}} = %z : tensor<64x16xbf16>, {{.*}} = %[[V]] : tensor<64x16xbf16>)
+func.func @declared_and_cast(%x: tensor<8x8x16xf32>, %y: tensor<64x16xbf16>, %z: tensor<64x16xbf16>) -> (tensor<8x8xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<8x16xf32>) {
+  %0 = nd.exp %x {nd.declared = bf16} : tensor<8x8x16xf32>
+  %1 = nd.sum %0 {axes = [2]} : tensor<8x8x16xf32> -> tensor<8x8xf32>
+  %2 = nd.reshape %0 : tensor<8x8x16xf32> -> tensor<64x16xf32>
+  %3 = nd.cast %2 : tensor<64x16xf32> -> tensor<64x16xbf16>
+  %4 = nd.matmul %y, %3 {lhs_batch = [], rhs_batch = [], lhs_contract = [0], rhs_contract = [0]} : (tensor<64x16xbf16>, tensor<64x16xbf16>) -> tensor<16x16xf32>
+  %5 = nd.matmul %z, %3 {lhs_batch = [], rhs_batch = [], lhs_contract = [0], rhs_contract = [0]} : (tensor<64x16xbf16>, tensor<64x16xbf16>) -> tensor<16x16xf32>
+  %6 = nd.sum %0 {axes = [0]} : tensor<8x8x16xf32> -> tensor<8x16xf32>
+  func.return %1, %4, %5, %6 : tensor<8x8xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<8x16xf32>
+}
+
 // What kernels cannot hold stays between them.
 // CHECK-LABEL: func.func @sort
 // CHECK:         kernel.fused @sort_0 map
