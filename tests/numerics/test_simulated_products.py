@@ -95,14 +95,21 @@ def test_aligned_copies_of_operands_with_several_dimensions(name: str) -> None:
     assert program.counts()[-1].executions("cuda.tma_load")
 
 
-def test_rows_that_their_kernel_makes_longer() -> None:
+LONGER = {
+    "scaled": "    d = x * y\n",
+    "one hot": """
+    hot = where(reshape(c, [66, 1]) == iota([67], i32), cast(-1, f32), cast(0, f32))
+    d = x + reshape(cast(hot * reshape(s, [66, 1]), bf16), [2, 33, 67])
+""",
+}
+
+
+@pytest.mark.parametrize("name", LONGER)
+def test_rows_that_their_kernel_makes_longer(name: str) -> None:
     """What a map computes for two products, one of them of a view, it stores as TMA reads it."""
-    text = """
-        func f(x: bf16[2, 33, 67], y: bf16[67], h: bf16[66, 72], w: bf16[67, 72]) -> (bf16[67, 72], bf16[2, 33, 72]) {
-            d = x * y
-            return transpose(reshape(d, [66, 67])) @ h, d @ w
-        }
-    """
+    arguments = "x: bf16[2, 33, 67], y: bf16[67], c: i32[66], s: f32[66], h: bf16[66, 72], w: bf16[67, 72]"
+    end = "    return transpose(reshape(d, [66, 67])) @ h, d @ w\n}\n"
+    text = f"func f({arguments}) -> (bf16[67, 72], bf16[2, 33, 72]) {{\n{LONGER[name]}{end}"
     program = lowered(text, (64, 64, 64), always=True)
     program.check()
     made, *products = program.counts()

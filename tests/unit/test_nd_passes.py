@@ -71,6 +71,28 @@ def test_float_identities_are_exact_and_simplify(op: str, operands: str, number:
     np.testing.assert_array_equal(np.signbit(before[finite]), np.signbit(after[finite]))
 
 
+@pytest.mark.parametrize("factor", ["%f, %h", "%h, %f", None])
+def test_sums_of_one_hot_rows_are_exact(factor: str | None):
+    """Positions inside and outside of the axis, times finite and other numbers."""
+    text = """
+  %b = nd.broadcast %i {dims = [0]} : tensor<9xi64> -> tensor<9x5xi64>
+  %p = nd.iota {axis = 1} : tensor<9x5xi64>
+  %e = nd.equal %b, %p : tensor<9x5xi64> -> tensor<9x5xi1>
+  %n = nd.constant -3.0 : tensor<9x5xf32>
+  %z = nd.constant 0.0 : tensor<9x5xf32>
+  %h = nd.where %e, %n, %z : (tensor<9x5xi1>, tensor<9x5xf32>, tensor<9x5xf32>) -> tensor<9x5xf32>
+  %f = nd.broadcast %x {dims = [0]} : tensor<9xf32> -> tensor<9x5xf32>
+"""
+    text += "" if factor is None else f"  %m = nd.mul {factor} : tensor<9x5xf32>\n"
+    text += f"  %r = nd.sum {'%h' if factor is None else '%m'} {{axes = [1]}} : tensor<9x5xf32> -> tensor<9xf32>"
+    module = function(text, "%x: tensor<9xf32>, %i: tensor<9xi64>", "tensor<9xf32>")
+    indices = [np.full(9, at, np.int64) for at in (-1, 0, 2, 4, 5, 2**62)]
+    before = [evaluate(module, [F32_SPECIALS, at])[0] for at in indices]
+    run(module, "canonicalize-nd")
+    assert "nd.sum" not in [o.name for o in body(module)]
+    np.testing.assert_array_equal(before, [evaluate(module, [F32_SPECIALS, at])[0] for at in indices])
+
+
 INTEGER_IDENTITIES = [
     ("nd.add", 0),
     ("nd.sub", 0),

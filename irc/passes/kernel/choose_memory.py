@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import ceil, prod
 
 from xdsl.ir import SSAValue
 
@@ -28,6 +28,9 @@ STEP_THREADS = 256
 
 UNROLL = 4
 """Steps whose accesses are in flight together, where nothing else happens between them."""
+
+L2_SHARE = 0.6
+"""Of the L2, that rows may take which are read again: what is stored passes through it, too."""
 
 SHORT_ROWS = 4096
 """Elements of a tile of several short rows."""
@@ -96,7 +99,7 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     assert tile is not None
     threads = min(prod(tile) // ELEMENTS_PER_THREAD, MOST_WARPS * machine.warp_size)
     if chosen.reduction == "looped":
-        threads = min(prod(tile) // LEAST_PER_THREAD, _step_threads(reduction))
+        threads = min(prod(tile) // LEAST_PER_THREAD, _step_threads(reduction, machine))
     warps = max(1, power_of_two(threads) // machine.warp_size)
     occupancy = None
     if reduction.is_aligned and reduction.arrays <= 1 and reduction.count <= MOST_ACCUMULATORS:
@@ -113,22 +116,29 @@ def _choose_rows(reduction: Reduction, machine: Target) -> ConfigAttr:
     length = power_of_two(reduction.extent)
     if length > LONGEST_PERSISTENT:
         split = _split(reduction, reduction.rows, machine, 2 * PARTS_PER_SM)
-        return ConfigAttr.of(tile=(1, _step(reduction)), reduction="looped", unroll=UNROLL, split=split)
+        return ConfigAttr.of(tile=(1, _step(reduction, machine)), reduction="looped", unroll=UNROLL, split=split)
     height = max(1, SHORT_ROWS // length)
     while height > 1 and ceil_div(reduction.rows, height) < BLOCKS_PER_SM * machine.sms:
         height //= 2
     return ConfigAttr.of(tile=(height, length), reduction="persistent")
 
 
-def _step(reduction: Reduction) -> int:
+def _step(reduction: Reduction, machine: Target) -> int:
     """Elements of a step in which each thread makes one access."""
-    return _step_threads(reduction) * VECTOR // max(reduction.loaded.size, 2)
+    return _step_threads(reduction, machine) * VECTOR // max(reduction.loaded.size, 2)
 
 
-def _step_threads(reduction: Reduction) -> int:
+def _step_threads(reduction: Reduction, machine: Target) -> int:
     """Blocks that keep several accumulators for each element of a row are smaller, so that more of them share an SM: a
-    cross entropy reaches 0.97 of what an H200 can read so, and 0.92 with twice the threads."""
-    return STEP_THREADS // 2 if reduction.count > 1 and reduction.is_contiguous else STEP_THREADS
+    cross entropy reaches 0.97 of what an H200 can read so, and 0.92 with twice the threads. Where rows are read again
+    and stored, blocks are so large that the L2 still has the rows of all that run."""
+    threads = STEP_THREADS // 2 if reduction.count > 1 and reduction.is_contiguous else STEP_THREADS
+    if not (reduction.gives_rows and reduction.is_contiguous):
+        return threads
+    row = reduction.extent * reduction.arrays * reduction.loaded.size
+    fitting = L2_SHARE * machine.l2 / (row * machine.sms)
+    wanted = power_of_two(ceil(machine.registers / (MOST_REGISTERS * max(fitting, 1))))
+    return max(threads, min(wanted, machine.threads_per_block)) if fitting >= 1 else threads
 
 
 def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
@@ -146,7 +156,7 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
             break
         width //= 2
     blocks = outer * ceil_div(columns, width)
-    step = min(max(1, _step(reduction) // width), length)
+    step = min(max(1, _step(reduction, machine) // width), length)
     split = _split(reduction, blocks, machine, PARTS_PER_SM) or (1 if together > 1 else None)
     return ConfigAttr.of(tile=(width, step), reduction="looped", unroll=UNROLL, split=split)
 

@@ -20,11 +20,12 @@ class Reduction:
 
     columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
-    after they have been reduced. is_nested: whether one reduction needs the result of another. is_splittable: whether
-    parts can be reduced first. element: what is reduced. loaded: the element of the largest operand. arrays: operands
-    of the domain's size. weights: those as long as a row, which all rows read. is_aligned: whether runs of contiguous
-    elements that are alike start at multiples of 16 bytes. together: elements of a column that follow each other in one
-    row, when rows are put together so that they start at such multiples and fill tiles; else 1.
+    after they have been reduced. gives_rows: whether a result has their size. is_nested: whether one reduction needs
+    the result of another. is_splittable: whether parts can be reduced first. element: what is reduced. loaded: the
+    element of the largest operand. arrays: operands of the domain's size. weights: those as long as a row, which all
+    rows read. is_aligned: whether runs of contiguous elements that are alike start at multiples of 16 bytes. together:
+    elements of a column that follow each other in one row, when rows are put together so that they start at such
+    multiples and fill tiles; else 1.
     """
 
     count: int
@@ -38,6 +39,7 @@ class Reduction:
     is_aligned: bool
     is_contiguous: bool
     returns: bool
+    gives_rows: bool
     is_nested: bool
     is_splittable: bool
     together: int
@@ -65,6 +67,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         or _run(shape, axes) == prod(shape),
         is_contiguous=_is_contiguous(shape, axes),
         returns=_returns(kernel, shape),
+        gives_rows=any(prod(shape_of(value)) >= prod(shape) > 1 for value in kernel.outputs),
         is_nested=_is_nested(kernel),
         is_splittable=all(core.name in REDUCTIONS for core in cores),
         together=together,

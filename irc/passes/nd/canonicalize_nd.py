@@ -10,6 +10,7 @@ The canonical forms are documented with the rewrites that make them, one file a 
 | `canonicalize_broadcasts` | elementwise work goes before a broadcast |
 | `canonicalize_reshapes` | axes of extent 1 dropped from the work between reshapes |
 | `canonicalize_matmul` | transposes and broadcasts absorbed into dimension numbers |
+| `canonicalize_one_hot` | choices by a comparison, and sums of those that hit one place |
 | `fold_constants` | ops on constants |
 | `value_numbering` | common subexpressions |
 
@@ -31,6 +32,7 @@ from irc.passes.nd.canonicalize_arithmetic import ARITHMETIC
 from irc.passes.nd.canonicalize_broadcasts import BROADCASTS
 from irc.passes.nd.canonicalize_casts import CASTS
 from irc.passes.nd.canonicalize_matmul import MATMUL
+from irc.passes.nd.canonicalize_one_hot import ONE_HOT
 from irc.passes.nd.canonicalize_reshapes import RESHAPES
 from irc.passes.nd.canonicalize_shapes import SHAPES
 from irc.passes.nd.fold_constants import fold
@@ -38,7 +40,7 @@ from irc.passes.nd.simplify import SimplifyPattern, merged
 from irc.passes.nd.value_numbering import merge_common
 from irc.rewriting import rewrite
 
-TABLE = merged(ARITHMETIC, SHAPES, CASTS, MATMUL, BROADCASTS, RESHAPES)
+TABLE = merged(ARITHMETIC, SHAPES, CASTS, MATMUL, BROADCASTS, RESHAPES, ONE_HOT)
 
 
 @dataclass(frozen=True)

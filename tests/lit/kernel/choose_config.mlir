@@ -226,3 +226,39 @@ func.func @plain(%x: tensor<8192x768xbf16>) -> tensor<8192x768xbf16> {
   }
   func.return %r : tensor<8192x768xbf16>
 }
+
+// Long rows that are read again and stored: so few of them are on the way that the L2 keeps them. Where only the sums
+// are stored they are read once.
+// CHECK:      @normalised reduce config<tile = [1, 4096], warps = 16, {{.*}}reduction = "looped"
+func.func @normalised(%x: tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
+  %r = kernel.fused @normalised reduce (%a = %x : tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
+    %c = nd.cast %a : tensor<8192x50257xbf16> -> tensor<8192x50257xf32>
+    %d = nd.sum %c {axes = [1]} : tensor<8192x50257xf32> -> tensor<8192xf32>
+    %e = nd.broadcast %d {dims = [0]} : tensor<8192xf32> -> tensor<8192x50257xf32>
+    %f = nd.sub %c, %e : tensor<8192x50257xf32>
+    kernel.yield %f : tensor<8192x50257xf32>
+  }
+  func.return %r : tensor<8192x50257xf32>
+}
+
+// CHECK:      @summed reduce config<tile = [1, 2048], warps = 8, {{.*}}reduction = "looped"
+func.func @summed(%x: tensor<8192x50257xbf16>) -> tensor<8192xf32> {
+  %r = kernel.fused @summed reduce (%a = %x : tensor<8192x50257xbf16>) -> tensor<8192xf32> {
+    %c = nd.cast %a : tensor<8192x50257xbf16> -> tensor<8192x50257xf32>
+    %d = nd.sum %c {axes = [1]} : tensor<8192x50257xf32> -> tensor<8192xf32>
+    kernel.yield %d : tensor<8192xf32>
+  }
+  func.return %r : tensor<8192xf32>
+}
+
+// Of rows that no such number of blocks keeps there, as many as ever.
+// CHECK:      @longer reduce config<tile = [1, 1024], warps = 8, {{.*}}reduction = "looped"
+func.func @longer(%x: tensor<8192x200000xf32>) -> tensor<8192x200000xf32> {
+  %r = kernel.fused @longer reduce (%a = %x : tensor<8192x200000xf32>) -> tensor<8192x200000xf32> {
+    %d = nd.sum %a {axes = [1]} : tensor<8192x200000xf32> -> tensor<8192xf32>
+    %e = nd.broadcast %d {dims = [0]} : tensor<8192xf32> -> tensor<8192x200000xf32>
+    %f = nd.sub %a, %e : tensor<8192x200000xf32>
+    kernel.yield %f : tensor<8192x200000xf32>
+  }
+  func.return %r : tensor<8192x200000xf32>
+}
