@@ -1,8 +1,9 @@
 """`fuse-kernels`: from a function of `nd` ops to kernels, each a region of ops that run together.
 
 Anchors are placed in the order matmul, reduction, map: a product takes the elementwise work after it, a reduction
-what surrounds it, a product what feeds it alone, and the rest becomes maps and permutations. No merge makes a cycle
-between kernels. A reduction over other axes of the same values is a kernel of its own.
+what surrounds it, a product what feeds it alone, and the rest becomes maps and permutations. Last, cheap work goes to
+the kernel that reads it, where that saves an array. No merge makes a cycle between kernels. A reduction over other axes
+of the same values is a kernel of its own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from irc.passes.kernel.fuse_maps import grow_maps
 from irc.passes.kernel.fuse_products import casts_to_store, grow_epilogue, grow_prologue, seed_products
 from irc.passes.kernel.fuse_reductions import grow_reductions
 from irc.passes.kernel.fusion_graph import FusionGraph
+from irc.passes.kernel.hand_over import hand_over
 from irc.passes.kernel.outline import outline
 from irc.passes.kernel.recomputation import copy_across_kernels, copy_escaping, find_repeated
 from irc.rewriting import remove_dead_code
@@ -66,4 +68,5 @@ def fuse_block(
     if compared is not None:
         compared += map(str, costs)
     grow_maps(graph)
+    hand_over(graph)
     return outline(block, graph, name)

@@ -206,6 +206,19 @@ class FusionGraph:
         self.merge(cluster, self.cluster_of[i])
         return True
 
+    def move(self, i: int, cluster: Cluster) -> None:
+        """Moves a node that only a cluster reads, and that lies along its domain, to it from another of several nodes.
+        What is upstream and downstream is not kept: no merge may follow."""
+        home, bit = self.cluster_of[i], 1 << i
+        home.members &= ~bit
+        home.tags.pop(i, None)
+        cluster.members |= bit
+        for edge in self.sources[i]:
+            cluster.inputs |= 1 << edge.producer
+        cluster.inputs &= ~cluster.members
+        cluster.tags[i] = cluster.identity
+        self.cluster_of[i] = cluster
+
     def clusters(self) -> list[Cluster]:
         """All clusters, in the order of their first nodes."""
         return sorted(self._alive, key=lambda c: c.members & -c.members)

@@ -200,6 +200,28 @@ func.func @declared_and_cast(%x: tensor<8x8x16xf32>, %y: tensor<64x16xbf16>, %z:
   func.return %1, %4, %5, %6 : tensor<8x8xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<8x16xf32>
 }
 
+// What one other kernel reads beside the array that it is computed from is computed there; what it reads alone, or what
+// others read, too, is stored.
+// CHECK-LABEL: func.func @handed_over
+// CHECK:         kernel.fused @handed_over_0 matmul ({{.*}}) -> (tensor<64x2048xf32>, tensor<64x2048xf32>) {
+// CHECK:           %[[C:.*]] = nd.matmul
+// CHECK:           %[[A:.*]] = nd.abs %[[C]]
+// CHECK:           kernel.yield %[[C]], %[[A]]
+// CHECK:         kernel.fused @handed_over_1 reduce (%[[X:.*]] = %{{.*}} : tensor<64x2048xf32>)
+// CHECK:           nd.sum %[[X]]
+// CHECK:           nd.mul %[[X]], %{{.*}}
+// CHECK:           nd.sub
+func.func @handed_over(%x: tensor<64x16xf32>, %w: tensor<16x2048xf32>) -> (tensor<64x2048xf32>, tensor<64x2048xf32>) {
+  %0 = nd.matmul %x, %w {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<64x16xf32>, tensor<16x2048xf32>) -> tensor<64x2048xf32>
+  %1 = nd.constant 64.0 : tensor<64x2048xf32>
+  %2 = nd.mul %0, %1 : tensor<64x2048xf32>
+  %3 = nd.sum %0 {axes = [1]} : tensor<64x2048xf32> -> tensor<64xf32>
+  %4 = nd.broadcast %3 {dims = [0]} : tensor<64xf32> -> tensor<64x2048xf32>
+  %5 = nd.sub %2, %4 : tensor<64x2048xf32>
+  %6 = nd.abs %0 : tensor<64x2048xf32>
+  func.return %5, %6 : tensor<64x2048xf32>, tensor<64x2048xf32>
+}
+
 // What kernels cannot hold stays between them.
 // CHECK-LABEL: func.func @sort
 // CHECK:         kernel.fused @sort_0 map
