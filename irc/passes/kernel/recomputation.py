@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.dtypes import element_of
@@ -14,6 +16,7 @@ from irc.passes.kernel.op_classes import (
     REDUCTIONS,
     integers,
     is_transparent,
+    is_widening,
     reduced_axes,
     shape_of,
     size_of,
@@ -57,17 +60,24 @@ def copy_across_kernels(block: Block) -> set[Operation]:
     The two cannot be one kernel, and what lies between them has the size of the whole domain: it is cheaper to compute
     again from the first one's few results and the arrays that it comes from than to store and to read. In the
     gradients of a layer normalisation, the sums over rows need what was normalised along them; in a batch normalisation
-    the variance needs the distances from the mean.
+    the variance needs the distances from the mean. So do reductions over rows that no block goes over again, where the
+    kernel that does reads little more from the arrays than from a stored value: the gradient behind a relu is one array
+    and its mask.
     """
     made: set[Operation] = set()
+    shared: dict[object, dict[SSAValue, SSAValue]] = {}
     for op in list(block.ops):
         if op.name not in REDUCTIONS:
             continue
-        cone = _summands(op)
-        if cone is None or not any(_is_used_outside(inner, cone, op) for inner in cone):
+        cone, crosses = _summands(op)
+        if not any(_is_used_outside(inner, cone, op) for inner in cone):
             continue
         copies: dict[SSAValue, SSAValue] = {}
-        for inner in (other for other in block.ops if other in cone):
+        if not crosses:
+            if not _is_less_again(op, cone):
+                continue
+            copies = shared.setdefault((shape_of(op.operands[0]), reduced_axes(op)), copies)
+        for inner in (other for other in block.ops if other in cone and other.results[0] not in copies):
             copy = inner.clone(copies)
             block.insert_op_before(copy, op)
             copies[inner.results[0]] = copy.results[0]
@@ -78,9 +88,9 @@ def copy_across_kernels(block: Block) -> set[Operation]:
     return made
 
 
-def _summands(reduction: Operation) -> set[Operation] | None:
+def _summands(reduction: Operation) -> tuple[set[Operation], bool]:
     """The elementwise ops that a reduction's operand comes from, if they are cheap and over few arguments and over
-    small results of reductions of other kernels; None where they are not, or where no such reduction is among them."""
+    small results, and whether some of those are of reductions of other kernels; none where they are not."""
     shape = shape_of(reduction.operands[0])
     cone: set[Operation] = set()
     read: set[SSAValue] = set()
@@ -94,17 +104,86 @@ def _summands(reduction: Operation) -> set[Operation] | None:
             continue
         if op in cone:
             continue
+        if op.name == "nd.constant":
+            cone.add(op)
+            continue
         if op.name == "nd.broadcast" and size_of(op.operands[0]) * SMALL <= size_of(op.results[0]):
             cone.add(op)
             crosses = crosses or _is_reduced_before(op, reduction)
             continue
         if op.name not in ELEMENTWISE or shape_of(op.results[0]) != shape:
-            return None
+            return set(), False
         cone.add(op)
         pending += op.operands
     stored = 2 * element_of(reduction.operands[0].type).size
     is_cheap = total_cost(cone) <= MOST_COPIED and sum(element_of(v.type).size for v in read) <= stored
-    return cone if crosses and is_cheap else None
+    return (cone, crosses) if is_cheap else (set(), False)
+
+
+def _is_less_again(reduction: Operation, cone: set[Operation]) -> bool:
+    """Whether two kernels, the reduction's and one that needs its result, move less if both compute what they have in
+    common from the whole arrays that it comes from, two or more. Stored, an element is written once and read twice.
+    """
+    if can_return(shape_of(reduction.operands[0]), reduced_axes(reduction)):
+        return False
+    users = {op: [use.operation for use in op.results[0].uses if use.operation not in cone] for op in cone}
+    common = {_stored(op) for op in cone if any(user.name not in REDUCTIONS for user in users[op])}
+    reads = [_arrays(value) for value in common]
+    if max(map(len, reads), default=0) < 2:
+        return False
+    later = _after(reduction)
+    return _are_after((user for found in users.values() for user in found), later) and all(
+        sum(element_of(array.type).size for array in arrays) <= 2 * element_of(value.type).size
+        for value, arrays in zip(common, reads, strict=True)
+    )
+
+
+def _after(op: Operation) -> set[Operation]:
+    """The ops that need the op's result."""
+    found: set[Operation] = set()
+    pending = [op]
+    while pending:
+        for result in pending.pop().results:
+            fresh = {use.operation for use in result.uses} - found
+            found |= fresh
+            pending += fresh
+    return found
+
+
+def _are_after(users: Iterable[Operation], later: set[Operation]) -> bool:
+    """Whether the users are reductions, and elementwise work for the later ops alone."""
+    pending, seen = list(users), set[Operation]()
+    while pending:
+        user = pending.pop()
+        if user in seen or user.name in REDUCTIONS:
+            continue
+        if user.name not in ELEMENTWISE:
+            return False
+        seen.add(user)
+        if user not in later:
+            pending += [use.operation for use in user.results[0].uses]
+    return True
+
+
+def _stored(op: Operation) -> SSAValue:
+    """What is stored of an op's result: what a cast widens, or the result."""
+    while is_widening(op):
+        value = op.operands[0]
+        if not isinstance(value.owner, Operation):
+            return value
+        op = value.owner
+    return op.results[0]
+
+
+def _arrays(value: SSAValue) -> set[SSAValue]:
+    """The arguments, as large as the value, that it is computed from."""
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        each = pending.pop()
+        if each not in seen:
+            seen.add(each)
+            pending += each.owner.operands if isinstance(each.owner, Operation) else ()
+    return {each for each in seen if not isinstance(each.owner, Operation) and size_of(each) >= size_of(value)}
 
 
 def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
