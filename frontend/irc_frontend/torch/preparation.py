@@ -3,7 +3,7 @@ their fast form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -24,7 +24,8 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
 
     inputs: example arguments whose strides differ from what the graph was traced with, as those that a forward graph
     keeps for its backward one do. visible: how many of the results are to have the strides that they had; all by
-    default. The others of a forward graph are kept for its backward one, as they are.
+    default. The others of a forward graph are kept for its backward one: as they are, and where a convolution took a
+    copy of one that is the copy.
     """
     before = [strides_of(node) for node in results_of(module.graph)]
     is_placed = _place(module.graph, inputs)
@@ -48,6 +49,8 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
     _propagate(module, mode)
     _drop_copies(module.graph)
     _drop_dense(mode, dense)
+    if visible is not None:
+        _keep_copies(module.graph, visible, turned)
     is_gradient = any(node.target is aten.convolution_backward.default for node in chosen)
     _restore(module.graph, before[:visible], is_gradient)
     _propagate(module, mode)
@@ -158,6 +161,16 @@ def _drop_dense(mode: Any, copies: Sequence[FxNode]) -> None:
             continue
         node.replace_all_uses_with(source)
         node.graph.erase_node(node)
+
+
+def _keep_copies(graph: Graph, visible: int, turned: Mapping[FxNode, FxNode]) -> None:
+    """Keeps the copies that convolutions took of arguments, weights for instance, for their gradients."""
+    results = results_of(graph)
+    for place, node in enumerate(results[visible:], visible):
+        copy = turned.get(node) if isinstance(node, FxNode) else None
+        if copy is not None and copy.users:  # else it was dropped
+            results[place] = copy
+    graph.output_node().args = (results,)
 
 
 def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradient: bool) -> None:
