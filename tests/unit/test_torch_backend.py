@@ -78,6 +78,19 @@ def test_convolutions_are_left_in_place() -> None:
     check(model, torch.randn(2, 3, 12, 12))
 
 
+@pytest.mark.parametrize("outlier", [0.0, 30.0])
+@pytest.mark.parametrize("mean", [0.0, 100.0])
+def test_statistics_of_narrow_arrays(mean: float, outlier: float) -> None:
+    """They are f32's, far from zero too, and where one element is many deviations away: any of a channel."""
+    x = (torch.randn(8, 3, 6, 6) * 4 + mean).bfloat16()
+    x[4, 1, 3, 3] += 4 * outlier
+    norm = nn.BatchNorm2d(3, momentum=1.0)
+    torch.compile(norm, backend=backend)(x)
+    wide = x.double().transpose(0, 1).flatten(1)
+    torch.testing.assert_close(norm.running_mean, wide.mean(1).float(), rtol=1e-6, atol=1e-5)
+    torch.testing.assert_close(norm.running_var, wide.var(1).float(), rtol=1e-4, atol=0)
+
+
 def test_channels_last() -> None:
     model: Any = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
     check(model.to(memory_format=torch.channels_last), torch.randn(2, 3, 12, 12).to(memory_format=torch.channels_last))
