@@ -1,4 +1,5 @@
-"""prefetch-loads: a producer that computes operands loads those of the next step before it computes this one's."""
+"""prefetch-loads: what a step computes from loaded arrays is loaded in the step before, by producers that compute
+operands and by crews that take turns."""
 
 from __future__ import annotations
 
@@ -24,6 +25,9 @@ REGISTER_BYTES = 4
 MOST_REGISTERS = 96
 """Registers of a thread that hold the loaded tiles from step to step, at most."""
 
+MOST_OF_PANEL = 16
+"""Those of a thread that multiplies, for a panel of its epilogue."""
+
 
 @dataclass(frozen=True)
 class PrefetchLoadsPass(ModulePass):
@@ -34,6 +38,10 @@ class PrefetchLoadsPass(ModulePass):
     A load takes several hundred cycles, which the producer would wait for in each step. The last step loads its own
     tiles again, so that no load is outside. A loop with one written operand has nothing to do meanwhile and is left
     alone; so is one whose loads take many registers, or depend on what the step computes.
+
+    Crews that take turns, whose epilogues load arrays by panels -> the first panel's loads before a crew's turn, and
+    the next one's before the work on a panel. On an H200 the gradient of a gelu, after a product of 8192 x 3072 x 768,
+    takes 104 us so and 112 without; gated_unit_step 257 and 262.
     """
 
     name: ClassVar[str] = "prefetch-loads"
@@ -43,11 +51,51 @@ class PrefetchLoadsPass(ModulePass):
             for loop in [o for o in roles.roles[0].walk() if isinstance(o, scf.ForOp)]:
                 if not loop.iter_args and any(isinstance(o, tile.AcquireOp) for o in loop.body.block.ops):
                     _prefetch(loop)
+            for turn in [o for o in roles.walk() if isinstance(o, tile.BeginTurnOp)]:
+                for loop in [o for o in _after(turn) if isinstance(o, scf.ForOp) and not o.iter_args]:
+                    _prefetch_panels(turn, loop)
+
+
+def _after(op: Operation) -> list[Operation]:
+    found: list[Operation] = []
+    while (following := op.next_op) is not None:
+        found.append(op := following)
+    return found
+
+
+def _prefetch_panels(turn: tile.BeginTurnOp, loop: scf.ForOp) -> None:
+    """Loads of a crew's first panel before its turn, and of the next panel before the work on this one."""
+    block = loop.body.block
+    loads = [op for op in block.ops if isinstance(op, tile.LoadOp)]
+    needed = [_addresses(op, block) for op in loads]
+    if not loads or None in needed or sum(_registers(op.result) for op in loads) > MOST_OF_PANEL:
+        return
+    read = [op for op in block.ops if op in loads or any(found and op in found for found in needed)]
+    constants = _behind(turn, [loop.lb, *(value for op in read for value in op.operands)])
+    if constants is None:
+        return
+    before: dict[SSAValue, SSAValue] = {}
+    moved = _copies(constants, before)
+    before[block.args[0]] = before.get(loop.lb, loop.lb)
+    first = _copies(read, before)
+    Rewriter.insert_op([*moved, *first], InsertPoint.before(turn))
+    following = _following(loop)
+    copies = _copies(read, {block.args[0]: following[-1].results[0]})
+    Rewriter.insert_op([*following, *copies], InsertPoint.at_start(block))
+    _carry(loop, loads, _loads(copies), _loads(first))
+
+
+def _behind(op: Operation, values: Sequence[SSAValue]) -> list[arith.ConstantOp] | None:
+    """The constants among the owners of values that stand behind the op in its block; None where others do."""
+    owners = dict.fromkeys(value.owner for value in values)
+    found = [x for x in owners if isinstance(x, Operation) and x.parent is op.parent and op.is_before_in_block(x)]
+    constants = [x for x in found if isinstance(x, arith.ConstantOp)]
+    return constants if len(constants) == len(found) else None
 
 
 def _prefetch(loop: scf.ForOp) -> None:
     block = loop.body.block
-    loads = [op for op in block.ops if isinstance(op, tile.LoadOp)]
+    loads = _loads(list(block.ops))
     needed = {op: _addresses(op, block) for op in loads}
     groups = _groups(block, loads)
     if len(groups) < 2 or sum(_registers(op.result) for op in loads) > MOST_REGISTERS:
@@ -57,26 +105,45 @@ def _prefetch(loop: scf.ForOp) -> None:
     address = [op for op in block.ops if any(found is not None and op in found for found in needed.values())]
     first = _copies([*address, *loads], {block.args[0]: loop.lb})
     Rewriter.insert_op(first, InsertPoint.before(loop))
-    following = arith.AddiOp(block.args[0], loop.step)
+    following = _following(loop)
+    mapping: dict[SSAValue, SSAValue] = {block.args[0]: following[-1].results[0]}
+    Rewriter.insert_op([*following, *_copies(address, mapping)], InsertPoint.at_start(block))
+    loaded = {load: copy for group in groups for load, copy in _put_together(block, group, loads, mapping).items()}
+    _carry(loop, loads, [loaded[load] for load in loads], _loads(first))
+
+
+def _following(loop: scf.ForOp) -> Sequence[Operation]:
+    """What gives the next value of a loop's variable, and in the last step that of this one."""
+    variable = loop.body.block.args[0]
+    following = arith.AddiOp(variable, loop.step)
     inside = arith.CmpiOp(following.result, loop.ub, "ult")
-    at = arith.SelectOp(inside.result, following.result, block.args[0])
-    for op in (following, inside, at):
+    found = [following, inside, arith.SelectOp(inside.result, following.result, variable)]
+    for op in found:
         give_location(op, loop.location)
-    mapping: dict[SSAValue, SSAValue] = {block.args[0]: at.result}
-    Rewriter.insert_op([following, inside, at, *_copies(address, mapping)], InsertPoint.at_start(block))
+    return found
+
+
+def _carry(
+    loop: scf.ForOp, loads: Sequence[tile.LoadOp], next_loads: Sequence[Operation], first: Sequence[Operation]
+) -> None:
+    """Replaces the loads of a step by what the step before it loaded, in place of `loop`."""
+    block = loop.body.block
     last = block.last_op
     assert last is not None
-    loaded = {load: copy for group in groups for load, copy in _put_together(block, group, loads, mapping).items()}
     for load in loads:
         carried = block.insert_arg(load.result.type, len(block.args))
         carried.name_hint = load.result.name_hint
         load.result.replace_all_uses_with(carried)
         Rewriter.erase_op(load)
-    yields = scf.YieldOp(*(loaded[load].results[0] for load in loads))
+    yields = scf.YieldOp(*(op.results[0] for op in next_loads))
     yields.location = last.location
     Rewriter.replace_op(last, yields)
-    with_carried(loop, [op.results[0] for op in first if isinstance(op, tile.LoadOp)])
+    with_carried(loop, [op.results[0] for op in first])
     Rewriter.erase_op(loop)
+
+
+def _loads(ops: Sequence[Operation]) -> list[tile.LoadOp]:
+    return [op for op in ops if isinstance(op, tile.LoadOp)]
 
 
 def _groups(block: Block, loads: list[tile.LoadOp]) -> list[list[Operation]]:
