@@ -125,6 +125,21 @@ def test_training_of_groups_and_of_dynamic_shapes_stays(
 
 
 @pytest.mark.usefixtures("fresh_torch")
+def test_results_in_any_order_of_axes(graphs: dict[str, Compiled]) -> None:
+    layer, x = nn.Conv2d(3, 8, 3), torch.randn(2, 3, 8, 8)
+
+    def f(x: torch.Tensor) -> list[torch.Tensor]:
+        y = layer(x)
+        return [y, y.permute(0, 2, 3, 1), y.transpose(2, 3) * 2, y.flatten(2).transpose(1, 2), y.sum(0).mT]
+
+    with watching(graphs.__setitem__), torch.no_grad():
+        found, wanted = torch.compile(f, backend=backend)(x), f(x)
+    assert list(graphs) == ["inference"]
+    assert [each.stride() for each in found] == [each.stride() for each in wanted]
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.usefixtures("fresh_torch")
 def test_a_view_of_channels_last(graphs: dict[str, Compiled]) -> None:
     """torch has no view of a whole row of one: it is copied first."""
     model, x = Residual().eval(), torch.randn(2, 3, 8, 8)

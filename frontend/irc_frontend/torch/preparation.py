@@ -49,6 +49,8 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
     _propagate(module, mode)
     _drop_copies(module.graph)
     _drop_dense(mode, dense)
+    if dense:
+        _propagate(module, mode)
     if visible is not None:
         _keep_copies(module.graph, visible, turned)
     is_gradient = any(node.target is aten.convolution_backward.default for node in chosen)
@@ -174,8 +176,8 @@ def _keep_copies(graph: Graph, visible: int, turned: Mapping[FxNode, FxNode]) ->
 
 
 def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradient: bool) -> None:
-    """Gives the first results of the graph these strides again, as far as they are those of rows or channels last."""
-    results, output = results_of(graph), graph.output_node()
+    """Gives the first results of the graph these strides again; row-major ones where there would be gaps."""
+    results = results_of(graph)
     copies: dict[FxNode, FxNode] = {}
     for place, stride in enumerate(strides):
         node, value = results[place], _value(results[place])
@@ -185,8 +187,24 @@ def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradien
         if is_gradient and value.is_contiguous() and wanted.is_contiguous():  # differ where torch does not look
             continue
         if node not in copies:
-            is_last = value.ndim == 4 and wanted.is_contiguous(memory_format=torch.channels_last)
-            is_last &= not wanted.is_contiguous()
-            copies[node] = _copy(graph, output, node, torch.channels_last if is_last else torch.contiguous_format)
+            copies[node] = _laid_out(graph, node, wanted)
         results[place] = copies[node]
-    output.args = (results,)
+    graph.output_node().args = (results,)
+
+
+def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
+    """A copy of a result that lies as the wanted tensor does."""
+    output = graph.output_node()
+    if wanted.ndim == 4 and not wanted.is_contiguous() and wanted.is_contiguous(memory_format=torch.channels_last):
+        return _copy(graph, output, node, torch.channels_last)
+    order = sorted(range(wanted.ndim), key=lambda axis: (-wanted.stride(axis), -wanted.shape[axis]))
+    if wanted.is_contiguous() or not wanted.permute(order).is_contiguous():
+        return _copy(graph, output, node, torch.contiguous_format)
+    with graph.inserting_before(output):
+        rows = graph.call_function(aten.permute.default, (node, order))
+    rows.meta = dict(node.meta)
+    copy = _copy(graph, output, rows, torch.contiguous_format)
+    with graph.inserting_before(output):
+        back = graph.call_function(aten.permute.default, (copy, [order.index(axis) for axis in range(wanted.ndim)]))
+    back.meta = dict(node.meta)
+    return back
