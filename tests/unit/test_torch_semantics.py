@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import threading
 from collections.abc import Callable
@@ -61,6 +62,43 @@ def test_mutation_of_arguments_and_of_their_views() -> None:
     wanted, wanted_twice = f(a, b)
     torch.testing.assert_close((x, y, row, twice), (a, b, wanted, wanted_twice))
     assert row.data_ptr() == x.data_ptr()
+
+
+def test_arguments_are_written_after_all_that_reads_them(seen: list[Compiled]) -> None:
+    """Also by a program behind an op of torch; those of one element type in one copy."""
+
+    def step(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        result = torch.linalg.inv(x) + a * b
+        a.add_(1.0)
+        b.mul_(a)
+        n += 1
+        return result * b + n
+
+    x = torch.eye(3) * 2
+    state = [torch.randn(3), torch.randn(3, 3), torch.tensor(4)]
+    twins = [each.clone() for each in state]
+    compiled = torch.compile(step, backend=backend)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(x, *state), step(x, *twins))
+        torch.testing.assert_close(state, twins)
+    assert [str(node.target) for node in seen[0].division.writes] == ["aten.copy_.default"] * 3
+    assert "copy_" not in str(seen[0].division.reasons)
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+def test_running_statistics(is_training: bool) -> None:
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(2, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.BatchNorm2d(4)
+    )
+    model.train(is_training)
+    twin, compiled = copy.deepcopy(model), torch.compile(model, backend=backend)
+    for size in (2, 2, 3, 4):  # of changing shapes in the end
+        x = torch.randn(size, 2, 6, 6)
+        found, wanted = compiled(x), twin(x)
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+        found.sum().backward()
+        wanted.sum().backward()
+    torch.testing.assert_close(model.state_dict(), twin.state_dict(), rtol=1e-4, atol=1e-5)
 
 
 def test_numbers_and_dtypes_are_promoted_as_in_torch() -> None:

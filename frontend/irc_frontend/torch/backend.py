@@ -105,4 +105,5 @@ _AOT = aot_autograd(
     inference_compiler=partial(_compile, kind="inference"),
     partition_fn=min_cut_rematerialization_partition,
     decompositions=decompositions,
+    keep_inference_input_mutations=True,
 )

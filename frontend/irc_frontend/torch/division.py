@@ -52,11 +52,12 @@ class Part:
 
 @dataclass
 class Division:
-    """parts: the programs by level. left: the nodes of torch by level, in order, with the views that they need.
-    reasons: why each node that could have been irc's stays with torch."""
+    """parts: the programs by level. left: the nodes of torch by level, in order, with the views that they need. writes:
+    the copies into arguments that come last. reasons: why each node that could have been irc's stays with torch."""
 
     parts: list[list[Part]]
     left: list[list[FxNode]]
+    writes: list[FxNode]
     reasons: dict[FxNode, str]
 
 
@@ -78,8 +79,11 @@ class _Divider:
         self._loose: set[FxNode] = set()
         """Views, and arrays made from nothing."""
         self._refused = refused
+        self._writes = [node for node in graph.nodes if _is_write(node)]
         last_ordered = 0
         for node in graph.nodes:
+            if _is_write(node):
+                continue
             if node.op in ("placeholder", "get_attr", "output"):
                 self._ready[node] = self._done[node] = 0
                 continue
@@ -123,7 +127,7 @@ class _Divider:
 
     def division(self) -> Division:
         left = [node for node in self._order if node in self._reasons or node.op == "output"]
-        taken = {node: None for top in left for node in self._through(top.all_input_nodes)}
+        taken = {node: None for top in (*left, *self._writes) for node in self._through(top.all_input_nodes)}
         # What a program takes is known as soon as those behind it are complete.
         for part in sorted(self._parts.values(), key=lambda part: part.level)[::-1]:
             self._complete(part, taken)
@@ -136,6 +140,7 @@ class _Divider:
                 for level in range(levels)
             ],
             [[node for node in of_torch if self._done[node] == level] for level in range(levels)],
+            self._writes,
             self._reasons,
         )
 
@@ -211,6 +216,12 @@ class _Divider:
 def nbytes_of(node: FxNode) -> int:
     """The bytes of a node's array, or arrays."""
     return sum(x.nbytes for x in tree_leaves(value_of(node)) if isinstance(x, torch.Tensor))
+
+
+def _is_write(node: FxNode) -> bool:
+    """Whether it is one of the copies at a graph's end that give an argument its new value: AOTAutograd has no others,
+    and nothing reads them."""
+    return node.target is torch.ops.aten.copy_.default and not node.users and len(node.all_input_nodes) == 2
 
 
 def _is_given(node: FxNode) -> bool:

@@ -19,6 +19,7 @@ from irc.diagnostics import IrcError
 from irc_frontend.torch.division import Division, divide
 from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
 from irc_frontend.torch.program import Program
+from irc_frontend.torch.rules import value_of
 
 Watcher = Callable[[str, "Compiled"], None]
 """Told of each graph that is compiled: forward, backward or inference, and what became of it."""
@@ -36,7 +37,9 @@ def watching(watcher: Watcher) -> Generator[None]:
         _watchers.remove(watcher)
 
 
-QUICKER: dict[Any, Callable[..., Any]] = {torch.ops.aten.convolution.default: torch.convolution}
+aten = torch.ops.aten
+
+QUICKER: dict[Any, Callable[..., Any]] = {aten.convolution.default: torch.convolution}
 """Of ops that stay with torch, the function that calls them in half of the host's time: 4 us less a convolution."""
 
 
@@ -113,6 +116,14 @@ def _programs(division: Division, refused: dict[FxNode, str]) -> dict[int, Progr
     return programs
 
 
+def _alike(writes: Sequence[FxNode]) -> list[list[FxNode]]:
+    """The copies into arguments, those of one element type together: torch copies them in one launch."""
+    found: dict[Any, list[FxNode]] = {}
+    for node in writes:
+        found.setdefault(value_of(node).dtype, []).append(node)
+    return list(found.values())
+
+
 def _joined(module: GraphModule, division: Division, programs: dict[int, Program]) -> Run:
     """The graph in which each part is one call."""
     graph = Graph()
@@ -130,5 +141,8 @@ def _joined(module: GraphModule, division: Division, programs: dict[int, Program
         for node in left:
             known[node] = copied = graph.node_copy(node, known.__getitem__)
             copied.target = QUICKER.get(copied.target, copied.target)
+    for writes in _alike(division.writes):
+        pairs = [[known[x] for x in node.all_input_nodes] for node in writes]
+        graph.call_function(aten._foreach_copy_.default, tuple(map(list, zip(*pairs, strict=True))))
     graph.node_copy(module.graph.output_node(), known.__getitem__)
     return boxed(GraphModule(module, graph).forward)
