@@ -17,7 +17,6 @@ def with_carried(loop: scf.ForOp, starts: Sequence[SSAValue]) -> scf.ForOp:
     before it. The caller has made the body's arguments and its yield fit, and erases `loop`."""
     new = scf.ForOp(loop.lb, loop.ub, loop.step, starts, loop.detach_region(loop.body))
     new.location = loop.location
-    new.attributes |= loop.attributes
     Rewriter.insert_op(new, InsertPoint.before(loop))
     return new
 

@@ -41,7 +41,7 @@ class PrefetchLoadsPass(ModulePass):
 
     Crews that take turns, whose epilogues load arrays by panels -> the first panel's loads before a crew's turn, and
     the next one's before the work on a panel. On an H200 the gradient of a gelu, after a product of 8192 x 3072 x 768,
-    takes 104 us so and 112 without; gated_unit_step 257 and 262.
+    takes 104 us so and 112 without.
     """
 
     name: ClassVar[str] = "prefetch-loads"
@@ -138,7 +138,7 @@ def _carry(
     yields = scf.YieldOp(*(op.results[0] for op in next_loads))
     yields.location = last.location
     Rewriter.replace_op(last, yields)
-    with_carried(loop, [op.results[0] for op in first])
+    with_carried(loop, [op.results[0] for op in first]).attributes |= loop.attributes
     Rewriter.erase_op(loop)
 
 
