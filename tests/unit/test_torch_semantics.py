@@ -85,6 +85,16 @@ def test_arguments_are_written_after_all_that_reads_them(seen: list[Compiled]) -
     assert "copy_" not in str(seen[0].division.reasons)
 
 
+def test_gradients_of_ops_that_keep_more_than_they_give() -> None:
+    """A factorisation keeps arrays for its gradient in an order of its own."""
+    matrix, values = torch.randn(5, 5) + 5 * torch.eye(5), torch.randn(5)
+    inputs = [each.clone().requires_grad_() for each in (matrix, values)]
+    twins = [each.clone().requires_grad_() for each in (matrix, values)]
+    compiled(torch.linalg.solve)(*inputs).sin().sum().backward()
+    torch.linalg.solve(*twins).sin().sum().backward()
+    torch.testing.assert_close([x.grad for x in inputs], [x.grad for x in twins])
+
+
 @pytest.mark.parametrize("is_training", [True, False])
 def test_running_statistics(is_training: bool) -> None:
     model = torch.nn.Sequential(

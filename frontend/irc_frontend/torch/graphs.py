@@ -69,7 +69,7 @@ class Compiled:
     division: Division
     programs: Sequence[Program]
     strides: Sequence[tuple[int, ...] | None]
-    """Of the results, None of what is no array."""
+    """Of the results, None of what is no array; nothing where all are as they were traced."""
 
 
 def compile_graph(
@@ -81,8 +81,10 @@ def compile_graph(
     A program that cannot be compiled is a warning, and its ops stay with torch.
     """
     module = GraphModule(module, fx_graph_cse(module.graph))
+    traced = _strides(module)
     if is_turned:
         module = with_channels_last(module, inputs, visible)
+    strides = _strides(module)
     refused: dict[FxNode, str] = {}
     while True:
         division = divide(module.graph, refused)
@@ -90,11 +92,15 @@ def compile_graph(
             programs = _programs(division, refused)
         except _Refused:
             continue
-        run, strides = _joined(module, division, programs), [strides_of(node) for node in results_of(module.graph)]
-        compiled = Compiled(run, division, list(programs.values()), strides)
+        run = _joined(module, division, programs)
+        compiled = Compiled(run, division, list(programs.values()), [] if strides == traced else strides)
         for watcher in _watchers:
             watcher(kind, compiled)
         return compiled
+
+
+def _strides(module: GraphModule) -> list[tuple[int, ...] | None]:
+    return [strides_of(node) for node in results_of(module.graph)]
 
 
 class _Refused(Exception):
