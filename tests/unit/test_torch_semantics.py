@@ -14,7 +14,7 @@ from torch import nn
 
 import irc
 from irc_frontend.torch import backend, explain, program
-from irc_frontend.torch.backend import MOST_SHAPES
+from irc_frontend.torch.backend import MOST_SHAPES, ManyShapes
 from irc_frontend.torch.graphs import Compiled, NotCompiled, watching
 
 pytestmark = [
@@ -189,10 +189,34 @@ def test_a_graph_break(seen: list[Compiled]) -> None:
 def test_changing_shapes_compile_a_bounded_number_of_programs(seen: list[Compiled]) -> None:
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
     run = compiled(model, dynamic=True)
-    for rows in [*range(2, 2 + MOST_SHAPES + 4), 2, 3]:
-        x = torch.randn(rows, 4)
-        torch.testing.assert_close(run(x), model(x))
-    assert len(seen) == MOST_SHAPES
+    with pytest.warns(ManyShapes, match="Pad the inputs") as warned:
+        for rows in [*range(2, 2 + MOST_SHAPES + 4), 2, 3]:
+            x = torch.randn(rows, 4)
+            torch.testing.assert_close(run(x), model(x))
+    assert len(seen) == MOST_SHAPES and len(warned) == 1
+
+
+def test_the_number_of_shapes_is_an_option(seen: list[Compiled]) -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+    run = compiled(model, dynamic=True, options={"most_shapes": 2})
+    with pytest.warns(ManyShapes, match='for 2 of them.*"most_shapes": 8') as warned:
+        for rows in (2, 3, 4, 5):
+            run(torch.randn(rows, 4)).sum().backward()
+    assert [graph.division.parts != [] for graph in seen] == [True] * 4 and len(warned) == 1
+    with pytest.raises(Exception, match="has the option most_shapes alone, found speed"):
+        compiled(nn.ReLU(), options={"speed": 1})(torch.ones(2))
+
+
+def test_jagged_nested_tensors_stay_with_torch(seen: list[Compiled]) -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))
+    run, twin = compiled(lambda x: model(x).sin() * 2), lambda x: model(x).sin() * 2
+    for lengths in ([3, 5], [3, 5], [2, 4, 1]):
+        x = torch.nested.nested_tensor([torch.randn(n, 4) for n in lengths], layout=torch.jagged)
+        results = [f(x).values() for f in (run, twin)]
+        torch.testing.assert_close(*results)
+        gradients = [torch.autograd.grad(y.square().sum(), [*model.parameters()]) for y in results]
+        torch.testing.assert_close(*gradients)
+    assert {reason for graph in seen for reason in graph.division.reasons.values()} == {"of a jagged nested tensor"}
 
 
 def test_changing_shapes_with_gradients() -> None:
@@ -277,6 +301,26 @@ def test_explain_says_what_is_compiled_and_why_not() -> None:
     assert "aten.convolution.default" in str(found) and "forward" in str(found)
     torch.testing.assert_close([*model.buffers()], buffers)
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_explain_does_not_count_sorting_among_the_kernels() -> None:
+    found = explain(lambda x: torch.sort(x.exp(), -1)[0].sum(-1), torch.randn(4, 8))
+    (graph,) = found.graphs
+    assert not graph.left and graph.kernels == 2 and graph.nbytes == 2 * 4 * 32 + 4 * 32 + 4 * 4
+
+
+def test_explain_shows_graph_breaks() -> None:
+    """Also those of a function that torch does not trace at all, every time."""
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if x.exp().sum() > 0 else x
+
+    assert explain(f, torch.ones(4)).breaks == {"Data-dependent branching": 1}
+    for _ in range(2):
+        found = explain(nn.LSTM(4, 8), torch.randn(5, 2, 4))
+        assert not found.graphs and found.breaks == {"Attempted to wrap RNN, GRU, or LSTM": 1}
+        assert "RNN, GRU, or LSTM" in str(found)
+    assert not explain(nn.ReLU(), torch.ones(4)).breaks
 
 
 def test_the_backend_has_a_name() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from functools import partial
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from torch._guards import TracingContext
 from torch._subclasses import FakeTensorMode
 from torch.fx import GraphModule, Interpreter
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import is_nested_int
 from torch.fx.traceback import preserve_node_meta
 
 from irc_frontend.torch.decompositions import decompositions
@@ -21,21 +23,36 @@ from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
 from irc_frontend.torch.masks import with_fast_masks
 
 MOST_SHAPES = 8
-"""For how many shapes a graph of dynamic shapes is compiled; torch runs the others."""
+"""For how many shapes a graph of dynamic shapes is compiled, unless the option `most_shapes` says otherwise."""
 
 
-def backend(module: GraphModule, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
-    """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable."""
-    if options:
-        raise TypeError(f"the irc backend has no options, found {', '.join(options)}")
-    return _AOT(with_fast_masks(module), inputs)
+class ManyShapes(UserWarning):
+    """A graph of dynamic shapes met more of them than it is compiled for."""
 
 
-def _compile(module: GraphModule, inputs: Sequence[Any], kind: str) -> Run:
+def backend(
+    module: GraphModule, inputs: Sequence[Any], options: Mapping[str, Any] | None = None, **others: Any
+) -> Callable[..., Any]:
+    """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable.
+
+    Option: `most_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others."""
+    options = dict(options or {})
+    most_shapes = options.pop("most_shapes", MOST_SHAPES)
+    if options or others:
+        found = ", ".join({**options, **others})
+        raise TypeError(f"the irc backend has the option most_shapes alone, found {found}")
+    if type(most_shapes) is not int or most_shapes < 0:
+        raise ValueError(f"most_shapes: expected a count of shapes, found {most_shapes!r}")
+    return _aot(most_shapes)(with_fast_masks(module), inputs)
+
+
+def _compile(module: GraphModule, inputs: Sequence[Any], kind: str, most_shapes: int) -> Run:
     """One graph of AOTAutograd: forward, backward, or inference."""
     values = [node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")]
+    if any(map(is_nested_int, values)):
+        return compile_graph(module, kind, is_turned=False, why_left="of a jagged nested tensor").run
     if any(map(_is_symbolic, values)):
-        return boxed(_Shapes(module, kind).run)
+        return boxed(_Shapes(module, kind, most_shapes).run)
     compiled = compile_graph(module, kind, inputs, _visible(kind))
     context = TracingContext.try_get()
     if kind == "forward" and context is not None and context.output_strides is not None:
@@ -59,10 +76,11 @@ def _is_symbolic(value: Any) -> bool:
 
 
 class _Shapes:
-    """A graph of dynamic shapes: compiled for each of the first shapes that it is called with."""
+    """A graph of dynamic shapes: compiled for each of the first `most` shapes that it is called with."""
 
-    def __init__(self, module: GraphModule, kind: str):
-        self._module, self._kind = module, kind
+    def __init__(self, module: GraphModule, kind: str, most: int):
+        self._module, self._kind, self._most = module, kind, most
+        self._is_warned = kind == "backward"  # which follows a forward graph that warns
         self._known: dict[Any, Compiled] = {}
         self._lock = threading.Lock()
 
@@ -77,12 +95,24 @@ class _Shapes:
         return found.run(arguments)
 
     def _specialised(self, key: Any, arguments: Sequence[Any]) -> Compiled | None:
-        if len(self._known) == MOST_SHAPES:
+        if len(self._known) >= self._most:
+            self._warn()
             return None
         self._known[key] = compile_graph(
             specialised(self._module, arguments), self._kind, is_turned=self._kind == "inference"
         )
         return self._known[key]
+
+    def _warn(self) -> None:
+        if self._is_warned:
+            return
+        self._is_warned = True
+        message = (
+            f"irc compiled a graph of dynamic shapes for {self._most} of them; torch runs it op by op for all others. "
+            "Pad the inputs to a few shapes, or let irc compile more: "
+            f'torch.compile(..., backend="irc", options={{"most_shapes": {4 * max(1, self._most)}}})'
+        )
+        warnings.warn(message, ManyShapes, stacklevel=2)
 
 
 def _kind(argument: Any) -> Any:
@@ -99,11 +129,14 @@ def specialised(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
         return make_fx(Interpreter(module).run)(*fakes)
 
 
-_AOT = aot_autograd(
-    fw_compiler=partial(_compile, kind="forward"),
-    bw_compiler=partial(_compile, kind="backward"),
-    inference_compiler=partial(_compile, kind="inference"),
-    partition_fn=min_cut_rematerialization_partition,
-    decompositions=decompositions,
-    keep_inference_input_mutations=True,
-)
+@cache
+def _aot(most_shapes: int) -> Callable[..., Any]:
+    compiler = partial(_compile, most_shapes=most_shapes)
+    return aot_autograd(
+        fw_compiler=partial(compiler, kind="forward"),
+        bw_compiler=partial(compiler, kind="backward"),
+        inference_compiler=partial(compiler, kind="inference"),
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=decompositions,
+        keep_inference_input_mutations=True,
+    )

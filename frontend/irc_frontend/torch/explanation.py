@@ -9,11 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._dynamo import reset
+from torch._dynamo.utils import counters
 from torch.utils._pytree import tree_leaves
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from irc.costs import cost_of
+from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
-from irc.lowering import lower
+from irc.lowering import levels
+from irc.passes.kernel.op_classes import FUSIBLE
+from irc.program import entry_of
 from irc_frontend.torch.backend import backend
 from irc_frontend.torch.graphs import Compiled, watching
 
@@ -22,7 +29,8 @@ from irc_frontend.torch.graphs import Compiled, watching
 class GraphReport:
     """One graph of torch's compiler. kind: forward, backward or inference. compiled: nodes that irc does. left: how
     many nodes torch does, by op and reason. kernels, nbytes, flops: of all its programs, as irc would run them on a
-    GPU; every operand of a kernel is read once and every result written once."""
+    GPU, without sorting, which stays with torch there; every operand of a kernel is read once and every result written
+    once."""
 
     kind: str
     compiled: int
@@ -35,9 +43,11 @@ class GraphReport:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The graphs of a model, in the order in which they were compiled. `print` shows them as tables."""
+    """The graphs of a model, in the order in which they were compiled, and how often torch could not trace on, by what
+    it says of that: there a graph ends, or a whole function stays in Python. `print` shows them as tables."""
 
     graphs: Sequence[GraphReport]
+    breaks: Counter[str]
 
     @property
     def compiled(self) -> int:
@@ -60,6 +70,7 @@ class Explanation:
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
+        from rich.text import Text
 
         graphs = Table("graph", box=SIMPLE_HEAD)
         for heading in ("ops compiled", "ops left", "programs", "kernels", "MB", "GFLOP"):
@@ -68,27 +79,47 @@ class Explanation:
             left = graph.left.total()
             numbers = (graph.compiled, left, graph.programs, graph.kernels)
             graphs.add_row(graph.kind, *map(str, numbers), f"{graph.nbytes / 1e6:.1f}", f"{graph.flops / 1e9:.2f}")
-        yield graphs
+        if self.graphs:
+            yield graphs
         if self.left:
             ops = Table("left to torch", "why", box=SIMPLE_HEAD)
             ops.add_column("count", justify="right")
             for (op, reason), count in self.left.most_common():
                 ops.add_row(op, reason, str(count))
             yield ops
+        if self.breaks:
+            breaks = Table("graph breaks: what torch's compiler does not trace runs in Python", box=SIMPLE_HEAD)
+            breaks.add_column("count", justify="right")
+            for reason, count in self.breaks.most_common():
+                breaks.add_row(Text(reason), str(count))
+            yield breaks
 
 
 def explain(model: Callable[..., Any], *inputs: Any, **options: Any) -> Explanation:
     """Compiles a model for these inputs, runs it once, with its backward pass where a result needs gradients, and says
-    what became of it. Buffers, gradients and the state of torch's random numbers are as before."""
+    what became of it. Buffers, gradients and the state of torch's random numbers are as before; what torch's compiler
+    knows is forgotten, as by its own `explain`: it says once alone why it does not trace a function."""
     found: list[tuple[str, Compiled]] = []
 
     def explained(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
         return backend(module, examples)
 
+    reset()
+    before = _breaks()
     with watching(lambda kind, compiled: found.append((kind, compiled))), _unchanged(model):
         results = torch.compile(model, backend=explained)(*inputs, **options)
         _backward(model, results, (inputs, options))
-    return Explanation([_report(kind, compiled) for kind, compiled in found])
+    breaks = _breaks() - before
+    reset()
+    return Explanation([_report(kind, compiled) for kind, compiled in found], breaks)
+
+
+def _breaks() -> Counter[str]:
+    """How often torch's compiler has stopped to trace, by the first line of the reason."""
+    found = Counter[str]()
+    for reason, count in (counters["unimplemented"] | counters["graph_break"]).items():
+        found[reason.splitlines()[0]] += count
+    return found
 
 
 @contextmanager
@@ -118,12 +149,7 @@ def _report(kind: str, compiled: Compiled) -> GraphReport:
     left = Counter((str(node.target), reason) for node, reason in reasons.items() if not _is_item(node))
     parts = [program.part for program in compiled.programs]
     computed = {node for part in parts for node in (*part.own, *part.repeated)}
-    costs = [
-        cost_of(op)
-        for program in compiled.programs
-        for op in lower(program.module(), "kernel").walk()
-        if isinstance(op, FusedOp)
-    ]
+    costs = [cost_of(op) for program in compiled.programs for op in _kernels(program.module())]
     return GraphReport(
         kind=kind,
         compiled=sum(not _is_item(node) for node in computed),
@@ -133,6 +159,28 @@ def _report(kind: str, compiled: Compiled) -> GraphReport:
         nbytes=sum(cost.bytes_read + cost.bytes_written for cost in costs),
         flops=sum(cost.flops for cost in costs),
     )
+
+
+def _kernels(module: ModuleOp) -> list[FusedOp]:
+    """The kernels of an nd module on a GPU."""
+    for level, lowered in levels(module, ["nd", "kernel"]):
+        if level == "nd":
+            _cut_out_unfusible(lowered)
+    return [op for op in module.walk() if isinstance(op, FusedOp)]
+
+
+def _cut_out_unfusible(module: ModuleOp) -> None:
+    """Makes what ops that no kernel holds read results of the function, and what they give arguments of it."""
+    function = entry_of(module)
+    block, last = function.body.block, function.get_return_op()
+    assert last is not None
+    for op in [op for op in block.ops if isinstance(op, nd.NdOp) and op.name not in FUSIBLE]:
+        last.operands = [*last.operands, *op.operands]
+        for result in op.results:
+            SSAValue.get(result).replace_all_uses_with(block.insert_arg(result.type, len(block.args)))
+        op.detach()
+        op.erase()
+    function.update_function_type()
 
 
 def _is_item(node: torch.fx.Node) -> bool:

@@ -73,19 +73,27 @@ class Compiled:
 
 
 def compile_graph(
-    module: GraphModule, kind: str, inputs: Sequence[Any] = (), visible: int | None = None, is_turned: bool = True
+    module: GraphModule,
+    kind: str,
+    inputs: Sequence[Any] = (),
+    visible: int | None = None,
+    is_turned: bool = True,
+    why_left: str | None = None,
 ) -> Compiled:
     """Compiles a functional ATen graph whose shapes are static: a forward, backward or inference graph. `inputs` and
-    `visible` are those of `with_channels_last`, which is called where the graph is to be turned.
+    `visible` are those of `with_channels_last`, which is called where the graph is to be turned. `why_left` leaves all
+    of a graph to torch, whose shapes may be symbolic then.
 
     A program that cannot be compiled is a warning, and its ops stay with torch.
     """
     module = GraphModule(module, fx_graph_cse(module.graph))
-    traced = _strides(module)
+    strides: list[tuple[int, ...] | None] = []
     if is_turned:
+        traced = _strides(module)
         module = with_channels_last(module, inputs, visible)
-    strides = _strides(module)
-    refused: dict[FxNode, str] = {}
+        strides = _strides(module)
+        strides = [] if strides == traced else strides
+    refused = {} if why_left is None else dict.fromkeys(module.graph.nodes, why_left)
     while True:
         division = divide(module.graph, refused)
         try:
@@ -93,7 +101,7 @@ def compile_graph(
         except _Refused:
             continue
         run = _joined(module, division, programs)
-        compiled = Compiled(run, division, list(programs.values()), [] if strides == traced else strides)
+        compiled = Compiled(run, division, list(programs.values()), strides)
         for watcher in _watchers:
             watcher(kind, compiled)
         return compiled
