@@ -133,6 +133,14 @@ def test_casts_to_float8() -> None:
     torch.testing.assert_close(compiled(f)(x), f(x), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_signs_and_casts_to_bytes_of_all_numbers(dtype: torch.dtype) -> None:
+    """The sign of NaN is 0, and what does not fit in a byte wraps."""
+    x = torch.tensor([-1.5, -1.0, -0.5, -300.7, 255.9, 256.0, 3e4, float("nan"), 0.0], dtype=dtype)
+    f = lambda x: (torch.sign(x), x.to(torch.uint8), torch.zeros(9, dtype=torch.uint8).copy_(x * 1.0))  # noqa: E731
+    torch.testing.assert_close(compiled(f)(x), f(x), rtol=0, atol=0)
+
+
 def test_autocast() -> None:
     model = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.LayerNorm(16), nn.Linear(16, 4))
     run, x = compiled(model), torch.randn(8, 16)

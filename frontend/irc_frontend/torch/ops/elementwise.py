@@ -26,7 +26,6 @@ def _overloads(name: str) -> list[Any]:
 for _function, _promotion, _ops in (
     (ir.abs, SAME, [aten.abs.default]),
     (ir.negative, SAME, [aten.neg.default]),
-    (ir.sign, SAME, [aten.sign.default]),
     (ir.relu, SAME, [aten.relu.default]),
     (ir.floor, SAME, [aten.floor.default]),
     (ir.ceil, SAME, [aten.ceil.default]),
@@ -243,10 +242,16 @@ def _right_shift(x: Tensor, by: Like) -> Tensor:
     return ir.right_shift(x, _shiftable(x, by))
 
 
+@rule(aten.sign.default, promotion=SAME)
+def _sign(x: Tensor) -> Tensor:
+    """0 of NaN."""
+    return ir.where(ir.isnan(x), 0, ir.sign(x)) if x.node.is_float else ir.sign(x)
+
+
 @rule(aten._to_copy.default)
 def _to_copy(x: Tensor, dtype: Any = None, **options: Any) -> Tensor:
     """The wrapper casts: the result's type says to what."""
-    if dtype is not None and x.node.is_float and element_of(dtype)[0] in "iu":
+    if dtype is not None and x.node.is_float and element_of(dtype)[0] == "i":
         return formulas.trunc(x)
     return x.astype("bool") if dtype is torch.bool and x.element == "bool" else _cast(x, dtype)
 
@@ -260,6 +265,8 @@ def _cast(x: Tensor, dtype: Any) -> Tensor:
         return wide(x).astype("f32")
     if dtype is torch.float8_e5m2 and x.dtype.itemsize > 1:
         raise Left("a cast to f8e5m2: beyond the range torch gives infinities, irc the largest number")
+    if dtype is torch.uint8 and x.node.is_float:
+        x = x.astype("i64")  # torch wraps, irc's own cast saturates
     return truth(x) if dtype is torch.bool else x.astype(element_of(dtype))
 
 
