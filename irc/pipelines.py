@@ -12,6 +12,7 @@ PASSES: dict[str, str] = {
     "decompose-nd": "irc.passes.nd.decompose_nd:DecomposeNdPass",
     "differentiate-nd": "irc.passes.nd.differentiate_nd:DifferentiateNdPass",
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
+    "outer-products": "irc.passes.nd.outer_products:OuterProductsPass",
     "cancel-permutes": "irc.passes.nd.cancel_permutes:CancelPermutesPass",
     "recompute-nd": "irc.passes.nd.recompute_nd:RecomputeNdPass",
     "fuse-kernels": "irc.passes.kernel.fuse_kernels:FuseKernelsPass",
@@ -60,7 +61,14 @@ DIALECTS: dict[str, str] = {
 }
 """Dialect name to `module:attribute`."""
 
-ND: tuple[str, ...] = ("canonicalize-nd", "decompose-nd", "widen-arithmetic", "canonicalize-nd", "cancel-permutes")
+ND: tuple[str, ...] = (
+    "canonicalize-nd",
+    "decompose-nd",
+    "widen-arithmetic",
+    "outer-products",
+    "canonicalize-nd",
+    "cancel-permutes",
+)
 """To `nd` ops that the kernel level knows, with every rounding explicit."""
 
 KERNEL: tuple[str, ...] = (*ND, "recompute-nd", "fuse-kernels", "align-operands", "choose-config", "split-reductions")

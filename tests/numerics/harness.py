@@ -22,8 +22,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnknownLoc
 from xdsl.passes import ModulePass
 
+import irc
 from irc.dtypes import Element, element_of
 from irc.interpreters import nd
+from irc.program import isolate, parse
 from irc.rounding import cast_array
 
 Array = np.ndarray[Any, Any]
@@ -124,6 +126,18 @@ def check_passes(module: ModuleOp, passes: Sequence[ModulePass], context: Contex
     for each in passes:
         check_pass(copy, each, args, context, widened=widened)
         widened = widened or each.name == "widen-arithmetic"
+
+
+def check_kernels(text: str, seed: int = 0, arch: str = "sm_90a") -> None:
+    """Runs the program's kernels on the simulator; AssertionError where they are off the float64 reference."""
+    module = isolate(parse(text, "drawn.irc"))
+    arrays, elements, limits = draw_arguments(module, seed), result_elements(module), tolerances(module)
+    with np.errstate(all="ignore"):
+        expected = nd.evaluate(module, arrays, precision="float64")
+        found = irc.compile(text, target="sim", arch=arch)(*arrays)
+    found = found if isinstance(found, tuple) else (found,)
+    for index, (a, b, element) in enumerate(zip(expected, found, elements, strict=True)):
+        assert_close(a, b, element, limits, f"result {index} of\n{text}")
 
 
 def assert_close(expected: Array, found: Array, element: Element, tolerances: dict[str, float], what: str) -> None:

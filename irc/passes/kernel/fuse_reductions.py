@@ -55,7 +55,9 @@ def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
         if size != cluster.members.bit_count():
             continue  # what joins several reductions would keep those out that are not in the cluster yet
         grow_forward(
-            graph, cluster, lambda j: _accept_elementwise(graph, j, cluster) or _accept_pick(graph, j, cluster)
+            graph,
+            cluster,
+            lambda j: _accept_elementwise(graph, j, cluster) or (not is_scan and _accept_pick(graph, j, cluster)),
         )
     grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
     return cluster

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -93,7 +94,7 @@ class OperandWork:
         """Whether TMA can bring the arrays that are as large as the operand."""
         size = size_of(self.value)
         large = [v for v in self.arrays if size_of(v) == size]
-        rows = [shape_of(v)[-1] * element_of(v.type).size for v in large]
+        rows = [prod(shape_of(v)[-1:]) * element_of(v.type).size for v in large]
         return all(isinstance(v, BlockArgument) for v in large) and not any(
             (*(r % TENSOR_MAP_ALIGNMENT for r in rows), self.group % LEAST_DEPTH)
         )

@@ -103,7 +103,8 @@ def _sign(body: Body, x: Scalar) -> SSAValue:
     if x.is_unsigned:
         return body.select(body.compare("eq", value, zero), zero, one)
     greater, less = ("ogt", "olt") if x.is_float else ("sgt", "slt")
-    below = body.select(body.compare(less, value, zero), body.constant(-1, type), value)
+    rest = body(arith.AddfOp(value, zero)) if x.is_float else value  # 0 of -0, NaN of NaN
+    below = body.select(body.compare(less, value, zero), body.constant(-1, type), rest)
     return body.select(body.compare(greater, value, zero), one, below)
 
 
@@ -195,29 +196,28 @@ def _quotient_and_rest(body: Body, a: Scalar, b: Scalar) -> tuple[SSAValue, SSAV
 
 
 def _floordiv(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+    """Of floats as numpy's: x without what C's fmod leaves is a multiple of y and no larger than x, so that nothing
+    overflows but the quotient, which has the sign of x / y where it is 0."""
     if not a.is_float:
         return _quotient_and_rest(body, a, b)[0]
     x, y = a.value, b.value
-    zero, one = body.constant(0.0, x.type), body.constant(1.0, x.type)
-    rest, small = _float_rest(body, x, y)
-    below = _opposite(body, x, y)
-    quotient = body(math.RoundEvenOp(body(arith.DivfOp(body(arith.SubfOp(x, rest)), y))))
-    quotient = body.select(small, body.select(below, body(arith.NegfOp(one)), zero), quotient)
-    return body.select(body.compare("oeq", y, zero), body(arith.DivfOp(x, y)), quotient)
+    body.fastmath = None
+    rest = body(cuda.FmodOp(x, y))
+    whole = body(math.RoundEvenOp(body(arith.DivfOp(body(arith.SubfOp(x, rest)), y))))
+    below = body(arith.SubfOp(whole, body.constant(1.0, x.type)))
+    floored = body.select(_opposite(body, rest, y), below, whole)
+    exact = body(arith.DivfOp(x, y))
+    by_zero = body.compare("oeq", y, body.constant(0.0, x.type))
+    return body.select(by_zero, exact, body(math.CopySignOp(floored, exact)))
 
 
 def _mod(body: Body, a: Scalar, b: Scalar) -> SSAValue:
     if not a.is_float:
         return _quotient_and_rest(body, a, b)[1]
-    rest, _ = _float_rest(body, a.value, b.value)
-    return body(math.CopySignOp(rest, b.value))  # where it is 0, too
-
-
-def _float_rest(body: Body, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """(the floored remainder, whether |x| < |y|)."""
+    x, y = a.value, b.value
     rest = body(cuda.FmodOp(x, y))
-    small = body.compare("olt", body(math.AbsFOp(x)), body(math.AbsFOp(y)))
-    return body.select(_opposite(body, rest, y), body(arith.AddfOp(rest, y)), rest), small
+    floored = body.select(_opposite(body, rest, y), body(arith.AddfOp(rest, y)), rest)
+    return body(math.CopySignOp(floored, y))  # where it is 0, too
 
 
 def _opposite(body: Body, x: SSAValue, y: SSAValue) -> SSAValue:
