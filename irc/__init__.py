@@ -6,6 +6,7 @@ Names are imported on first use, so that `import irc` costs nothing that is not 
 from __future__ import annotations
 
 from importlib import import_module
+from os.path import exists
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,16 @@ _LAZY = {
     "Executable": "irc.executable",
     "IrcError": "irc.diagnostics",
 }
+
+if exists(f"{__path__[0]}/client.py"):  # noqa: PTH110, pathlib takes longer than all else here
+    import warnings
+
+    warnings.warn(
+        "irc-compiler shares the folder of its package `irc` with the Internet Relay Chat library of that name, and "
+        "each replaces files of the other: `pip uninstall irc`, then "
+        "`pip install --force-reinstall --no-deps irc-compiler`",
+        stacklevel=2,
+    )
 
 __all__ = ["Executable", "IrcError", "__version__", "compile"]
 

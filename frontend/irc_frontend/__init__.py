@@ -10,6 +10,14 @@ once. `@jit` makes a function of Tensors one program. `grad(f)` and `value_and_g
 of trees of arrays (docs/autodiff.md). `data.prefetch(batches)` copies batches to the device ahead of their use.
 """
 
+import irc
+
+if "IrcError" not in getattr(irc, "__all__", ()):
+    raise ImportError(
+        "the package `irc` here is not irc-compiler's: `pip uninstall irc` (Internet Relay Chat's), "
+        "then `pip install --force-reinstall --no-deps irc-compiler`"
+    )
+
 from irc_frontend import (
     arrangement_functions,
     composed_functions,

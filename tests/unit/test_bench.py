@@ -153,7 +153,10 @@ def test_without_matplotlib_a_plot_says_so(
     write_record(tmp_path / "r.json", record)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["show", str(tmp_path / "r.json"), "--plot", str(tmp_path / "p.svg")]) == 1
-    assert "--plot needs matplotlib, which is not installed\nhint: pip install 'irc[bench]'" in capsys.readouterr().err
+    assert (
+        "--plot needs matplotlib, which is not installed\nhint: pip install 'irc-compiler[bench]'"
+        in capsys.readouterr().err
+    )
 
 
 def test_list_shows_rows_and_bars(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ def check_plot(path: Path) -> None:
     if path.suffix not in ENDINGS:
         raise IrcError(f"--plot {path}: expected a file that ends in .svg or .png")
     if importlib.util.find_spec("matplotlib") is None:
-        raise IrcError("--plot needs matplotlib, which is not installed", hint="pip install 'irc[bench]'")
+        raise IrcError("--plot needs matplotlib, which is not installed", hint="pip install 'irc-compiler[bench]'")
 
 
 def write_plot(path: Path, record: Record) -> None:
