@@ -1,6 +1,7 @@
 """The graph that `fuse-kernels` works on: nodes, clusters of nodes, and a test that no merge makes a cycle.
 
-A node is an op that is computed in one place. Between nodes lie ops that every user repeats
+A node is an op that is computed in one place, also one that no kernel can hold: the launch of a hand-written kernel
+stands between what it reads and what reads it. Between nodes lie ops that every user repeats
 (`op_classes.is_transparent`): they are no nodes, and an edge remembers which of them it passes through. A cluster is
 a set of nodes that run together. What is upstream and downstream of a cluster is kept as bit sets of nodes, so that
 the test is a few operations on integers.
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
 from irc.dialects.kernel import Anchor
 from irc.passes.kernel.op_classes import ELEMENTWISE, FUSIBLE, MOVEMENT, is_transparent, is_view, shape_of
@@ -105,11 +107,11 @@ class FusionGraph:
         return isinstance(owner, Operation) and self.is_inlined(owner)
 
     def _is_node(self, op: Operation) -> bool:
-        return op.name.startswith("nd.") and not self.is_inlined(op)
+        return not op.has_trait(IsTerminator) and not self.is_inlined(op)
 
     def _edges(self, op: Operation) -> list[Edge]:
         found: dict[Edge, None] = {}
-        stack: list[tuple[SSAValue, tuple[Operation, ...]]] = [(operand, ()) for operand in reversed(op.operands)]
+        stack: list[tuple[SSAValue, tuple[Operation, ...]]] = [(value, ()) for value in reversed(values_read(op))]
         while stack:
             value, path = stack.pop()
             owner = value.owner
@@ -234,6 +236,11 @@ class FusionGraph:
     def stays_inside(self, i: int, cluster: Cluster) -> bool:
         """Whether every use of the node is in the cluster."""
         return i not in self.escaping and all(self.cluster_of[edge.user] is cluster for edge in self.users[i])
+
+
+def values_read(op: Operation) -> list[SSAValue]:
+    """What the op and what is nested in it read."""
+    return [operand for inner in op.walk() for operand in inner.operands]
 
 
 def _gathers(op: Operation) -> bool:

@@ -16,7 +16,7 @@ from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import CastOp, ReshapeOp
 from irc.dialects.nd.declared import DECLARED, declared_element, relax
 from irc.dtypes import element_of
-from irc.passes.kernel.fusion_graph import Cluster, FusionGraph, bits
+from irc.passes.kernel.fusion_graph import Cluster, FusionGraph, bits, values_read
 from irc.passes.kernel.op_classes import is_view, shape_of
 from irc.rewriting import fuse_locations, location_of, location_of_value
 
@@ -33,9 +33,7 @@ class _Outliner:
         self._block = block
         self._graph = graph
         self._name = name
-        self._old = [op for op in block.ops if op.name.startswith("nd.")]
-        end = block.last_op
-        assert end is not None
+        *self._old, end = block.ops
         self._end: Operation = end
         self._outer: dict[SSAValue, SSAValue] = {}
         self._kernels: list[FusedOp] = []
@@ -46,8 +44,7 @@ class _Outliner:
                 self._keep_outside(self._graph.ops[next(bits(cluster.members))])
             else:
                 self._build(cluster, cluster.anchor)
-        for op in (op for op in self._block.ops if not op.name.startswith("nd.") and not isinstance(op, FusedOp)):
-            op.operands = [self._outer.get(operand, operand) for operand in op.operands]
+        self._end.operands = [self.outer(operand) for operand in self._end.operands]
         for op in reversed(self._old):
             if op.parent is not None and not any(result.uses for result in op.results):
                 op.detach()
@@ -79,7 +76,7 @@ class _Outliner:
         if is_view(op):
             self.view(op)
             return
-        copy = op.clone({operand: self.outer(operand) for operand in op.operands})
+        copy = op.clone({operand: self.outer(operand) for operand in values_read(op)})
         self._insert(copy)
         self._outer |= dict(zip(op.results, copy.results, strict=True))
 
