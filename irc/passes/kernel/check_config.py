@@ -13,8 +13,15 @@ from irc.passes.kernel.choose_blocked import mma_stage_bytes
 from irc.passes.kernel.choose_product import GROUP_WARPS, stage_bytes
 from irc.passes.kernel.choose_wgmma import MOST_COLUMNS, NARROW_COLUMNS, can_be_narrow
 from irc.passes.kernel.op_classes import REDUCTIONS, SCANS, integers, shape_of
-from irc.passes.kernel.product_instructions import WGMMA_OPERANDS, can_use_mma, can_use_wgmma, wgmma_operands
+from irc.passes.kernel.product_instructions import (
+    WGMMA_OPERANDS,
+    can_use_mma,
+    can_use_wgmma,
+    mma_shapes,
+    wgmma_operands,
+)
 from irc.passes.kernel.product_problem import Product, product_of
+from irc.passes.kernel.reduction_problem import reduction_of
 from irc.passes.kernel.split_products import can_split_product
 from irc.passes.kernel.wgmma_cycles import COLUMNS
 from irc.rewriting import location_of
@@ -24,15 +31,14 @@ OTHER_REGISTERS = 40
 """Registers of a thread that are not accumulators: addresses, counters, one step of the epilogue."""
 
 
-def check_config(kernel: FusedOp, machine: Target) -> None:
-    """IrcError unless the kernel's config is legal for the target."""
-    config = kernel.config
-    assert config is not None
+def check_config(kernel: FusedOp, config: ConfigAttr, machine: Target) -> None:
+    """IrcError unless the config is legal for the kernel and the target."""
     check = _Check(kernel, machine)
     check.tile_sizes(config)
     check.threads(config)
     check.cluster(config)
     check.unsupported(config)
+    check.split(config.split or 1)
     if kernel.kind is Anchor.MATMUL:
         check.product(config, product_of(kernel))
 
@@ -97,7 +103,6 @@ class _Check:
             raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "choose its instruction")
 
     def product(self, config: ConfigAttr, product: Product) -> None:
-        self._split(config.split or 1)
         if config.tile is None:
             return
         if config.tile[1] < product.row:
@@ -105,15 +110,25 @@ class _Check:
             raise self._fail(f"{found}, found {config.tile[1]}")
         if config.instruction == "wgmma":
             self._wgmma(config, config.tile, product)
-        if config.instruction == "mma" and not can_use_mma(product, self._machine):
-            raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
+        if config.instruction == "mma":
+            self._mma(config.warps or 1, config.tile, product)
         self._clusters(config.cluster or (1, 1), config.tile, product)
         self._shared_memory(config, config.tile, product)
         self._registers(config, config.tile, product)
 
-    def _split(self, parts: int) -> None:
+    def split(self, parts: int) -> None:
         if parts == 1:
             return
+        if self._kernel.kind is Anchor.MATMUL:
+            self._split_product(parts)
+        elif self._kernel.kind is not Anchor.REDUCE or not reduction_of(self._kernel).can_be_split:
+            raise self._fail(
+                f"its config asks for {parts} parts, which are for products, and for reductions whose rows nothing "
+                "reads again",
+                "leave split out",
+            )
+
+    def _split_product(self, parts: int) -> None:
         if op := next((op for op in self._kernel.block.ops if op.name in REDUCTIONS | SCANS), None):
             raise self._fail(f"{op.name} needs whole products, its config asks for {parts} parts of K")
         for op in self._kernel.cores():
@@ -133,6 +148,17 @@ class _Check:
             raise self._fail(
                 f"clusters of {list(cluster)} cannot share the operands of tiles of {tile[0]} x {tile[1]}",
                 "powers of two that leave 8 rows a block",
+            )
+
+    def _mma(self, warps: int, tile: tuple[int, ...], product: Product) -> None:
+        if not can_use_mma(product, self._machine):
+            raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
+        rows, columns, _ = max(mma_shapes(product, self._machine))
+        tall, wide = tile[0] // rows, tile[1] * product.count // columns
+        if not any(tall % along_m == 0 and wide * along_m % warps == 0 for along_m in _powers(warps)):
+            found = f"{tile[0]} x {product.count * tile[1]}"
+            raise self._fail(
+                f"{warps} warps of mma take {rows} x {columns} elements or more each, found a tile of {found}"
             )
 
     def _wgmma(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
@@ -198,3 +224,8 @@ class _Check:
                 f"of {threads} threads, but {where} has {limit}",
                 "use a smaller tile or more warps",
             )
+
+
+def _powers(count: int) -> list[int]:
+    """The powers of two that divide it."""
+    return [1 << i for i in range(count.bit_length()) if count % (1 << i) == 0]

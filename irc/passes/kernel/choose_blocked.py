@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from irc.dialects.kernel import ConfigAttr
@@ -54,12 +55,18 @@ _WIDE_PART = 16 * 8
 tensor cores."""
 
 
-def choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> ConfigAttr:
+def choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> Iterator[ConfigAttr]:
+    """The configs of all tiles, that of the tile first which ends first."""
     is_wide = product.result.size > 4
     shapes = _FMA_SHAPES if not is_wide else _WIDE_SHAPES if instruction == "mma" else _FMA_SHAPES[2:]
     if product.row > 1:
         shapes = _row_shapes(product, 128 * 64 if is_wide else 128 * 128)
-    shape = _best(product, machine, shapes)
+    for shape in sorted(shapes, key=lambda shape: (_cost(product, machine, shape), -shape.rows * shape.columns)):
+        yield _blocked(product, machine, given, instruction, shape)
+
+
+def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str, shape: _Shape) -> ConfigAttr:
+    is_wide = product.result.size > 4
     columns = max(16, shape.columns // power_of_two(product.count))
     is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
     tile = given.tile or (shape.rows, columns, 32 if is_deep else 16)
@@ -102,12 +109,8 @@ def mma_stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
     return (rows + product.count * columns) * size * depth
 
 
-def _best(product: Product, machine: Target, shapes: tuple[_Shape, ...]) -> _Shape:
-    """The tile that ends first: waves of blocks over the SMs, times the work of a tile, over its rate."""
-    return min(shapes, key=lambda shape: (_cost(product, machine, shape), -shape.rows * shape.columns))
-
-
 def _cost(product: Product, machine: Target, shape: _Shape) -> float:
+    """Waves of blocks over the SMs, times the work of a tile, over its rate."""
     columns = shape.columns // power_of_two(product.count)
     tiles = product.batch * ceil_div(product.m, shape.rows) * ceil_div(product.n, columns)
     return ceil_div(tiles, machine.sms) * shape.rows * shape.columns / shape.rate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -43,9 +44,7 @@ class ChooseConfigPass(ModulePass):
             raise IrcError(f"unknown instruction {self.instruction}", hint=f"choose-config knows {expected}")
         check_supported(op)
         for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
-            chosen = choose(kernel, machine, self.instruction)
-            kernel.config = chosen if kernel.config is None else kernel.config.completed(chosen)
-            check_config(kernel, machine)
+            kernel.config = _legal(kernel, machine, self.instruction)
             if self.explain and kernel.kind is Anchor.MATMUL:
                 print(_explain(kernel, machine), end="", file=sys.stderr)
 
@@ -70,16 +69,33 @@ def check_supported(module: ModuleOp) -> None:
                 raise IrcError(f"{op.name} runs on the cpu target only so far", location_of(op), hint)
 
 
-def choose(kernel: FusedOp, machine: Target, instruction: str | None = None) -> ConfigAttr:
-    """The heuristic's config for a kernel; where the kernel has one, its tile and instruction are taken as given."""
+def _legal(kernel: FusedOp, machine: Target, instruction: str | None) -> ConfigAttr:
+    """What the kernel's config sets, completed by the first of the heuristic's candidates that goes with it. Where none
+    does, the IrcError of the first."""
+    given, refused = kernel.config or ConfigAttr.of(), None
+    for chosen in candidates(kernel, machine, instruction):
+        config = given.completed(chosen)
+        try:
+            check_config(kernel, config, machine)
+        except IrcError as error:
+            refused = refused or error
+            continue
+        return config
+    assert refused is not None
+    raise refused
+
+
+def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None) -> Iterator[ConfigAttr]:
+    """The heuristic's configs for a kernel, the best first; what the kernel's own sets is taken as given."""
     given = kernel.config or ConfigAttr.of()
     match kernel.kind:
         case Anchor.MATMUL:
-            return choose_product(product_of(kernel), machine, given, instruction)
+            yield from choose_product(product_of(kernel), machine, given, instruction)
+            return
         case Anchor.REDUCE:
             chosen = choose_reduction(reduction_of(kernel), machine, given)
         case Anchor.PERMUTE:
             chosen = choose_permute(kernel)
         case Anchor.MAP:
             chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
-    return chosen.replace(keep=kept(kernel, machine))
+    yield chosen.replace(keep=kept(kernel, machine))

@@ -151,7 +151,7 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
             width *= 2
         return ConfigAttr.of(tile=(min(width, power_of_two(columns)), length), reduction="persistent")
     outer = reduction.rows // max(reduction.columns, 1)
-    while not _can_split(reduction) and width * reduction.loaded.size > SECTOR:
+    while not reduction.can_be_split and width * reduction.loaded.size > SECTOR:
         if outer * ceil_div(columns, width) >= BLOCKS_PER_SM * machine.sms:
             break
         width //= 2
@@ -161,14 +161,10 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
     return ConfigAttr.of(tile=(width, step), reduction="looped", unroll=UNROLL, split=split)
 
 
-def _can_split(reduction: Reduction) -> bool:
-    return reduction.is_splittable and not reduction.returns and not reduction.is_nested
-
-
 def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> int | None:
     """Parts of the reduced extent, where there are too few blocks without, for `per_sm` blocks on each SM; None where
     the rows are needed again."""
-    if not _can_split(reduction) or blocks == 0 or blocks >= BLOCKS_PER_SM * machine.sms:
+    if not reduction.can_be_split or blocks == 0 or blocks >= BLOCKS_PER_SM * machine.sms:
         return None
     wanted = ceil_div(per_sm * machine.sms, blocks)
     parts = min(wanted, reduction.rows * reduction.extent // (LEAST_PART * blocks))

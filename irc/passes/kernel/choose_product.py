@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from math import gcd
 
 from irc.dialects.kernel import ConfigAttr
 from irc.integers import ceil_div
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
 from irc.passes.kernel.choose_blocked import GROUP, choose_blocked
-from irc.passes.kernel.choose_wgmma import best_plan, comes_in_panels, turn
+from irc.passes.kernel.choose_wgmma import comes_in_panels, ranked_plans, turn
 from irc.passes.kernel.operand_work import LEAST_DEPTH
 from irc.passes.kernel.product_instructions import best_instruction, wgmma_operands
 from irc.passes.kernel.product_problem import Product
-from irc.passes.kernel.wgmma_cycles import GROUPS, STEP_BYTES, shared_pair
+from irc.passes.kernel.wgmma_cycles import GROUPS, STEP_BYTES, Plan, shared_pair
 from irc.targets import KIB, Target
 
 EPILOGUE_BYTES = 33 * KIB
@@ -34,27 +37,36 @@ GROUP_WARPS = WARP_GROUP // LANES
 """Warps that execute a wgmma together."""
 
 
-def choose_product(product: Product, machine: Target, given: ConfigAttr, instruction: str | None) -> ConfigAttr:
-    """The config for the products; `given` is what the user set, `instruction` what the pass was told to prefer."""
+def choose_product(
+    product: Product, machine: Target, given: ConfigAttr, instruction: str | None
+) -> Iterator[ConfigAttr]:
+    """The configs for the products, the best first; `given` is what the user set, `instruction` what the pass was told
+    to prefer."""
     chosen = given.instruction or best_instruction(product, machine, instruction)
-    if chosen == "wgmma":
-        return _choose_wgmma(product, machine, given)
-    return choose_blocked(product, machine, given, chosen)
+    choices = _choose_wgmma if chosen == "wgmma" else partial(choose_blocked, instruction=chosen)
+    yield from islice(choices(product, machine, given), 1 if given.tile else None)
 
 
-def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> ConfigAttr:
+def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     operands = wgmma_operands(product)
     sums, parts = (1, 1) if operands is None else (operands.sums, operands.parts)
-    plan = best_plan(product, machine, sums=sums, parts=parts, schedule=given.schedule)
-    schedule = given.schedule or ("persistent" if given.tile or given.warps else plan.schedule)
-    side = given.rows or ("m" if given.tile else plan.side)
+    if given.tile or given.warps:
+        given = given.completed(ConfigAttr.of(schedule="persistent"))
+    if given.tile:
+        given = given.completed(ConfigAttr.of(rows="m"))
+    for plan in ranked_plans(product, machine, given, sums=sums, parts=parts):
+        yield _warp_group(product, machine, given, plan, sums)
+
+
+def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan, sums: int) -> ConfigAttr:
+    schedule, side = plan.schedule, plan.side
     depth = _depth(product, side)
     tile = given.tile or (*plan.tile, depth)
     tile = (*tile, depth)[:3] if len(tile) < 3 else tile
     rows = tile["mn".index(side)]
     room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile, schedule) if product.returns else 0)
     if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth):
-        tile = (*tile[:2], depth * _steps_together(product, tile, side, room))
+        tile = (*tile[:2], depth * _steps_together(product, tile, side, room, given.stages))
     stages = room // max(stage_bytes(product, tile, side), 1)
     return ConfigAttr.of(
         tile=tile,
@@ -94,14 +106,14 @@ def _has_room_for_steps(product: Product, side: str, depth: int) -> bool:
     return product.is_copied if made is None else made.loaded < product.lhs.size and made.group % (2 * depth) == 0
 
 
-def _steps_together(product: Product, tile: tuple[int, ...], side: str, room: int) -> int:
-    """2 where steps of twice the depth leave as many bytes in flight: with all stages, or, along a long K, with half of
-    them in small tiles. Each step costs a barrier or two."""
+def _steps_together(product: Product, tile: tuple[int, ...], side: str, room: int, stages: int | None) -> int:
+    """2 where steps of twice the depth leave as many bytes in flight: with the `stages` asked for, or with all, or,
+    along a long K, with half of them in small tiles. Each step costs a barrier or two."""
     if product.k < 2 * tile[2]:
         return 1
     doubled = 2 * stage_bytes(product, tile, side)
     is_small = tile[0] * tile[1] * product.count <= SMALL_TILE and product.k >= LONG_K * tile[2]
-    return 2 if doubled * (LEAST_STAGES if is_small else MOST_STAGES) <= room else 1
+    return 2 if doubled * (stages or (LEAST_STAGES if is_small else MOST_STAGES)) <= room else 1
 
 
 def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[int, int]:

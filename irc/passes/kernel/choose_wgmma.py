@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from irc.dialects.kernel import ConfigAttr
 from irc.integers import power_of_two
 from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
 from irc.passes.kernel.product_problem import Product
@@ -41,29 +42,30 @@ SHOWN = 4
 """Plans that an explanation lists."""
 
 
-def best_plan(product: Product, machine: Target, *, sums: int, parts: int, schedule: str | None) -> Plan:
-    """The plan with the fewest cycles; among equals the largest tile. `sums`, `parts`: accumulators of a tile and tiles
-    of an operand, as in `WarpGroupOperands`. `schedule`: the one that is asked for."""
-    candidates = _candidates(product, machine, sums=sums, parts=parts, schedule=schedule)
+def ranked_plans(product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int) -> list[Plan]:
+    """The plans that have the rows, the schedule and the parts of K of `given`; first those that are made for its
+    warps, then those with the fewest cycles; among equals the largest tile. `sums`, `parts`: accumulators of a tile and
+    tiles of an operand, as in `WarpGroupOperands`."""
+    candidates = _candidates(product, machine, given, sums=sums, parts=parts)
     if not candidates:  # no tile has whole rows: check_config says so
-        return best_plan(replace(product, row=1), machine, sums=sums, parts=parts, schedule=schedule)
-    return min(candidates, key=_rank)[1]
+        return ranked_plans(replace(product, row=1), machine, given, sums=sums, parts=parts)
+    return [plan for _, plan in sorted(candidates, key=lambda c: (given.warps not in (None, c[1].warps), *_rank(c)))]
 
 
 def explain_plans(product: Product, machine: Target, *, sums: int, parts: int) -> str:
     """The plans with the fewest cycles, the best first, and what the model makes of them; a line each."""
-    candidates = sorted(_candidates(product, machine, sums=sums, parts=parts, schedule=None), key=_rank)
+    candidates = sorted(_candidates(product, machine, ConfigAttr.of(), sums=sums, parts=parts), key=_rank)
     return "".join(f"  {model.describe(plan)}\n" for model, plan in candidates[:SHOWN])
 
 
 def _candidates(
-    product: Product, machine: Target, *, sums: int, parts: int, schedule: str | None
+    product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int
 ) -> list[tuple[Model, Plan]]:
     sides = {"m": product, "n": turn(product)}
     return [
         (Model(sides[side], machine, parts), plan)
-        for side in _sides(product)
-        for plan in _plans(sides[side], side, sums, schedule)
+        for side in ((given.rows,) if given.rows else _sides(product))
+        for plan in _plans(sides[side], side, sums, given)
     ]
 
 
@@ -98,15 +100,16 @@ def turn(product: Product) -> Product:
     )
 
 
-def _plans(product: Product, side: str, sums: int, schedule: str | None) -> Iterator[Plan]:
+def _plans(product: Product, side: str, sums: int, given: ConfigAttr) -> Iterator[Plan]:
     takes_turns = product.is_copied and side == "m"
-    schedules = (schedule,) if schedule else ("persistent", "pingpong") if takes_turns else ("persistent",)
+    schedules = (given.schedule,) if given.schedule else ("persistent", "pingpong") if takes_turns else ("persistent",)
+    splits = [given.split] if given.split else _splits(product)
     for name in schedules:
         for rows in GROUPS:
             for columns in _columns(product):
                 plan = Plan(rows, columns, name, 1, side)
                 if _fits(product, plan, sums):
-                    yield from (replace(plan, split=split) for split in _splits(product))
+                    yield from (replace(plan, split=split) for split in splits)
 
 
 def _columns(product: Product) -> list[int]:

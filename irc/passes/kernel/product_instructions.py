@@ -66,9 +66,13 @@ def are_multiplied(product: Product) -> bool:
 
 def can_use_mma(product: Product, machine: Target) -> bool:
     """Whether warp-wide products can compute this: operands of one type, accumulated as the instruction does."""
-    element = "f16" if product.lhs.name.startswith("f8") else product.lhs.name
     same = are_multiplied(product) and product.result.name == MMA_OPERANDS.get(product.lhs.name)
-    return same and element in machine.mma
+    return same and bool(mma_shapes(product, machine))
+
+
+def mma_shapes(product: Product, machine: Target) -> tuple[tuple[int, int, int], ...]:
+    """The shapes (m, n, k) of the machine's warp-wide products of such operands."""
+    return machine.mma.get("f16" if product.lhs.name.startswith("f8") else product.lhs.name, ())
 
 
 def wgmma_operands(product: Product) -> WarpGroupOperands | None:

@@ -44,6 +44,11 @@ class Reduction:
     is_splittable: bool
     together: int
 
+    @property
+    def can_be_split(self) -> bool:
+        """Whether a first kernel can reduce parts of the rows, and a second one finish them."""
+        return self.is_splittable and not self.returns and not self.is_nested
+
 
 def reduction_of(kernel: FusedOp) -> Reduction:
     """The reductions of a reduce kernel; they have the same axes of the same domain."""

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
 from irc.integers import ceil_div
-from irc.passes.kernel.choose_config import choose
+from irc.passes.kernel.choose_config import candidates
 from irc.passes.kernel.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
 from irc.passes.kernel.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.passes.kernel.reduction_problem import reduction_of
@@ -283,4 +283,4 @@ def _finish_config(kernel: FusedOp, machine: Target) -> ConfigAttr:
     domains = {(shape_of(op.operands[0]), reduced_axes(op)) for op in kernel.cores()}
     if len(domains) > 1:
         return ConfigAttr.of(schedule="grid")
-    return choose(kernel, machine).replace(split=None)
+    return next(candidates(kernel, machine)).replace(split=None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from irc.integers import ceil_div
-from irc.layout.instructions import WARP_GROUP
+from irc.layout.instructions import LANES, WARP_GROUP
 from irc.passes.kernel.product_problem import Product
 from irc.targets import Target
 
@@ -93,6 +93,11 @@ class Plan:
     def groups(self) -> int:
         """Warp groups that work on one tile."""
         return 1 if self.schedule == "pingpong" else GROUPS[self.rows]
+
+    @property
+    def warps(self) -> int:
+        """Those of these groups."""
+        return self.groups * WARP_GROUP // LANES
 
     @property
     def tile(self) -> tuple[int, int]:

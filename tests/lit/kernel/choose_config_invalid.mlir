@@ -166,3 +166,31 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   }
   func.return %r : tensor<512x512xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<64x256xf32>) -> tensor<64x256xf32> {
+  // expected-error @below {{kernel k: its config asks for 2 parts, which are for products, and for reductions whose rows nothing reads again}}
+  %r = kernel.fused @k reduce config<split = 2> (%a = %x : tensor<64x256xf32>) -> tensor<64x256xf32> {
+    %m = nd.max %a {axes = [1]} : tensor<64x256xf32> -> tensor<64xf32>
+    %b = nd.broadcast %m {dims = [0]} : tensor<64xf32> -> tensor<64x256xf32>
+    %d = nd.sub %a, %b : tensor<64x256xf32>
+    %e = nd.exp %d : tensor<64x256xf32>
+    %s = nd.sum %e {axes = [1]} : tensor<64x256xf32> -> tensor<64xf32>
+    %t = nd.broadcast %s {dims = [0]} : tensor<64xf32> -> tensor<64x256xf32>
+    %q = nd.div %e, %t : tensor<64x256xf32>
+    kernel.yield %q : tensor<64x256xf32>
+  }
+  func.return %r : tensor<64x256xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1024x1024xbf16>) -> tensor<1024x1024xf32> {
+  // expected-error @below {{kernel k: 3 warps compute tiles of a multiple of 64 rows by wgmma, found 64}}
+  %r = kernel.fused @k matmul config<warps = 3> (%a = %x : tensor<1024x1024xbf16>) -> tensor<1024x1024xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : tensor<1024x1024xbf16> -> tensor<1024x1024xf32>
+    kernel.yield %c : tensor<1024x1024xf32>
+  }
+  func.return %r : tensor<1024x1024xf32>
+}
