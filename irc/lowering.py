@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
@@ -19,6 +18,12 @@ from irc.verification import verify
 
 LEVELS: tuple[str, ...] = ("nd", "kernel", "tile", "cuda", "all")
 """The pipelines in order, each of which extends the one before."""
+
+AFTER = "irc.after"
+"""The attribute of a module that names the pass of the pipelines that it had last: whoever reads its text goes on from
+there. Passes up to `choose-config` find their work done where they run again, and are not noted."""
+
+FIRST_NOTED = PIPELINES["all"].index("split-reductions")
 
 Observer = Callable[[ModulePass, ModuleOp], None]
 """Called after a pass with the pass and what it made."""
@@ -47,31 +52,43 @@ def run_passes(
     context = new_context() if context is None else context
     for each in passes:
         each.apply(context, module)
+        note_pass(module, each.name)
         if after is not None:
             after(each, module)
     if passes and verified:
         verify(module, after=passes[-1].name)
 
 
+def note_pass(module: ModuleOp, name: str) -> None:
+    """Notes that the module had the pass, unless it had a later one."""
+    if name in PIPELINES["all"][max(FIRST_NOTED, passes_had(module)) :]:
+        module.attributes[AFTER] = StringAttr(name)
+
+
+def passes_had(module: ModuleOp) -> int:
+    """How many of the passes of `all` the module had, by what is noted on it."""
+    noted = module.attributes.get(AFTER)
+    if noted is None:
+        return 0
+    if not isinstance(noted, StringAttr) or noted.data not in PIPELINES["all"]:
+        raise IrcError(f"{AFTER}: expected a pass of the pipelines, found {noted}", module.location)
+    return PIPELINES["all"].index(noted.data) + 1
+
+
 def levels(
     module: ModuleOp, stops: Sequence[str] = LEVELS, *, context: Context | None = None, **options: Any
 ) -> Iterator[tuple[str, ModuleOp]]:
     """Lowers the module in place, which has been verified, and yields it after each of the levels `stops`. The last one
-    is verified. `options` (`arch`, `strict_rounding`) go to the passes that have them. A module whose tile programs are
-    planned is lowered from there on."""
+    is verified. `options` (`arch`, `strict_rounding`) go to the passes that have them. Passes that the module had are
+    not run again."""
     context = new_context() if context is None else context
-    done = len(PIPELINES["tile"]) if any(map(_is_planned, module.ops)) else 0
+    done = passes_had(module)
     for level in stops:
         names = PIPELINES[level]
         passes = passes_of(names[done:], **options)
         run_passes(module, passes, context=context, verified=level == stops[-1])
         done = max(done, len(names))
         yield level, module
-
-
-def _is_planned(op: Operation) -> bool:
-    """Whether it is a tile program as `plan-shared` leaves it: the passes of its level are done."""
-    return op.name == "tile.program" and "shared" in op.attributes
 
 
 def lower(module: ModuleOp, upto: str = "cuda", **options: Any) -> ModuleOp:

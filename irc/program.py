@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
+    from xdsl.ir import Operation
 
     from irc.artifact import ArraySpec
 
@@ -77,13 +78,23 @@ def entry_of(module: ModuleOp, func: str | None = None) -> FuncOp:
 
 
 def isolate(module: ModuleOp, func: str | None = None) -> ModuleOp:
-    """A copy of the module that has the entry function alone, and what is not a function (kernels and programs)."""
+    """A copy of the module that has the entry function alone, and the kernels and programs that it launches."""
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
+    from irc.dialects.cuda import KernelOp
+    from irc.dialects.kernel import LaunchOp
+    from irc.dialects.tile import ProgramOp
+
     entry = entry_of(module, func)
-    kept = [op.clone() for op in module.ops if op is entry or not isinstance(op, FuncOp)]
-    copy = ModuleOp(kept)
+    launched = {op.callee.root_reference.data for op in entry.walk() if isinstance(op, LaunchOp)}
+
+    def is_kept(op: Operation) -> bool:
+        if isinstance(op, ProgramOp | KernelOp):
+            return op.sym_name.data in launched
+        return op is entry or not isinstance(op, FuncOp)
+
+    copy = ModuleOp([op.clone() for op in module.ops if is_kept(op)], module.attributes)
     copy.location = module.location
     return copy
 

@@ -70,6 +70,51 @@ def test_kernels_and_tiles_are_compiled_to_the_same_code(
     assert found[0] == found[1]
 
 
+DUMPED = {
+    "rows": "func f(x: f32[64, 256]) -> f32[64, 256] {\n    return softmax(x)\n}\n",
+    "sums": "func f(x: bf16[512, 512], w: bf16[512, 512]) -> f32[512] {\n    return sum(cast(relu(x) @ w, f32), axis=0)\n}\n",
+    "parts": "func f(x: f32[64, 1024], w: f32[1024, 64]) -> f32[64, 64] {\n    return x @ w\n}\n",
+}
+
+
+def dumps(folder: Path, name: str) -> list[Path]:
+    """The IR after each pass that changes it."""
+    source = folder / f"{name}.irc"
+    source.write_text(DUMPED[name])
+    assert irc_opt.main([str(source), "-p", "all", "--dump-dir", str(folder / name), "-o", str(folder / "out")]) == 0
+    files = sorted((folder / name).iterdir())
+    return list({file.read_text(): file for file in reversed(files)}.values())[::-1]
+
+
+@pytest.mark.parametrize("name", DUMPED)
+def test_the_ir_after_any_pass_goes_on_to_the_same_kernels(name: str, tmp_path: Path) -> None:
+    *before, last = dumps(tmp_path, name)
+    assert len(before) > 10
+    for dump in (*before, last):
+        assert irc_opt.main([str(dump), "-p", "all", "-o", str(tmp_path / "all.mlir")]) == 0
+        assert (tmp_path / "all.mlir").read_text() == last.read_text(), dump.name
+
+
+def test_the_ir_after_any_pass_is_compiled_to_the_same_kernels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *before, last = dumps(tmp_path, "rows")
+    for dump in before:
+        assert irc_compile.main([str(dump), "--emit", "cuda"]) == 0
+        assert capsys.readouterr().out == last.read_text(), dump.name
+    assert irc_compile.main([str(last), "--emit", "cuda"]) == 1
+    assert "take the IR before build-host-plan" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("noted", ['"fuse"', "7 : i64"])
+def test_a_pass_that_there_is_not_is_not_gone_on_from(
+    noted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "f.mlir").write_text(f"builtin.module attributes {{irc.after = {noted}}} {{\n}}\n")
+    assert irc_opt.main([str(tmp_path / "f.mlir"), "-p", "all"]) == 1
+    assert "expected a pass of the pipelines" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("level", "options", "message"),
     [

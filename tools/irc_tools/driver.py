@@ -20,6 +20,7 @@ from irc.diagnostics import IrcError, register_source, render
 from irc.files import read_text, write_text
 from irc.ir_parser import parse_error, parse_ir
 from irc.ir_printer import print_ir
+from irc.lowering import note_pass, passes_had
 from irc.verification import verify
 from irc_tools.errors import internal_error
 from irc_tools.expected import Expectations
@@ -51,7 +52,7 @@ class OptMain(xDSLOptMain):
         self.target = parse_target(args.target, self.available_targets)
         names = args.passes if args.pipeline is None else f"{args.pipeline},{args.passes}".rstrip(",")
         self.passes = parse_passes(names, self.available_passes)
-        self.reports = Reports(args, self.passes)
+        self.reports = Reports(args, [step.entry for step in self.passes])
 
     def _register(self) -> None:
         """Dialects, passes and targets of xDSL and every plug-in; irc's own too where irc is no installed plug-in."""
@@ -155,10 +156,15 @@ class OptMain(xDSLOptMain):
         return parse("\n" * piece.line_offset + piece.text, name, dims=parse_definitions(self.args.define))
 
     def _apply(self, module: ModuleOp) -> None:
-        """Runs the passes, verifying before the first and after each."""
+        """Runs the passes, verifying before the first and after each. Those of a named pipeline that the input had are
+        left out."""
         self._verify(module, "")
         self.reports.start(module)
-        for index, entry in enumerate(self.passes):
+        had = passes_had(module)
+        for index, step in enumerate(self.passes):
+            if step.position is not None and step.position < had:
+                continue
+            entry = step.entry
             self.reports.before(index, entry, module)
             self.reports.timed(entry.name, lambda entry=entry: self._apply_pass(entry, module))
             self.reports.after(index, entry, module)
@@ -171,6 +177,7 @@ class OptMain(xDSLOptMain):
     def _apply_pass(self, entry: ModulePass, module: ModuleOp) -> None:
         try:
             entry.apply(self.ctx, module)
+            note_pass(module, entry.name)
         except (IrcError, ShrinkException, RecursionError, MemoryError):
             raise
         except ParseError as error:

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import count
 from typing import TypeVar, cast, get_type_hints
 
 from xdsl.passes import ModulePass
@@ -23,16 +24,25 @@ PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 TargetFactories = Mapping[str, Callable[..., object]]
 
 
-def parse_passes(text: str, available: PassFactories) -> list[ModulePass]:
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A pass of a list. position: where it is in the named pipeline that it comes from, each of which continues the one
+    before; None where it is named itself."""
+
+    entry: ModulePass
+    position: int | None = None
+
+
+def parse_passes(text: str, available: PassFactories) -> list[Step]:
     """The passes of a list, named pipelines expanded; any mistake in it is an `IrcError`."""
-    passes: list[ModulePass] = []
+    passes: list[Step] = []
     for spec in _specs(text):
         if spec.name in PIPELINES:
-            passes += _expand(spec, available)
+            passes += map(Step, _expand(spec, available), count())
             continue
         if spec.name not in available:
             raise _unknown("pass", spec.name, [*available, *PIPELINES], "`irc-opt --list-passes` lists all")
-        passes.append(_build(load("pass", spec.name, available[spec.name]), spec, "pass"))
+        passes.append(Step(_build(load("pass", spec.name, available[spec.name]), spec, "pass")))
     return passes
 
 

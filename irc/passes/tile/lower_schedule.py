@@ -15,6 +15,9 @@ from irc.dialects import cuda, tile
 from irc.passes.cuda.emitter import Emitter, Index
 from irc.targets import Target, target
 
+GRID = "grid"
+"""The attribute of a program with its blocks; one that has it is lowered already."""
+
 
 @dataclass(frozen=True)
 class LowerSchedulePass(ModulePass):
@@ -31,7 +34,7 @@ class LowerSchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
+            if isinstance(program, tile.ProgramOp) and GRID not in program.attributes:
                 _lower(program, target(self.arch))
 
 
@@ -48,7 +51,7 @@ def _lower(program: tile.ProgramOp, machine: Target) -> None:
         blocks = _blocks(loop, machine)
         _replace(loop, blocks, None)
         total = max(total, blocks)
-    program.attributes["grid"] = IntegerAttr(max(1, total), i64)
+    program.attributes[GRID] = IntegerAttr(max(1, total), i64)
 
 
 def _blocks(loop: tile.ForTilesOp, machine: Target) -> int:
