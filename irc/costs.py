@@ -22,7 +22,7 @@ MOVING = frozenset(
     f"nd.{name}"
     for name in (
         "cast bitcast broadcast permute reshape concat pad slice flip tile tril triu "
-        "take take_along one_hot constant iota"
+        "take take_along check_indices one_hot constant iota"
     ).split()
 )
 """Ops that compute nothing: they choose, place or convert elements."""

@@ -21,6 +21,7 @@ __all__ = [
     "argmin",
     "argsort",
     "broadcast_to",
+    "check_indices",
     "concatenate",
     "cumprod",
     "cumsum",
@@ -151,19 +152,27 @@ def ravel(x: Like) -> Tensor:
     return Tensor.of(node_of(x)).flatten()
 
 
-def take(x: Like, indices: Like, axis: int | None = None) -> Tensor:
-    """The slices at the indices, which are clamped into range; without an axis, of the flattened array."""
-    return Tensor.of(indexed.take(node_of(x), node_of(indices), axis))
+def check_indices(indices: Like, extent: int) -> Tensor:
+    """The integers, all of which are 0 to extent - 1: another is an error when a value is computed from them."""
+    return Tensor.of(indexed.checked(node_of(indices), 0, extent))
 
 
-def take_along_axis(x: Like, indices: Like, axis: int) -> Tensor:
-    """numpy's; the indices are clamped into range."""
-    return Tensor.of(indexed.take_along(node_of(x), node_of(indices), axis))
+def take(x: Like, indices: Like, axis: int | None = None, mode: str = "raise") -> Tensor:
+    """The slices at the indices; without an axis, of the flattened array. As in numpy, with the mode `raise` negative
+    indices count from the end, and others out of range are an error when the value is computed; with `clip` all are
+    clamped into range."""
+    return Tensor.of(indexed.take(node_of(x), node_of(indices), axis, mode))
 
 
-def scatter_add(x: Like, indices: Like, updates: Like, axis: int = 0) -> Tensor:
-    """x with the updates, which have the shape of `take(x, indices, axis)`, added at the (clamped) indices."""
-    return Tensor.of(indexed.scatter_add(node_of(x), node_of(indices), node_of(updates), axis))
+def take_along_axis(x: Like, indices: Like, axis: int, mode: str = "raise") -> Tensor:
+    """numpy's; `mode` is that of `take`."""
+    return Tensor.of(indexed.take_along(node_of(x), node_of(indices), axis, mode))
+
+
+def scatter_add(x: Like, indices: Like, updates: Like, axis: int = 0, mode: str = "raise") -> Tensor:
+    """x with the updates, which have the shape of `take(x, indices, axis)`, added at the indices; `mode` is that of
+    `take`."""
+    return Tensor.of(indexed.scatter_add(node_of(x), node_of(indices), node_of(updates), axis, mode))
 
 
 def one_hot(indices: Like, count: int, dtype: Any = "f32") -> Tensor:

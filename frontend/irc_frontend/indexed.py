@@ -1,45 +1,72 @@
-"""Gathers and scatters, on nodes. Indices are clamped into range."""
+"""Gathers and scatters, on nodes. `placed` says what an index outside of its axis means."""
 
 from __future__ import annotations
 
 from math import prod
 
-from irc_frontend.elementwise import broadcast_to
+import numpy as np
+
+from irc.artifact import DTYPES
+from irc_frontend.elementwise import astype, binary, broadcast_to, where
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import axis_of, broadcast_shapes
 from irc_frontend.structure import reshape
 
 
-def take(x: Node, indices: Node, axis: int | None) -> Node:
-    """The slices of x at the indices; without an axis, the elements of the flattened array."""
+def checked(indices: Node, low: int, high: int) -> Node:
+    """The indices, of which one that is not low to high - 1 is an error of the run."""
     _expect_integers(indices)
+    return Node("check_indices", (indices,), indices.shape, indices.element, (("low", low), ("high", high)))
+
+
+def from_front(indices: Node, extent: int) -> Node:
+    """The indices with those below 0 counted from the end of an axis, in integers that have all of its places."""
+    if indices.element[0] == "u":
+        return indices
+    wide = indices if extent <= np.iinfo(DTYPES[indices.element]).max else astype(indices, "i64")
+    return where(binary("less", wide, 0), binary("add", wide, extent), wide)
+
+
+def placed(indices: Node, extent: int, mode: str) -> Node:
+    """The indices for ops that clamp them into an axis: as they are with the mode `clip`; with `raise` those below 0
+    count from the end, and others outside of the axis are an error of the run."""
+    _expect_integers(indices)
+    if mode == "clip":
+        return indices
+    if mode != "raise":
+        raise fail(f"the mode {mode!r} of indices", "modes are 'raise' and 'clip'")
+    return from_front(checked(indices, -extent, extent), extent)
+
+
+def take(x: Node, indices: Node, axis: int | None, mode: str) -> Node:
+    """The slices of x at the indices; without an axis, the elements of the flattened array."""
     flat = reshape(x, [prod(x.shape)]) if axis is None else x
     at = 0 if axis is None else axis_of(axis, x.rank)
-    shape = _taken(flat, indices, at)
-    return Node("take", (flat, indices), shape, x.element, (("axis", at),))
+    places = placed(indices, flat.shape[at], mode)
+    return Node("take", (flat, places), _taken(flat, places, at), x.element, (("axis", at),))
 
 
-def take_along(x: Node, indices: Node, axis: int) -> Node:
+def take_along(x: Node, indices: Node, axis: int, mode: str) -> Node:
     """numpy.take_along_axis: the element of x at the index, for every place of `indices`; other axes broadcast."""
-    _expect_integers(indices)
     if indices.rank != x.rank:
         raise fail(f"take_along_axis: x and the indices have one rank, found {x.type} and {indices.type}")
     at = axis_of(axis, x.rank)
+    places = placed(indices, x.shape[at], mode)
     others = broadcast_shapes(_without(x.shape, at), _without(indices.shape, at))
-    wide = [broadcast_to(n, (*others[:at], n.shape[at], *others[at:])) for n in (x, indices)]
+    wide = [broadcast_to(n, (*others[:at], n.shape[at], *others[at:])) for n in (x, places)]
     return Node("take_along", wide, wide[1].shape, x.element, (("axis", at),))
 
 
-def scatter_add(x: Node, indices: Node, updates: Node, axis: int) -> Node:
+def scatter_add(x: Node, indices: Node, updates: Node, axis: int, mode: str) -> Node:
     """x with the updates, which have the shape of `take(x, indices, axis)`, added at the indices."""
-    _expect_integers(indices)
     at = axis_of(axis, x.rank)
+    places = placed(indices, x.shape[at], mode)
     wanted = _taken(x, indices, at)
     if updates.shape != wanted or updates.element != x.element:
         raise fail(f"scatter_add: expected updates {x.element}{list(wanted)}, found {updates.type}")
     if x.is_bool:
         raise fail(f"cannot add to {x.type}", "cast it first: x.astype('i32')")
-    return Node("scatter_add", (x, indices, updates), x.shape, x.element, (("axis", at),))
+    return Node("scatter_add", (x, places, updates), x.shape, x.element, (("axis", at),))
 
 
 def one_hot(indices: Node, count: int, element: str) -> Node:

@@ -263,10 +263,10 @@ class Tensor:
         return Tensor.of(elementwise.unary("bitwise_not", self._node))
 
     def __getitem__(self, key: Any) -> Tensor:
-        """`x[1, :4, None, ..., ::-1]`, or `x[indices]` with an array of integers. Masks choose by `where`: how many
-        elements one chooses depends on values, and shapes do not."""
+        """`x[1, :4, None, ..., ::-1]`, or `x[indices]` with an array of integers, as `take` has them. Masks choose by
+        `where`: how many elements one chooses depends on values, and shapes do not."""
         if isinstance(key, Tensor | np.ndarray | list):
-            return Tensor.of(indexed.take(self._node, indexed.indices_of(node_of(key)), 0))
+            return Tensor.of(indexed.take(self._node, indexed.indices_of(node_of(key)), 0, "raise"))
         return Tensor.of(structure.index(self._node, key))
 
     # Methods, as numpy has them.

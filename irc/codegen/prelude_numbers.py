@@ -247,6 +247,13 @@ def _widen_f8(source: str, target: str) -> Snippet:
     return _widen(source, target, body.replace("{target}", target), *needs)
 
 
+_INDEX_OUT_OF_RANGE = """\
+extern "C" __device__ __attribute__((noreturn))
+void __assertfail(const char* assertion, const char* file, unsigned line, const char* function, size_t bytes);
+DEVICE void index_out_of_range(const char* expected) { __assertfail(expected, "irc", 0, __func__, 1); }
+"""
+"""What the `assert` of CUDA C++ calls: it prints, and ends the launch with CUDA_ERROR_ASSERT."""
+
 NUMBERS: tuple[Snippet, ...] = (
     Snippet("f16_conversions", _F16, ("f16",)),
     Snippet("bf16_conversions", _BF16, ("bf16",)),
@@ -266,4 +273,5 @@ NUMBERS: tuple[Snippet, ...] = (
     *(_widen_integers(source, target, *made) for (source, target), made in WIDENED.items()),
     *(_widen_f8(source, target) for source in ("f8e4m3", "f8e5m2") for target in ("bf16", "f16")),
     Snippet("integer_power", _POWER),
+    Snippet("index_out_of_range", _INDEX_OUT_OF_RANGE),
 )

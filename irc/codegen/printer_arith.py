@@ -22,7 +22,15 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from irc.codegen.prelude_numbers import widen_name
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_memory import slice_of
-from irc.dialects.cuda import FmodOp, PackedOp, PackedWidenOp, RegistersType
+from irc.dialects.cuda import (
+    CheckIndexOp,
+    FmodOp,
+    PackedOp,
+    PackedWidenOp,
+    RegistersType,
+    WgmmaOp,
+    WgmmaRegistersOp,
+)
 from irc.dialects.cuda.common import constant_of
 from irc.dtypes import element_of
 
@@ -181,6 +189,17 @@ def float_arithmetic(p: KernelPrinter, op: arith.AddfOp | arith.SubfOp | arith.M
 def fmod(p: KernelPrinter, op: FmodOp) -> None:
     function = "fmod" if op.result.type == f64 else "fmodf"
     p.define(op.result, f"{function}({p.value(op.lhs)}, {p.value(op.rhs)})")
+
+
+@prints(CheckIndexOp)
+def check_index(p: KernelPrinter, op: CheckIndexOp) -> None:
+    """Beside wgmma without a word: ptxas has products wait for each other in a kernel with calls (its advice C7510)."""
+    if any(isinstance(other, WgmmaOp | WgmmaRegistersOp) for other in p.kernel.walk()):
+        p.line(f"if (!{p.value(op.inside)}) __trap();  // {op.expected}")
+    else:
+        p.use("index_out_of_range")
+        p.line(f'if (!{p.value(op.inside)}) index_out_of_range("{op.expected}");')
+    p.define(op.result, p.value(op.index))
 
 
 @prints(PackedOp)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from irc.diagnostics import IrcError
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
 from irc.interpreters.nd_base import Array, Precision, is_floating, meaning
@@ -83,6 +84,15 @@ def _triangle(op: nd.TrilOp | nd.TriuOp, args: Sequence[Array], precision: Preci
 
 def _clamped(indices: Array, extent: int) -> Array:
     return np.clip(indices.astype(np.int64), 0, max(extent - 1, 0))
+
+
+@meaning(nd.CheckIndicesOp)
+def _check_indices(op: nd.CheckIndicesOp, args: Sequence[Array], precision: Precision) -> Array:
+    (indices,), low, high = args, integer(op.low), integer(op.high)
+    wrong = indices[(indices < low) | (indices >= high)]
+    if wrong.size:
+        raise IrcError(f"index {wrong[0]} is out of range: {low} <= index < {high}", op.location)
+    return indices
 
 
 @meaning(nd.TakeOp)

@@ -149,6 +149,12 @@ def _wide(function: Rule) -> Rule:
     return rule
 
 
+def _check_index(op: cuda.CheckIndexOp, index: Array, inside: Array) -> Array:
+    if not inside.all():
+        raise IrcError(f"an index is out of range: {op.expected}", op.location)
+    return index
+
+
 def _erf(x: Array) -> Array:
     from scipy.special import erf  # imported late: it takes 0.2 s
 
@@ -203,6 +209,7 @@ _RULES: dict[type[Operation], Rule] = {
     arith.MulfOp: _wide(np.multiply),
     arith.DivfOp: _wide(np.divide),
     cuda.FmodOp: _wide(np.fmod),
+    cuda.CheckIndexOp: _check_index,
     arith.NegfOp: _wide(np.negative),
     arith.MinimumfOp: _wide(np.minimum),
     arith.MaximumfOp: _wide(np.maximum),

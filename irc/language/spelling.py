@@ -94,6 +94,10 @@ def _leaky_relu(op: nd.LeakyReluOp, operands: Sequence[str]) -> str:
     return call("leaky_relu", *operands, format_float(op.slope.value.data))
 
 
+def _check_indices(op: nd.CheckIndicesOp, operands: Sequence[str]) -> str:
+    return call("check_indices", *operands, integer(op.low), integer(op.high))
+
+
 def _conversion(op: nd.ConversionOp, operands: Sequence[str]) -> str:
     return call(op.name.removeprefix("nd."), *operands, _element(op).name)
 
@@ -209,6 +213,7 @@ _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.PowOp: _pow,
     nd.GeluOp: _gelu,
     nd.LeakyReluOp: _leaky_relu,
+    nd.CheckIndicesOp: _check_indices,
     nd.ConversionOp: _conversion,
     nd.Elementwise: _plain,
     nd.NormOp: _norm,

@@ -45,8 +45,37 @@ def test_gathers_are_numpys() -> None:
     close(ir.take_along_axis(ir.Tensor(CUBE), wide, -1), np.take_along_axis(CUBE, np.repeat(wide, 2, 0), -1))
 
 
-def test_indices_are_clamped() -> None:
-    close(ir.take(ir.Tensor(X), np.array([-7, 99]), axis=0), X[[0, 2]])
+def test_negative_indices_count_from_the_end() -> None:
+    for element in (np.int8, np.int16, np.int32, np.int64):
+        close(ir.Tensor(np.arange(4.0))[np.array([-1, -4, 3], element)], np.array([3.0, 0.0, 3.0]))
+    close(ir.take(np.arange(300.0), np.array([-1, 127, -128], np.int8)), np.array([299.0, 127.0, 172.0]))
+    close(ir.take(ir.Tensor(X), np.array([-1, 0]), axis=1), np.take(X, [-1, 0], axis=1))
+    negative = np.array([[-1], [0], [-3]])
+    close(ir.take_along_axis(ir.Tensor(X), negative, 1), np.take_along_axis(X, negative, 1))
+    added = ir.scatter_add(ir.Tensor(X), np.array([-1]), np.ones((1, 4), np.float32))
+    close(added, X + np.array([[0.0], [0.0], [1.0]], np.float32))
+
+
+def test_indices_out_of_range_are_an_error() -> None:
+    x = ir.Tensor(np.arange(4.0))
+    for wrong in (4, -5):
+        for make in (
+            lambda i: x[i],
+            lambda i: ir.take(x, i),
+            lambda i: ir.take_along_axis(x, i, 0),
+            lambda i: ir.scatter_add(x, i, np.ones(2)),
+        ):
+            with pytest.raises(IrcError, match=f"index {wrong} is out of range: -4 <= index < 4") as caught:
+                make(np.array([0, wrong])).numpy()
+            assert __file__ in str(caught.value)
+    with pytest.raises(IrcError, match="index 4 is out of range"):
+        x[np.array([4], np.uint8)].numpy()
+    with pytest.raises(IrcError, match="index -1 is out of range: 0 <= index < 4"):
+        ir.check_indices(np.array([-1]), 4).numpy()
+
+
+def test_indices_are_clamped_where_that_is_asked_for() -> None:
+    close(ir.take(ir.Tensor(X), np.array([-7, 99]), axis=0, mode="clip"), X[[0, 2]])
 
 
 def test_scatter_add_is_numpys() -> None:
@@ -236,6 +265,7 @@ def test_narrow_types_are_computed_wide() -> None:
 BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: ir.take(ir.Tensor(X), X), "indices are integers"),
     (lambda: ir.take_along_axis(ir.Tensor(X), np.array([1]), 0), "one rank"),
+    (lambda: ir.take(ir.Tensor(X), np.array([1]), mode="wrap"), "the mode 'wrap'"),
     (lambda: ir.scatter_add(ir.Tensor(X), np.array([1]), X), r"expected updates f32\[1, 4\]"),
     (lambda: ir.one_hot(np.array([1]), -1), "0 or more"),
     (lambda: ir.topk(ir.Tensor(X), 5), "k is 0 to 4"),

@@ -106,6 +106,14 @@ def test_a_result_that_does_not_depend_on_the_argument() -> None:
     assert ir.grad(lambda x: x)(2.0).item() == 1
 
 
+def test_gradients_at_negative_indices() -> None:
+    x = ir.Tensor(np.arange(6.0).reshape(2, 3))
+    found = ir.grad(lambda x: (ir.take(x, np.array([-1, 0]), 1) * np.array([2.0, 3.0])).sum())(x).numpy()
+    np.testing.assert_array_equal(found, [[3.0, 0.0, 2.0]] * 2)
+    found = ir.grad(lambda x: ir.take_along_axis(x, np.array([[-1], [-3]]), 1).sum())(x).numpy()
+    np.testing.assert_array_equal(found, [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+
+
 def test_gradients_of_topk_take_and_narrow_floats() -> None:
     """Ops with several results, with integers, and deferred casts come back as nodes."""
 

@@ -55,6 +55,7 @@ BUILT: dict[str, tuple[Callable[..., Operation], tuple[Any, ...], dict[str, Any]
         for name in "equal not_equal less less_equal greater greater_equal".split()
     },
     "leaky_relu": (nd.LeakyReluOp, (X, 0.01), {}, [4, 8]),
+    "check_indices": (nd.CheckIndicesOp, (N, -4, 4), {}, [4, 8]),
     "isnan": (nd.IsnanOp, (X,), {}, [4, 8]),
     "isinf": (nd.IsinfOp, (X,), {}, [4, 8]),
     "logical_not": (nd.LogicalNotOp, (C,), {}, [4, 8]),

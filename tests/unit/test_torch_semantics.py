@@ -141,6 +141,42 @@ def test_signs_and_casts_to_bytes_of_all_numbers(dtype: torch.dtype) -> None:
     torch.testing.assert_close(compiled(f)(x), f(x), rtol=0, atol=0)
 
 
+READS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "cross_entropy": lambda x, i: nn.functional.cross_entropy(x, i),
+    "embedding": lambda x, i: nn.functional.embedding(i, x),
+    "gather": lambda x, i: x.gather(1, i[:, None]),
+    "index": lambda x, i: x[i, i],
+    "index_add": lambda x, i: x.index_add(0, i, torch.ones(5, 5)),
+    "index_put": lambda x, i: x.index_put((i,), torch.ones(5)),
+    "index_select": lambda x, i: x.index_select(1, i),
+    "scatter": lambda x, i: x.scatter(1, i[:, None], 1.0),
+    "scatter_add": lambda x, i: x.scatter_add(0, i[None], torch.ones(1, 5)),
+    "take": lambda x, i: x[0].take(i),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_indices_out_of_range_are_an_error_as_in_torch(name: str) -> None:
+    """Negative ones too, where torch does not count them from the end."""
+    x, run = torch.randn(5, 5), compiled(READS[name])
+    for index in (0, 4, 5, -1, -6):
+        indices = torch.tensor([0, index, 2, 3, 1])
+        try:
+            wanted = READS[name](x, indices)
+        except (IndexError, RuntimeError):
+            with pytest.raises(irc.IrcError, match=f"index {index} is out of range"):
+                run(x, indices)
+        else:
+            torch.testing.assert_close(run(x, indices), wanted)
+
+
+def test_labels_that_are_ignored_may_be_out_of_range() -> None:
+    x, labels = torch.randn(3, 5, requires_grad=True), torch.tensor([1, -100, 4])
+    loss = nn.functional.cross_entropy
+    found, wanted = (torch.autograd.grad(f(x, labels), x) for f in (compiled(loss), loss))
+    torch.testing.assert_close(found, wanted)
+
+
 def test_autocast() -> None:
     model = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.LayerNorm(16), nn.Linear(16, 4))
     run, x = compiled(model), torch.randn(8, 16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from irc_frontend.functions import take
+from irc_frontend.functions import check_indices, take
 from irc_frontend.making_functions import random_normal, random_uniform, zeros
 from irc_frontend.nn.layer import Layer, Params
 from irc_frontend.tensor import Like, Tensor, node_of
@@ -41,7 +41,7 @@ class Linear(Layer):
 
 @dataclass(frozen=True)
 class Embedding(Layer):
-    """Rows of a table at integer indices (clamped into range): i[...] -> f[..., width].
+    """Rows of a table at integer indices, which are 0 to count - 1: i[...] -> f[..., width].
 
     The parameter is `table`, f[count, width], normal with the given standard deviation.
     """
@@ -55,4 +55,4 @@ class Embedding(Layer):
         return {"table": (random_normal([self.count, self.width], seed) * self.deviation).astype(self.dtype)}
 
     def __call__(self, params: Params, x: Like) -> Tensor:
-        return take(params["table"], x, 0)
+        return take(params["table"], check_indices(x, self.count), 0, mode="clip")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from irc_frontend.functions import expand_dims, log_softmax, mean, take_along_axis
+from irc_frontend.functions import check_indices, expand_dims, log_softmax, mean, take_along_axis
 from irc_frontend.graph import fail
 from irc_frontend.tensor import Like, Tensor, node_of
 
 
 def cross_entropy(logits: Like, labels: Like) -> Tensor:
-    """-log softmax(logits) at the labels: f[..., classes], i[...] -> f32[] (f64 of f64)."""
+    """-log softmax(logits) at the labels, which are 0 to classes - 1: f[..., classes], i[...] -> f32[] (f64 of f64)."""
     scores = _wide(logits)
     _check_labels(scores, labels)
-    return -mean(take_along_axis(log_softmax(scores), expand_dims(labels, -1), -1))
+    places = check_indices(labels, scores.shape[-1])
+    return -mean(take_along_axis(log_softmax(scores), expand_dims(places, -1), -1, mode="clip"))
 
 
 def mse(predicted: Like, wanted: Like) -> Tensor:

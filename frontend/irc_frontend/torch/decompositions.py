@@ -13,6 +13,7 @@ aten = torch.ops.aten
 KEPT = [
     aten._scaled_dot_product_flash_attention_for_cpu.default,  # one op of torch, where its parts are many
     aten.embedding_dense_backward.default,
+    aten.index_add.default,  # which counts no index from the end, as its parts do
     aten.index_fill.int_Tensor,  # whose parts ask for the number in an array
     aten.take.default,
     aten.unfold_copy.default,

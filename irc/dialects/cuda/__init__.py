@@ -59,7 +59,7 @@ from irc.dialects.cuda.memory import (
     StoreOp,
 )
 from irc.dialects.cuda.packed import PACKED_KINDS, PAIR, WORD, PackedOp, PackedWidenOp
-from irc.dialects.cuda.scalar import FmodOp
+from irc.dialects.cuda.scalar import CheckIndexOp, FmodOp
 from irc.dialects.cuda.sync import (
     ClusterSyncOp,
     DependencyWaitOp,
@@ -98,6 +98,7 @@ DEVICE_OPS: list[type[Operation]] = [
     PackedOp,
     PackedWidenOp,
     FmodOp,
+    CheckIndexOp,
     AssumeOp,
     SharedOp,
     LoadOp,
@@ -166,6 +167,7 @@ __all__ = [
     "BlockIdOp",
     "BufferOp",
     "BufferType",
+    "CheckIndexOp",
     "ClusterRankOp",
     "ClusterSyncOp",
     "ConstantOp",

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import (
+    IRDLOperation,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.irdl.constraints import AnyOf, BaseAttr
 from xdsl.traits import Pure
+
+from irc.dialects.cuda.common import effects, number
 
 
 @irdl_op_definition
@@ -27,3 +37,29 @@ class FmodOp(IRDLOperation):
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue):
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+
+@irdl_op_definition
+class CheckIndexOp(IRDLOperation):
+    """An index that is low to high - 1, as the condition says. Where it does not hold the launch fails, with a message
+    that has the bounds."""
+
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType))
+
+    name = "cuda.check_index"
+    index = operand_def(T)
+    inside = operand_def(i1)
+    low = prop_def(IntegerAttr.constr(type=i64))
+    high = prop_def(IntegerAttr.constr(type=i64))
+    result = result_def(T)
+    traits = traits_def(*effects())
+    assembly_format = "$index `,` $inside $low `to` $high attr-dict `:` type($result)"
+
+    def __init__(self, index: SSAValue, inside: SSAValue, low: int, high: int):
+        bounds = {"low": number(low), "high": number(high)}
+        super().__init__(operands=[index, inside], result_types=[index.type], properties=bounds)
+
+    @property
+    def expected(self) -> str:
+        """What the messages say."""
+        return f"{self.low.value.data} <= index < {self.high.value.data}"

@@ -65,6 +65,7 @@ from irc.dialects.nd.elementwise import (
     WhereOp,
 )
 from irc.dialects.nd.indexed import (
+    CheckIndicesOp,
     IndexedOp,
     OneHotOp,
     ScatterAddOp,
@@ -187,6 +188,7 @@ Nd = Dialect(
         ClampOp,
         CastOp,
         BitcastOp,
+        CheckIndicesOp,
         TakeOp,
         TakeAlongOp,
         ScatterAddOp,
@@ -276,6 +278,7 @@ __all__ = [
     "BroadcastOp",
     "CastOp",
     "CeilOp",
+    "CheckIndicesOp",
     "ClampOp",
     "CompareOp",
     "ComposedOp",

@@ -1,9 +1,12 @@
-"""Ops that read or write at places given by an integer operand. Indices are clamped into 0..extent-1."""
+"""Ops that read or write at places given by an integer operand. Indices are clamped into 0..extent-1; `check_indices`
+refuses those that would be."""
 
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Callable
 from math import prod
+from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -29,6 +32,7 @@ from irc.dialects.nd.base import (
     tensor,
     type_of,
 )
+from irc.dialects.nd.unary import UnaryOp
 from irc.dtypes import Element
 
 
@@ -44,6 +48,27 @@ class IndexedOp(NdOp, ABC):
         check_element(self, indices, is_integer, "integer")
         if shape[axis] == 0 and prod(shape_of(indices)):
             raise self.fail(f"cannot index axis {axis} of extent 0 of {x.type}")
+
+
+@irdl_op_definition
+class CheckIndicesOp(UnaryOp):
+    """The indices x, all of which are low to high - 1: one that is not is an error of the run, on a GPU of the launch.
+    Where nothing reads an index, nothing need check it."""
+
+    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_integer)
+    WHAT: ClassVar[str] = "integer"
+
+    name = "nd.check_indices"
+    low = int_prop()
+    high = int_prop()
+
+    def __init__(self, x: Operand, low: int, high: int, *, location: Location | None = None):
+        self.setup([x], [type_of(x)], {"low": low, "high": high}, location)
+
+    def check(self) -> None:
+        super().check()
+        if integer(self.low) > integer(self.high):
+            raise self.fail(f"expects low up to high, found {integer(self.low)} and {integer(self.high)}")
 
 
 @irdl_op_definition

@@ -126,6 +126,14 @@ def assume(s: Strand, op: cuda.AssumeOp, condition: Any) -> None:
         s.fail("protocol", op, "what the kernel promises the compiler does not hold", ~held)
 
 
+@simulates(cuda.CheckIndexOp)
+def check_index(s: Strand, op: cuda.CheckIndexOp, index: Any, inside: Any) -> Any:
+    held = s.spread(inside)
+    if not held.all():
+        s.fail("out of bounds", op, f"an index is out of range: {op.expected}", ~held)
+    return index
+
+
 @simulates(cuda.DependencyWaitOp, cuda.LaunchDependentsOp)
 def nothing(s: Strand, op: Any, *operands: Any) -> None:
     """Hints: launches run one after the other."""

@@ -16,6 +16,14 @@ def _check_extent(args: Arguments, x: Array, indices: Array, axis: int) -> None:
         raise args.error(f"nothing to index on axis {axis} of {x}", "x")
 
 
+@builtin("check_indices(x, low, high)")
+def check_indices(args: Arguments) -> Value:
+    x, low, high = args.integer_array("x"), args.integer("low"), args.integer("high")
+    if low > high:
+        raise args.error(f"no index is from {low} to below {high}", "high")
+    return args.emit("check_indices", [x], x.shape, x.element, low=low, high=high)
+
+
 @builtin("take(x, indices, axis=0)")
 def take(args: Arguments) -> Value:
     x, indices = args.array("x"), args.integer_array("indices")

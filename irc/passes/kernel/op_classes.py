@@ -19,7 +19,7 @@ def _nd(names: str) -> frozenset[str]:
 CHEAP = _nd(
     "abs neg relu sign floor ceil round isnan isinf logical_not bitwise_not bitwise_and bitwise_or bitwise_xor "
     "shift_left shift_right add sub mul minimum maximum equal not_equal less less_equal greater greater_equal where "
-    "clamp cast bitcast leaky_relu"
+    "clamp cast bitcast leaky_relu check_indices"
 )
 """Elementwise ops of an instruction or two."""
 

@@ -11,6 +11,7 @@ The canonical forms are documented with the rewrites that make them, one file a 
 | `canonicalize_reshapes` | axes of extent 1 dropped from the work between reshapes |
 | `canonicalize_matmul` | transposes and broadcasts absorbed into dimension numbers |
 | `canonicalize_one_hot` | choices by a comparison, and sums of those that hit one place |
+| `canonicalize_indices` | checks of indices that always hold |
 | `fold_constants` | ops on constants |
 | `value_numbering` | common subexpressions |
 
@@ -31,6 +32,7 @@ from xdsl.passes import ModulePass
 from irc.passes.nd.canonicalize_arithmetic import ARITHMETIC
 from irc.passes.nd.canonicalize_broadcasts import BROADCASTS
 from irc.passes.nd.canonicalize_casts import CASTS
+from irc.passes.nd.canonicalize_indices import INDICES
 from irc.passes.nd.canonicalize_matmul import MATMUL
 from irc.passes.nd.canonicalize_one_hot import ONE_HOT
 from irc.passes.nd.canonicalize_reshapes import RESHAPES
@@ -40,7 +42,7 @@ from irc.passes.nd.simplify import SimplifyPattern, merged
 from irc.passes.nd.value_numbering import merge_common
 from irc.rewriting import rewrite
 
-TABLE = merged(ARITHMETIC, SHAPES, CASTS, MATMUL, BROADCASTS, RESHAPES, ONE_HOT)
+TABLE = merged(ARITHMETIC, SHAPES, CASTS, MATMUL, BROADCASTS, RESHAPES, ONE_HOT, INDICES)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ _VALUES = (
     tile.AllocOp,
     tile.ReadOp,
     cuda.FmodOp,
+    cuda.CheckIndexOp,
 )
 """Ops that do nothing but make a value, beside those of arith and math."""
 

@@ -19,7 +19,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from irc.diagnostics import IrcError
 from irc.dialects import cuda
 from irc.dialects.nd.declared import is_relaxed
-from irc.passes.tile.nodes import name_of, signless
+from irc.dtypes import element_of
+from irc.passes.tile.nodes import name_of, number, signless
 from irc.passes.tile.scalar_body import Body, Scalar, cast, width_of
 
 
@@ -32,6 +33,8 @@ def apply(body: Body, op: Operation, inputs: list[Scalar], result: Attribute) ->
         return _bitcast(body, inputs[0].value, signless(result))
     if name in _COMPARE:
         return _compare(body, name, *inputs)
+    if name == "check_indices":
+        return _check_index(body, inputs[0], number(op, "low"), number(op, "high"))
     rule = _RULES.get(name)
     if rule is None:
         raise IrcError(f"{op.name} cannot be computed in a kernel", op.location, "run decompose-nd first")
@@ -46,6 +49,17 @@ def apply(body: Body, op: Operation, inputs: list[Scalar], result: Attribute) ->
 def _slope(op: Operation) -> float:
     value: Any = op.properties["slope"]
     return value.value.data
+
+
+def _check_index(body: Body, x: Scalar, low: int, high: int) -> SSAValue:
+    """One comparison: what is less than low is large without its sign."""
+    value, type = x.value, x.value.type
+    least, most = element_of(x.source).limits()
+    first, count = max(low, least), min(high, most + 1) - max(low, least)
+    if count > most - least:
+        return value
+    offset = body(arith.SubiOp(value, body.constant(first, type))) if first else value
+    return body(cuda.CheckIndexOp(value, body.compare("ult", offset, body.constant(count, type)), low, high))
 
 
 def _bitcast(body: Body, value: SSAValue, target: Attribute) -> SSAValue:

@@ -28,6 +28,7 @@ from irc.passes.tile.index_maps import (
     Dim,
     Lin,
     Sym,
+    atoms,
     bounds,
     constant,
     delinearise,
@@ -53,6 +54,7 @@ from irc.passes.tile.nodes import (
     name_of,
     number,
     numbers,
+    walk_nodes,
 )
 from irc.rewriting import location_of
 
@@ -80,6 +82,17 @@ class Trace:
         if key not in self._known:
             self._known[key] = self._build(value, coords)
         return self._known[key]
+
+    def dims(self, coords: Coords) -> dict[Dim, None]:
+        """The dimensions that the coordinates depend on, also through gathers."""
+        found: dict[Dim, None] = {}
+        for atom in sorted({atom for lin in coords for atom in atoms(lin)}, key=lambda atom: atom.id):
+            if isinstance(atom, Dim):
+                found[atom] = None
+                continue
+            for node in walk_nodes([self.gathers[atom]], lambda node: not isinstance(node, Reduced | Dot)):
+                found |= self.dims(node.coords())
+        return found
 
     @contextmanager
     def trial(self) -> Generator[None]:
@@ -313,6 +326,15 @@ def _take_along(trace: Trace, op: Operation, coords: Coords) -> Node:
     return trace.at(source, (*coords[:axis], gathered, *coords[axis + 1 :]))
 
 
+def _check_indices(trace: Trace, op: Operation, coords: Coords) -> Node:
+    """Checked where the result has an element alone: beyond it a tile has anything, which is taken to be 0."""
+    type, where = element_type_of(op.results[0].type), location_of(op)
+    tests = [test for lin, n in zip(coords, shape_of(op.results[0].type), strict=True) for test in _tests(lin, n)]
+    tests += [Test(lin_of(dim), None, dim.extent) for dim in trace.dims(coords)]
+    inside = Choose(type, where, tuple(tests), trace.at(op.operands[0], coords), Constant(type, where, 0))
+    return Apply(type, where, op, (inside,))
+
+
 def _iota(trace: Trace, op: Operation, coords: Coords) -> Node:
     return Coordinate(element_type_of(op.results[0].type), location_of(op), coords[number(op, "axis")])
 
@@ -342,6 +364,7 @@ _MOVES: dict[str, Callable[[Trace, Operation, Coords], Node]] = {
     "flip": _flip,
     "pad": _pad,
     "concat": _concat,
+    "check_indices": _check_indices,
     "take": _take,
     "take_along": _take_along,
     "iota": _iota,

@@ -209,6 +209,22 @@ func.func @invalid(%x: tensor<0xf32>, %i: tensor<2xi32>) {
 
 // -----
 
+func.func @invalid(%i: tensor<2xf32>) {
+  // expected-error @below {{nd.check_indices expects integer elements, found tensor<2xf32>}}
+  %r = nd.check_indices %i {low = 0, high = 4} : tensor<2xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%i: tensor<2xi32>) {
+  // expected-error @below {{nd.check_indices expects low up to high, found 4 and 0}}
+  %r = nd.check_indices %i {low = 4, high = 0} : tensor<2xi32>
+  func.return
+}
+
+// -----
+
 func.func @invalid(%x: tensor<4xf32>, %i: tensor<2xf32>) {
   // expected-error @below {{nd.take expects integer elements, found tensor<2xf32>}}
   %r = nd.take %x, %i {axis = 0} : (tensor<4xf32>, tensor<2xf32>) -> tensor<2xf32>

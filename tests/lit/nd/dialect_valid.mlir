@@ -145,6 +145,8 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %tril = nd.tril %x {k = -1} : tensor<4x8xf32>
   // CHECK: %triu = nd.triu %x {k = 2} : tensor<4x8xf32>
   %triu = nd.triu %x {k = 2} : tensor<4x8xf32>
+  // CHECK: %checked = nd.check_indices %n {low = -8, high = 8} : tensor<3xi64>
+  %checked = nd.check_indices %n {low = -8, high = 8} : tensor<3xi64>
   // CHECK: %take = nd.take %x, %n {axis = 1} : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<4x3xf32>
   %take = nd.take %x, %n {axis = 1} : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<4x3xf32>
   // CHECK: %take_along = nd.take_along %x, %i {axis = 1} : (tensor<4x8xf32>, tensor<4x8xi32>) -> tensor<4x8xf32>

@@ -118,3 +118,19 @@ func.func @untouched(%x: tensor<4x6xf32>) -> tensor<24xf32> {
   %r = nd.reshape %x : tensor<4x6xf32> -> tensor<24xf32>
   func.return %r : tensor<24xf32>
 }
+
+// A check holds where the array has an element alone: the last tile goes beyond it.
+// CHECK-LABEL: tile.program @checked_0
+// CHECK:         [[I:%[0-9]+]] = tile.iota
+// CHECK:         tile.map {{.*}}, [[I]]
+// CHECK:           [[IN:%[0-9]+]] = arith.select
+// CHECK:           [[HOLDS:%[0-9]+]] = arith.cmpi ult, [[IN]]
+// CHECK-NEXT:      cuda.check_index [[IN]], [[HOLDS]] 0 to 50 : i32
+func.func @checked(%x: tensor<50x64xf32>, %j: tensor<31xi32>) -> tensor<31x64xf32> {
+  %r = kernel.fused @checked_0 map (%a = %x : tensor<50x64xf32>, %i = %j : tensor<31xi32>) -> tensor<31x64xf32> {
+    %k = nd.check_indices %i {low = 0, high = 50} : tensor<31xi32>
+    %t = nd.take %a, %k {axis = 0} : (tensor<50x64xf32>, tensor<31xi32>) -> tensor<31x64xf32>
+    kernel.yield %t : tensor<31x64xf32>
+  }
+  func.return %r : tensor<31x64xf32>
+}

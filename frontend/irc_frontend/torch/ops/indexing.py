@@ -1,4 +1,4 @@
-"""Rules of gathers and scatters. Indices beyond an array's end, an error in torch, are clamped, or nothing is added."""
+"""Rules of gathers and scatters. Indices beyond an array's end are an error, as in torch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.graph import Node
+from irc_frontend.indexed import checked, from_front
 from irc_frontend.realise import current_target
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.rules import MOST_COMPARISONS, Left, number_in, promoted, rule, wide
@@ -16,17 +18,35 @@ aten = torch.ops.aten
 
 
 def positions(indices: Tensor, extent: int) -> Tensor:
-    """Indices counted from the front."""
+    """Indices in range, counted from the front."""
+    return _from_front(Tensor.of(checked(_integers(indices), -extent, extent)), extent)
+
+
+def _from_front(indices: Tensor, extent: int) -> Tensor:
+    return Tensor.of(from_front(_integers(indices), extent)).astype("i64")
+
+
+def _integers(indices: Tensor) -> Node:
     if indices.element == "bool":
         raise Left("an index by a mask: the shape depends on its values")
-    return indices if indices.element == "u8" else ir.where(indices < 0, indices + extent, indices)
+    return indices.node
+
+
+def inside(x: Tensor, dim: int, indices: Tensor) -> Tensor:
+    """Indices along an axis, in range; torch has none from the end there."""
+    return ir.check_indices(indices, x.shape[dim % x.ndim] if x.ndim else 1)
+
+
+def summed(x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0) -> Tensor:
+    """x with the updates added at indices that are in range."""
+    return ir.scatter_add(x, indices, updates, axis, mode="clip")
 
 
 @rule(aten.embedding.default)
 def _embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad: bool = False, sparse: bool = False
 ) -> Tensor:
-    return ir.take(weight, indices, 0)
+    return ir.take(weight, inside(weight, 0, indices), 0, mode="clip")
 
 
 @rule(aten.embedding_dense_backward.default)
@@ -35,14 +55,14 @@ def _embedding_backward(grad: Tensor, indices: Tensor, rows: int, padding_idx: i
         raise Left("an embedding whose gradient is scaled by frequency")
     wide = grad if grad.element == "f64" else grad.astype("f32")
     kept = ir.where(ir.expand_dims(indices == padding_idx, -1), 0.0, wide) if padding_idx >= 0 else wide
-    return ir.scatter_add(ir.zeros((rows, grad.shape[-1]), wide.element), indices, kept, 0)
+    return summed(ir.zeros((rows, grad.shape[-1]), wide.element), indices, kept, 0)
 
 
 @rule(aten.index_select.default)
 def _index_select(x: Tensor, dim: int, indices: Tensor) -> Tensor:
     if not x.ndim:
         return x
-    return ir.take(x, indices.reshape(indices.size), dim)
+    return ir.take(x, inside(x, dim, indices.reshape(indices.size)), dim, mode="clip")
 
 
 @rule(aten.gather.default)
@@ -53,14 +73,14 @@ def _gather(x: Tensor, dim: int, indices: Tensor, sparse_grad: bool = False) -> 
         return ir.zeros(indices.shape, x.element)
     at = dim % x.ndim
     cut = x[tuple(slice(None) if axis == at else slice(0, n) for axis, n in enumerate(indices.shape))]
-    return ir.take_along_axis(cut, indices, at)
+    return ir.take_along_axis(cut, inside(x, dim, indices), at, mode="clip")
 
 
 @rule(aten.take.default)
 def _take(x: Tensor, indices: Tensor) -> Tensor:
     if not indices.size:
         return ir.zeros(indices.shape, x.element)
-    return ir.take(x.flatten(), positions(indices, x.size), 0)
+    return ir.take(x.flatten(), positions(indices, x.size), 0, mode="clip")
 
 
 @rule(aten.put.default)
@@ -69,7 +89,7 @@ def _put(x: Tensor, indices: Tensor, source: Tensor, accumulate: bool = False) -
     if not x.size or not indices.size:
         return x
     at, updates = positions(indices, x.size).flatten(), source.flatten()
-    return (ir.scatter_add if accumulate else stored)(x.flatten(), at, updates, 0).reshape(x.shape)
+    return (summed if accumulate else stored)(x.flatten(), at, updates, 0).reshape(x.shape)
 
 
 @rule(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
@@ -80,7 +100,7 @@ def _index_fill(x: Tensor, dim: int, indices: Tensor, value: Any) -> Tensor:
         return x
     axis = dim % x.ndim
     at = positions(indices, x.shape[axis]).reshape(indices.size)
-    hits = ir.scatter_add(ir.zeros((x.shape[axis],), "i32"), at, ir.ones((indices.size,), "i32")) > 0
+    hits = summed(ir.zeros((x.shape[axis],), "i32"), at, ir.ones((indices.size,), "i32")) > 0
     return ir.where(hits.reshape(*[-1 if each == axis else 1 for each in range(x.ndim)]), promoted(value, x.element), x)
 
 
@@ -90,7 +110,7 @@ def _index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     given, axes = _given(indices)
     order = _together(x.ndim, axes)
     flat, extents = _merged(x.permute(order), order.index(axes[0]), len(axes))
-    return ir.take(flat, _combined(given, extents), order.index(axes[0]))
+    return ir.take(flat, _combined(given, extents, positions), order.index(axes[0]), mode="clip")
 
 
 def _given(indices: Sequence[Tensor | None]) -> tuple[list[Tensor], list[int]]:
@@ -119,19 +139,32 @@ def _product(extents: Sequence[int]) -> int:
     return total
 
 
-def _combined(indices: Sequence[Tensor], extents: Sequence[int]) -> Tensor:
-    """The index into merged axes. Each is clamped by itself, so that one beyond the end stays in its row."""
+def _combined(indices: Sequence[Tensor], extents: Sequence[int], placed: Callable[[Tensor, int], Tensor]) -> Tensor:
+    """The index into merged axes; `placed` makes an index one from the front."""
     total: Any = None
     for index, extent in zip(indices, extents, strict=True):
-        inside = positions(index, extent).astype("i64")
-        if len(indices) > 1:
-            inside = ir.clip(inside, 0, max(0, extent - 1))
-        total = inside if total is None else total * extent + inside
+        place = placed(index, extent)
+        total = place if total is None else total * extent + place
     return total
 
 
-@rule(aten.index_put.default, aten._unsafe_index_put.default)
+@rule(aten.index_put.default)
 def _index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    return _put_at(x, indices, values, accumulate, positions)
+
+
+@rule(aten._unsafe_index_put.default)
+def _unsafe_index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    return _put_at(x, indices, values, accumulate, _from_front)
+
+
+def _put_at(
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool,
+    placed: Callable[[Tensor, int], Tensor],
+) -> Tensor:
     """Stores or sums at the indices."""
     given, axes = _given(indices)
     if len(given) == 1 and len(indices) == 1 and given[0].element == "bool" and not values.ndim:
@@ -140,11 +173,11 @@ def _index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accu
     order = _together(x.ndim, axes)
     moved, first = x.permute(order), order.index(axes[0])
     flat, extents = _merged(moved, first, len(axes))
-    at = _combined(given, extents)
+    at = _combined(given, extents, placed)
     updates = ir.broadcast_to(values, (*flat.shape[:first], *at.shape, *flat.shape[first + 1 :]))
     if not flat.size or not updates.size:
         return x
-    changed = ir.scatter_add(flat, at, updates, first) if accumulate else stored(flat, at, updates, first)
+    changed = summed(flat, at, updates, first) if accumulate else stored(flat, at, updates, first)
     return changed.reshape(moved.shape).permute([order.index(axis) for axis in range(x.ndim)])
 
 
@@ -155,7 +188,7 @@ def stored(x: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
     last = _last(indices.reshape(count), x.shape[axis])
     rows = updates.reshape(*x.shape[:axis], count, *x.shape[axis + 1 :])
     along = [-1 if each == axis else 1 for each in range(x.ndim)]
-    return ir.where((last >= 0).reshape(*along), ir.take(rows, ir.maximum(last, 0), axis), x)
+    return ir.where((last >= 0).reshape(*along), ir.take(rows, ir.maximum(last, 0), axis, mode="clip"), x)
 
 
 def _last(indices: Tensor, extent: int) -> Tensor:
@@ -166,10 +199,10 @@ def _last(indices: Tensor, extent: int) -> Tensor:
     left, found = ir.ones((count,), "bool"), ir.zeros((extent,), "i64")
     for bit in reversed(range((count - 1).bit_length())):
         has_bit = ir.right_shift(numbers, bit) % 2 == 1
-        is_set = ir.scatter_add(none, indices, (left & has_bit).astype("i32")) > 0
+        is_set = summed(none, indices, (left & has_bit).astype("i32")) > 0
         found = found * 2 + is_set.astype("i64")
-        left = left & (has_bit == ir.take(is_set, indices, 0))
-    is_index = ir.scatter_add(none, indices, ir.ones((count,), "i32")) > 0
+        left = left & (has_bit == ir.take(is_set, indices, 0, mode="clip"))
+    is_index = summed(none, indices, ir.ones((count,), "i32")) > 0
     return ir.where(is_index, found, -1)
 
 
@@ -177,23 +210,23 @@ def _last(indices: Tensor, extent: int) -> Tensor:
 def _index_add(x: Tensor, dim: int, indices: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     if not x.ndim:
         return _index_add(x.reshape(1), 0, indices, source.reshape(source.size), alpha=alpha).reshape()
-    return ir.scatter_add(x, indices.reshape(indices.size), source if alpha == 1 else source * alpha, dim)
+    return summed(x, inside(x, dim, indices.reshape(indices.size)), source if alpha == 1 else source * alpha, dim)
 
 
 @rule(aten.scatter_add.default)
 def _scatter_add(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
-    return added(x, dim, indices, source)
+    return added(x, dim, inside(x, dim, indices), source)
 
 
 @rule(aten.scatter.src, targets=["cpu"])
 def _scatter(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
-    return scattered(x, dim, indices, _cut(source, indices.shape), stored)
+    return scattered(x, dim, inside(x, dim, indices), _cut(source, indices.shape), stored)
 
 
 @rule(aten.scatter.value)
 def _scatter_value(x: Tensor, dim: int, indices: Tensor, value: float) -> Tensor:
     """Every store is of the same number: where one or more fall, it is."""
-    hits = added(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"))
+    hits = added(ir.zeros(x.shape, "i32"), dim, inside(x, dim, indices), ir.ones(indices.shape, "i32"))
     return ir.where(hits > 0, number_in(value, x.element), x)
 
 
@@ -206,7 +239,7 @@ def added(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
     is_whole = x.ndim == indices.ndim > 0 and rows == [*indices.shape[:axis], *indices.shape[axis + 1 :]]
     count = indices.shape[axis] if is_whole else 0
     if current_target() == "cpu" or not 0 < x.size * count <= MOST_COMPARISONS:
-        return scattered(x, dim, indices, source, ir.scatter_add)
+        return scattered(x, dim, indices, source, summed)
     places = ir.arange(x.shape[axis]).reshape(*[-1 if each == axis else 1 for each in range(x.ndim)])
     indices = indices.astype("i64")
     if count == 1:
@@ -251,6 +284,7 @@ def _scatter_reduce(
         raise Left(f"a scatter by {reduce}")
     if not x.node.is_float and reduce == "mean":
         raise Left("a mean of integers")
+    indices = inside(x, dim, indices)
     hits = added(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"))
     given = wide(x)
     base = given if include_self else ir.where(hits > 0, 0, given)

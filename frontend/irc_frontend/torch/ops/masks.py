@@ -30,7 +30,7 @@ def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not x.size or not source.size:
         return x
     numbers = ir.maximum(_numbers(mask.flatten()), 0)
-    return ir.where(mask, ir.take(source.flatten(), numbers, 0).reshape(shape), x)
+    return ir.where(mask, ir.take(source.flatten(), numbers, 0, mode="clip").reshape(shape), x)
 
 
 @rule(aten.masked_scatter_backward.default)
@@ -42,7 +42,7 @@ def _masked_scatter_backward(grad: Tensor, mask: Tensor, sizes: Sequence[int]) -
     mask = ir.broadcast_to(mask, grad.shape).flatten()
     taken = ir.where(mask, grad.flatten(), 0.0)
     numbers = ir.maximum(_numbers(mask), 0)
-    return ir.scatter_add(ir.zeros((count,), grad.element), numbers, taken, 0).reshape(tuple(sizes))
+    return ir.scatter_add(ir.zeros((count,), grad.element), numbers, taken, 0, mode="clip").reshape(tuple(sizes))
 
 
 @rule(aten.nonzero_static.default)
@@ -55,7 +55,7 @@ def _nonzero_static(x: Tensor, *, size: int, fill_value: Number = -1) -> Tensor:
     mask = truth(x).flatten()
     numbers = _numbers(mask)
     slots = ir.where(mask & (numbers < size), numbers, size)
-    places = ir.scatter_add(ir.zeros((size + 1,), "i64"), slots, ir.arange(x.size), 0)[:size]
+    places = ir.scatter_add(ir.zeros((size + 1,), "i64"), slots, ir.arange(x.size), 0, mode="clip")[:size]
     is_found = ir.arange(size) < mask.astype("i64").sum()
     coordinates = [places // math.prod(x.shape[axis + 1 :]) % extent for axis, extent in enumerate(x.shape)]
     return ir.stack([ir.where(is_found, each, fill_value) for each in coordinates], 1)

@@ -114,7 +114,7 @@ class Adaptive:
         return x
 
     def element(self, padded: Tensor, number: int) -> Tensor:
-        return ir.take(padded, ir.minimum(self.starts + number, self.ends - 1), self.axis)
+        return ir.take(padded, ir.minimum(self.starts + number, self.ends - 1), self.axis, mode="clip")
 
     def position(self, number: Tensor) -> Tensor:
         starts, ends = (_along(each, self.axis, number.ndim) for each in (self.starts, self.ends))

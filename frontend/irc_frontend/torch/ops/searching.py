@@ -8,6 +8,7 @@ import irc_frontend as ir
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.elementwise import Like, common_element
+from irc_frontend.torch.ops.indexing import inside
 from irc_frontend.torch.rules import Left, rule
 
 aten = torch.ops.aten
@@ -25,7 +26,7 @@ def _searchsorted(
 ) -> Tensor:
     """For each wanted number how many of its row are less, or with `right` not greater."""
     if sorter is not None:
-        ordered = ir.take_along_axis(ordered, sorter, ordered.ndim - 1)
+        ordered = ir.take_along_axis(ordered, inside(ordered, -1, sorter), ordered.ndim - 1, mode="clip")
     return _bisected(ordered, _as_tensor(wanted, ordered), right or side == "right")
 
 
@@ -56,7 +57,11 @@ def _bisected(ordered: Tensor, wanted: Tensor, right: bool) -> Tensor:
     for _ in range(extent.bit_length()):
         middle = (low + high) // 2
         at = ir.minimum(middle, extent - 1)
-        found = ir.take(ordered, at, 0) if ordered.ndim == 1 else ir.take_along_axis(ordered, at, ordered.ndim - 1)
+        found = (
+            ir.take(ordered, at, 0, mode="clip")
+            if ordered.ndim == 1
+            else ir.take_along_axis(ordered, at, ordered.ndim - 1, mode="clip")
+        )
         is_before = ~(found > wanted if right else found >= wanted) & (low < high)
         low, high = ir.where(is_before, middle + 1, low), ir.where(is_before, high, middle)
     return low

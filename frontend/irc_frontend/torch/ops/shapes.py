@@ -136,7 +136,7 @@ def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
     axis = dim % x.ndim
     starts = ir.arange((x.shape[axis] - size) // step + 1) * step
     places = starts.reshape(-1, 1) + ir.arange(size)
-    return ir.moveaxis(ir.take(x, places, axis), axis + 1, -1)
+    return ir.moveaxis(ir.take(x, places, axis, mode="clip"), axis + 1, -1)
 
 
 @rule(
@@ -218,7 +218,7 @@ def _on(x: Tensor, axis: int, found: range) -> Tensor:
 
 def _spread(x: Tensor, source: Tensor, axis: int, found: range) -> Tensor:
     """The source at the positions of the range, the nearest of it elsewhere."""
-    return ir.take(source, (ir.arange(x.shape[axis]) - found.start) // found.step, axis)
+    return ir.take(source, (ir.arange(x.shape[axis]) - found.start) // found.step, axis, mode="clip")
 
 
 @rule(aten.select_scatter.default)
@@ -238,7 +238,7 @@ def _diagonal_scatter(x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0,
         return x
     row = ir.arange(rows)
     is_on = ir.equal(ir.expand_dims(row, 1) + offset, ir.arange(columns))
-    of_row = ir.take(source.astype(x.element), row - max(0, -offset), source.ndim - 1)
+    of_row = ir.take(source.astype(x.element), row - max(0, -offset), source.ndim - 1, mode="clip")
     changed = ir.where(is_on, ir.expand_dims(of_row, of_row.ndim), moved)
     return changed.permute([order.index(axis) for axis in range(x.ndim)])
 

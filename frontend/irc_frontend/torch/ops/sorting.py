@@ -87,7 +87,7 @@ def _found(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor, int], Te
     if not x.node.is_float:
         return _picked(values, indices, axis, (extent - 1) // 2, keepdim)
     at = place((~ir.isnan(x)).astype("i64").sum(axis, keepdims=True), extent)
-    found, where = (ir.take_along_axis(part, at, axis) for part in (values, indices))
+    found, where = (ir.take_along_axis(part, at, axis, mode="clip") for part in (values, indices))
     return (found, where) if keepdim else (found.squeeze(axis), where.squeeze(axis))
 
 

@@ -42,6 +42,7 @@ CONSTANT: tuple[type[nd.NdOp], ...] = (
     nd.AllOp,
     nd.ArgReduceOp,
     nd.OneHotOp,
+    nd.CheckIndicesOp,
     nd.ConstantOp,
     nd.IotaOp,
     nd.RandomOp,
