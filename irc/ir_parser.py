@@ -17,6 +17,7 @@ from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 from irc.diagnostics import IrcError, Span, register_source
+from irc.verification import check_order
 
 DEEPEST_NESTING = 100
 """Regions inside one another that are accepted: xDSL's parser and printer recurse."""
@@ -105,7 +106,8 @@ def parse_ir(
     line_offset: int = 0,
     register: bool = True,
 ) -> ModuleOp:
-    """Parses a module in MLIR syntax; a syntax error is an `IrcError` at its place.
+    """Parses a module in MLIR syntax; a syntax error, or a value that is used before it is defined, is an `IrcError`
+    at its place.
 
     With `register` the text can be quoted by diagnostics under `name`; leave it out for a piece of a longer source.
     """
@@ -114,7 +116,9 @@ def parse_ir(
     parser: IRParser | None = None
     try:
         parser = IRParser(ctx, text, name, line_offset)
-        return parser.parse_module(implicit_module)
+        module = parser.parse_module(implicit_module)
+        check_order(module)
+        return module
     except ParseError as error:
         raise parse_error(error, line_offset) from error
     except RecursionError as error:

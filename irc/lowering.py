@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from traceback import walk_tb
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from irc.diagnostics import IrcError
@@ -46,17 +48,53 @@ def run_passes(
     context: Context | None = None,
     after: Observer | None = None,
     verified: bool = True,
+    given: bool = False,
 ) -> None:
     """Runs the passes on the module, in place. `IrcError`s of passes are passed on; the module is verified at the
-    end, unless it is said not to be."""
+    end, unless it is said not to be. `given`: whether somebody else wrote IR below nd, of which passes can expect
+    less; see `unexpected`."""
     context = new_context() if context is None else context
     for each in passes:
-        each.apply(context, module)
+        try:
+            each.apply(context, module)
+        except (IrcError, RecursionError, MemoryError):
+            raise
+        except Exception as error:
+            if not given:
+                raise
+            raise unexpected(each, error) from error
         note_pass(module, each.name)
         if after is not None:
             after(each, module)
     if passes and verified:
         verify(module, after=passes[-1].name)
+
+
+def is_lowered(module: ModuleOp) -> bool:
+    """Whether the module has something of a level below nd."""
+    return any(op.name.startswith(("kernel.", "tile.", "cuda.")) for op in module.walk())
+
+
+def unexpected(entry: ModulePass, error: Exception) -> IrcError:
+    """The diagnostic of an exception of a pass on IR that somebody else wrote, at the op that the pass was at.
+
+    What a pass relies on below nd the passes before it made, and verifiers check but a part of it. Where irc made all
+    of the IR, an exception is an error in irc, and stays what it is."""
+    detail = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return IrcError(
+        f"pass '{entry.name}' does not expect such IR: {detail}",
+        _place(error),
+        "it goes on from IR as passes print it; to change a program, stop before fuse-kernels",
+    )
+
+
+def _place(error: Exception) -> LocationAttr | None:
+    """That of the op that was worked on, as far as the functions in which the error was know one."""
+    found = None
+    for frame, _ in walk_tb(error.__traceback__):
+        ops = [value for value in frame.f_locals.values() if isinstance(value, Operation)]
+        found = next((op.location for op in ops if not isinstance(op.location, UnknownLoc)), found)
+    return found
 
 
 def note_pass(module: ModuleOp, name: str) -> None:
@@ -82,11 +120,11 @@ def levels(
     is verified. `options` (`arch`, `strict_rounding`) go to the passes that have them. Passes that the module had are
     not run again."""
     context = new_context() if context is None else context
-    done = passes_had(module)
+    done, given = passes_had(module), is_lowered(module)
     for level in stops:
         names = PIPELINES[level]
         passes = passes_of(names[done:], **options)
-        run_passes(module, passes, context=context, verified=level == stops[-1])
+        run_passes(module, passes, context=context, verified=level == stops[-1], given=given)
         done = max(done, len(names))
         yield level, module
 

@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from irc.diagnostics import IrcError
+from irc.dominance import first_early_use
 
 
 def verify(op: Operation, *, after: str = "") -> None:
@@ -14,10 +15,24 @@ def verify(op: Operation, *, after: str = "") -> None:
 
     `after` names the pass that ran last: what it left invalid is its fault, and the message says so.
     """
+    check_order(op, after=after)
     try:
         op.verify()
     except Exception as error:
         raise _diagnostic(op, error, after) from error
+
+
+def check_order(op: Operation, *, after: str = "") -> None:
+    """IrcError where an op nested in `op` uses a value before it is defined; `after` as in `verify`."""
+    if (early := first_early_use(op)) is None:
+        return
+    user, operand = early
+    prefix = f"after pass '{after}': " if after else ""
+    raise IrcError(
+        f"{prefix}'{user.name}': operand {operand} is used before it is defined",
+        _location(user),
+        "a value is defined before the ops that use it, in their region or in one around it",
+    )
 
 
 def _diagnostic(root: Operation, error: Exception, after: str) -> IrcError:

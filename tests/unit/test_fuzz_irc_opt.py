@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import random
+import re
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import FrameType
 
-from drawing import examples
+import pytest
+from drawing import examples, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irc.diagnostics import render
+from irc.diagnostics import IrcError, render
+from irc.ir_printer import print_ir
+from irc.language import parse
+from irc.lowering import passes_of, run_passes
+from irc.pipelines import PIPELINES
+from irc.program import new_context
 from irc_tools.driver import OptMain, Piece
 from irc_tools.opt import argument_parser
 
@@ -135,10 +147,104 @@ def test_any_text_as_a_program(text: str) -> None:
 @examples(150)
 @given(st.text(alphabet='abc-_{}=,[]" 0123456789.', max_size=30))
 def test_any_pass_list(text: str) -> None:
-    from irc.diagnostics import IrcError
     from irc_tools.pipeline_spec import parse_passes
 
     try:
         parse_passes(text, driver("").available_passes)
     except IrcError as error:
         assert render(error)
+
+
+LOWERED = (
+    "func f(x: f32[64, 256]) -> f32[64, 256] {\n    return softmax(x)\n}\n",
+    "func f(x: bf16[256, 256], w: bf16[256, 256]) -> f32[256] {\n    return sum(cast(relu(x) @ w, f32), axis=0)\n}\n",
+    "func f(x: f32[20, 8], i: i64[5]) -> (f32[5, 8], f32[20, 8], f32[8, 20]) {\n"
+    "    return take(x, i), cumsum(x, axis=0), permute(x, [1, 0])\n}\n",
+    "func f(x: f32[64, 256], w: f32[256, 64]) -> f32[64, 64] {\n    return x @ w\n}\n",
+    "func f(donate p: f32[30], g: f32[30]) -> (f32[30], f32[30]) {\n"
+    "    return p - 0.1 * g, random_normal([30], f32, 3)\n}\n",
+    "func f(q: bf16[2, 32, 16], k: bf16[2, 32, 16]) -> bf16[2, 32, 16] {\n    return attention(q, k, q)\n}\n",
+)
+
+LONGEST = 10
+"""Seconds of a processor until there is an answer."""
+
+
+@cache
+def dumps(program: str) -> list[str]:
+    """The IR of a program after each pass."""
+    module, texts = parse(program, "program.irc"), list[str]()
+    for name in PIPELINES["all"]:
+        run_passes(module, passes_of([name]), context=new_context())
+        texts.append(print_ir(module))
+    return list(dict.fromkeys(texts))
+
+
+def without_a_line(draw: random.Random, text: str) -> str:
+    lines = text.split("\n")
+    del lines[draw.randrange(len(lines))]
+    return "\n".join(lines)
+
+
+def with_lines_exchanged(draw: random.Random, text: str) -> str:
+    lines = text.split("\n")
+    a, b = draw.randrange(len(lines)), draw.randrange(len(lines))
+    lines[a], lines[b] = lines[b], lines[a]
+    return "\n".join(lines)
+
+
+def with_another(pattern: str, change: Callable[[random.Random, str], str]) -> Callable[[random.Random, str], str]:
+    """A damage that changes one of the places where the pattern is."""
+
+    def damage(draw: random.Random, text: str) -> str:
+        found = list(re.finditer(pattern, text))
+        if not found:
+            return text
+        place = draw.choice(found)
+        return text[: place.start()] + change(draw, place[0]) + text[place.end() :]
+
+    return damage
+
+
+def another_number(draw: random.Random, number: str) -> str:
+    old = int(number)
+    return str(draw.choice([0, -1, 1, 7, old - 1, old + 1, old // 2, 2 * old, 2**32, 2**40]))
+
+
+DAMAGES = (
+    without_a_line,
+    with_lines_exchanged,
+    with_another(r"(?<![%\w.])\d+", another_number),
+    with_another(r"[\w.]+ = [^,{}\n]+,? ?", lambda draw, attribute: ""),
+    with_another(r"%\w+", lambda draw, value: f"%{draw.choice(['0', '1', '2', '5', '10', 'x', 'w'])}"),
+)
+
+
+class Late(BaseException):
+    """No answer in time. No command catches it."""
+
+
+@contextmanager
+def ending_in_time() -> Generator[None]:
+    def late(number: int, frame: FrameType | None) -> None:
+        raise Late(f"no answer within {LONGEST} seconds")
+
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("program", LOWERED)
+def test_damaged_ir_of_every_level(program: str) -> None:
+    for seed in seeds(40, first=len(program)):
+        draw = random.Random(seed)
+        text = draw.choice(dumps(program))
+        for _ in range(draw.choice([1, 1, 2])):
+            text = draw.choice(DAMAGES)(draw, text)
+        with ending_in_time():
+            outcome(text, "mlir", "all")

@@ -20,7 +20,7 @@ from irc.diagnostics import IrcError, register_source, render
 from irc.files import read_text, write_text
 from irc.ir_parser import parse_error, parse_ir
 from irc.ir_printer import print_ir
-from irc.lowering import note_pass, passes_had
+from irc.lowering import is_lowered, note_pass, passes_had, unexpected
 from irc.verification import verify
 from irc_tools.errors import internal_error
 from irc_tools.expected import Expectations
@@ -160,13 +160,13 @@ class OptMain(xDSLOptMain):
         left out."""
         self._verify(module, "")
         self.reports.start(module)
-        had = passes_had(module)
+        had, given = passes_had(module), is_lowered(module)
         for index, step in enumerate(self.passes):
             if step.position is not None and step.position < had:
                 continue
             entry = step.entry
             self.reports.before(index, entry, module)
-            self.reports.timed(entry.name, lambda entry=entry: self._apply_pass(entry, module))
+            self.reports.timed(entry.name, lambda entry=entry: self._apply_pass(entry, module, given))
             self.reports.after(index, entry, module)
             self._verify(module, entry.name)
 
@@ -174,7 +174,7 @@ class OptMain(xDSLOptMain):
         if not self.args.disable_verify:
             self.reports.timed("verify", lambda: verify(module, after=after))
 
-    def _apply_pass(self, entry: ModulePass, module: ModuleOp) -> None:
+    def _apply_pass(self, entry: ModulePass, module: ModuleOp, given: bool) -> None:
         try:
             entry.apply(self.ctx, module)
             note_pass(module, entry.name)
@@ -187,7 +187,8 @@ class OptMain(xDSLOptMain):
         except Exception as error:
             if self.args.debug:
                 raise
-            raise internal_error(error, f"pass '{entry.name}'") from error
+            found = unexpected(entry, error) if given else internal_error(error, f"pass '{entry.name}'")
+            raise found from error
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text of the target."""

@@ -13,6 +13,9 @@ from xdsl.utils.exceptions import VerifyException
 from irc.layout.cute import IntTuple, Layout, congruent, flatten, format_int_tuple
 from irc.layout.shared import IDENTITY, SharedLayout, Swizzle
 
+OFFSET_BITS = 32
+"""Of an offset in shared memory."""
+
 
 def parse_int_tuple(parser: AttrParser) -> IntTuple:
     """`4` or `(4,(8,2))`."""
@@ -90,8 +93,11 @@ class SharedAttr(Data[SharedLayout]):
 
     def verify(self) -> None:
         swizzle = self.data.swizzle
-        if min(swizzle.bits, swizzle.base, swizzle.shift) < 0:
-            raise VerifyException(f"expected a swizzle of numbers of at least 0, found {swizzle}")
+        numbers = (swizzle.bits, swizzle.base, swizzle.shift)
+        if min(numbers) < 0 or sum(numbers) > OFFSET_BITS:
+            raise VerifyException(
+                f"expected a swizzle of numbers of at least 0 that are {OFFSET_BITS} together at most, found {swizzle}"
+            )
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> SharedLayout:

@@ -227,3 +227,9 @@ tile.program @p(%x: !tile.buffer<64x64xf32, #tile.shared<(64,32):(32,1)>>) {resu
 // expected-error @below {{expected as many strides as thread modes, found 2 extents and 1 strides}}
 tile.program @p(%x: tensor<4xf32, #tile.fragment<((4,8),(2)):((1),(4))>>) {results = 0 : i64} {
 }
+
+// -----
+
+// expected-error @below {{expected a swizzle of numbers of at least 0 that are 32 together at most}}
+tile.program @p(%x: !tile.buffer<8x32xf32, #tile.shared<(8,32):(32,1) swizzle(3,4294967296,3)>>) {results = 0 : i64} {
+}
