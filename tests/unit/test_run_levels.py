@@ -7,7 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.ir import Operation
 
+from irc.lowering import lower
+from irc.passes.tile import plan_shared
+from irc.program import load
 from irc_tools import compile as irc_compile
 from irc_tools import opt as irc_opt
 from irc_tools import run as irc_run
@@ -132,3 +136,25 @@ def test_what_cannot_be_run_is_said(
     assert err.count("error: ") == 1
     assert message in err
     assert "hint: " in err
+
+
+def test_an_exception_is_an_error_in_irc_unless_somebody_else_wrote_the_ir(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, kernels = tmp_path / "f.irc", tmp_path / "kernels.mlir"
+    source.write_text(PROGRAM)
+    assert irc_opt.main([str(source), "-p", "kernel", "-o", str(kernels)]) == 0
+
+    def fail(op: Operation) -> None:
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr(plan_shared, "plan", lambda program, arch: fail(program))
+    assert irc_opt.main([str(source), "-p", "tile"]) == 1
+    assert "internal error in pass 'plan-shared': ValueError: no such thing" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="no such thing"):
+        lower(load(source), "tile")
+    for command, options in ((irc_opt, ["-p", "tile"]), (irc_compile, ["--emit", "cuda"])):
+        assert command.main([str(kernels), *options]) == 1
+        err = capsys.readouterr().err
+        assert "pass 'plan-shared' does not expect such IR: ValueError: no such thing" in err
+        assert re.search(r"kernels.mlir:\d+:\d+: error: ", err)

@@ -133,6 +133,8 @@ class OptMain(xDSLOptMain):
             return error
         except RecursionError:
             return IrcError("the input is nested too deeply")
+        except MemoryError:
+            return IrcError("the input takes more memory than there is")
         except ShrinkException:
             if not self.args.shrink:
                 raise

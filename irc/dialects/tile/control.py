@@ -29,7 +29,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import dense, ints, verify_same
-from irc.dialects.tile.types import ViewType
+from irc.dialects.tile.types import ViewType, verify_fragment
 from irc.integers import ceil_div
 
 SCHEDULES = ("grid", "persistent")
@@ -92,6 +92,8 @@ class ProgramOp(IRDLOperation):
                 raise VerifyException(f"expected views as arguments of a program, found {arg.type}")
         if not 0 <= self.result_count <= len(args):
             raise VerifyException(f"expected at most {len(args)} results, found {self.result_count}")
+        for type in {result.type: None for op in self.walk() for result in op.results}:
+            verify_fragment(type)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

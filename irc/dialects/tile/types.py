@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
+from irc.layout.fragment import Fragment
 
 DEFAULT_ALIGN = 16
 """Bytes to which a view is aligned when its type does not say: what TMA and 16-byte vectors need."""
@@ -202,6 +203,17 @@ def element_type_of(type: Attribute) -> Attribute:
         shaped: Any = type
         return shaped.element_type
     return type
+
+
+def verify_fragment(type: Attribute) -> None:
+    """Raises where a tile has a fragment whose modes do not walk along its dimensions."""
+    fragment = fragment_of(type)
+    if fragment is None:
+        return
+    try:
+        Fragment.from_layout(shape_of(type), fragment.data)
+    except ValueError as error:
+        raise VerifyException(str(error)) from error
 
 
 def fragment_of(type: Attribute) -> FragmentAttr | None:

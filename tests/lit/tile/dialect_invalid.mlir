@@ -233,3 +233,17 @@ tile.program @p(%x: tensor<4xf32, #tile.fragment<((4,8),(2)):((1),(4))>>) {resul
 // expected-error @below {{expected a swizzle of numbers of at least 0 that are 32 together at most}}
 tile.program @p(%x: !tile.buffer<8x32xf32, #tile.shared<(8,32):(32,1) swizzle(3,4294967296,3)>>) {results = 0 : i64} {
 }
+
+// -----
+
+// expected-error @below {{mode 2:128 does not walk along one dimension of a tile of shape (1, 128)}}
+tile.program @p(%x: !tile.view<1x128xf32>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : !tile.view<1x128xf32> -> tensor<1x128xf32, #tile.fragment<((32,2),(2)):((1,32),(128))>>
+}
+
+// -----
+
+// expected-error @below {{expected a fragment of at most 1048576 elements}}
+tile.program @p(%x: tensor<4xf32, #tile.fragment<((1024),(4294967296)):((0),(0))>>) {results = 0 : i64} {
+}

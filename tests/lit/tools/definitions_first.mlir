@@ -76,3 +76,13 @@ func.func @f(%a: i32, %c: i1) -> i32 {
   // expected-error @below {{'func.return': operand 0 is used before it is defined}}
   func.return %0 : i32
 }
+
+// -----
+
+// Nor do nd ops stand before what they read in a module.
+builtin.module {
+  %x = nd.constant 1.0 : tensor<4xf32>
+  // expected-error @below {{'nd.neg': operand 0 is used before it is defined}}
+  %0 = nd.neg %1 : tensor<4xf32>
+  %1 = nd.neg %0 : tensor<4xf32>
+}
