@@ -104,13 +104,18 @@ def note_pass(module: ModuleOp, name: str) -> None:
 
 
 def passes_had(module: ModuleOp) -> int:
-    """How many of the passes of `all` the module had, by what is noted on it."""
+    """How many of the passes of `all` the module had, by what is noted on it. Where nothing is, a program whose shared
+    memory is planned, by hand for one, had those of its level."""
     noted = module.attributes.get(AFTER)
     if noted is None:
-        return 0
+        return len(PIPELINES["tile"]) if any(map(_is_planned, module.ops)) else 0
     if not isinstance(noted, StringAttr) or noted.data not in PIPELINES["all"]:
         raise IrcError(f"{AFTER}: expected a pass of the pipelines, found {noted}", module.location)
     return PIPELINES["all"].index(noted.data) + 1
+
+
+def _is_planned(op: Operation) -> bool:
+    return op.name == "tile.program" and "shared" in op.attributes
 
 
 def levels(

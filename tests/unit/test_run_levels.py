@@ -110,6 +110,16 @@ def test_the_ir_after_any_pass_is_compiled_to_the_same_kernels(
     assert "take the IR before build-host-plan" in capsys.readouterr().err
 
 
+def test_what_is_not_noted_is_seen_by_the_planned_programs(tmp_path: Path) -> None:
+    *before, last = dumps(tmp_path, "sums")
+    planned = next(dump for dump in before if dump.stem.endswith("plan-shared"))
+    text, count = re.subn(r" attributes {irc.after = [^}]*}", "", planned.read_text())
+    assert count == 1
+    planned.write_text(text)
+    assert irc_opt.main([str(planned), "-p", "all", "-o", str(tmp_path / "all.mlir")]) == 0
+    assert (tmp_path / "all.mlir").read_text() == last.read_text()
+
+
 @pytest.mark.parametrize("noted", ['"fuse"', "7 : i64"])
 def test_a_pass_that_there_is_not_is_not_gone_on_from(
     noted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
