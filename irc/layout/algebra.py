@@ -1,4 +1,5 @@
-"""CuTe's layout algebra beyond pycute: products and divisions by rank, recasts, common vectors, thread-value layouts.
+"""CuTe's layout algebra on `irc/layout/cute.py`: products and divisions by rank, recasts, common vectors, thread-value
+layouts.
 
 The operations have the names and meanings of CuTe's (`cute/layout.hpp`). Sections are those of the CuTe documentation:
 "CuTe Layout Algebra" where none is named otherwise.

@@ -1,22 +1,21 @@
-"""The typed wrapper of pycute: CuTe layouts, and the operations of their algebra that pycute has.
+"""CuTe layouts, and the operations of their algebra that define the others.
 
 A layout is a function from coordinates to indices: `shape` says which coordinates there are, `stride` how far each mode
 steps; both nest in the same way, and the first mode is the fastest. The operations are those of the CuTe documentation,
-"CuTe Layout Algebra": its sections Coalesce, Composition, Complement, Division (Tiling), Product (Tiling). What pycute
-lacks is in `irc/layout/algebra.py`.
+"CuTe Layout Algebra": its sections Coalesce, Composition, Complement, Division (Tiling), Product (Tiling). What follows
+from them is in `irc/layout/algebra.py`.
 
 A ValueError says that an operation is not defined on its operands (in CuTe, a static assertion).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from itertools import accumulate
 from math import prod
-from typing import Any, ParamSpec, TypeAlias, cast
-
-import pycute
+from operator import mul
+from typing import TypeAlias
 
 IntTuple: TypeAlias = int | tuple["IntTuple", ...]
 """CuTe's IntTuple: a number or a tuple of IntTuples."""
@@ -48,7 +47,14 @@ def format_int_tuple(value: IntTuple) -> str:
 
 def compact_strides(shape: IntTuple) -> IntTuple:
     """The strides of the dense layout of a shape, first mode fastest."""
-    return cast(IntTuple, pycute.prefix_product(shape))
+    return _compact(shape, 1)
+
+
+def _compact(shape: IntTuple, unit: int) -> IntTuple:
+    if isinstance(shape, int):
+        return unit
+    steps = accumulate((prod(flatten(extent)) for extent in shape), mul, initial=unit)
+    return tuple(_compact(extent, step) for extent, step in zip(shape, steps, strict=False))
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,6 @@ class Layout:
 
 
 def _index(at: IntTuple, shape: IntTuple, stride: IntTuple) -> int:
-    """pycute.crd2idx, which fails on an empty shape."""
     if isinstance(shape, int) or isinstance(stride, int):
         assert isinstance(at, int) and isinstance(stride, int)
         return at * stride
@@ -125,101 +130,127 @@ def make_layout(*modes: Layout) -> Layout:
     return Layout(tuple(m.shape for m in modes), tuple(m.stride for m in modes))
 
 
-def _to(value: object) -> Any:
-    """To pycute's classes."""
-    if isinstance(value, Layout):
-        return pycute.Layout(value.shape, value.stride)
-    return tuple(_to(v) for v in cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
+def _flat(modes: Sequence[tuple[int, int]]) -> Layout:
+    """The layout of flat modes; one alone does not nest, and none is 1:0."""
+    if len(modes) < 2:
+        return Layout(*(modes[0] if modes else (1, 0)))
+    return Layout(tuple(n for n, _ in modes), tuple(s for _, s in modes))
 
 
-def _from(value: Any) -> Layout:
-    return Layout(value.shape, value.stride)
+def _undefined(operation: str, *operands: object) -> ValueError:
+    return ValueError(f"{operation} is not defined on {', '.join(map(str, operands))}")
 
 
-P = ParamSpec("P")
-
-
-def _defined(operation: Callable[P, Layout]) -> Callable[P, Layout]:
-    """pycute's assertions as ValueErrors."""
-
-    @wraps(operation)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> Layout:
-        try:
-            return operation(*args, **kwargs)
-        except (AssertionError, ZeroDivisionError) as error:
-            shown = ", ".join(str(a) for a in args)
-            raise ValueError(f"{operation.__name__} is not defined on {shown}") from error
-
-    return checked
-
-
-@_defined
 def coalesce(layout: Layout) -> Layout:
     """The same function of an index with as few modes as can be ("Coalesce")."""
-    return _from(pycute.coalesce(_to(layout)))
+    modes: list[tuple[int, int]] = []
+    for extent, stride in layout.flat:
+        if extent == 1:
+            continue
+        if modes and stride == modes[-1][0] * modes[-1][1]:
+            modes[-1] = (modes[-1][0] * extent, modes[-1][1])
+        else:
+            modes.append((extent, stride))
+    return _flat(modes)
 
 
-@_defined
 def coalesce_modes(layout: Layout) -> Layout:
     """Each top-level mode coalesced by itself ("By-mode Coalesce")."""
-    return make_layout(*(_from(pycute.coalesce(_to(mode))) for mode in layout.modes))
+    return make_layout(*map(coalesce, layout.modes))
 
 
-@_defined
+def _each(operation: Callable[[Layout, Tiler], Layout], layout: Layout, tilers: tuple[Tiler | None, ...]) -> Layout:
+    """An operation on the modes that have a tiler."""
+    if len(tilers) > layout.rank:
+        raise _undefined(operation.__name__, layout, tilers)
+    pairs = zip(layout.modes, tilers, strict=False)
+    done = [mode if tiler is None else operation(mode, tiler) for mode, tiler in pairs]
+    return make_layout(*done, *layout.modes[len(tilers) :])
+
+
 def composition(a: Layout, b: Tiler) -> Layout:
     """The layout that takes a coordinate of b to a(b(coordinate)) ("Composition"); of tuples, mode by mode."""
-    return _from(pycute.composition(_to(a), _to(b)))
+    if isinstance(b, tuple):
+        return _each(composition, a, b)
+    if isinstance(b, int):
+        b = Layout.of(b)
+    if isinstance(b.shape, tuple):
+        return make_layout(*(composition(a, mode) for mode in b.modes))
+    return _flat(_walk(a, b))
 
 
-@_defined
+def _walk(a: Layout, b: Layout) -> list[tuple[int, int]]:
+    """The modes of the composition with one mode, which steps through a's modes from the fastest on."""
+    ((count, step),) = b.flat
+    if step == 0:
+        return [(count, 0)]
+    *inner, (_, last) = coalesce(a).flat
+    modes: list[tuple[int, int]] = []
+    for extent, stride in inner:
+        if extent % step and step % extent:
+            raise _undefined("composition", a, b)
+        here = min(max(1, extent // step), count)
+        if count % here:
+            raise _undefined("composition", a, b)
+        if here > 1:
+            modes.append((here, step * stride))
+        count, step = count // here, -(-step // extent)
+    return modes if modes and count == 1 else [*modes, (count, step * last)]
+
+
 def complement(layout: Layout, size: int = 1) -> Layout:
     """What reaches the indices up to `size` that the layout does not ("Complement")."""
-    return _from(pycute.complement(_to(layout), size))
+    gaps: list[tuple[int, int]] = []
+    reached = 1
+    for stride, extent in sorted((s, n) for n, s in layout.flat if s and n > 1):
+        if stride < reached:
+            raise _undefined("complement", layout, size)
+        gaps.append((stride // reached, reached))
+        reached = extent * stride
+    return coalesce(_flat([*gaps, (-(-size // reached), reached)]))
 
 
-@_defined
 def right_inverse(layout: Layout) -> Layout:
     """R with layout(R(i)) == i for every i that R takes."""
-    return _from(pycute.right_inverse(_to(layout)))
+    modes: list[tuple[int, int]] = []
+    reached = 1
+    places = accumulate((n for n, _ in layout.flat), mul, initial=1)
+    for stride, extent, place in sorted((s, n, p) for (n, s), p in zip(layout.flat, places, strict=False) if n > 1):
+        if stride != reached:
+            break
+        modes.append((extent, place))
+        reached *= extent
+    return coalesce(_flat(modes))
 
 
-@_defined
 def left_inverse(layout: Layout) -> Layout:
     """L with L(layout(i)) == i for an injective layout."""
-    return _from(pycute.left_inverse(_to(layout)))
+    return right_inverse(make_layout(layout, complement(layout)))
 
 
-@_defined
 def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
     """(a tile, the rest) of the layout, or of each mode ("Division (Tiling)")."""
-    return _from(pycute.logical_divide(_to(layout), _to(tiler)))
+    if isinstance(tiler, tuple):
+        return _each(logical_divide, layout, tiler)
+    if isinstance(tiler, int):
+        tiler = Layout.of(tiler)
+    return composition(layout, make_layout(tiler, complement(tiler, layout.size)))
 
 
-@_defined
 def zipped_divide(layout: Layout, tiler: Tiler) -> Layout:
     """((tile of each mode), (rest of each mode)) ("Zipped, Tiled, Flat Divides")."""
-    return _from(pycute.zipped_divide(_to(layout), _to(tiler)))
+    if not isinstance(tiler, tuple):
+        return logical_divide(layout, tiler)
+    if len(tiler) > layout.rank:
+        raise _undefined("zipped_divide", layout, tiler)
+    pairs = [
+        (Layout(1, 0), mode) if part is None else zipped_divide(mode, part).modes
+        for mode, part in zip(layout.modes, tiler, strict=False)
+    ]
+    tiles, rests = [tile for tile, _ in pairs], [rest for _, rest in pairs]
+    return make_layout(make_layout(*tiles), make_layout(*rests, *layout.modes[len(tiler) :]))
 
 
-@_defined
-def tiled_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """((tile of each mode), rest of mode 0, rest of mode 1, ...)."""
-    return _from(pycute.tiled_divide(_to(layout), _to(tiler)))
-
-
-@_defined
-def logical_product(layout: Layout, tiler: Tiler) -> Layout:
+def logical_product(layout: Layout, tiler: Layout) -> Layout:
     """(the layout, how its copies lie), the copies in the order of the tiler ("Product (Tiling)")."""
-    return _from(pycute.logical_product(_to(layout), _to(tiler)))
-
-
-@_defined
-def zipped_product(layout: Layout, tiler: Tiler) -> Layout:
-    """((each mode), (copies along each mode)) ("Zipped and Tiled Products")."""
-    return _from(pycute.zipped_product(_to(layout), _to(tiler)))
-
-
-@_defined
-def tiled_product(layout: Layout, tiler: Tiler) -> Layout:
-    """((each mode), copies along mode 0, copies along mode 1, ...)."""
-    return _from(pycute.tiled_product(_to(layout), _to(tiler)))
+    return make_layout(layout, composition(complement(layout, layout.size * tiler.cosize), tiler))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import prod
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -22,7 +24,17 @@ from irc.layout.algebra import (
     tile_to_shape,
     upcast,
 )
-from irc.layout.cute import Layout, coalesce, complement, composition, left_inverse, logical_divide, right_inverse
+from irc.layout.cute import (
+    Layout,
+    coalesce,
+    complement,
+    composition,
+    left_inverse,
+    logical_divide,
+    logical_product,
+    right_inverse,
+    zipped_divide,
+)
 from irc.layout.fragment import Fragment, Mode
 
 
@@ -54,6 +66,49 @@ def test_coalesce_keeps_the_function(layout: Layout) -> None:
 def test_composition_is_composition(a: Layout, b: Layout) -> None:
     assume(b.size <= a.size)
     assert list(composition(a, b)) == [a(i) for i in b]
+
+
+@given(strided(), st.builds(Layout, st.integers(1, 12), st.integers(0, 12)))
+def test_a_composition_with_one_mode_that_is_defined_is_one(a: Layout, b: Layout) -> None:
+    assume(b.cosize <= a.size)
+    try:
+        composed = composition(a, b)
+    except ValueError:
+        return
+    assert list(composed) == [a(i) for i in b]
+
+
+OPERATIONS: dict[str, Callable[..., Layout]] = {
+    "coalesce": coalesce,
+    "right_inverse": right_inverse,
+    "left_inverse": left_inverse,
+    "complement": complement,
+    "composition": composition,
+    "logical_divide": logical_divide,
+    "logical_product": logical_product,
+    "zipped_divide": zipped_divide,
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@given(a=strided(), b=strided(), at=st.data())
+def test_operations_agree_with_cutlass_s_own(name: str, a: Layout, b: Layout, at: st.DataObject) -> None:
+    """Where both define a result; pycute defines some that lose elements."""
+    pycute: Any = pytest.importorskip("pycute")
+    theirs = [pycute.Layout(layout.shape, layout.stride) for layout in (a, b)]
+    if name == "zipped_divide":
+        sizes = tuple(at.draw(st.sampled_from([None, 1, 2, 3, 4])) for _ in a.modes)
+        own, other = [a, sizes], [theirs[0], sizes]
+    elif name == "complement":
+        own, other = [a, b.size], [theirs[0], b.size]
+    else:
+        count = 2 if name in ("composition", "logical_divide", "logical_product") else 1
+        own, other = [a, b][:count], theirs[:count]
+    try:
+        result, expected = OPERATIONS[name](*own), getattr(pycute, name)(*other)
+    except (AssertionError, ZeroDivisionError, ValueError):
+        return
+    assert (result.shape, result.stride) == (expected.shape, expected.stride)
 
 
 @given(dense(2))
