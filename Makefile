@@ -3,6 +3,8 @@
 #   make test          lint, types, unit, numeric and FileCheck tests
 #   make fuzz          tests that draw programs and numbers, with others than make test's and FUZZ (20) times as many
 #   make test-opinfo   PyTorch's operators through torch.compile, with all samples; docs/torch-operators.md has the table
+#   make test-lowest   tests without torch on the lowest versions of the dependencies
+#   make wheel-test    builds the wheel and tries it in an environment of its own
 #   make gpu-test      tests/gpu, where there is a GPU
 #   make test-cutlass  what irc-opt -t cutlass writes, compiled by nvcc (half a minute a file), and run where there is a GPU
 #   make test-sweep    the machine code of all products of the benchmarks (make test has one of each class)
@@ -16,8 +18,12 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.irc-installed
 TESTING := $(VENV)/.irc-test-installed
 BUILD := build
+LOCK := constraints/lock.txt
+LOWEST_TESTS := $(patsubst %,tests/unit/test_%.py,bench_suites commands cuda_cache cuda_printer installation irc_opt layout \
+  layout_algebra language_roundtrip name runtime suite_kernels) tests/numerics/test_simulated_examples.py
+PIP := -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep clean
+.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep test-lowest wheel-test clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
@@ -64,19 +70,32 @@ bench: $(RUNTIME)
 bench-compile: $(RUNTIME)
 	$(BIN)/irc-bench-compile
 
+test-lowest:
+	$(PYTHON) -m venv --clear $(BUILD)/lowest
+	$(BUILD)/lowest/bin/python $(PIP) install --constraint constraints/lowest.txt --editable '.[test-lowest]'
+	$(BUILD)/lowest/bin/python -m pytest -q -n auto $(LOWEST_TESTS)
+	$(BUILD)/lowest/bin/lit -q tests/lit
+
+wheel-test:
+	rm -rf $(BUILD)/wheel
+	$(PYTHON) -m venv $(BUILD)/wheel/env
+	$(BUILD)/wheel/env/bin/python $(PIP) wheel --no-deps --wheel-dir $(BUILD)/wheel .
+	$(BUILD)/wheel/env/bin/python $(PIP) install --constraint $(LOCK) $(BUILD)/wheel/*.whl
+	tests/wheel/run $(BUILD)/wheel/env/bin
+
 clean:
 	rm -rf $(BUILD) .pytest_cache .ruff_cache .hypothesis
 
-# The stamps say which dependencies the environment has; a changed pyproject.toml installs again.
+# The stamps say which dependencies the environment has; a changed pyproject.toml or lock file installs again.
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "irc needs Python 3.11 or newer; set PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(RUNTIME): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+$(RUNTIME): pyproject.toml $(LOCK) | $(VENV)/bin/python
+	$(BIN)/python $(PIP) install --constraint $(LOCK) --editable .
 	@touch $@
 
-$(TESTING): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+$(TESTING): pyproject.toml $(LOCK) | $(VENV)/bin/python
+	$(BIN)/python $(PIP) install --constraint $(LOCK) --editable '.[test]'
 	@touch $@ $(RUNTIME)

@@ -6,7 +6,6 @@ nvidia-cuda-* wheels), else from a CUDA toolkit ($CUDA_HOME, $CUDA_PATH, /usr/lo
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 import os
 import re
@@ -19,6 +18,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from irc.diagnostics import IrcError
+from irc.runtime.driver import WITHOUT_CUDA, cuda_module
 
 MOST_ERROR_LINES = 8
 """Lines of a compiler's log that an error quotes."""
@@ -111,7 +111,7 @@ def include_folders() -> tuple[Path, ...]:
     """Where CUTLASS's, CUDA's and CCCL's headers are; IrcError where CUTLASS's are not."""
     cutlass = _installed("nvidia-cutlass", "cutlass_library/source/include", "cute/arch/mma_sm90_gmma.hpp")
     if cutlass is None:
-        raise IrcError("CUTLASS's headers are not installed", hint="install the nvidia-cutlass wheel")
+        raise IrcError("machine code of this kernel needs the wheel nvidia-cutlass for its headers", hint=WITHOUT_CUDA)
     folders = [cutlass]
     for folder in _cuda_folders():
         folders += [f for f in (folder, folder / "cccl") if f.is_dir() and f not in folders]
@@ -173,12 +173,13 @@ def _refusal(name: str, arch: str, status: Any, log: str, location: Attribute | 
 
 @cache
 def _nvrtc() -> Any:
+    nvrtc = cuda_module("cuda.bindings.nvrtc", "machine code")
     try:
-        nvrtc = importlib.import_module("cuda.bindings.nvrtc")
         nvrtc.nvrtcVersion()  # finds the library
-        return nvrtc
-    except (ImportError, OSError, RuntimeError) as error:
-        raise IrcError(f"NVRTC is not available: {error}", hint="install cuda-python and nvidia-cuda-nvrtc") from error
+    except (OSError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise IrcError(f"machine code needs the wheel nvidia-cuda-nvrtc: {reason}", hint=WITHOUT_CUDA) from error
+    return nvrtc
 
 
 def _checked(result: tuple[Any, ...]) -> Any:

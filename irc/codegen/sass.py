@@ -110,4 +110,4 @@ def _tool(name: str) -> str:
     for candidate in candidates:
         if os.access(candidate, os.X_OK):
             return str(candidate)
-    raise IrcError(f"{name} is not installed", hint=f"install the nvidia-cuda-{name} wheel")
+    raise IrcError(f"{name} is not installed", hint=f"`pip install nvidia-cuda-{name}`")

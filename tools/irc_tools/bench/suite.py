@@ -24,8 +24,9 @@ from irc.diagnostics import IrcError
 from irc.files import read_text
 from irc_tools.bench.bars import PEERS, Bar, parse_bar
 
-FOLDER = Path(__file__).parents[3] / "benchmarks" / "suites"
-"""Where suites are found by name."""
+_PACKED = Path(__file__).with_name("suites")
+FOLDER = _PACKED if _PACKED.is_dir() else Path(__file__).parents[3] / "benchmarks" / "suites"
+"""Where suites are found by name: a wheel has them, else a checkout."""
 
 CLOCKS = ("device", "calls", "graph", "host")
 """What is timed: the work on the device, with the host ahead of it; calls one after another, the host's part too;
