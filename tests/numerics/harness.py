@@ -128,8 +128,9 @@ def check_passes(module: ModuleOp, passes: Sequence[ModulePass], context: Contex
         widened = widened or each.name == "widen-arithmetic"
 
 
-def check_kernels(text: str, seed: int = 0, arch: str = "sm_90a") -> None:
-    """Runs the program's kernels on the simulator; AssertionError where they are off the float64 reference."""
+def check_kernels(text: str, seed: int = 0, arch: str = "sm_90a", noise: Sequence[float] | None = None) -> None:
+    """Runs the program's kernels on the simulator; AssertionError where they are off the float64 reference. `noise`: how far each result
+    may be off, where its element type does not say that."""
     module = isolate(parse(text, "drawn.irc"))
     arrays, elements, limits = draw_arguments(module, seed), result_elements(module), tolerances(module)
     with np.errstate(all="ignore"):
@@ -137,6 +138,8 @@ def check_kernels(text: str, seed: int = 0, arch: str = "sm_90a") -> None:
         found = irc.compile(text, target="sim", arch=arch)(*arrays)
     found = found if isinstance(found, tuple) else (found,)
     for index, (a, b, element) in enumerate(zip(expected, found, elements, strict=True)):
+        if noise is not None:
+            limits = {element.name: noise[index]}
         assert_close(a, b, element, limits, f"result {index} of\n{text}")
 
 

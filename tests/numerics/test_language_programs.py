@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
+from drawing import seeds
 from numerics.harness import check_kernels
+from numerics.language_programs import forward_program, gradient_program
 
 import irc
+from irc.program import parse
 
 NAMED = {
     "gradient of a dot product": """func loss(x: f32[8], y: f32[8]) -> f32[] {
@@ -58,3 +63,24 @@ def test_the_sign_of_zero_is_zero() -> None:
         found = irc.compile(text, target)(x, y)
         np.testing.assert_array_equal(found, np.sign(x) * y)
         np.testing.assert_array_equal(np.signbit(found), [False, False, True, True])
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds(30))
+def test_random_programs(seed: int) -> None:
+    program = forward_program(Random(seed))
+    check_kernels(program.text, seed, noise=program.noise)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds(30))
+def test_gradients_of_random_programs(seed: int) -> None:
+    program = gradient_program(Random(seed))
+    check_kernels(program.text, seed, noise=program.noise)
+
+
+def test_every_draw_is_a_program() -> None:
+    """Many are parsed, few are run."""
+    for seed in range(60):
+        for draw in (forward_program, gradient_program):
+            parse(draw(Random(seed)).text, "drawn.irc").verify()

@@ -183,3 +183,22 @@ def test_a_long_chain_is_one_kernel(ops: int) -> None:
     block.add_op(ReturnOp(value))
     FuncOp("f", ([matrix], [matrix]), Region(block))
     assert len(fuse_block(block, "f")) == 1
+
+
+def test_a_value_is_computed_at_few_places() -> None:
+    """Each step of a sum that doubles its reach reads the one before at two places, so that its first step is stored."""
+    row = nd.tensor([128], f32)
+    block = Block(arg_types=[row])
+    zero = nd.ConstantOp.splat(0.0, nd.tensor([], f32))
+    block.add_op(zero)
+    value: SSAValue = block.args[0]
+    for reach in (1, 2, 4, 8, 16, 32, 64):
+        later = nd.SliceOp(value, [reach], [128])
+        moved = nd.PadOp(later.results[0], zero.results[0], [0], [reach])
+        total = nd.AddOp(value, moved.results[0])
+        block.add_ops([later, moved, total])
+        value = total.results[0]
+    block.add_op(ReturnOp(value))
+    FuncOp("f", ([row], [row]), Region(block))
+    kernels = fuse_block(block, "f")
+    assert [sum(op.name == "nd.pad" for op in kernel.block.ops) for kernel in kernels] == [2, 5]

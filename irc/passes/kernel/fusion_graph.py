@@ -18,6 +18,11 @@ from xdsl.traits import IsTerminator
 from irc.dialects.kernel import Anchor
 from irc.passes.kernel.op_classes import ELEMENTWISE, FUSIBLE, MOVEMENT, is_transparent, is_view, shape_of
 
+MOST_PLACES = 16
+"""Of elements that a kernel computes of one value for one element of what it stores: each is code of its own. The sum
+that doubles its reach at each step, as in the gradient of a product over an axis, would compute its first step at every
+place."""
+
 Tags = tuple[int | None, ...]
 """For each axis of a value, the axis of the kernel's domain that it runs along; None for an axis of extent 1."""
 
@@ -87,6 +92,7 @@ class FusionGraph:
         self._gathered: dict[int, int] = {i: users for i in range(len(self.ops)) if (users := self._gatherers(i))}
         """For a node that gathers, the nodes (as bits) that gather from it: computed where they read it, every element
         would be gathered anew for each of them, and so on down a chain of gathers."""
+        self._moving = sum(1 << i for i, op in enumerate(self.ops) if op.name in MOVEMENT)
         self.escaping: set[int] = {i for i, op in enumerate(self.ops) if escapes(op)}
         self.cluster_of: list[Cluster] = self._singletons()
         self._alive: dict[Cluster, None] = dict.fromkeys(self.cluster_of)
@@ -167,13 +173,31 @@ class FusionGraph:
         return self.cluster_of[i].anchor is None and self.ops[i].name in FUSIBLE
 
     def can_merge(self, a: Cluster, b: Cluster) -> bool:
-        """Whether a merge makes no cycle, of paths that leave one of the two and enter the other through a third, and
-        puts no gather beside what it reads if that was gathered itself."""
+        """Whether a merge makes no cycle, of paths that leave one of the two and enter the other through a third, puts
+        no gather beside what it reads if that was gathered itself, and computes no value at more than `MOST_PLACES`."""
         for i, users in self._gathered.items():
             if (a.members | b.members) >> i & 1 and (a.members | b.members) & users:
                 return False
         outside = ~(a.members | b.members)
-        return not (a.downstream & b.inputs & outside) and not (b.downstream & a.inputs & outside)
+        if a.downstream & b.inputs & outside or b.downstream & a.inputs & outside:
+            return False
+        return not self._is_everywhere(a.members | b.members)
+
+    def _is_everywhere(self, members: int) -> bool:
+        """Whether a value of these nodes would be computed at more than `MOST_PLACES`: those of its users, each time
+        another one behind a user that moves."""
+        if 1 << (members & self._moving).bit_count() <= MOST_PLACES:
+            return False
+        places: dict[int, set[tuple[int, ...]]] = {}
+        for i in reversed(list(bits(members))):
+            found: set[tuple[int, ...]] = set()
+            for edge in self.users[i]:
+                behind = (edge.user,) if self._moving >> edge.user & 1 else ()
+                found |= {behind + place for place in places.get(edge.user, {()})}
+            if len(found) > MOST_PLACES:
+                return True
+            places[i] = found or {()}
+        return False
 
     def merge(self, into: Cluster, other: Cluster) -> None:
         """Moves the nodes of `other`. The caller has asked `can_merge`, and labels the nodes."""
