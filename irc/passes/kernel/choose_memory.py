@@ -50,6 +50,9 @@ MOST_REGISTERS = 64
 """Registers of a thread that holds at most ELEMENTS_PER_THREAD elements of one aligned array, so that an SM is full of
 them; of one that reads weights beside them, which would be spilled; and of one that holds more elements."""
 
+PARTS_OF_SM = 4
+"""Parts of an SM with registers and warps of their own (CUDA C++ Programming Guide, "Compute Capabilities")."""
+
 MOST_ACCUMULATORS = 2
 """Reductions of one kernel for which that is enough."""
 
@@ -102,19 +105,33 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
         threads = min(prod(tile) // LEAST_PER_THREAD, _step_threads(reduction, machine))
     warps = max(1, power_of_two(threads) // machine.warp_size)
     occupancy = None
-    if reduction.is_aligned and reduction.arrays <= 1 and reduction.count <= MOST_ACCUMULATORS:
+    is_simple = reduction.arrays <= 1 and reduction.count <= MOST_ACCUMULATORS and reduction.element.size <= WORD
+    if reduction.is_aligned and is_simple:
         held = prod(tile) * (2 * reduction.count if chosen.reduction == "looped" else 1)
-        is_lean = held <= ELEMENTS_PER_THREAD * warps * machine.warp_size
-        few = WEIGHED_REGISTERS if reduction.weights and reduction.is_contiguous else FEW_REGISTERS
-        registers = few if is_lean else MOST_REGISTERS
-        occupancy = machine.registers // (registers * warps * machine.warp_size)
-        occupancy = max(1, min(occupancy, machine.blocks_per_sm))
+        held //= warps * machine.warp_size
+        is_full = chosen.reduction == "looped" or reduction.extent % tile[-1] == 0
+        registers = _registers(reduction, held, is_full=is_full)
+        in_part = machine.registers // PARTS_OF_SM // (registers * machine.warp_size)
+        occupancy = max(1, min(PARTS_OF_SM * in_part // warps, machine.blocks_per_sm))
     return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR, occupancy=occupancy)
+
+
+def _registers(reduction: Reduction, held: int, *, is_full: bool) -> int:
+    """Registers that a thread needs so that it spills none of the elements that it holds, by the machine code of norms
+    and softmaxes of rows of 101 to 16384. Weights after the first one are loaded ahead beside it; where rows do not
+    fill their tile, what is stored and what is loaded is held beside what is reduced."""
+    weights = reduction.weights if reduction.is_contiguous else 0
+    registers = (WEIGHED_REGISTERS if weights else FEW_REGISTERS) if held <= ELEMENTS_PER_THREAD else MOST_REGISTERS
+    is_wide = reduction.loaded.size >= WORD
+    beside = is_wide * max(weights - 1, 0) if reduction.gives_rows else 0
+    if reduction.returns and not is_full:
+        beside += 1 + is_wide * max(weights, 1)
+    return registers + beside * held // 2
 
 
 def _choose_rows(reduction: Reduction, machine: Target) -> ConfigAttr:
     length = power_of_two(reduction.extent)
-    if length > LONGEST_PERSISTENT:
+    if length * max(reduction.element.size, WORD) > LONGEST_PERSISTENT * WORD:
         split = _split(reduction, reduction.rows, machine, 2 * PARTS_PER_SM)
         return ConfigAttr.of(tile=(1, _step(reduction, machine)), reduction="looped", unroll=UNROLL, split=split)
     height = max(1, SHORT_ROWS // length)
