@@ -14,9 +14,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from irc.dialects import nd
 from irc.dialects.kernel import Anchor, FusedOp
+from irc.integers import ceil_div
 from irc.interpreters.kernel import evaluate
 from irc.passes.kernel import fuse_reductions, recomputation
 from irc.passes.kernel.choose_config import ChooseConfigPass
+from irc.passes.kernel.code_size import LITTLE_WORK, MOST_WORK, Unrolled
 from irc.passes.kernel.fuse_kernels import FuseKernelsPass, fuse_block
 from irc.passes.kernel.reduction_problem import reduction_of
 from irc.passes.kernel.split_reductions import SplitReductionsPass
@@ -172,7 +174,8 @@ def test_a_diamond_through_another_kernel_is_no_cycle() -> None:
 
 
 @pytest.mark.parametrize("ops", [2000])
-def test_a_long_chain_is_one_kernel(ops: int) -> None:
+def test_a_long_chain_is_cut(ops: int) -> None:
+    """Into kernels of about as much code as one may have."""
     matrix = nd.tensor(MATRIX, f32)
     block = Block(arg_types=[matrix])
     value: SSAValue = block.args[0]
@@ -182,7 +185,9 @@ def test_a_long_chain_is_one_kernel(ops: int) -> None:
         value = op.results[0]
     block.add_op(ReturnOp(value))
     FuncOp("f", ([matrix], [matrix]), Region(block))
-    assert len(fuse_block(block, "f")) == 1
+    work = [Unrolled(kernel).work for kernel in fuse_block(block, "f")]
+    assert max(work) < MOST_WORK + LITTLE_WORK
+    assert len(work) == ceil_div(sum(work), MOST_WORK)
 
 
 def test_a_value_is_computed_at_few_places() -> None:

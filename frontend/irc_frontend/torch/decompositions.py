@@ -24,7 +24,6 @@ KEPT = [
 
 
 TAKEN_APART = [
-    aten._adaptive_avg_pool2d.default,
     aten._batch_norm_with_update_functional.default,
     aten.batch_norm_backward.default,
     aten.dist.default,

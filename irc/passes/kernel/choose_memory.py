@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from irc.dialects.kernel import ConfigAttr, FusedOp
 from irc.dtypes import element_of
 from irc.integers import ceil_div, power_of_two
+from irc.passes.kernel.code_size import Unrolled
 from irc.passes.kernel.op_classes import shape_of
 from irc.passes.kernel.reduction_problem import Reduction
 from irc.targets import Target
@@ -110,22 +111,25 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
         held = prod(tile) * (2 * reduction.count if chosen.reduction == "looped" else 1)
         held //= warps * machine.warp_size
         is_full = chosen.reduction == "looped" or reduction.extent % tile[-1] == 0
-        registers = _registers(reduction, held, is_full=is_full)
+        registers = _registers(reduction, held, is_full=is_full, is_row=tile[0] == 1)
         in_part = machine.registers // PARTS_OF_SM // (registers * machine.warp_size)
         occupancy = max(1, min(PARTS_OF_SM * in_part // warps, machine.blocks_per_sm))
     return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR, occupancy=occupancy)
 
 
-def _registers(reduction: Reduction, held: int, *, is_full: bool) -> int:
+def _registers(reduction: Reduction, held: int, *, is_full: bool, is_row: bool) -> int:
     """Registers that a thread needs so that it spills none of the elements that it holds, by the machine code of norms
     and softmaxes of rows of 101 to 16384. Weights after the first one are loaded ahead beside it; where rows do not
-    fill their tile, what is stored and what is loaded is held beside what is reduced."""
+    fill their tile, what is stored and what is loaded is held beside what is reduced. Pairs of 16 bits fit in what
+    weights have, but for those of long rows, of which a tile is one."""
     weights = reduction.weights if reduction.is_contiguous else 0
     registers = (WEIGHED_REGISTERS if weights else FEW_REGISTERS) if held <= ELEMENTS_PER_THREAD else MOST_REGISTERS
     is_wide = reduction.loaded.size >= WORD
     beside = is_wide * max(weights - 1, 0) if reduction.gives_rows else 0
-    if reduction.returns and not is_full:
-        beside += 1 + is_wide * max(weights, 1)
+    if reduction.returns and not is_full and is_wide:
+        beside += 1 + max(weights, 1)
+    elif reduction.returns and not is_full and is_row and (not weights or held > ELEMENTS_PER_THREAD):
+        beside += 1
     return registers + beside * held // 2
 
 
@@ -195,7 +199,10 @@ def choose_permute(kernel: FusedOp) -> ConfigAttr:
     width = max(16, RUN // size)
     height = min(width, TALLEST)
     elements = max((prod(shape_of(value)) for value in kernel.outputs), default=1)
-    words = sum(_words(value) for value in kernel.inputs if prod(shape_of(value)) * LARGE >= elements)
+    unrolled = Unrolled(kernel)
+    read = zip(kernel.inputs, unrolled.places, strict=True)
+    loaded = sum(_words(value) * places for value, places in read if prod(shape_of(value)) * LARGE >= elements)
+    words = max(loaded, MOST_LOADED / unrolled.most_elements)
     while height * width * words > MOST_LOADED * PERMUTE_WARPS * 32 and height * width > TALLEST:
         height, width = (height, width // 2) if width > height else (height // 2, width)
     return ConfigAttr.of(tile=(height, width), warps=PERMUTE_WARPS, schedule="grid", vector=VECTOR)
@@ -224,11 +231,13 @@ def _bytes(value: SSAValue) -> int:
 def choose_map(shapes: list[tuple[int, ...]], kernel: FusedOp, machine: Target) -> ConfigAttr:
     """A run of elements for each block, shorter where there are few."""
     elements = max((prod(shape) for shape in shapes), default=1)
-    run = MAP_THREADS * _elements_per_thread(kernel, elements)
+    most = Unrolled(kernel).most_elements
+    each = min(_elements_per_thread(kernel, elements), 1 << most.bit_length() - 1)
+    run = MAP_THREADS * each
     warps = MAP_THREADS // 32
     while run > 128 and ceil_div(elements, run) < machine.sms:
         run //= 2
-        warps = max(1, min(warps, run // 64))
+        warps = max(1, min(warps, run // (32 * min(each, 2))))
     return ConfigAttr.of(tile=(run,), warps=warps, schedule="grid", vector=VECTOR)
 
 

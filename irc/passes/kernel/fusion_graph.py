@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from irc.dialects.kernel import Anchor
+from irc.passes.kernel.code_size import INDEXED, LITTLE_WORK, MOST_WORK, places_of, work_of
 from irc.passes.kernel.op_classes import ELEMENTWISE, FUSIBLE, MOVEMENT, is_transparent, is_view, shape_of
 
 MOST_PLACES = 16
@@ -45,7 +46,8 @@ class Cluster:
     result, of the reduction's operand, or of the results of a map. tags: how the value of each node lies in the
     domain; nodes without an entry are computed where they are needed and cannot be stored, but for the tails, which
     permute a result while storing it.
-    reduced: nodes that depend on a reduction of the cluster. axes: the reduced axes of a `reduce` cluster.
+    reduced: nodes that depend on a reduction of the cluster. axes: the reduced axes of a `reduce` cluster. work:
+    instructions of all nodes for an element, about, at all places where it is needed.
     """
 
     members: int
@@ -58,6 +60,7 @@ class Cluster:
     tags: dict[int, Tags] = field(default_factory=dict[int, Tags])
     tails: set[int] = field(default_factory=set[int])
     reduced: set[int] = field(default_factory=set[int])
+    work: int = 0
 
     @property
     def identity(self) -> Tags:
@@ -95,6 +98,8 @@ class FusionGraph:
         self._moving = sum(1 << i for i, op in enumerate(self.ops) if op.name in MOVEMENT)
         self.escaping: set[int] = {i for i, op in enumerate(self.ops) if escapes(op)}
         self.cluster_of: list[Cluster] = self._singletons()
+        self._places: list[int] = [1] * len(self.ops)
+        """At how many places a node is computed for an element of its cluster's results."""
         self._alive: dict[Cluster, None] = dict.fromkeys(self.cluster_of)
 
     def is_inlined(self, op: Operation) -> bool:
@@ -150,7 +155,7 @@ class FusionGraph:
             for edge in self.sources[i]:
                 inputs |= 1 << edge.producer
                 upstream |= clusters[edge.producer].upstream
-            clusters.append(Cluster(1 << i, inputs, inputs | upstream, downstream[i]))
+            clusters.append(Cluster(1 << i, inputs, inputs | upstream, downstream[i], work=work_of(self.ops[i])))
         return clusters
 
     def arrays_read(self, i: int, shape: tuple[int, ...]) -> list[SSAValue]:
@@ -174,7 +179,10 @@ class FusionGraph:
 
     def can_merge(self, a: Cluster, b: Cluster) -> bool:
         """Whether a merge makes no cycle, of paths that leave one of the two and enter the other through a third, puts
-        no gather beside what it reads if that was gathered itself, and computes no value at more than `MOST_PLACES`."""
+        no gather beside what it reads if that was gathered itself, computes no value at more than `MOST_PLACES`, and
+        makes no kernel of too much code."""
+        if a.work + b.work > MOST_WORK and min(a.work, b.work) > LITTLE_WORK:
+            return False
         for i, users in self._gathered.items():
             if (a.members | b.members) >> i & 1 and (a.members | b.members) & users:
                 return False
@@ -212,6 +220,7 @@ class FusionGraph:
         del self._alive[other]
         into.members, into.upstream, into.downstream = members, upstream, downstream
         into.inputs = (into.inputs | other.inputs) & ~members
+        into.work += other.work
         into.tags |= other.tags
         into.tails |= other.tails
         into.reduced |= other.reduced
@@ -226,11 +235,43 @@ class FusionGraph:
             nodes &= ~cluster.members
 
     def absorb(self, cluster: Cluster, i: int) -> bool:
-        """Moves a free node into the cluster, unless that makes a cycle."""
-        if not self.is_free(i) or not self.can_merge(cluster, self.cluster_of[i]):
+        """Moves a free node into the cluster, unless that makes a cycle or too much code."""
+        other = self.cluster_of[i]
+        if not self.is_free(i) or not self.can_merge(cluster, other):
             return False
-        self.merge(cluster, self.cluster_of[i])
+        places = self._places_in(cluster, i)
+        if not self._is_short(cluster, i, places):
+            return False
+        self._places[i] = places
+        other.work *= places
+        self.merge(cluster, other)
         return True
+
+    def _places_in(self, cluster: Cluster, i: int) -> int:
+        edges = [edge for edge in self.users[i] if self.cluster_of[edge.user] is cluster]
+        paths = [((*edge.path, self.ops[edge.user]), self._places[edge.user]) for edge in edges]
+        return places_of((path[0], any(op.name in MOVEMENT for op in path), places) for path, places in paths)
+
+    def _is_short(self, cluster: Cluster, i: int, places: int) -> bool:
+        """Whether the cluster has room for the node with what would follow it: all of that, where it is computed anew
+        at several places. What follows a node at one place can still be cut, and to read a stored value takes as much
+        as to read what a little is moved from."""
+        room = MOST_WORK - cluster.work
+        if places == 1 and room > 0:
+            return True
+        ahead = self._work_ahead(i)
+        return ahead <= 2 * INDEXED or places * ahead <= (room if places > 1 else LITTLE_WORK)
+
+    def _work_ahead(self, i: int) -> int:
+        """Of the node and free ones that it is computed from, as far as it matters."""
+        seen, stack, work = {i}, [i], 0
+        while stack and work <= MOST_WORK:
+            node = stack.pop()
+            work += work_of(self.ops[node])
+            more = {edge.producer for edge in self.sources[node] if self.is_free(edge.producer)} - seen
+            seen |= more
+            stack.extend(more)
+        return work
 
     def move(self, i: int, cluster: Cluster) -> None:
         """Moves a node that only a cluster reads, and that lies along its domain, to it from another of several nodes.

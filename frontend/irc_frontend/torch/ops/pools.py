@@ -120,6 +120,15 @@ class Adaptive:
         starts, ends = (_along(each, self.axis, number.ndim) for each in (self.starts, self.ends))
         return ir.minimum(starts + number, ends - 1)
 
+    def mean(self, x: Tensor) -> Tensor:
+        """A reduction over the places of each window, which are gathered side by side."""
+        places = self.starts.reshape(-1, 1) + ir.arange(self.size)
+        windows = ir.take(x, ir.minimum(places, self.extent - 1), self.axis)
+        behind = [1] * (x.ndim - self.axis - 1)
+        is_inside = (places < self.ends.reshape(-1, 1)).reshape(*places.shape, *behind)
+        total = ir.where(is_inside, windows, 0.0).sum(self.axis + 1)
+        return total / (self.ends - self.starts).reshape(-1, *behind).astype(x.element)
+
     def means(self, element: str) -> Tensor:
         """The matrix by which the extent becomes the count: a row has the weights of a window's elements."""
         places = ir.arange(self.extent).reshape(1, -1)
@@ -299,6 +308,19 @@ def _register_mean(rank: int, forward: Any, backward: Any) -> None:
 
 _register_mean(2, aten.avg_pool2d.default, aten.avg_pool2d_backward.default)
 _register_mean(3, aten.avg_pool3d.default, aten.avg_pool3d_backward.default)
+
+
+@rule(aten._adaptive_avg_pool2d.default)
+def _adaptive_mean_of_planes(x: Tensor, counts: Sequence[int]) -> Tensor:
+    """Along one axis after another, where windows are not all of one size."""
+    _expect_float(x)
+    x, windows = wide(x), _adaptive(x, counts)
+    if all(along.extent % along.count == 0 for along in windows):
+        parts = [size for along in windows for size in (along.count, along.extent // along.count)]
+        return x.reshape(*x.shape[:-2], *parts).mean((-3, -1))
+    for along in windows:
+        x = along.mean(x)
+    return x
 
 
 @rule(aten._adaptive_avg_pool3d.default)
