@@ -13,7 +13,7 @@ import torch
 from torch._functorch.compile_utils import fx_graph_cse
 from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
-from torch.fx.graph import _BoxedCodeGen  # pyright: ignore[reportPrivateUsage]
+from torch.fx.graph import CodeGen
 
 from irc.diagnostics import IrcError
 from irc_frontend.torch.division import Division, divide
@@ -138,10 +138,23 @@ def _alike(writes: Sequence[FxNode]) -> list[list[FxNode]]:
     return list(found.values())
 
 
+class _Boxed(CodeGen):
+    """Code that takes its arguments in one list and empties it, so that each is freed after its last use. torch has
+    its own from 2.11 on."""
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
+        names = [text.partition(":")[0].partition("=")[0].strip() for text in free_vars if text != "self"]
+        taken = f"[{', '.join(names)}] = boxed_arguments\n    " if names else ""
+        return (
+            f"def {self._func_name}(self, boxed_arguments){maybe_return_annotation}:\n"
+            f"    {taken}boxed_arguments.clear()"
+        )
+
+
 def _joined(module: GraphModule, division: Division, programs: dict[int, Program]) -> Run:
     """The graph in which each part is one call."""
     graph = Graph()
-    graph.set_codegen(_BoxedCodeGen())
+    graph.set_codegen(_Boxed())
     known: dict[FxNode, FxNode] = {}
     for node in module.graph.nodes:
         if node.op in ("placeholder", "get_attr"):
