@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from irc.diagnostics import IrcError
 from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import device
 from irc.runtime.feed import COPY
 from irc.runtime.trace import HOST, Span, tracing
+from irc.support.diagnostics import IrcError
 
 WARM_UP = 50
 """Steps before those that are traced."""

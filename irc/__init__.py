@@ -10,16 +10,16 @@ from os.path import exists
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from irc.compiler import compile
-    from irc.diagnostics import IrcError
-    from irc.executable import Executable
+    from irc.driver.compiler import compile
+    from irc.driver.executable import Executable
+    from irc.support.diagnostics import IrcError
 
 __version__ = "0.1.0"
 
 _LAZY = {
-    "compile": "irc.compiler",
-    "Executable": "irc.executable",
-    "IrcError": "irc.diagnostics",
+    "compile": "irc.driver.compiler",
+    "Executable": "irc.driver.executable",
+    "IrcError": "irc.support.diagnostics",
 }
 
 if exists(f"{__path__[0]}/client.py"):  # noqa: PTH110, pathlib takes longer than all else here

@@ -16,7 +16,7 @@ from irc.dialects.nd import ConstantOp, Nd, TopkOp, tensor
 from irc.dialects.nd.base import Tensor as TensorAttr
 from irc.dialects.nd.base import plain
 from irc.dialects.nd.declared import defer
-from irc.dtypes import element_named
+from irc.ir.dtypes import element_named
 from irc_frontend.graph import DEFERRED, LEAF, Node
 from irc_frontend.place import Place
 

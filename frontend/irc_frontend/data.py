@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irc.diagnostics import IrcError
 from irc.runtime.driver import device, is_present
+from irc.support.diagnostics import IrcError
 from irc_frontend.pytrees import rebuilt, tree_leaves
 from irc_frontend.realise import current_target
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irc.artifact import DTYPES
+from irc.runtime.artifact import DTYPES
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import broadcast_shapes
 

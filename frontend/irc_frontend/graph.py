@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from irc.artifact import DTYPES, type_text
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import DTYPES, type_text
+from irc.support.diagnostics import IrcError
 from irc_frontend.place import Known, here
 
 LEAF = "leaf"
@@ -143,7 +143,7 @@ def element_named(dtype: Any) -> str:
     """The element name of a dtype: an element name of irc, `float`, `int`, `bool`, or what numpy calls a dtype."""
     import numpy as np
 
-    from irc.artifact import ELEMENT_NAMES
+    from irc.runtime.artifact import ELEMENT_NAMES
 
     if isinstance(dtype, str) and dtype in DTYPES:
         return dtype

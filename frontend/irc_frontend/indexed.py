@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from irc.artifact import DTYPES
+from irc.runtime.artifact import DTYPES
 from irc_frontend.elementwise import astype, binary, broadcast_to, where
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import axis_of, broadcast_shapes

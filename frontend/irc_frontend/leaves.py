@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from irc.artifact import DTYPES, ELEMENT_NAMES
 from irc.runtime.arrays import is_freed
+from irc.runtime.artifact import DTYPES, ELEMENT_NAMES
 from irc_frontend.graph import LEAF, Node, element_named, fail
 
 

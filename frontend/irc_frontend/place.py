@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TypeAlias
 
-from irc.diagnostics import Span
+from irc.support.diagnostics import Span
 
 _PACKAGE = str(Path(__file__).parent)
 

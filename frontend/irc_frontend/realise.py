@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 from irc_frontend.graph import ARGUMENT, LEAF, Node, fail, sorted_nodes, structure
 from irc_frontend.leaves import placed
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from irc.executable import Executable
+    from irc.driver.executable import Executable
 
 MOST_KEPT = 512
 """Compiled structures that are kept; the one used least recently goes first."""

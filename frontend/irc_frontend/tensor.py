@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from irc.artifact import DTYPES
+from irc.runtime.artifact import DTYPES
 from irc_frontend import elementwise, indexed, linear, reduction, structure
 from irc_frontend.elementwise import Number
 from irc_frontend.graph import LEAF, Node, element_named, fail

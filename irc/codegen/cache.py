@@ -1,7 +1,7 @@
 """Compiled kernels on disk: a source, its options and the compiler's version are the key, a compilation is the entry.
 
-The folder and its rules are `irc.cache`'s: processes can share it, and what is wrong with it costs time and nothing
-else.
+The folder and its rules are `irc.support.cache`'s: processes can share it, and what is wrong with it costs time and
+nothing else.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import asdict
 
 from xdsl.ir import Attribute
 
-from irc import cache as store
 from irc.codegen.nvrtc import Compilation, Resources, compile_source, compiler_options, compiler_version
+from irc.support import cache as store
 
 KIND = "cubin"
 """The name of the entries' folder."""

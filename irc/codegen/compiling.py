@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from irc.codegen.cache import compile_cached
 from irc.codegen.nvrtc import Compilation, Resources
 from irc.codegen.printer import print_kernels
-from irc.diagnostics import IrcError
 from irc.dialects.cuda import KernelOp
+from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)

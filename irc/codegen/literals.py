@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute
 
-from irc.dtypes import Element, element_of
+from irc.ir.dtypes import Element, element_of
 
 
 def literal(value: Attribute, type: Attribute, *, wide_index: bool = False) -> str:

@@ -17,8 +17,8 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
-from irc.diagnostics import IrcError
 from irc.runtime.driver import WITHOUT_CUDA, cuda_module
+from irc.support.diagnostics import IrcError
 
 MOST_ERROR_LINES = 8
 """Lines of a compiler's log that an error quotes."""

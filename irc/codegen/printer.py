@@ -18,10 +18,10 @@ from xdsl.utils.exceptions import VerifyException
 from irc.codegen.literals import literal
 from irc.codegen.names import Names
 from irc.codegen.prelude import prelude
-from irc.diagnostics import IrcError, places
 from irc.dialects.cuda import KernelOp, PtrType, SharedOp, TensorMapType
 from irc.dialects.cuda.common import values_of
-from irc.dtypes import element_of
+from irc.ir.dtypes import element_of
+from irc.support.diagnostics import IrcError, places
 
 OpT = TypeVar("OpT", bound=Operation)
 PrintFunction = Callable[["KernelPrinter", OpT], None]
@@ -107,7 +107,7 @@ class KernelPrinter:
         self.line("}")
 
     def _field(self, value: SSAValue) -> str:
-        """The type of a parameter in a set, where each takes the bytes that `irc.parameters` says."""
+        """The type of a parameter in a set, where each takes the bytes that `irc.support.parameters` says."""
         if isinstance(value.type, TensorMapType):
             return "TensorMap"
         if isinstance(value.type, PtrType):

@@ -32,7 +32,7 @@ from irc.dialects.cuda import (
     WgmmaRegistersOp,
 )
 from irc.dialects.cuda.common import constant_of
-from irc.dtypes import element_of
+from irc.ir.dtypes import element_of
 
 Narrow = BFloat16Type | Float16Type | Float8E4M3FNType | Float8E5M2Type
 

@@ -13,8 +13,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from irc import cache
-from irc.diagnostics import IrcError
+from irc.support import cache
+from irc.support.diagnostics import IrcError
 
 LONGEST_SECONDS = 60
 """After which a disassembler counts as hung."""

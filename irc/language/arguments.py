@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irc.diagnostics import IrcError
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 from irc.language.builder import Builder
 from irc.language.numbers import Number, NumberError, fit
 from irc.language.operators import BOOL, Operand
 from irc.language.syntax import Place
 from irc.language.values import Array, Items, Value, describe
+from irc.support.diagnostics import IrcError
 
 
 class Arguments:

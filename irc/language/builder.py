@@ -8,13 +8,13 @@ from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, IntAttr, Location
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from irc.diagnostics import IrcError
 from irc.dialects.nd import ConstantOp, ElementsAttr, Nd
 from irc.dialects.nd.base import plain
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 from irc.language.numbers import Number, NumberError, fit
 from irc.language.syntax import Place, span_of
 from irc.language.values import Array, array_of, tensor_type
+from irc.support.diagnostics import IrcError
 
 MOST_OPS = 50_000
 """Ops of one function, calls inlined: a chain of functions that call each other twice grows exponentially."""

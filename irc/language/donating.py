@@ -1,4 +1,4 @@
-"""`donate` before a parameter: which result its memory gets (irc/donation.py)."""
+"""`donate` before a parameter: which result its memory gets (irc/ir/donation.py)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.dialects.func import FuncOp
 
-from irc.donation import donations
-from irc.dtypes import Element
+from irc.ir.donation import donations
+from irc.ir.dtypes import Element
 from irc.language.builder import Builder
 from irc.language.syntax import Donation, Function
 from irc.language.values import type_text

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from irc.diagnostics import IrcError
-from irc.dtypes import ELEMENTS, Element
+from irc.ir.dtypes import ELEMENTS, Element
 from irc.language import numbers
 from irc.language.arguments import Arguments
 from irc.language.builder import Builder
@@ -33,6 +32,7 @@ from irc.language.syntax import (
     join,
 )
 from irc.language.values import Array, Items, Several, Value, describe, suggestion, type_text
+from irc.support.diagnostics import IrcError
 
 KEYWORDS = ("dim", "func", "return", "true", "false", "inf", "nan", "None")
 ELEMENT_NAMES = {element.name: element for element in ELEMENTS}

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import FuncOp
 
-from irc.diagnostics import IrcError
 from irc.language.builder import MOST_OPS, Builder, called_from
 from irc.language.signature import Signature
 from irc.language.syntax import Call, Place
 from irc.language.values import suggestion, type_text
+from irc.support.diagnostics import IrcError
 
 TRANSFORMS: dict[str, str] = {
     "grad": "grad(f, wrt=[x])",
@@ -23,7 +23,7 @@ TRANSFORMS: dict[str, str] = {
 def derived(builder: Builder, function: Signature, wrt: Sequence[tuple[str, Place]], node: Call) -> Signature:
     """The function of the same parameters that returns the gradients of the first result of `function`, which is one
     float, with respect to the parameters `wrt`; of `value_and_grad` all results of `function` first."""
-    from irc.passes.nd.reverse_mode import differentiate
+    from irc.autodiff.reverse_mode import differentiate
 
     shape, element = function.results[0]
     if shape or not element.is_float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from irc.diagnostics import IrcError
 from irc.language.builder import Builder
 from irc.language.numbers import Number
 from irc.language.syntax import Ellipsis_, Expression, Index, Indexed, Slice
 from irc.language.values import Array, Value, describe
+from irc.support.diagnostics import IrcError
 
 
 @dataclass(slots=True)

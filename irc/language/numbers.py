@@ -16,7 +16,7 @@ from typing import Any
 
 import ml_dtypes
 
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 
 LEAST_INTEGER, GREATEST_INTEGER = -(2**63), 2**63 - 1
 GREATEST_FLOAT = Fraction(1.7976931348623157e308)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irc.dtypes import Element, element_named
+from irc.ir.dtypes import Element, element_named
 from irc.language import numbers
 from irc.language.builder import Builder, broadcast_shapes
 from irc.language.numbers import Number, NumberError

@@ -8,9 +8,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Integ
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from irc.diagnostics import IrcError, Span, register_source
-from irc.donation import NAME as DONATED
-from irc.dtypes import Element
+from irc.ir.donation import NAME as DONATED
+from irc.ir.dtypes import Element
 from irc.language import numbers
 from irc.language.builder import Builder
 from irc.language.donating import donated_results
@@ -23,6 +22,7 @@ from irc.language.reader import read
 from irc.language.signature import Signature
 from irc.language.syntax import Assignment, Binding, DimBinding, Function, Program, Return
 from irc.language.values import Array, Several, Value, array_of, describe, suggestion, tensor_type
+from irc.support.diagnostics import IrcError, Span, register_source
 
 NAME_ATTRIBUTE = "irc.name"
 """An argument's attribute with its name, where a name hint cannot hold it (xDSL drops `_1` from `w_1`)."""

@@ -13,11 +13,10 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from irc.diagnostics import IrcError
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import DECLARED, DEFERRED, RELAXED
-from irc.dtypes import element_of
+from irc.ir.dtypes import element_of
 from irc.language.builder import broadcast_shapes
 from irc.language.donating import donation_texts
 from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS
@@ -26,6 +25,7 @@ from irc.language.gradients import TRANSFORMS
 from irc.language.parser import NAME_ATTRIBUTE
 from irc.language.spelling import expression, number_text
 from irc.language.values import type_text
+from irc.support.diagnostics import IrcError
 
 _RESERVED = frozenset((*KEYWORDS, *ELEMENT_NAMES, *BUILTINS, *TRANSFORMS))
 _NOT_A_NAME = re.compile(r"[^A-Za-z_0-9]")

@@ -15,10 +15,10 @@ from typing import Any, cast
 import lark
 from lark.lark import PostLex
 
-from irc.cache import cache_folder
-from irc.diagnostics import IrcError, Span
 from irc.language.syntax import Program
 from irc.language.tree_builder import TreeBuilder
+from irc.support.cache import cache_folder
+from irc.support.diagnostics import IrcError, Span
 
 MOST_NESTING = 100
 """Depth of brackets, and of expressions within expressions, that a program may have."""

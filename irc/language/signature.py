@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block
 
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints
-from irc.dtypes import Element, element_of
+from irc.ir.dtypes import Element, element_of
 from irc.language.functions.reductions import accumulated, averaged
 from irc.language.numbers import format_float
 from irc.language.operators import product_element

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from irc.diagnostics import Span
+from irc.support.diagnostics import Span
 
 Place: TypeAlias = tuple[int, int, int, int]
 """Line, column, end line, end column; 1-based, the end column exclusive."""

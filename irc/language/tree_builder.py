@@ -8,7 +8,6 @@ from typing import Any
 
 from lark import Token
 
-from irc.diagnostics import IrcError, Span
 from irc.language.syntax import (
     Apply,
     Assignment,
@@ -37,6 +36,7 @@ from irc.language.syntax import (
     join,
     span_of,
 )
+from irc.support.diagnostics import IrcError, Span
 
 Parts = list[Any]
 

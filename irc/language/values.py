@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from irc.dtypes import Element, element_named, element_of
+from irc.ir.dtypes import Element, element_named, element_of
 from irc.language.numbers import Number
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from irc.ir.targets import Target
 from irc.layout.exchange import REQUEST_CYCLES
 from irc.layout.fragment import Fragment
 from irc.layout.requests import BANK_BYTES, SECTOR_BYTES, WARP, WIDEST
 from irc.layout.traffic import Traffic
-from irc.targets import Target
 
 GLOBAL_REQUEST_CYCLES = 4.0
 """A load or store of a warp beside its lines: address, predicate, a place in the queues. Measured on an H200: a

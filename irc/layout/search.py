@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import inf, prod
 
-from irc.integers import ceil_div
 from irc.layout.access import Access
 from irc.layout.candidates import candidates, within_warps
 from irc.layout.cost import (
@@ -43,6 +42,7 @@ from irc.layout.traffic import (
     realigned_traffic,
     realigned_vector,
 )
+from irc.support.integers import ceil_div
 
 PATIENCE = 12
 """Candidates in a row that are no better after which the search for a tile of three dimensions ends: it has thousands,

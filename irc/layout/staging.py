@@ -23,7 +23,6 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from irc.integers import ceil_div
 from irc.layout.access import Access
 from irc.layout.cost import INSTRUCTION_CYCLES
 from irc.layout.cute import IntTuple, Layout
@@ -32,6 +31,7 @@ from irc.layout.pieces import Pieces, pieces_of
 from irc.layout.requests import LINE_BYTES, WARP, WIDEST, Addresses, fewest_wavefronts, wavefronts
 from irc.layout.shared import SharedLayout
 from irc.layout.traffic import Traffic, global_vector, ideal_units
+from irc.support.integers import ceil_div
 
 MOST_COUNTED = 8
 """Requests whose bank conflicts are counted for each layout."""

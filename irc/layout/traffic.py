@@ -12,7 +12,6 @@ from math import prod
 
 import numpy as np
 
-from irc.integers import ceil_div
 from irc.layout.access import Access
 from irc.layout.fragment import Fragment
 from irc.layout.requests import (
@@ -27,6 +26,7 @@ from irc.layout.requests import (
     wavefronts,
 )
 from irc.layout.shared import SharedLayout
+from irc.support.integers import ceil_div
 
 MOST_COUNTED = 32
 """Requests that are looked at where they are not all alike: rows of odd pitch differ in how they meet sectors."""

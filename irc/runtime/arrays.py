@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from irc.artifact import ELEMENT_NAMES, ArraySpec, type_text
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import ELEMENT_NAMES, ArraySpec, type_text
+from irc.support.diagnostics import IrcError
 
 
 def check_count(specs: Sequence[ArraySpec], arrays: Sequence[Any]) -> None:

@@ -8,11 +8,11 @@ from itertools import compress, count
 from operator import ne
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from irc.diagnostics import IrcError
 from irc.runtime.driver import DriverError
 from irc.runtime.libraries import stream_handle
 from irc.runtime.plan import Copy, Memset
 from irc.runtime.trace import active
+from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.cuda import CudaProgram

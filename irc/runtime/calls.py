@@ -9,11 +9,11 @@ from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_ubyte, 
 from functools import cache, partial
 from typing import Any
 
-from irc.artifact import DTYPES
-from irc.parameters import MAP_BYTES
+from irc.runtime.artifact import DTYPES
 from irc.runtime.driver import DriverError
 from irc.runtime.plan import Launch, TensorMap
 from irc.runtime.tensor_map import L2_PROMOTION, data_type, swizzle_code
+from irc.support.parameters import MAP_BYTES
 
 _CLUSTER, _PROGRAMMATIC = 4, 6
 """CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION and _PROGRAMMATIC_STREAM_SERIALIZATION."""

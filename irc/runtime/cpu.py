@@ -11,11 +11,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
-from irc.costs import flops_of
-from irc.dtypes import element_of
-from irc.interpreters.nd import Array, Schedule, check_arguments, entry
-from irc.interpreters.nd_base import carry, convert
-from irc.locations import describe
+from irc.analysis.costs import flops_of
+from irc.interpreters.nd.base import carry, convert
+from irc.interpreters.nd.interpreter import Array, Schedule, check_arguments, entry
+from irc.ir.dtypes import element_of
+from irc.ir.locations import describe
 
 
 class CpuProgram:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irc.artifact import ArraySpec, Artifact
-from irc.diagnostics import IrcError
 from irc.runtime.arrays import check_count, host_array, host_result
+from irc.runtime.artifact import ArraySpec, Artifact
 from irc.runtime.bound import Bound, Graph, InPlace
 from irc.runtime.driver import DriverError, device, out_of_memory
 from irc.runtime.executor import Executor
@@ -19,6 +18,7 @@ from irc.runtime.libraries import ALIGNMENT, Library, Quick, Taken, library_of, 
 from irc.runtime.outputs import Outputs
 from irc.runtime.placement import placed
 from irc.runtime.plan import Plan
+from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.device import Device, Memory, Stream

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from irc.artifact import DTYPES
+from irc.runtime.artifact import DTYPES
 
 CUDA = 2
 """kDLCUDA, the device type of memory on an NVIDIA GPU; pinned host memory (3) and managed memory (13) are not taken."""

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.device import Device

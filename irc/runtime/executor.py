@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from irc.artifact import Artifact
-from irc.diagnostics import IrcError, Span
+from irc.runtime.artifact import Artifact
 from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError
 from irc.runtime.launches import Addresses, Cells, Slots
 from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Wait
 from irc.runtime.trace import active
+from irc.support.diagnostics import IrcError, Span
 
 if TYPE_CHECKING:
     from irc.runtime.calls import KernelCall

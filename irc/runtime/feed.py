@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irc.artifact import ELEMENT_NAMES
-from irc.diagnostics import IrcError
-from irc.integers import round_up
+from irc.runtime.artifact import ELEMENT_NAMES
 from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray
 from irc.runtime.trace import active
+from irc.support.diagnostics import IrcError
+from irc.support.integers import round_up
 
 if TYPE_CHECKING:
     from irc.runtime.device import Device, Event, Pinned

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irc.artifact import ArraySpec
-from irc.diagnostics import IrcError
 from irc.runtime.arrays import check_count, host_array, written
+from irc.runtime.artifact import ArraySpec
+from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.cpu import CpuProgram

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from irc.artifact import DTYPES
-from irc.integers import round_up
-from irc.parameters import MAP_ALIGNMENT, MAP_BYTES, layout_of_set
+from irc.runtime.artifact import DTYPES
 from irc.runtime.plan import Buffer, Launch, Parameter, Scalar, TensorMap
+from irc.support.integers import round_up
+from irc.support.parameters import MAP_ALIGNMENT, MAP_BYTES, layout_of_set
 
 if TYPE_CHECKING:
     from irc.runtime.calls import MapEncoder

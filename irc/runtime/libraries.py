@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from irc.artifact import DTYPES, ArraySpec
-from irc.diagnostics import IrcError
 from irc.runtime.arrays import check_array, check_tensor
+from irc.runtime.artifact import DTYPES, ArraySpec
 from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray, borrow, is_on_device, row_major
+from irc.support.diagnostics import IrcError
 
 ALIGNMENT = 16
 """Bytes. Kernels are compiled for arrays that start at a multiple of it; others are copied first."""

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from irc.artifact import ArraySpec
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import ArraySpec
 from irc.runtime.libraries import ALIGNMENT, Library, Make, Quick, library_of
 from irc.runtime.transfer import lasting
+from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.device import Device, Stream

@@ -9,7 +9,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from irc.diagnostics import IrcError
 from irc.dialects.cuda.common import values_of
 from irc.dialects.cuda.host import (
     ArenaOp,
@@ -26,8 +25,8 @@ from irc.dialects.cuda.kernel import KernelOp
 from irc.dialects.cuda.plan_checks import extent_of
 from irc.dialects.cuda.sync import DependencyWaitOp
 from irc.dialects.cuda.types import BufferType, PtrType, TensorMapType
-from irc.dtypes import element_of
-from irc.rewriting import location_of
+from irc.ir.dtypes import element_of
+from irc.ir.rewriting import location_of
 from irc.runtime.plan import (
     CALLERS_STREAM,
     Buffer,
@@ -42,6 +41,7 @@ from irc.runtime.plan import (
     TensorMap,
     Wait,
 )
+from irc.support.diagnostics import IrcError
 
 
 def read_plan(module: ModuleOp) -> Plan:

@@ -9,15 +9,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from irc.artifact import Artifact
-from irc.diagnostics import IrcError
-from irc.executable import REPETITIONS, Executable
+from irc.driver.executable import REPETITIONS, Executable
 from irc.runtime.arrays import check_count, host_array
+from irc.runtime.artifact import Artifact
 from irc.runtime.driver import DriverError, device
 from irc.runtime.executor import Executor
 from irc.runtime.placement import placed
 from irc.runtime.plan import Copy, Launch, Memset, Plan
 from irc.runtime.trace import Trace, tracing
+from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.cpu import CpuProgram
@@ -70,7 +70,7 @@ class Profile:
 
 def profile_cuda(artifact: Artifact, arrays: Sequence[Any], repetitions: int) -> Profile:
     """Runs a program with host arrays: for the times its launches one after another, for the trace as planned."""
-    from irc.targets import target
+    from irc.ir.targets import target
 
     limits = target(artifact.arch)
     runs, trace = _traces(artifact, arrays, repetitions)

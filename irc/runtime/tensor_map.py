@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irc.artifact import DTYPES
+from irc.runtime.artifact import DTYPES
 
 _TYPES = {"i32": 3, "i64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
 """CUtensorMapDataType of the elements that have one; bytes and 16-bit integers are moved as unsigned ones."""

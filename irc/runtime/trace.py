@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irc.files import written_aside
 from irc.runtime.dlpack import LEGACY_STREAM
+from irc.support.files import written_aside
 
 if TYPE_CHECKING:
     from irc.runtime.device import Device, Event, Stream

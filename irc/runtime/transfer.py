@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irc.artifact import ELEMENT_NAMES, ArraySpec
+from irc.runtime.artifact import ELEMENT_NAMES, ArraySpec
 from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray
 from irc.runtime.driver import device
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from irc.compiler import compile as compile_program
+from irc.driver.compiler import compile as compile_program
 from irc.runtime.driver import is_present
 from irc.runtime.profile import kernel_times
 from irc_tools import run

@@ -8,10 +8,10 @@ import pytest
 from gpu.programs.examples import EXAMPLES, cut_dims, odd_dims
 
 import irc
-from irc.diagnostics import IrcError
-from irc.interpreters.nd import evaluate
-from irc.program import isolate, load
+from irc.driver.program import isolate, load
+from irc.interpreters.nd.interpreter import evaluate
 from irc.runtime.driver import is_present
+from irc.support.diagnostics import IrcError
 from irc_tools.compare import compare, multiplies_f8
 from irc_tools.inputs import make_arguments
 

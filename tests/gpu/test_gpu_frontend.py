@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import irc_frontend as ir
-from irc.artifact import DTYPES
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import DTYPES
 from irc.runtime.driver import is_present
+from irc.support.diagnostics import IrcError
 from irc_frontend import nn, optim
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]

@@ -10,8 +10,8 @@ from gpu.programs import PROGRAMS, Program, arguments_of, difference
 from gpu.programs.compiling import compile_ahead
 
 import irc
-from irc.interpreters.nd import evaluate
-from irc.program import isolate, parse
+from irc.driver.program import isolate, parse
+from irc.interpreters.nd.interpreter import evaluate
 from irc.runtime.driver import is_present, present_arch
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]

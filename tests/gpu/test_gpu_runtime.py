@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import irc
-from irc import philox
-from irc.diagnostics import IrcError
+from irc.ir import philox
 from irc.runtime.driver import device, is_present
+from irc.support.diagnostics import IrcError
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
 

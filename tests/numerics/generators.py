@@ -20,8 +20,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from irc.dialects import nd
-from irc.dtypes import element_named
-from irc.rewriting import Inserter
+from irc.ir.dtypes import element_named
+from irc.ir.rewriting import Inserter
 
 FLOATS = ("f32", "f32", "f64", "bf16", "bf16", "f16")
 ELEMENTS = (*FLOATS, "i32", "u8", "i8", "bool")

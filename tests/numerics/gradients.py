@@ -13,12 +13,12 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from irc.autodiff.reverse_mode import differentiate
 from irc.dialects import nd
-from irc.dtypes import element_of_dtype
-from irc.interpreters.nd import entry, evaluate
-from irc.passes.nd.reverse_mode import differentiate
-from irc.passes.nd.terms import Term
-from irc.rewriting import Inserter
+from irc.dialects.nd.terms import Term
+from irc.interpreters.nd.interpreter import entry, evaluate
+from irc.ir.dtypes import element_of_dtype
+from irc.ir.rewriting import Inserter
 
 Array = np.ndarray[Any, Any]
 PLACE = FileLineColLoc(StringAttr("gradient.irc"), IntAttr(1), IntAttr(1))

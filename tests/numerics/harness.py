@@ -23,10 +23,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, UnknownLoc
 from xdsl.passes import ModulePass
 
 import irc
-from irc.dtypes import Element, element_of
-from irc.interpreters import nd
-from irc.program import isolate, parse
-from irc.rounding import cast_array
+from irc.driver.program import isolate, parse
+from irc.interpreters.nd import interpreter as nd
+from irc.ir.dtypes import Element, element_of
+from irc.ir.rounding import cast_array
 
 Array = np.ndarray[Any, Any]
 

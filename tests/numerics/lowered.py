@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from numerics.harness import TOLERANCES, Array, assert_close, draw_arguments, result_elements
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.artifact import ArraySpec
 from irc.dialects.kernel import ConfigAttr, FusedOp
-from irc.dtypes import Element
-from irc.interpreters.nd import evaluate
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import ALL
+from irc.driver.program import entry_of, isolate, parse, signature
+from irc.interpreters.nd.interpreter import evaluate
 from irc.interpreters.sim import KernelStatistics, SimProgram
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import ALL
-from irc.program import entry_of, isolate, parse, signature
+from irc.ir.dtypes import Element
+from irc.runtime.artifact import ArraySpec
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irc.diagnostics import IrcError
-from irc.interpreters.nd import evaluate
+from irc.driver.lowering import lower
+from irc.driver.program import entry_of, parse, signature
+from irc.interpreters.nd.interpreter import evaluate
 from irc.interpreters.sim import SimProgram
 from irc.interpreters.sim.errors import SimulationError
-from irc.lowering import lower
-from irc.program import entry_of, parse, signature
+from irc.support.diagnostics import IrcError
 
 COUNT, ROWS, COLUMNS = 37, 19, 70
 """No multiples of a tile: what lies beyond the indices is read as 0, which is out of range below."""

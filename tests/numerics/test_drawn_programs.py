@@ -9,7 +9,7 @@ from drawing import seeds
 from numerics.drawn_programs import Drawn, draw_program, permute, product, reduction, scan
 from numerics.harness import check_kernels
 
-from irc.program import parse
+from irc.driver.program import parse
 
 pytestmark = pytest.mark.fuzz
 

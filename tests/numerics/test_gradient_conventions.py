@@ -16,14 +16,14 @@ from numerics.harness import check_passes, draw_arguments
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 
-from irc.diagnostics import IrcError
+from irc.autodiff.reverse_mode import differentiate
 from irc.dialects import nd
-from irc.dtypes import element_named
-from irc.interpreters.nd import entry, evaluate
-from irc.lowering import passes_of
-from irc.passes.nd.reverse_mode import differentiate
-from irc.pipelines import ND
-from irc.program import new_context, parse
+from irc.driver.lowering import passes_of
+from irc.driver.pipelines import ND
+from irc.driver.program import new_context, parse
+from irc.interpreters.nd.interpreter import entry, evaluate
+from irc.ir.dtypes import element_named
+from irc.support.diagnostics import IrcError
 
 CONTEXT = new_context()
 Array = np.ndarray[Any, Any]

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numerics.gradients import Case, check_gradients, gradient_function, weighted_sum
 
+from irc.autodiff.gradients import CONSTANT, REFUSED, RULES
 from irc.dialects import nd
 from irc.dialects.nd import Nd
-from irc.dtypes import element_named
-from irc.passes.nd.gradients import CONSTANT, REFUSED, RULES
+from irc.ir.dtypes import element_named
 
 Array = np.ndarray[Any, Any]
 

@@ -11,7 +11,7 @@ from numerics.harness import check_kernels
 from numerics.language_programs import forward_program, gradient_program
 
 import irc
-from irc.program import parse
+from irc.driver.program import parse
 
 NAMED = {
     "gradient of a dot product": """func loss(x: f32[8], y: f32[8]) -> f32[] {

@@ -16,13 +16,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from irc.canonicalization.simplify import SimplifyPattern
 from irc.dialects.nd import AddOp, PermuteOp, SubOp
 from irc.dialects.nd.base import element_of, shape_of, tensor
-from irc.lowering import passes_of
-from irc.passes.nd.simplify import SimplifyPattern
-from irc.pipelines import ND, PIPELINES
-from irc.program import isolate, new_context, parse
-from irc.rewriting import rewrite
+from irc.driver.lowering import passes_of
+from irc.driver.pipelines import ND, PIPELINES
+from irc.driver.program import isolate, new_context, parse
+from irc.ir.rewriting import rewrite
 
 CONTEXT = new_context()
 

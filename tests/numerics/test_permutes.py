@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import irc
 from irc.dialects import tile
-from irc.lowering import lower
-from irc.program import parse
+from irc.driver.lowering import lower
+from irc.driver.program import parse
 
 ELEMENTS = {"i8": np.int8, "i16": np.int16, "f32": np.float32, "i64": np.int64}
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33, 64, 67, 131, 203)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import irc
-from irc.diagnostics import IrcError, render
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import KERNEL
-from irc.program import parse
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import KERNEL
+from irc.driver.program import parse
+from irc.support.diagnostics import IrcError, render
 
 RESULTS = {"i8": "i32", "u8": "i32", "f8e4m3": "f32", "f8e5m2": "f32"}
 ARCHS = ("sm_90a", "sm_80")

@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import compile_kernel, print_cuda
 from irc.dialects.cuda import KernelOp
-from irc.interpreters.nd import evaluate
-from irc.lowering import lower, passes_of
-from irc.pipelines import CUDA, TILE
-from irc.program import entry_of, isolate, new_context, parse, signature
+from irc.driver.lowering import lower, passes_of
+from irc.driver.pipelines import CUDA, TILE
+from irc.driver.program import entry_of, isolate, new_context, parse, signature
+from irc.interpreters.nd.interpreter import evaluate
 
 CONTEXT = new_context()
 TILE_PASSES = TILE[TILE.index("tile-kernels") :]

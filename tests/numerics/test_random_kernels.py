@@ -11,10 +11,10 @@ from numerics import generators
 from numerics.harness import Array, assert_close, draw_arguments, result_elements, tolerances
 
 from irc.codegen import print_cuda
-from irc.interpreters.nd import evaluate
-from irc.lowering import passes_of
-from irc.pipelines import CUDA
-from irc.program import new_context
+from irc.driver.lowering import passes_of
+from irc.driver.pipelines import CUDA
+from irc.driver.program import new_context
+from irc.interpreters.nd.interpreter import evaluate
 
 CONTEXT = new_context()
 pytestmark = pytest.mark.fuzz

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irc
-from irc.dtypes import element_named
+from irc.ir.dtypes import element_named
 
 TEXT = """func f(x: {t}[N], y: {t}[N]) -> ({t}[N], {t}[N], {t}[N], {t}[N]) {{
     return x % y, x // y, x % 3, x // 3

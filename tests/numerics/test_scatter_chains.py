@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irc
-from irc.passes.nd import decompose_indexed
+from irc.decomposition import indexed as decompose_indexed
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])

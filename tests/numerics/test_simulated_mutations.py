@@ -15,11 +15,11 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Operation
 
-from irc.artifact import ArraySpec
+from irc.driver.lowering import lower
+from irc.driver.program import entry_of, isolate, load, signature
 from irc.interpreters.sim import SimProgram, SimulationError
-from irc.locations import describe
-from irc.lowering import lower
-from irc.program import entry_of, isolate, load, signature
+from irc.ir.locations import describe
+from irc.runtime.artifact import ArraySpec
 from irc_tools.inputs import make_arguments
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -109,7 +109,7 @@ def test_every_barrier_is_missed(name: str) -> None:
 
 def _stands_twice(op: Operation) -> bool:
     """Whether the op waits for the products of a loop's last step, which is done in a branch in the loop
-    (irc/passes/cuda/dots.py says why) and again after it, for loops without a step: either will do."""
+    (irc/lowering/dots.py says why) and again after it, for loops without a step: either will do."""
     if op.name != "cuda.wgmma_wait":
         return False
     parent = op.parent_op()

@@ -17,9 +17,9 @@ from numerics import generators
 from numerics.harness import Array, assert_close, draw_arguments, result_elements, tolerances
 
 import irc
-from irc.interpreters.nd import evaluate
-from irc.lowering import lower
-from irc.program import isolate, parse
+from irc.driver.lowering import lower
+from irc.driver.program import isolate, parse
+from irc.interpreters.nd.interpreter import evaluate
 
 ALL = os.environ.get("IRC_SIM_ALL") == "1"
 STEP = 7

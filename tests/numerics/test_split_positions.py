@@ -7,9 +7,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import irc
-from irc.interpreters.nd import evaluate
+from irc.driver.program import new_context, parse
+from irc.interpreters.nd.interpreter import evaluate
 from irc.passes.kernel.split_reductions import SplitReductionsPass
-from irc.program import new_context, parse
 
 EXTENT = 83
 PARTS = 4

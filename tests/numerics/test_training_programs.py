@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from numerics.harness import check_passes
 
-from irc.lowering import passes_of
-from irc.pipelines import PIPELINES
-from irc.program import isolate, new_context, parse
+from irc.driver.lowering import passes_of
+from irc.driver.pipelines import PIPELINES
+from irc.driver.program import isolate, new_context, parse
 
 CONTEXT = new_context()
 

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import cuda
-from irc.ir_parser import parse_ir
-from irc.lowering import passes_of, run_passes
-from irc.program import new_context
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.program import new_context
+from irc.ir.parser import parse_ir
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region
 
 from irc.dialects import nd
-from irc.dtypes import element_of_dtype
-from irc.interpreters.nd import entry, evaluate
+from irc.interpreters.nd.interpreter import entry, evaluate
+from irc.ir.dtypes import element_of_dtype
 from irc.runtime.cpu import CpuProgram
 
 BF16 = ml_dtypes.bfloat16

@@ -6,10 +6,10 @@ import ctypes
 from functools import partial
 from typing import Any
 
-from irc.artifact import DTYPES
-from irc.parameters import layout_of_set
+from irc.runtime.artifact import DTYPES
 from irc.runtime.driver import DriverError
 from irc.runtime.plan import Launch, Parameter, Scalar, TensorMap
+from irc.support.parameters import layout_of_set
 
 
 class NotingDevice:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from irc.dialects.cuda import KernelOp
+from irc.driver.program import new_context
 from irc.interpreters.sim import Counters, Kernel, Memory, OpStatistics, SimulationError, Span
-from irc.ir_parser import parse_ir
-from irc.program import new_context
+from irc.ir.parser import parse_ir
 
 Array = np.ndarray[Any, Any]
 

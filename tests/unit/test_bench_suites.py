@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy_torch import Functional, Tensor, Torch
 
-from irc.compiler import compile as compile_program
-from irc.diagnostics import IrcError
-from irc.lowering import lower
-from irc.program import parse
+from irc.driver.compiler import compile as compile_program
+from irc.driver.lowering import lower
+from irc.driver.program import parse
+from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.draws import LARGEST_BLOCK, draw_block
 from irc_tools.bench.measure import tolerated

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import irc_frontend as ir
-from irc.artifact import DTYPES
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import DTYPES
+from irc.support.diagnostics import IrcError
 from irc_frontend import nn
 
 pytestmark = pytest.mark.usefixtures("on_cpu")

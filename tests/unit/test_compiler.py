@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import irc
-from irc import cache
-from irc.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
-from irc.compiler import compile_artifact
-from irc.diagnostics import IrcError
-from irc.dtypes import ELEMENTS
-from irc.ir_parser import parse_ir
-from irc.program import new_context
+from irc.driver.compiler import compile_artifact
+from irc.driver.program import new_context
+from irc.ir.dtypes import ELEMENTS
+from irc.ir.parser import parse_ir
+from irc.runtime.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
 from irc.runtime.driver import is_present
+from irc.support import cache
+from irc.support.diagnostics import IrcError
 
 ADD = """
 func.func @add(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3xf32>) {

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from irc import building, cache
-from irc.compiler import compile_artifact
+from irc.driver import build as building
+from irc.driver.compiler import compile_artifact
+from irc.support import cache
 
 TEXT = """
 func f(x: f32[64, 32], w: f32[32, 32]) -> (f32[64, 32], f32[64]) {
@@ -69,7 +70,7 @@ def test_a_full_disk_costs_time_alone(folder: Path) -> None:
     """No file may be larger than 100 bytes: writes fail half-way, as they do on a full disk."""
     script = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-        "from irc.compiler import compile_artifact\n"
+        "from irc.driver.compiler import compile_artifact\n"
         f"print(len(compile_artifact({TEXT!r}, arch='sm_90a').kernels))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -141,7 +142,7 @@ def test_threads_compile_the_same_at_once(folder: Path) -> None:
 
 def test_processes_compile_the_same_at_once(folder: Path) -> None:
     script = (
-        "from irc.compiler import compile_artifact; import hashlib\n"
+        "from irc.driver.compiler import compile_artifact; import hashlib\n"
         f"found = compile_artifact({TEXT!r}, arch='sm_90a')\n"
         "print(hashlib.sha256(b''.join(k.cubin for k in found.kernels)).hexdigest(), found.plan)"
     )

@@ -1,13 +1,13 @@
-"""`irc.costs`: operations and bytes of fused kernels."""
+"""`irc.analysis.costs`: operations and bytes of fused kernels."""
 
 from __future__ import annotations
 
 import pytest
 
-from irc.costs import Cost, cost_of
+from irc.analysis.costs import Cost, cost_of
 from irc.dialects.kernel import FusedOp
-from irc.ir_parser import parse_ir
-from irc.program import new_context
+from irc.driver.program import new_context
+from irc.ir.parser import parse_ir
 
 MATMUL = """
 func.func @f(%a: tensor<2x4x8xbf16>, %b: tensor<2x8x16xbf16>, %c: tensor<16xf32>) -> tensor<2x4x16xf32> {

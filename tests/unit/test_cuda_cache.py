@@ -12,7 +12,7 @@ import pytest
 
 from irc.codegen import cache
 from irc.codegen.nvrtc import Compilation, Resources, parse_resources
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 
 SOURCE = 'extern "C" __global__ void k(float* x) { x[threadIdx.x] *= 2.0f; }\n'
 

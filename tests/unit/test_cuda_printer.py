@@ -12,9 +12,9 @@ from xdsl.parser import Parser
 from irc.codegen import print_module
 from irc.codegen.nvrtc import Compilation, compile_source
 from irc.codegen.sass import opcodes, uses
-from irc.diagnostics import IrcError
 from irc.dialects.cuda import Cuda
-from irc.parameters import layout_of_set
+from irc.support.diagnostics import IrcError
+from irc.support.parameters import layout_of_set
 
 ARCHS = ("sm_80", "sm_89", "sm_90a", "sm_100a")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FusedLoc, NameLoc, NoneAttr, StringAttr, UnknownLoc
 
-from irc.diagnostics import LONGEST_LINE, IrcError, Span, places, register_source, render, source_line
-from irc.locations import describe, file_line_col, innermost, text_locations
+from irc.ir.locations import describe, file_line_col, innermost, text_locations
+from irc.support.diagnostics import LONGEST_LINE, IrcError, Span, places, register_source, render, source_line
 
 SOURCE = "dim M = 4\nfunc f(x: f32[M]) -> f32[M] {\n    h = x ** w1 + b1\n\treturn g(h)\n}\n"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from irc.pipelines import DIALECTS, PASSES
-from irc.universe import resolve
+from irc.driver.pipelines import DIALECTS, PASSES
+from irc.driver.universe import resolve
 from irc_tools.docs import main, pages, stale
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from gpu.programs.examples import EXAMPLES, odd_dims
 
-from irc.artifact import Artifact
 from irc.codegen.sass import opcodes, uses
-from irc.compiler import compile_artifact
-from irc.diagnostics import IrcError
-from irc.lowering import lower
-from irc.program import load
+from irc.driver.compiler import compile_artifact
+from irc.driver.lowering import lower
+from irc.driver.program import load
+from irc.runtime.artifact import Artifact
+from irc.support.diagnostics import IrcError
 
 FOLDER = EXAMPLES[0].parent
 

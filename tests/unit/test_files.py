@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from irc.diagnostics import IrcError
-from irc.files import make_directory, read_text, write_text, written_aside
+from irc.support.diagnostics import IrcError
+from irc.support.files import make_directory, read_text, write_text, written_aside
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:

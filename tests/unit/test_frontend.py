@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import irc_frontend as ir
-from irc.diagnostics import IrcError, render
+from irc.support.diagnostics import IrcError, render
 from irc_frontend import realise as realising
 from irc_frontend.graph import sorted_nodes
 
@@ -229,7 +229,7 @@ def test_errors_name_the_users_line(wrong: Callable[[], Any], message: str) -> N
 
 
 def test_ops_carry_the_users_line_and_column() -> None:
-    from irc.locations import innermost
+    from irc.ir.locations import innermost
     from irc_frontend.build import build_module
 
     x = ir.Tensor(X)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import irc_frontend as ir
-from irc import philox
-from irc.diagnostics import IrcError
+from irc.ir import philox
+from irc.support.diagnostics import IrcError
 from irc_frontend.build import build_module
 from irc_frontend.graph import sorted_nodes
 

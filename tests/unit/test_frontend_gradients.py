@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irc_frontend as ir
-from irc.diagnostics import IrcError, render
+from irc.support.diagnostics import IrcError, render
 from irc_frontend.realise import compiled_count
 
 RANDOM = np.random.default_rng(0)

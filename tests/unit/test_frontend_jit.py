@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irc_frontend as ir
-from irc.diagnostics import IrcError, render
+from irc.support.diagnostics import IrcError, render
 from irc_frontend import nn, optim
 
 X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)

@@ -12,16 +12,17 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from irc.analysis.code_size import LITTLE_WORK, MOST_WORK, Unrolled
+from irc.analysis.reduction_problem import reduction_of
 from irc.dialects import nd
 from irc.dialects.kernel import Anchor, FusedOp
-from irc.integers import ceil_div
+from irc.fusion import recomputation
+from irc.fusion import reductions as fuse_reductions
 from irc.interpreters.kernel import evaluate
-from irc.passes.kernel import fuse_reductions, recomputation
 from irc.passes.kernel.choose_config import ChooseConfigPass
-from irc.passes.kernel.code_size import LITTLE_WORK, MOST_WORK, Unrolled
 from irc.passes.kernel.fuse_kernels import FuseKernelsPass, fuse_block
-from irc.passes.kernel.reduction_problem import reduction_of
 from irc.passes.kernel.split_reductions import SplitReductionsPass
+from irc.support.integers import ceil_div
 
 SIDE = 6
 MATRIX, VECTOR = (SIDE, SIDE), (SIDE,)

@@ -16,12 +16,12 @@ from drawing import examples, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irc.diagnostics import IrcError, render
-from irc.ir_printer import print_ir
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import PIPELINES
+from irc.driver.program import new_context
+from irc.ir.printer import print_ir
 from irc.language import parse
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import PIPELINES
-from irc.program import new_context
+from irc.support.diagnostics import IrcError, render
 from irc_tools.driver import OptMain, Piece
 from irc_tools.opt import argument_parser
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import irc
-from irc import targets
 from irc.codegen.cache import compile_cached
 from irc.codegen.sass import disassemble, opcodes_of, touched_in_flight, uses
-from irc.compiler import compile_artifact
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import KERNEL
-from irc.program import parse
+from irc.driver.compiler import compile_artifact
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import KERNEL
+from irc.driver.program import parse
+from irc.ir import targets
 
 HEAD = "dim M = 2048, N = 2048, K = 2048\n"
 PROGRAMS = {

@@ -8,8 +8,8 @@ from xdsl.dialects import scf
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.host import LaunchOp
 from irc.dialects.tile import DotOp, ProgramOp
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import ALL
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import ALL
 from irc_tools.gpt2_step import step_module
 
 TILED = ALL.index("tile-kernels") + 1

@@ -13,20 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.diagnostics import IrcError
 from irc.dialects.cuda.host import CopyOp, LaunchOp, PlanOp, RecordOp, StepOp, WaitOp
-from irc.ir_parser import parse_ir
-from irc.ir_printer import print_ir
-from irc.lowering import lower
+from irc.driver.lowering import lower
+from irc.driver.program import isolate, load, new_context, parse
+from irc.ir.parser import parse_ir
+from irc.ir.printer import print_ir
 from irc.passes.host import build_host_plan
-from irc.passes.host.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, place
 from irc.passes.host.build_host_plan import BuildHostPlanPass
-from irc.passes.host.group_launches import MOST_SETS, Member, group
 from irc.passes.host.overlap_launches import OverlapLaunchesPass
-from irc.passes.host.schedule import Schedule, schedule
-from irc.program import isolate, load, new_context, parse
+from irc.planning.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, place
+from irc.planning.group_launches import MOST_SETS, Member, group
+from irc.planning.schedule import Schedule, schedule
 from irc.runtime.plan import Buffer, Copy, Launch, Plan, Record, Wait
 from irc.runtime.plan_reader import read_plan
+from irc.support.diagnostics import IrcError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -9,8 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irc.artifact import DTYPES, ArraySpec
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import DTYPES, ArraySpec
+from irc.support.diagnostics import IrcError
 from irc_tools.inputs import draw_array, load_array, make_arguments, parse_inputs, storable
 
 Array = np.ndarray[Any, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irc.pipelines import PASSES, PIPELINES
+from irc.driver.pipelines import PASSES, PIPELINES
 from irc_tools.opt import main
 from irc_tools.pass_help import pass_help
 

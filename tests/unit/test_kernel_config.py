@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from xdsl.parser import Parser
 
-from irc.diagnostics import IrcError
 from irc.dialects.kernel import ConfigAttr
+from irc.driver.program import new_context
+from irc.ir.targets import KIB, TARGETS, target
 from irc.passes.kernel.choose_config import ChooseConfigPass
-from irc.program import new_context
-from irc.targets import KIB, TARGETS, target
+from irc.support.diagnostics import IrcError
 
 
 def test_fields_are_attributes_and_replace_changes_a_copy() -> None:

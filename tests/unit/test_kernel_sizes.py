@@ -17,8 +17,8 @@ from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
 from irc.codegen.sass import disassemble, opcodes_of
 from irc.dialects.cuda import KernelOp
-from irc.lowering import lower
-from irc.program import isolate, parse
+from irc.driver.lowering import lower
+from irc.driver.program import isolate, parse
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.division import divide
 from irc_frontend.torch.program import Program

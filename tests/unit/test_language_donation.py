@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import irc
-from irc.compiler import compile_artifact
-from irc.diagnostics import IrcError, render
-from irc.donation import donations
+from irc.driver.compiler import compile_artifact
+from irc.driver.program import entry_of
+from irc.ir.donation import donations
 from irc.language import parse, print_module
-from irc.program import entry_of
+from irc.support.diagnostics import IrcError, render
 from irc_tools import run
 
 HEAD = "func f({parameters}) -> (f32[4], f32[2], f32[4]) {{\n    return a + b, b[:2], a - b\n}}\n"

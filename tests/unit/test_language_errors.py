@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from irc.diagnostics import IrcError, Span, render
 from irc.language import parse
+from irc.support.diagnostics import IrcError, Span, render
 
 HEADER = "func f(x: bf16[4, 4], y: bf16[3], i: i32[4, 4], b: bool[4, 4], s: f32[]) -> bf16[4, 4] {\n"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from drawing import MORE, SEED
 
-from irc.diagnostics import IrcError, render
 from irc.language import parse, print_module
+from irc.support.diagnostics import IrcError, render
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.irc"))
 COUNT = 1500 * MORE

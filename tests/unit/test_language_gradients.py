@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irc.diagnostics import IrcError, render
 from irc.dialects import nd
-from irc.dtypes import element_named
-from irc.interpreters.nd import Array, Precision, evaluate
+from irc.driver.program import parse
+from irc.interpreters.nd.interpreter import Array, Precision, evaluate
+from irc.ir.dtypes import element_named
 from irc.language.printer import print_module
-from irc.program import parse
+from irc.support.diagnostics import IrcError, render
 
 FUNCTIONS = """
 func cube(x: f64[]) -> f64[] {

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
-from irc.dtypes import element_named
+from irc.ir.dtypes import element_named
 from irc.language import parse
 from irc.language.values import array_of
 

@@ -18,13 +18,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
-from irc.diagnostics import IrcError
 from irc.dialects import nd
-from irc.dtypes import ELEMENTS, Element, element_named
+from irc.ir.dtypes import ELEMENTS, Element, element_named
 from irc.language import parse, print_module
 from irc.passes.nd.canonicalize_nd import CanonicalizeNdPass
 from irc.passes.nd.decompose_nd import DecomposeNdPass
 from irc.passes.nd.widen_arithmetic import WidenArithmeticPass
+from irc.support.diagnostics import IrcError
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.irc"))
 

@@ -10,6 +10,9 @@ import pytest
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.dialects import tile
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import TILE
+from irc.ir.targets import TARGETS, Target, target
 from irc.language.parser import parse
 from irc.layout.access import Access
 from irc.layout.candidates import blocked, candidates
@@ -26,10 +29,7 @@ from irc.layout.search import (
     search,
     tile_candidates,
 )
-from irc.lowering import passes_of, run_passes
 from irc.passes.tile.assign_layouts import assign
-from irc.pipelines import TILE
-from irc.targets import TARGETS, Target, target
 
 RATES = rates_of(target("sm_90a"))
 EXAMPLES = Path(__file__).parents[2] / "examples"

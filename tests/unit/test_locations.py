@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import CallSiteLoc, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from irc.diagnostics import IrcError, render
 from irc.dialects.kernel import ConfigAttr, FusedOp
-from irc.locations import innermost, text_locations
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import PIPELINES
-from irc.program import load, parse
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import PIPELINES
+from irc.driver.program import load, parse
+from irc.ir.locations import innermost, text_locations
+from irc.support.diagnostics import IrcError, render
 from irc_tools.opt import main
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.irc"))

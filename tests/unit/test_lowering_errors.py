@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lowered import ADD, LOWER, lower, one_tile, run
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 
 
 def fails(text: str, passes: tuple[str, ...] = LOWER, arch: str = "sm_90a") -> IrcError:

@@ -8,9 +8,9 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import cuda
+from irc.driver.lowering import lower as lower_module
+from irc.driver.program import parse
 from irc.layout.shared import IDENTITY, panels
-from irc.lowering import lower as lower_module
-from irc.program import parse
 
 # Products
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from drawing import seeds
 
-from irc.passes.nd.min_cut import Network
+from irc.analysis.min_cut import Network
 
 
 def weight(edges: list[tuple[int, int, float]], sink_side: set[int]) -> float:

@@ -22,7 +22,7 @@ from xdsl.traits import ConstantLike, Pure, is_side_effect_free
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from irc.dialects import nd
-from irc.dtypes import ELEMENTS, Element, element_named
+from irc.ir.dtypes import ELEMENTS, Element, element_named
 
 
 def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:

@@ -16,12 +16,12 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import bf16, f16, f32, i1, i8, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from irc.diagnostics import IrcError
 from irc.dialects import nd
-from irc.dtypes import element_named, element_of_dtype
-from irc.interpreters.nd import evaluate
+from irc.interpreters.nd.interpreter import evaluate
+from irc.ir.dtypes import element_named, element_of_dtype
 from irc.language import parse
 from irc.runtime.cpu import CpuProgram
+from irc.support.diagnostics import IrcError
 
 # Elementwise
 

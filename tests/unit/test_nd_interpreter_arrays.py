@@ -9,9 +9,9 @@ import pytest
 from nd_functions import BF16, E4M3, E5M2, INF, INTEGERS, NAN, array, random, run, run_all, same, wrapped
 from xdsl.dialects.builtin import bf16, f32, f64, i8, i32, i64
 
-from irc import philox
 from irc.dialects import nd
-from irc.dtypes import element_of_dtype
+from irc.ir import philox
+from irc.ir.dtypes import element_of_dtype
 
 # Shapes and indices
 

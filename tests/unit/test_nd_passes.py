@@ -8,17 +8,17 @@ import pytest
 from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, ModuleOp, UnknownLoc
 from xdsl.ir import Operation
 
-from irc.diagnostics import IrcError
+from irc.canonicalization.casts import holds
 from irc.dialects import nd
-from irc.dtypes import ELEMENTS, element_named
-from irc.interpreters.nd import evaluate
-from irc.ir_parser import parse_ir
-from irc.lowering import passes_of
-from irc.passes.nd.canonicalize_casts import holds
+from irc.driver.lowering import passes_of
+from irc.driver.pipelines import ND
+from irc.driver.program import new_context
+from irc.interpreters.nd.interpreter import evaluate
+from irc.ir.dtypes import ELEMENTS, element_named
+from irc.ir.parser import parse_ir
+from irc.ir.rounding import cast_array
 from irc.passes.nd.decompose_nd import DECOMPOSITIONS
-from irc.pipelines import ND
-from irc.program import new_context
-from irc.rounding import cast_array
+from irc.support.diagnostics import IrcError
 
 CONTEXT = new_context()
 F32_SPECIALS = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-40, 3e38], np.float32)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import irc_frontend as ir
-from irc.diagnostics import IrcError, render
+from irc.support.diagnostics import IrcError, render
 from irc_frontend import nn
 
 RNG = np.random.default_rng(5)

@@ -10,7 +10,7 @@ import pytest
 from noting_device import NotingDevice
 
 import irc_frontend as ir
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 from irc_frontend import data
 
 

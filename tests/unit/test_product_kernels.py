@@ -7,11 +7,11 @@ from math import prod
 
 import pytest
 
-from irc.artifact import Artifact
 from irc.codegen.sass import opcodes, uses
-from irc.compiler import compile_artifact
+from irc.driver.compiler import compile_artifact
+from irc.ir.targets import target
 from irc.layout.instructions import WARP_GROUP
-from irc.targets import target
+from irc.runtime.artifact import Artifact
 
 RESULTS = {"i8": "i32", "u8": "i32", "f8e4m3": "f32", "f8e5m2": "f32"}
 OPCODES = {"i8": "IGMMA", "u8": "IGMMA", "f8e4m3": "QGMMA", "f8e5m2": "QGMMA"}

@@ -1,14 +1,14 @@
-"""`irc.passes.kernel.product_problem`: what `choose-config` knows of a product from its kernel."""
+"""`irc.analysis.product_problem`: what `choose-config` knows of a product from its kernel."""
 
 from __future__ import annotations
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from irc.analysis.product_problem import Product, product_of
 from irc.dialects.kernel import FusedOp
-from irc.lowering import passes_of, run_passes
-from irc.passes.kernel.product_problem import Product, product_of
-from irc.program import new_context, parse
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.program import new_context, parse
 
 
 def problem(parameters: str, result: str, expression: str) -> Product:

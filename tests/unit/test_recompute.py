@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from irc.dialects import nd
-from irc.interpreters.nd import evaluate
-from irc.lowering import passes_of, run_passes
-from irc.passes.kernel.recomputation import REPEATED
-from irc.pipelines import ND
-from irc.program import isolate, parse
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import ND
+from irc.driver.program import isolate, parse
+from irc.fusion.recomputation import REPEATED
+from irc.interpreters.nd.interpreter import evaluate
 
 
 def chain(length: int) -> str:

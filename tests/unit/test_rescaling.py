@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.interpreters import tile
-from irc.ir_parser import parse_ir
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import TILE
-from irc.program import new_context, parse
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import TILE
+from irc.driver.program import new_context, parse
+from irc.interpreters.tile import interpreter as tile
+from irc.ir.parser import parse_ir
 
 PROGRAM = """
 func.func @f(%x: tensor<9x37xf32>, %w: tensor<9x37xf32>) -> (tensor<9xf32>, tensor<9xf32>, tensor<9xf32>) {{

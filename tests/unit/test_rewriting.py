@@ -9,8 +9,8 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from irc.diagnostics import IrcError
-from irc.rewriting import Inserter, fuse_locations, location_of, remove_dead_code, rewrite
+from irc.ir.rewriting import Inserter, fuse_locations, location_of, remove_dead_code, rewrite
+from irc.support.diagnostics import IrcError
 
 
 def loc(line: int) -> FileLineColLoc:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from xdsl.ir import Operation
 
-from irc.lowering import lower
+from irc.driver.lowering import lower
+from irc.driver.program import load
 from irc.passes.tile import plan_shared
-from irc.program import load
 from irc_tools import compile as irc_compile
 from irc_tools import opt as irc_opt
 from irc_tools import run as irc_run

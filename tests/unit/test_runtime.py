@@ -12,8 +12,7 @@ import pytest
 from noting_device import NotingDevice
 
 import irc
-from irc.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
-from irc.diagnostics import IrcError, Span
+from irc.runtime.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
 from irc.runtime.dlpack import CUDA, LEGACY_STREAM, DeviceArray, is_on_device, read_capsule, row_major
 from irc.runtime.driver import DriverError
 from irc.runtime.executor import KEPT_ARENA, Executor
@@ -21,6 +20,7 @@ from irc.runtime.launches import Cells, Slots
 from irc.runtime.libraries import library_of, stream_handle
 from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Scalar, TensorMap, Wait
 from irc.runtime.tensor_map import data_type, swizzle_code
+from irc.support.diagnostics import IrcError, Span
 
 ARGUMENT = Buffer("argument", 0, 0, 64)
 RESULT = Buffer("result", 0, 0, 64)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from noting_device import NotingDevice
 
-from irc.artifact import ArraySpec, Artifact, KernelBinary
-from irc.compiler import compile_artifact
-from irc.diagnostics import IrcError
+from irc.driver.compiler import compile_artifact
 from irc.runtime import bound, cuda, libraries
+from irc.runtime.artifact import ArraySpec, Artifact, KernelBinary
 from irc.runtime.bound import Graph
 from irc.runtime.cuda import CudaProgram, loadable
 from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray
 from irc.runtime.libraries import Taken
 from irc.runtime.plan import Buffer, Copy, Launch, Plan
+from irc.support.diagnostics import IrcError
 
 ARGUMENTS = tuple(Buffer("argument", index, 0, 16) for index in range(2))
 PLAN = Plan("f", 0, 1, 0, (), (Launch("k", (1, 1, 1), 32, (1, 1, 1), 0, (*ARGUMENTS, Buffer("result", 0, 0, 16)), 0),))

@@ -14,11 +14,11 @@ from noting_device import NotingDevice
 
 import irc
 import irc_frontend as ir
-from irc.artifact import ArraySpec, Artifact, KernelBinary
-from irc.diagnostics import IrcError
 from irc.runtime import cuda
+from irc.runtime.artifact import ArraySpec, Artifact, KernelBinary
 from irc.runtime.libraries import Torch
 from irc.runtime.plan import Buffer, Launch, Plan
+from irc.support.diagnostics import IrcError
 
 DOUBLE = "func f(x: f32[4]) -> f32[4] {\n    return x * 2\n}\n"
 SPEC = ArraySpec("x", (4,), "f32")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import irc
-from irc.artifact import ArraySpec
+from irc.driver.program import new_context
 from irc.interpreters.sim import SimProgram, SimulationError
-from irc.ir_parser import parse_ir
-from irc.program import new_context
+from irc.ir.parser import parse_ir
+from irc.runtime.artifact import ArraySpec
 from irc_tools import run as irc_run
 
 SOFTMAX = """\

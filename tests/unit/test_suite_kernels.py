@@ -18,9 +18,9 @@ from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
 from irc.codegen.sass import disassemble, opcodes_of, uses
 from irc.dialects.cuda import KernelOp
-from irc.lowering import lower
-from irc.manifest import KernelFacts, kernel_facts
-from irc.program import isolate, parse
+from irc.driver.lowering import lower
+from irc.driver.manifest import KernelFacts, kernel_facts
+from irc.driver.program import isolate, parse
 from irc_tools.bench.suite import Row, load_suite
 
 ARCH = "sm_90a"

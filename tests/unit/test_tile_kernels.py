@@ -15,15 +15,17 @@ from xdsl.dialects import arith, builtin, func, math, scf
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.parser import Parser
 
-from irc.diagnostics import IrcError
 from irc.dialects.cuda import Cuda
 from irc.dialects.kernel import Kernel
 from irc.dialects.nd import Nd
 from irc.dialects.tile import ProgramOp, Tile
-from irc.dtypes import element_of
-from irc.interpreters import kernel, nd, tile
+from irc.interpreters import kernel
+from irc.interpreters.nd import interpreter as nd
+from irc.interpreters.tile import interpreter as tile
+from irc.ir.dtypes import element_of
 from irc.passes.kernel.split_reductions import SplitReductionsPass
 from irc.passes.tile.tile_kernels import TileKernelsPass
+from irc.support.diagnostics import IrcError
 
 assert kernel, "importing it registers what kernel.fused means"
 

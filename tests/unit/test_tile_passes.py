@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from irc.dialects import tile as tile_dialect
-from irc.interpreters import tile
-from irc.pipelines import PASSES, TILE
+from irc.driver.pipelines import PASSES, TILE
+from irc.interpreters.tile import interpreter as tile
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_tile_kernels import check_same, context, tiled

@@ -13,8 +13,8 @@ from torch._subclasses import FakeTensorMode
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from irc.lowering import passes_of, run_passes
-from irc.pipelines import ND
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import ND
 from irc_frontend.torch import backend, preparation
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.preparation import with_channels_last

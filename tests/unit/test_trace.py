@@ -11,13 +11,13 @@ import pytest
 from noting_device import NotingDevice
 
 import irc
-from irc.artifact import ArraySpec, Artifact, KernelBinary
-from irc.diagnostics import IrcError
 from irc.runtime import profile
+from irc.runtime.artifact import ArraySpec, Artifact, KernelBinary
 from irc.runtime.executor import Executor
 from irc.runtime.plan import Buffer, Copy, Launch, Plan, Record, Wait
 from irc.runtime.profile import in_sequence, profile_cuda
 from irc.runtime.trace import active, tracing
+from irc.support.diagnostics import IrcError
 
 PROGRAM = """
 func f(x: f32[64, 32], w: f32[32, 16]) -> f32[64, 16] {

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from noting_device import NotingDevice
 
-from irc.diagnostics import IrcError
 from irc.runtime.feed import COPY, Feed
 from irc.runtime.trace import HOST, Span, active
+from irc.support.diagnostics import IrcError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MAIN, SIDE, COPIES = "device 0 stream 1", "device 0 stream 101", "device 0 stream 100"

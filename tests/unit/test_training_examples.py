@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

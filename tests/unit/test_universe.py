@@ -10,8 +10,8 @@ from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE, Universe
 from xdsl.utils.target import Target
 
-from irc.pipelines import DIALECTS, PASSES, PIPELINES, TARGETS
-from irc.universe import IRC_UNIVERSE, resolve
+from irc.driver.pipelines import DIALECTS, PASSES, PIPELINES, TARGETS
+from irc.driver.universe import IRC_UNIVERSE, resolve
 
 
 @pytest.mark.parametrize("name", PASSES)
@@ -50,7 +50,7 @@ def test_the_entry_point_is_found() -> None:
 
 
 def test_importing_the_universe_imports_no_pass_and_no_dialect() -> None:
-    code = "import sys, irc.universe\nprint([m for m in sys.modules if m.startswith(('irc.passes', 'irc.dialects'))])"
+    code = "import sys, irc.driver.universe\nprint([m for m in sys.modules if m.startswith(('irc.passes', 'irc.dialects'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 
 
 class ArgumentParser(argparse.ArgumentParser):

@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from irc.diagnostics import IrcError
-from irc.files import write_text
+from irc.support.diagnostics import IrcError
+from irc.support.files import write_text
 from irc_tools.bench.suite import Row as SuiteRow
 from irc_tools.bench.suite import load_suite
 from irc_tools.errors import guarded
@@ -130,10 +130,10 @@ def compile_row(suite: str, row: SuiteRow) -> Compiled:
     compile."""
     from irc.codegen.nvrtc import compile_source
     from irc.codegen.printer import print_kernels
-    from irc.collecting import seldom_collecting
     from irc.dialects.cuda import KernelOp
-    from irc.lowering import lower
-    from irc.program import parse
+    from irc.driver.lowering import lower
+    from irc.driver.program import parse
+    from irc.support.garbage import seldom_collecting
 
     module = parse(row.program, row.name, dims=dict(row.dims))
     with seldom_collecting():
@@ -230,8 +230,8 @@ def _process(command: list[str], cache: Path | None) -> float:
 
 def _lowering(text: str, repeat: int) -> float:
     """Seconds of all passes on a program in this process, the parse not counted; the least of several."""
-    from irc.lowering import lower
-    from irc.program import parse
+    from irc.driver.lowering import lower
+    from irc.driver.program import parse
 
     module = parse(text, "bench.irc")
     times: list[float] = []
@@ -247,8 +247,8 @@ def _machine_code(text: str, repeat: int) -> float:
     from irc.codegen.nvrtc import compile_source
     from irc.codegen.printer import print_kernels
     from irc.dialects.cuda import KernelOp
-    from irc.lowering import lower
-    from irc.program import parse
+    from irc.driver.lowering import lower
+    from irc.driver.program import parse
 
     module = lower(parse(text, "bench.irc"), "cuda", arch=ARCH)
     source = print_kernels([op for op in module.ops if isinstance(op, KernelOp)])

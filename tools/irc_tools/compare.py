@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.dtypes import element_of
+from irc.ir.dtypes import element_of
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irc.diagnostics import IrcError
-from irc.files import make_directory, write_bytes, write_text
+from irc.support.diagnostics import IrcError
+from irc.support.files import make_directory, write_bytes, write_text
 from irc_tools.arguments import ArgumentParser, add_program
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
@@ -18,7 +18,7 @@ from irc_tools.errors import guarded
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from irc.artifact import Artifact, KernelBinary
+    from irc.runtime.artifact import Artifact, KernelBinary
 
 IR_LEVELS = ("nd", "kernel", "tile", "cuda")
 EMITTED = ("irc", *IR_LEVELS, "source", "ptx", "sass")
@@ -61,7 +61,7 @@ def _run(arguments: list[str]) -> int:
     if args.emit is not None:
         _emit(args.emit, path, options, args.output)
         return 0
-    from irc.compiler import compile_artifact
+    from irc.driver.compiler import compile_artifact
 
     artifact = compile_artifact(path, **options)
     folder = Path(args.output) if args.output is not None else Path(f"{path.stem}.out")
@@ -86,7 +86,7 @@ def _text(level: str, path: Path, options: dict[str, Any]) -> str:
         return print_module(_module(path, options))
     if level in IR_LEVELS:
         return _lowered(level, path, options)
-    from irc.compiler import compile_artifact
+    from irc.driver.compiler import compile_artifact
 
     artifact = compile_artifact(path, **options)
     if level == "source":
@@ -100,16 +100,16 @@ def _text(level: str, path: Path, options: dict[str, Any]) -> str:
 
 def _module(path: Path, options: dict[str, Any]) -> ModuleOp:
     """The parsed function that is compiled, alone in its module."""
-    from irc.program import isolate, load
+    from irc.driver.program import isolate, load
 
     return isolate(load(path, dims=options["dims"]), options["func"])
 
 
 def _lowered(level: str, path: Path, options: dict[str, Any]) -> str:
     """The IR of a level; nothing below it runs."""
-    from irc.compiler import resolve_arch
-    from irc.ir_printer import print_ir
-    from irc.lowering import lower
+    from irc.driver.compiler import resolve_arch
+    from irc.driver.lowering import lower
+    from irc.ir.printer import print_ir
 
     upto = "all" if level == "cuda" else level
     arch = resolve_arch(options["arch"])

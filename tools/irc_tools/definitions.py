@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 
 _DEFINITION = re.compile(r"([A-Za-z_]\w*)=([+-]?\d+)")
 

@@ -26,10 +26,10 @@ from xdsl.irdl import (
     VarResultDef,
 )
 
-from irc.diagnostics import IrcError
-from irc.files import make_directory, read_text, write_text
-from irc.pipelines import DIALECTS, PASSES, PIPELINE_HELP, PIPELINES
-from irc.universe import resolve
+from irc.driver.pipelines import DIALECTS, PASSES, PIPELINE_HELP, PIPELINES
+from irc.driver.universe import resolve
+from irc.support.diagnostics import IrcError
+from irc.support.files import make_directory, read_text, write_text
 from irc_tools.errors import guarded
 from irc_tools.pass_help import PassHelp, pass_help
 

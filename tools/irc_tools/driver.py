@@ -16,12 +16,12 @@ from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from irc.diagnostics import IrcError, register_source, render
-from irc.files import read_text, write_text
-from irc.ir_parser import parse_error, parse_ir
-from irc.ir_printer import print_ir
-from irc.lowering import is_lowered, note_pass, passes_had, unexpected
-from irc.verification import verify
+from irc.driver.lowering import is_lowered, note_pass, passes_had, unexpected
+from irc.ir.parser import parse_error, parse_ir
+from irc.ir.printer import print_ir
+from irc.ir.verification import verify
+from irc.support.diagnostics import IrcError, register_source, render
+from irc.support.files import read_text, write_text
 from irc_tools.errors import internal_error
 from irc_tools.expected import Expectations
 from irc_tools.pipeline_spec import parse_passes, parse_target
@@ -60,7 +60,7 @@ class OptMain(xDSLOptMain):
 
         universes = [Universe.get_multiverse()]
         if "nd" not in universes[0].all_dialects:
-            from irc.universe import IRC_UNIVERSE
+            from irc.driver.universe import IRC_UNIVERSE
 
             universes.append(IRC_UNIVERSE)
         for universe in universes:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from irc.diagnostics import IrcError, render
+from irc.support.diagnostics import IrcError, render
 
 
 def guarded(command: str, run: Callable[[], int], *, debug: bool = False) -> int:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import IO
 
-from irc.diagnostics import IrcError, places, render
+from irc.support.diagnostics import IrcError, places, render
 
 _COMMENT = re.compile(r"(?://|#).*?expected-error\s*(@[+-]?\d+|@above|@below)?\s*\{\{(.*?)\}\}")
 

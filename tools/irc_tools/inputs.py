@@ -9,8 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from irc.artifact import ELEMENT_NAMES, ArraySpec
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import ELEMENT_NAMES, ArraySpec
+from irc.support.diagnostics import IrcError
 
 Array = np.ndarray[Any, Any]
 

@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from irc.pipelines import PIPELINE_HELP, PIPELINES, TARGETS
+from irc.driver.pipelines import PIPELINE_HELP, PIPELINES, TARGETS
 from irc_tools.arguments import ArgumentParser
 
 EXAMPLES = """\

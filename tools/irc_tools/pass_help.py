@@ -8,7 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from irc.pipelines import PASSES
+from irc.driver.pipelines import PASSES
 
 COMMON_OPTIONS = {
     "arch": "The architecture to compile for: sm_80, sm_89, sm_90a or sm_100a.",

@@ -14,8 +14,8 @@ from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, ParameterListType, 
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
 
-from irc.diagnostics import IrcError, Span, register_source
-from irc.pipelines import PIPELINES
+from irc.driver.pipelines import PIPELINES
+from irc.support.diagnostics import IrcError, Span, register_source
 
 LoadedT = TypeVar("LoadedT")
 ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)

@@ -12,8 +12,8 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from irc.files import make_directory, write_text
-from irc.ir_printer import print_ir
+from irc.ir.printer import print_ir
+from irc.support.files import make_directory, write_text
 from irc_tools.pipeline_spec import parse_selection
 
 ResultT = TypeVar("ResultT")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser, add_program
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
@@ -69,8 +69,8 @@ class Measured:
 
 
 def _run(arguments: list[str]) -> int:
-    from irc.compiler import compile as compile_program
-    from irc.compiler import resolve_arch
+    from irc.driver.compiler import compile as compile_program
+    from irc.driver.compiler import resolve_arch
     from irc_tools.inputs import make_arguments, parse_inputs
 
     args = argument_parser().parse_args(arguments)
@@ -158,7 +158,7 @@ def _print_statistics(executable: Any, arrays: list[Any]) -> None:
 def _write(results: list[Any], folder: Path) -> None:
     import numpy as np
 
-    from irc.files import make_directory, written_aside
+    from irc.support.files import make_directory, written_aside
     from irc_tools.inputs import storable
 
     make_directory(folder)
@@ -196,8 +196,8 @@ def _check(
 
 def _reference(args: argparse.Namespace, dims: dict[str, int], arrays: list[Any]) -> tuple[list[Any], bool]:
     """The results in float64, rounded where the program rounds; and whether it multiplies f8 matrices."""
-    from irc.interpreters.nd import evaluate
-    from irc.program import isolate, load
+    from irc.driver.program import isolate, load
+    from irc.interpreters.nd.interpreter import evaluate
     from irc_tools.compare import multiplies_f8
 
     module = isolate(load(Path(args.file), dims=dims), args.func)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from irc.artifact import ArraySpec
+from irc.runtime.artifact import ArraySpec
 
 if TYPE_CHECKING:
     from irc.runtime.profile import Part

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irc.artifact import DTYPES
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import DTYPES
+from irc.support.diagnostics import IrcError
 from irc_frontend.pytrees import rebuilt, with_paths
 from irc_frontend.realise import realise
 from irc_frontend.tensor import Tensor, node_of

@@ -15,12 +15,12 @@ from torch.utils._pytree import tree_leaves
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from irc.costs import cost_of
+from irc.analysis.costs import cost_of
+from irc.analysis.op_classes import FUSIBLE
 from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
-from irc.lowering import levels
-from irc.passes.kernel.op_classes import FUSIBLE
-from irc.program import entry_of
+from irc.driver.lowering import levels
+from irc.driver.program import entry_of
 from irc_frontend.torch.backend import backend
 from irc_frontend.torch.graphs import Compiled, watching
 

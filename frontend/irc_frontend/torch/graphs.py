@@ -15,7 +15,7 @@ from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 from torch.fx.graph import CodeGen
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 from irc_frontend.torch.division import Division, divide
 from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
 from irc_frontend.torch.program import Program

@@ -10,10 +10,10 @@ import torch
 from torch.fx import Node as FxNode
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.artifact import DTYPES
-from irc.diagnostics import IrcError
 from irc.runtime.arrays import is_freed
+from irc.runtime.artifact import DTYPES
 from irc.runtime.libraries import ALIGNMENT, are_usable, emptier, library_of, likeness
+from irc.support.diagnostics import IrcError
 from irc_frontend.build import build_module
 from irc_frontend.graph import Node, sorted_nodes
 from irc_frontend.realise import compile_nodes, target

@@ -22,9 +22,9 @@ from torch._prims_common import elementwise_dtypes
 from torch.fx import Node as FxNode
 from torch.fx.node import map_arg
 
-from irc.artifact import DTYPES
-from irc.diagnostics import IrcError, Span
-from irc.passes.nd.decompose_indexed import comparisons
+from irc.decomposition.indexed import comparisons
+from irc.runtime.artifact import DTYPES
+from irc.support.diagnostics import IrcError, Span
 from irc_frontend.elementwise import Number
 from irc_frontend.graph import ARGUMENT, DEFERRED, Node, sorted_nodes
 from irc_frontend.place import recording

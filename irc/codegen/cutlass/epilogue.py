@@ -11,15 +11,15 @@ from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from irc.analysis.op_classes import integers, is_unit_reshape
 from irc.codegen.cutlass.functors import BITWISE, CUTLASS, EXPRESSIONS, IDENTITY, Functor, functor_of
 from irc.codegen.cutlass.product import ELEMENTS, Product, check_rows
-from irc.diagnostics import IrcError
 from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
 from irc.dialects.nd.base import shape_of
-from irc.dtypes import Element, element_named, element_of
-from irc.passes.kernel.op_classes import integers, is_unit_reshape
-from irc.rewriting import location_of
+from irc.ir.dtypes import Element, element_named, element_of
+from irc.ir.rewriting import location_of
+from irc.support.diagnostics import IrcError
 
 Axes = tuple[int | None, ...]
 """For each axis of a value the axis of the product's result that it follows; None of an axis of extent 1."""

@@ -13,12 +13,12 @@ from irc.codegen.cutlass.functors import ELEMENTWISE
 from irc.codegen.cutlass.product import ELEMENTS, Matrix, Product, product_of
 from irc.codegen.cutlass.program import ARRAYS, COMPARISON, HEADERS, MAIN
 from irc.codegen.names import Names
-from irc.diagnostics import IrcError
 from irc.dialects.kernel import Anchor, FusedOp
 from irc.dialects.nd.base import shape_of
-from irc.dtypes import Element, element_of
-from irc.locations import describe
-from irc.rewriting import location_of
+from irc.ir.dtypes import Element, element_of
+from irc.ir.locations import describe
+from irc.ir.rewriting import location_of
+from irc.support.diagnostics import IrcError
 
 TOLERANCES = {"f32": 1e-4, "f16": 2e-3, "bf16": 1e-2, "f8e4m3": 0.13, "f8e5m2": 0.26, "i32": 0, "i8": 0, "u8": 0}
 """Of an element, for products of exact operands."""

@@ -9,12 +9,12 @@ from math import prod
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation
 
-from irc.diagnostics import IrcError
+from irc.analysis.op_classes import integers
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.dialects.nd.base import shape_of
-from irc.dtypes import Element, element_of
-from irc.passes.kernel.op_classes import integers
-from irc.rewriting import location_of
+from irc.ir.dtypes import Element, element_of
+from irc.ir.rewriting import location_of
+from irc.support.diagnostics import IrcError
 
 TMA_ALIGNMENT = 16
 """Bytes: rows of operands and results of the collectives that load and store by TMA."""

@@ -49,7 +49,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import check_registers, effects, number, numbers, values_of
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
-from irc.parameters import MOST_BYTES, layout_of_set
+from irc.support.parameters import MOST_BYTES, layout_of_set
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z (CUDA programming guide, technical specifications)."""

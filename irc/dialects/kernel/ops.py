@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from irc.dialects.kernel.config import ConfigAttr
-from irc.locations import set_location
+from irc.ir.locations import set_location
 
 REDUCTIONS = frozenset(
     f"nd.{name}"

@@ -2,7 +2,7 @@
 
 One module a family of ops: `unary`, `elementwise`, `shape`, `indexed`, `reduce`, `linear`, `made`, `composed`. Their
 base classes (`Elementwise`, `IndexMapOp`, `ReduceOp`, `ComposedOp`, ...) are what passes test for.
-`irc/interpreters/nd.py` says in numpy what each op means.
+`irc/interpreters/nd/interpreter.py` says in numpy what each op means.
 """
 
 from __future__ import annotations

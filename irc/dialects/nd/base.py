@@ -20,15 +20,15 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.nd.syntax import parse_operation_tail, print_operation_tail
-from irc.dtypes import Element
-from irc.dtypes import element_of as element_of_type
+from irc.ir.dtypes import Element
+from irc.ir.dtypes import element_of as element_of_type
 
 Operand: TypeAlias = SSAValue | Operation
 Tensor: TypeAlias = TensorType[Any]
 
 
 def tensor(shape: Sequence[int], element: Attribute | Element) -> Tensor:
-    """`tensor<shape x element>`; `element` is an IR type or a row of `irc.dtypes`."""
+    """`tensor<shape x element>`; `element` is an IR type or a row of `irc.ir.dtypes`."""
     return TensorType(element.type if isinstance(element, Element) else element, shape)
 
 
@@ -51,7 +51,7 @@ def rank_of(value: Operand | Attribute) -> int:
 
 
 def element_of(value: Operand | Attribute) -> Element:
-    """The row of `irc.dtypes` for the elements of a tensor value, a tensor type or an element type."""
+    """The row of `irc.ir.dtypes` for the elements of a tensor value, a tensor type or an element type."""
     return element_of_type(value if isinstance(value, Attribute) else SSAValue.get(value).type)
 
 

@@ -15,8 +15,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.nd.syntax import float_text, parse_number
-from irc.dtypes import Element, element_of
-from irc.rounding import cast_array
+from irc.ir.dtypes import Element, element_of
+from irc.ir.rounding import cast_array
 
 Number = bool | int | float
 LISTED = 256
@@ -55,7 +55,7 @@ class ElementsAttr(ParametrizedAttribute):
 
     @property
     def element(self) -> Element:
-        """The row of `irc.dtypes` of the elements."""
+        """The row of `irc.ir.dtypes` of the elements."""
         return element_of(self.type)
 
     @property

@@ -29,7 +29,7 @@ from irc.dialects.nd.base import (
     type_of,
 )
 from irc.dialects.nd.unary import Elementwise, bool_of
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 
 
 class BinaryOp(Elementwise, ABC):

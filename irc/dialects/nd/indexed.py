@@ -33,7 +33,7 @@ from irc.dialects.nd.base import (
     type_of,
 )
 from irc.dialects.nd.unary import UnaryOp
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 
 
 class IndexedOp(NdOp, ABC):

@@ -27,7 +27,7 @@ from irc.dialects.nd.base import (
     shape_of,
     tensor,
 )
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 
 PRECISIONS = ("default", "f32", "tf32", "bf16")
 

@@ -32,7 +32,7 @@ from irc.dialects.nd.base import (
 )
 from irc.dialects.nd.elements import ElementsAttr, Literal, Number, print_elements
 from irc.dialects.nd.syntax import parse_dictionary, print_dictionary
-from irc.dtypes import element_of_dtype
+from irc.ir.dtypes import element_of_dtype
 
 
 @irdl_op_definition
@@ -108,8 +108,8 @@ class IotaOp(NdOp):
 
 
 class RandomOp(NdOp, ABC):
-    """Philox numbers that depend on the seed, an i64 without axes, and the row-major index alone; `irc.philox` defines
-    them."""
+    """Philox numbers that depend on the seed, an i64 without axes, and the row-major index alone; `irc.ir.philox`
+    defines them."""
 
     seed = operand_def(TensorType)
     result = result_def(TensorType)

@@ -36,7 +36,7 @@ from irc.dialects.nd.base import (
     tensor,
     type_of,
 )
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 
 
 def reduced_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:

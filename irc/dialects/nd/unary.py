@@ -25,7 +25,7 @@ from irc.dialects.nd.base import (
     tensor,
     type_of,
 )
-from irc.dtypes import Element
+from irc.ir.dtypes import Element
 
 
 class Elementwise(NdOp, ABC):

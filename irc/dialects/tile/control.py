@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import dense, ints, verify_same
 from irc.dialects.tile.types import ViewType, verify_fragment
-from irc.integers import ceil_div
+from irc.support.integers import ceil_div
 
 SCHEDULES = ("grid", "persistent")
 

@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.tile.bodies import verify_body
 from irc.dialects.tile.memory import dense, ints, verify_same
 from irc.dialects.tile.types import element_type_of, shape_of
-from irc.locations import set_location
+from irc.ir.locations import set_location
 
 
 class CombinerOp(IRDLOperation):

@@ -25,7 +25,7 @@ How an op is added: `registry`. What a rule may use:
 from irc.interpreters.sim.errors import SimulationError
 from irc.interpreters.sim.launch import Kernel
 from irc.interpreters.sim.memory import Memory, Span
-from irc.interpreters.sim.program import SimProgram
 from irc.interpreters.sim.statistics import Counters, KernelStatistics, OpStatistics
+from irc.runtime.sim import SimProgram
 
 __all__ = ["Counters", "Kernel", "KernelStatistics", "Memory", "OpStatistics", "SimProgram", "SimulationError", "Span"]

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from irc.interpreters.sim.clocks import merged
 from irc.interpreters.sim.memory import Array
-from irc.locations import describe
+from irc.ir.locations import describe
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.frame import Frame

@@ -16,10 +16,10 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from irc.diagnostics import IrcError
 from irc.dialects import cuda
 from irc.interpreters.sim.registry import Rule, rule_of, waits
 from irc.interpreters.sim.scalars import constant_value, evaluator, is_scalar
+from irc.support.diagnostics import IrcError
 
 Step: TypeAlias = Callable[[Any], Any]
 """Runs an op on a strand; a generator function where the op can wait."""

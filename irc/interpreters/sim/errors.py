@@ -7,7 +7,7 @@ from typing import Literal
 
 from xdsl.ir import Attribute
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 
 Kind = Literal[
     "race",

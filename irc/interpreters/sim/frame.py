@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.ir import Operation
 
 from irc.dialects import cuda
-from irc.integers import round_up
 from irc.interpreters.sim.barriers import BlockBarrier, ClusterBarriers, NamedBarriers
 from irc.interpreters.sim.block_order import BlockOrder
 from irc.interpreters.sim.clocks import WARP, Clocks
@@ -18,6 +17,7 @@ from irc.interpreters.sim.mbarrier import BYTES
 from irc.interpreters.sim.memory import Array, Memory
 from irc.interpreters.sim.shadow import Shadow
 from irc.interpreters.sim.units import Units
+from irc.support.integers import round_up
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.code import Code

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from irc.ir.rounding import cast_array
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import ATOMS, LANES
-from irc.rounding import cast_array
 
 Array = npt.NDArray[Any]
 

@@ -22,7 +22,7 @@ from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.strands import Routine, Strand, Waiting
 from irc.interpreters.sim.units import fail_at_end, kept
-from irc.locations import describe
+from irc.ir.locations import describe
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irc.dialects import cuda
-from irc.integers import round_up
+from irc.support.integers import round_up
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.register_use import RegisterUse

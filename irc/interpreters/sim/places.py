@@ -14,7 +14,7 @@ from irc.interpreters.sim.register_use import RegisterUse, register_index
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.scalars import dtype_of
 from irc.interpreters.sim.strands import Strand
-from irc.rounding import cast_array
+from irc.ir.rounding import cast_array
 
 
 @simulates(cuda.ThreadIdOp)

@@ -16,7 +16,7 @@ from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.shared_matrix import CHUNK
 from irc.interpreters.sim.strands import Strand
-from irc.locations import describe
+from irc.ir.locations import describe
 
 
 @simulates(cuda.FenceProxyAsyncOp)

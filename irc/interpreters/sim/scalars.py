@@ -15,12 +15,12 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from irc.diagnostics import IrcError
 from irc.dialects import cuda
 from irc.dialects.cuda.common import constant_of
-from irc.dtypes import element_of
-from irc.interpreters.tile_scalars import scalar_rule, signed, unsigned
-from irc.rounding import cast_array
+from irc.interpreters.tile.scalars import scalar_rule, signed, unsigned
+from irc.ir.dtypes import element_of
+from irc.ir.rounding import cast_array
+from irc.support.diagnostics import IrcError
 
 Function = Callable[..., Any]
 Build = Callable[[Any, np.dtype[Any]], Function]

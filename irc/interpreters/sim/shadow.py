@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from xdsl.ir import Operation
 
-from irc.integers import ceil_div
 from irc.interpreters.sim.clocks import UNTOUCHED, agent_of, op_of
 from irc.interpreters.sim.memory import Array
-from irc.locations import describe
+from irc.ir.locations import describe
+from irc.support.integers import ceil_div
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.strands import Strand

@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.ir import Block, Operation
 
 from irc.interpreters.sim.memory import Array
-from irc.locations import describe
+from irc.ir.locations import describe
 
 SECTOR = 32
 BANKS = 32

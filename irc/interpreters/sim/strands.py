@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 
 from irc.interpreters.sim.errors import Kind, SimulationError
 from irc.interpreters.sim.memory import Array
-from irc.locations import describe
+from irc.ir.locations import describe
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.code import Body

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from irc.dialects.nd import ElementsAttr
-from irc.dtypes import Element, element_named
+from irc.ir.dtypes import Element, element_named
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.numbers import Number, NumberError, fit

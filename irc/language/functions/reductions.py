@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from irc.dtypes import Element, element_named
+from irc.ir.dtypes import Element, element_named
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.operators import BOOL

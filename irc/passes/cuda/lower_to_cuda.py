@@ -13,19 +13,19 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, Module
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from irc.diagnostics import IrcError
+from irc.analysis.configs import config_of
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.common import values_of
+from irc.ir.targets import target
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.passes.cuda import compute, dots, exchanges, memory, reduce, rings, scan, step_rings, tma
-from irc.passes.cuda.emitter import Emitter, Index
-from irc.passes.cuda.order import Touch
-from irc.passes.cuda.values import TURNS, Code, Crew, Registers, Tile, buffer_of, tile_element
-from irc.passes.tile.configs import config_of
+from irc.lowering import compute, dots, exchanges, memory, reduce, rings, scan, step_rings, tma
+from irc.lowering.emitter import Emitter, Index
+from irc.lowering.order import Touch
+from irc.lowering.values import TURNS, Code, Crew, Registers, Tile, buffer_of, tile_element
 from irc.passes.tile.mark_in_place import IN_PLACE
 from irc.passes.tile.plan_shared import check_shared
-from irc.passes.tile.rings import ALIGNMENT, aligned, is_in_step, tile_bytes, turns_of
-from irc.targets import target
+from irc.scheduling.rings import ALIGNMENT, aligned, is_in_step, tile_bytes, turns_of
+from irc.support.diagnostics import IrcError
 
 INT32_ELEMENTS = 2**31 - 2**24
 """From this many elements of a view on, offsets need 64 bits: a tile that reaches over the end counts further."""

@@ -25,7 +25,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from irc.diagnostics import IrcError
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.common import number, values_of
 from irc.dialects.cuda.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
@@ -33,12 +32,13 @@ from irc.dialects.cuda.kernel import ReturnOp as EndOp
 from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
-from irc.donation import donations
-from irc.passes.host.arena import Lifetime, place
-from irc.passes.host.group_launches import MOST_SETS, Member, group
-from irc.passes.host.schedule import MOST_STREAMS, Schedule, schedule
-from irc.rewriting import location_of
-from irc.targets import target
+from irc.ir.donation import donations
+from irc.ir.rewriting import location_of
+from irc.ir.targets import target
+from irc.planning.arena import Lifetime, place
+from irc.planning.group_launches import MOST_SETS, Member, group
+from irc.planning.schedule import MOST_STREAMS, Schedule, schedule
+from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)

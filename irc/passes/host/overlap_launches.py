@@ -20,8 +20,8 @@ from irc.dialects.cuda import (
     TmaStoreOp,
 )
 from irc.dialects.cuda.memory import GlobalLoadOp
-from irc.rewriting import location_of
-from irc.targets import target
+from irc.ir.rewriting import location_of
+from irc.ir.targets import target
 
 ACCESSES = (GlobalLoadOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
 """The ops that read or write global memory."""

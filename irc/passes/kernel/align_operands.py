@@ -17,15 +17,15 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from irc.analysis.op_classes import ELEMENTWISE, is_unit_reshape, shape_of
+from irc.analysis.product_problem import is_loadable, product_of
+from irc.configs.product_instructions import best_instruction
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, SliceOp
-from irc.dtypes import element_of
-from irc.integers import ceil_div
-from irc.passes.kernel.op_classes import ELEMENTWISE, is_unit_reshape, shape_of
-from irc.passes.kernel.product_instructions import best_instruction
-from irc.passes.kernel.product_problem import is_loadable, product_of
-from irc.rewriting import location_of
-from irc.targets import DEFAULT_TARGET, TENSOR_MAP_ALIGNMENT, Target, target
+from irc.ir.dtypes import element_of
+from irc.ir.rewriting import location_of
+from irc.ir.targets import DEFAULT_TARGET, TENSOR_MAP_ALIGNMENT, Target, target
+from irc.support.integers import ceil_div
 
 LINE = 128
 """Bytes to which rows are aligned: those of a box that begin within a line of the L2 take two. On an H200 a product of

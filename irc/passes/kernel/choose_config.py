@@ -12,18 +12,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from irc.diagnostics import IrcError
+from irc.analysis.op_classes import FUSIBLE, shape_of
+from irc.analysis.product_problem import product_of
+from irc.analysis.reduction_problem import reduction_of
+from irc.configs.check import check_config
+from irc.configs.memory import choose_map, choose_permute, choose_reduction, kept
+from irc.configs.product import choose_product
+from irc.configs.product_instructions import wgmma_operands
+from irc.configs.wgmma import explain_plans
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
-from irc.passes.kernel.check_config import check_config
-from irc.passes.kernel.choose_memory import choose_map, choose_permute, choose_reduction, kept
-from irc.passes.kernel.choose_product import choose_product
-from irc.passes.kernel.choose_wgmma import explain_plans
-from irc.passes.kernel.op_classes import FUSIBLE, shape_of
-from irc.passes.kernel.product_instructions import wgmma_operands
-from irc.passes.kernel.product_problem import product_of
-from irc.passes.kernel.reduction_problem import reduction_of
-from irc.rewriting import location_of
-from irc.targets import DEFAULT_TARGET, Target, target
+from irc.ir.rewriting import location_of
+from irc.ir.targets import DEFAULT_TARGET, Target, target
+from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,15 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from irc.dialects.kernel import FusedOp
-from irc.passes.kernel.explain import explain
-from irc.passes.kernel.fuse_maps import grow_maps
-from irc.passes.kernel.fuse_products import casts_to_store, grow_epilogue, grow_prologue, seed_products
-from irc.passes.kernel.fuse_reductions import grow_reductions
-from irc.passes.kernel.fusion_graph import FusionGraph
-from irc.passes.kernel.hand_over import hand_over
-from irc.passes.kernel.outline import outline
-from irc.passes.kernel.recomputation import copy_across_kernels, copy_escaping, find_repeated
-from irc.rewriting import remove_dead_code
+from irc.fusion.explain import explain
+from irc.fusion.graph import FusionGraph
+from irc.fusion.hand_over import hand_over
+from irc.fusion.maps import grow_maps
+from irc.fusion.outline import outline
+from irc.fusion.products import casts_to_store, grow_epilogue, grow_prologue, seed_products
+from irc.fusion.recomputation import copy_across_kernels, copy_escaping, find_repeated
+from irc.fusion.reductions import grow_reductions
+from irc.ir.rewriting import remove_dead_code
 
 
 @dataclass(frozen=True)

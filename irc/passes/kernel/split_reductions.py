@@ -19,18 +19,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from irc.diagnostics import IrcError
+from irc.analysis.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
+from irc.analysis.reduction_problem import reduction_of
+from irc.analysis.whole_rows import whole_rows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
-from irc.integers import ceil_div
+from irc.ir.rewriting import location_of
+from irc.ir.targets import DEFAULT_TARGET, Target, target
 from irc.passes.kernel.choose_config import candidates
-from irc.passes.kernel.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
-from irc.passes.kernel.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
-from irc.passes.kernel.reduction_problem import reduction_of
-from irc.passes.kernel.split_positions import split_position
-from irc.passes.kernel.split_products import split_product
-from irc.passes.kernel.whole_rows import whole_rows
-from irc.rewriting import location_of
-from irc.targets import DEFAULT_TARGET, Target, target
+from irc.splitting.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
+from irc.splitting.positions import split_position
+from irc.splitting.products import split_product
+from irc.support.diagnostics import IrcError
+from irc.support.integers import ceil_div
 
 ENOUGH_TO_CUT = 4
 """The outermost reduced axes are cut where they have at least so many elements for each part."""

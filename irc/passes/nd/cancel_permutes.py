@@ -30,14 +30,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from irc.analysis.min_cut import Network
+from irc.canonicalization.orders import Order, composed, inverse, main_arrays, permuted, small_array, turned_op
+from irc.canonicalization.shapes import moves_only_ones
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
 from irc.dialects.nd.declared import declared_element
+from irc.ir.rewriting import Inserter
 from irc.passes.nd.canonicalize_nd import CanonicalizeNdPass
-from irc.passes.nd.canonicalize_shapes import moves_only_ones
-from irc.passes.nd.min_cut import Network
-from irc.passes.nd.orders import Order, composed, inverse, main_arrays, permuted, small_array, turned_op
-from irc.rewriting import Inserter
 
 
 @dataclass(frozen=True)

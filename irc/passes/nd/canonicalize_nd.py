@@ -18,7 +18,7 @@ The canonical forms are documented with the rewrites that make them, one file a 
 Every rewrite leaves the value of each result as it was, to the bit, up to the payload of NaN; an exception is `pow`
 with 2 and 3, which becomes a product. None needs another pass to have run, and all hold before and after
 `widen-arithmetic`: a rounding that the user asked for is not removed. A program that does not settle within the
-driver's limit is a diagnostic (`irc/rewriting.py`).
+driver's limit is a diagnostic (`irc/ir/rewriting.py`).
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from irc.passes.nd.canonicalize_arithmetic import ARITHMETIC
-from irc.passes.nd.canonicalize_broadcasts import BROADCASTS
-from irc.passes.nd.canonicalize_casts import CASTS
-from irc.passes.nd.canonicalize_indices import INDICES
-from irc.passes.nd.canonicalize_matmul import MATMUL
-from irc.passes.nd.canonicalize_one_hot import ONE_HOT
-from irc.passes.nd.canonicalize_reshapes import RESHAPES
-from irc.passes.nd.canonicalize_shapes import SHAPES
-from irc.passes.nd.fold_constants import fold
-from irc.passes.nd.simplify import SimplifyPattern, merged
-from irc.passes.nd.value_numbering import merge_common
-from irc.rewriting import rewrite
+from irc.canonicalization.arithmetic import ARITHMETIC
+from irc.canonicalization.broadcasts import BROADCASTS
+from irc.canonicalization.casts import CASTS
+from irc.canonicalization.fold_constants import fold
+from irc.canonicalization.indices import INDICES
+from irc.canonicalization.matmul import MATMUL
+from irc.canonicalization.one_hot import ONE_HOT
+from irc.canonicalization.reshapes import RESHAPES
+from irc.canonicalization.shapes import SHAPES
+from irc.canonicalization.simplify import SimplifyPattern, merged
+from irc.canonicalization.value_numbering import merge_common
+from irc.ir.rewriting import rewrite
 
 TABLE = merged(ARITHMETIC, SHAPES, CASTS, MATMUL, BROADCASTS, RESHAPES, ONE_HOT, INDICES)
 

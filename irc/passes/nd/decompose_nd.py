@@ -32,19 +32,19 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from irc.diagnostics import IrcError
+from irc.canonicalization.simplify import SimplifyPattern
+from irc.decomposition.attention import ATTENTION
+from irc.decomposition.elementwise import ELEMENTWISE
+from irc.decomposition.gates import GATES
+from irc.decomposition.indexed import INDEXED
+from irc.decomposition.norms import NORMS
+from irc.decomposition.random import RANDOM
+from irc.decomposition.shapes import SHAPES
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import relax
-from irc.passes.nd.decompose_attention import ATTENTION
-from irc.passes.nd.decompose_elementwise import ELEMENTWISE
-from irc.passes.nd.decompose_gates import GATES
-from irc.passes.nd.decompose_indexed import INDEXED
-from irc.passes.nd.decompose_norms import NORMS
-from irc.passes.nd.decompose_random import RANDOM
-from irc.passes.nd.decompose_shapes import SHAPES
-from irc.passes.nd.simplify import SimplifyPattern
-from irc.passes.nd.terms import Decomposition
-from irc.rewriting import Inserter, rewrite
+from irc.dialects.nd.terms import Decomposition
+from irc.ir.rewriting import Inserter, rewrite
+from irc.support.diagnostics import IrcError
 
 DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
     **ATTENTION,

@@ -1,6 +1,6 @@
 """differentiate-nd: appends the gradients of a scalar result to a function's results, by reverse mode.
 
-`irc/passes/nd/reverse_mode.py` says how, docs/autodiff.md what the rules are. It runs before `widen-arithmetic`, best
+`irc/autodiff/reverse_mode.py` says how, docs/autodiff.md what the rules are. It runs before `widen-arithmetic`, best
 before `decompose-nd`: `softmax`, `log_softmax`, the norms, `attention` and the activations have rules of their own, in
 terms of their results. Everything that decomposition leaves can be differentiated too.
 """
@@ -13,9 +13,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from irc.autodiff.reverse_mode import differentiate
 from irc.dialects.nd.base import element_of
-from irc.passes.nd.reverse_mode import differentiate
-from irc.program import entry_of
+from irc.driver.program import entry_of
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from irc.canonicalization.simplify import SimplifyPattern
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, shape_of
-from irc.dtypes import Element, element_named
-from irc.passes.nd.simplify import SimplifyPattern
-from irc.passes.nd.terms import Term
-from irc.rewriting import Inserter, rewrite
+from irc.dialects.nd.terms import Term
+from irc.ir.dtypes import Element, element_named
+from irc.ir.rewriting import Inserter, rewrite
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from xdsl.passes import ModulePass
 
 from irc.dialects import nd
 from irc.dialects.nd.declared import DECLARED, DEFERRED, declare, is_deferred
-from irc.dtypes import Element, element_named, element_of
-from irc.rewriting import Inserter, remove_dead_code
+from irc.ir.dtypes import Element, element_named, element_of
+from irc.ir.rewriting import Inserter, remove_dead_code
 
 MOVES = (nd.IndexMapOp, nd.TriangleOp, nd.TakeOp, nd.TakeAlongOp, nd.WhereOp, nd.SortOp, nd.TopkOp)
 """Ops whose float results are elements of their operands (or zero)."""

@@ -12,9 +12,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.diagnostics import IrcError
+from irc.analysis.configs import PRODUCER_WARPS, compute_warps, config_of
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
+from irc.ir.targets import DEFAULT_TARGET, Target, target
 from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import (
@@ -26,23 +27,22 @@ from irc.layout.instructions import (
     wgmma_operand,
 )
 from irc.layout.search import Plan, Problem, search
-from irc.passes.tile.attributes import with_fragment
-from irc.passes.tile.configs import PRODUCER_WARPS, compute_warps, config_of
-from irc.passes.tile.explain_layouts import explain
-from irc.passes.tile.layout_problems import problem_of
-from irc.passes.tile.operand_layouts import assign_buffers, choose_atom, warp_split
-from irc.passes.tile.rings import is_staging
-from irc.passes.tile.spaces import Space, collect
-from irc.passes.tile.streamed_operands import reads_bytes_of_rows
-from irc.targets import DEFAULT_TARGET, Target, target
+from irc.layout_assignment.attributes import with_fragment
+from irc.layout_assignment.explain import explain
+from irc.layout_assignment.operand_layouts import assign_buffers, choose_atom, warp_split
+from irc.layout_assignment.problems import problem_of
+from irc.layout_assignment.spaces import Space, collect
+from irc.scheduling.rings import is_staging
+from irc.scheduling.streamed_operands import reads_bytes_of_rows
+from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
 class AssignLayoutsPass(ModulePass):
     """Fragments, swizzles, instructions and conversions.
 
-    Tiles that one computation touches share a fragment (irc/passes/tile/spaces.py). The accumulator of a dot has its
-    instruction's fragment. Elsewhere the fragment is searched for, with one for each access that is better made
+    Tiles that one computation touches share a fragment (irc/layout_assignment/spaces.py). The accumulator of a dot has
+    its instruction's fragment. Elsewhere the fragment is searched for, with one for each access that is better made
     otherwise and is converted through shared memory: the cheapest under the cost function of irc/layout/cost.py.
     """
 

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.tile.memory import ints
-from irc.donation import donations
+from irc.ir.donation import donations
 
 IN_PLACE = "in_place"
 """The attribute of a program: pairs of the numbers of an operand and of a result, counted behind the operands."""

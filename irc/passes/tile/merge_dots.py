@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.passes.tile.loops import with_carried
+from irc.scheduling.loops import with_carried
 
 WIDEST = 256
 """Columns that one wgmma computes (PTX ISA, 9.7.15.5); a wider product would need its operand twice again."""

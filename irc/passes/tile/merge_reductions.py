@@ -14,7 +14,7 @@ from xdsl.traits import is_side_effect_free
 
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.rewriting import fuse_locations
+from irc.ir.rewriting import fuse_locations
 
 
 @dataclass(frozen=True)

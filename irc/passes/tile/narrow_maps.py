@@ -15,10 +15,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.dtypes import element_of
-from irc.passes.tile.map_body import finish
-from irc.passes.tile.scalar_body import Body
-from irc.rounding import cast_array
+from irc.ir.dtypes import element_of
+from irc.ir.rounding import cast_array
+from irc.tiling.map_body import finish
+from irc.tiling.scalar_body import Body
 
 _ROUNDED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
 _WIDENING = (arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)

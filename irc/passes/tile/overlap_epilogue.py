@@ -12,16 +12,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.configs import compute_warps, config_of, consumer_roles
+from irc.analysis.tma import is_swizzled_load
+from irc.configs.product import EPILOGUE_BYTES, EXCHANGE_BYTES
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.dtypes import element_of
+from irc.ir.dtypes import element_of
 from irc.layout.instructions import LANES
-from irc.passes.kernel.choose_product import EPILOGUE_BYTES, EXCHANGE_BYTES
-from irc.passes.tile.configs import compute_warps, config_of, consumer_roles
-from irc.passes.tile.operand_layouts import SMALLEST_SWIZZLE
-from irc.passes.tile.panels import Carried, assemble, build, neutral_of, roll
-from irc.passes.tile.rings import LOAD_STAGES, tile_bytes
-from irc.passes.tile.tma import is_swizzled_load
+from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
+from irc.scheduling.panels import Carried, assemble, build, neutral_of, roll
+from irc.scheduling.rings import LOAD_STAGES, tile_bytes
 
 ACCUMULATOR = 64
 """Elements of an accumulator per thread from which on an epilogue is cut into panels, as it is where a stored tile has

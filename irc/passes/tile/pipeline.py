@@ -13,14 +13,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.configs import config_of
+from irc.configs.product import EPILOGUE_BYTES, MOST_STAGES
 from irc.dialects import tile
-from irc.passes.kernel.choose_product import EPILOGUE_BYTES, MOST_STAGES
-from irc.passes.tile.configs import config_of
-from irc.passes.tile.dead import erase_dead
-from irc.passes.tile.pipeline_in_step import pipeline_in_step
-from irc.passes.tile.rings import ALIGNMENT, aligned, alloc_bytes, fills_of, ring_plan, root_of, tile_bytes
-from irc.rewriting import give_location
-from irc.targets import target
+from irc.ir.rewriting import give_location
+from irc.ir.targets import target
+from irc.scheduling.dead import erase_dead
+from irc.scheduling.pipeline_in_step import pipeline_in_step
+from irc.scheduling.rings import ALIGNMENT, aligned, alloc_bytes, fills_of, ring_plan, root_of, tile_bytes
 
 SCRATCH = 4 * 1024
 """Shared memory left at least to the exchanges of an epilogue, reductions among them, where rings take the rest."""
@@ -34,7 +34,7 @@ class PipelinePass(ModulePass):
     before it waits for the first. A ring of one stage has none to fill meanwhile, and is released at once; so is one
     whose dot's result the loop does more with than carry it. A loop with an mma dot, whose config asks for several
     stages: a ring in which all threads fill the stages ahead of those that they multiply
-    (irc/passes/tile/pipeline_in_step.py).
+    (irc/scheduling/pipeline_in_step.py).
     """
 
     name: ClassVar[str] = "pipeline"

@@ -12,15 +12,15 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.async_copies import async_copy
+from irc.analysis.configs import config_of
+from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.passes.tile.async_copies import async_copy
-from irc.passes.tile.configs import config_of
-from irc.passes.tile.dead import erase_dead
-from irc.passes.tile.operand_layouts import k_major, matrix_major
-from irc.passes.tile.streamed_operands import is_streamed, stream
-from irc.passes.tile.tma import box_access
-from irc.targets import Target, target
+from irc.ir.targets import Target, target
+from irc.layout_assignment.operand_layouts import k_major, matrix_major
+from irc.scheduling.dead import erase_dead
+from irc.scheduling.streamed_operands import is_streamed, stream
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
-from irc.diagnostics import IrcError
 from irc.dialects import tile
-from irc.passes.tile.rings import aligned, alloc_bytes, is_swizzled, ring_plan
-from irc.targets import target
+from irc.ir.targets import target
+from irc.scheduling.rings import aligned, alloc_bytes, is_swizzled, ring_plan
+from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from irc.dialects import tile
-from irc.dtypes import element_of
-from irc.passes.tile.attributes import fragment_layout
-from irc.passes.tile.loops import with_carried
-from irc.rewriting import give_location
+from irc.ir.dtypes import element_of
+from irc.ir.rewriting import give_location
+from irc.layout_assignment.attributes import fragment_layout
+from irc.scheduling.loops import with_carried
 
 REGISTER_BYTES = 4
 MOST_REGISTERS = 96

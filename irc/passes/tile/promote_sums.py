@@ -12,10 +12,10 @@ from xdsl.ir import Block, BlockArgument, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.configs import config_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of
-from irc.passes.tile.configs import config_of
-from irc.rewriting import give_location
+from irc.ir.rewriting import give_location
 
 SINGLE_PASS = ("tf32", "bf16")
 """Precisions whose operands are so short that truncated sums are as good as their products."""

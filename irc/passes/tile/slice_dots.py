@@ -12,13 +12,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.configs import config_of
 from irc.dialects import tile
 from irc.dialects.kernel import ConfigFields
 from irc.dialects.tile import element_type_of, shape_of
-from irc.dtypes import element_of
+from irc.ir.dtypes import element_of
 from irc.layout.instructions import wgmma_depth
-from irc.passes.tile.configs import config_of
-from irc.passes.tile.dead import erase_dead
+from irc.scheduling.dead import erase_dead
 
 HALF_BYTES = 32
 """Of a row of half a step along K that an mma multiplies: 16 elements of 16 bits, 4 of f64."""

@@ -14,14 +14,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from irc.analysis.configs import PRODUCER_WARPS, consumer_roles
 from irc.dialects import tile
-from irc.dtypes import element_of
+from irc.ir.dtypes import element_of
 from irc.layout.instructions import LANES
-from irc.passes.tile.attributes import fragment_layout
-from irc.passes.tile.configs import PRODUCER_WARPS, consumer_roles
-from irc.passes.tile.dead import erase_dead
-from irc.passes.tile.loops import trips, with_carried
-from irc.passes.tile.rings import aligned, is_staging
+from irc.layout_assignment.attributes import fragment_layout
+from irc.scheduling.dead import erase_dead
+from irc.scheduling.loops import trips, with_carried
+from irc.scheduling.rings import aligned, is_staging
 
 REGISTER_BYTES = 4
 REGISTERS = 65536

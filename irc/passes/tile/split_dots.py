@@ -13,11 +13,11 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.configs import config_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.passes.tile.configs import config_of
-from irc.passes.tile.map_body import finish
-from irc.passes.tile.scalar_body import Body
+from irc.tiling.map_body import finish
+from irc.tiling.scalar_body import Body
 
 KEPT = 0xFFFFE000 - (1 << 32)
 """Bits of an f32 that tf32 has: sign, exponent and 10 bits of the significand."""

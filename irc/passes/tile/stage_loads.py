@@ -10,13 +10,13 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from irc.analysis.configs import config_of, consumer_roles
+from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
-from irc.passes.tile.configs import config_of, consumer_roles
-from irc.passes.tile.operand_layouts import SMALLEST_SWIZZLE
-from irc.passes.tile.rings import LOAD_STAGES, ring_bytes, tile_bytes
-from irc.passes.tile.streamed_operands import copied
-from irc.passes.tile.tma import is_swizzled_load
-from irc.targets import target
+from irc.ir.targets import target
+from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
+from irc.scheduling.rings import LOAD_STAGES, ring_bytes, tile_bytes
+from irc.scheduling.streamed_operands import copied
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.configs import config_of, consumer_roles
+from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.dtypes import element_of
-from irc.passes.tile.configs import config_of, consumer_roles
-from irc.passes.tile.loops import trips
-from irc.passes.tile.operand_layouts import SMALLEST_SWIZZLE
-from irc.passes.tile.rings import aligned, ring_bytes, tile_bytes
-from irc.passes.tile.tma import box_access
-from irc.targets import target
+from irc.ir.dtypes import element_of
+from irc.ir.targets import target
+from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
+from irc.scheduling.loops import trips
+from irc.scheduling.rings import aligned, ring_bytes, tile_bytes
 
 SCRATCH = 1024
 """Shared memory left to each consumer's reductions; stores that are not staged, and loads beside them, take as much as

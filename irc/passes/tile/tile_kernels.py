@@ -12,17 +12,17 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
+from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
+from irc.ir.rewriting import location_of, remove_dead_code
 from irc.layout.requests import WIDEST
-from irc.passes.kernel.product_problem import starts_operand
-from irc.passes.tile.domains import Bindings, Domains, Operand
-from irc.passes.tile.groups import group_results, reachable
-from irc.passes.tile.nodes import Choose, Coordinate, Load, signless
-from irc.passes.tile.program import Program
-from irc.passes.tile.tile_groups import Config, Plan, box_group, emit_group, plan_group
-from irc.passes.tile.trace import Trace
-from irc.rewriting import location_of, remove_dead_code
+from irc.tiling.domains import Bindings, Domains, Operand
+from irc.tiling.groups import group_results, reachable
+from irc.tiling.nodes import Choose, Coordinate, Load, signless
+from irc.tiling.program import Program
+from irc.tiling.tile_groups import Config, Plan, box_group, emit_group, plan_group
+from irc.tiling.trace import Trace
 
 
 @dataclass(frozen=True)

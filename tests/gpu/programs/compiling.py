@@ -9,8 +9,8 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 
-from irc.cache import cache_folder
-from irc.compiler import compile_artifact
+from irc.driver.compiler import compile_artifact
+from irc.support.cache import cache_folder
 
 MOST_WORKERS = 16
 

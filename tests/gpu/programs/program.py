@@ -11,8 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from irc.artifact import ArraySpec
-from irc.program import parse
+from irc.driver.program import parse
+from irc.runtime.artifact import ArraySpec
 from irc_tools.compare import TOLERANCES, compare, multiplies_f8, tolerance_of
 from irc_tools.inputs import draw_array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 
 LIMITS = ("copy", "read")
 """What the chip itself allows: a device-to-device copy of as many bytes, reading the inputs once."""

@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from irc.artifact import ArraySpec
-from irc.compiler import compile as compile_program
-from irc.diagnostics import IrcError
-from irc.executable import Executable
+from irc.driver.compiler import compile as compile_program
+from irc.driver.executable import Executable
+from irc.runtime.artifact import ArraySpec
 from irc.runtime.executor import Executor
 from irc.runtime.plan import Plan
+from irc.support.diagnostics import IrcError
 from irc_tools.bench.draws import draw_block
 from irc_tools.bench.suite import Row
 from irc_tools.bench.workbench import Arrays, Enqueue, Workbench
@@ -121,8 +121,8 @@ class Case:
 
     def check_on_host(self) -> list[Comparison]:
         """Compares the first set's results with the interpreter in float64, as irc-run does."""
-        from irc.interpreters.nd import evaluate
-        from irc.program import isolate, parse
+        from irc.driver.program import isolate, parse
+        from irc.interpreters.nd.interpreter import evaluate
 
         specs = (*self.executable.arguments, *self.executable.results)
         arrays = [self._host(spec, address) for spec, address in zip(specs, self._addresses[0], strict=True)]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser
 from irc_tools.bench.bars import PEERS
 from irc_tools.bench.record import Record, RowRecord, read_record, write_record

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from irc.artifact import ArraySpec
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import ArraySpec
+from irc.support.diagnostics import IrcError
 
 Array = np.ndarray[Any, Any]
 

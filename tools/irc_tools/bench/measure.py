@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from irc.compiler import compile_artifact
-from irc.diagnostics import IrcError
+from irc.driver.compiler import compile_artifact
 from irc.runtime.driver import DriverError, device, present_arch
+from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import LIMITS, PEERS, RIVAL
 from irc_tools.bench.case import Case
 from irc_tools.bench.limits import Buffers, copying, reading

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 from irc_tools.bench.measure import Settings, time_variants
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.statistics import IRC

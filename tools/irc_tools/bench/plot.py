@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irc.diagnostics import IrcError
-from irc.files import written_aside
+from irc.support.diagnostics import IrcError
+from irc.support.files import written_aside
 from irc_tools.bench.bars import LIMITS
 from irc_tools.bench.record import Record, RowRecord
 from irc_tools.bench.statistics import opponent, spread

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import Bar
 from irc_tools.bench.suite import Row
 

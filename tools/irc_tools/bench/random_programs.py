@@ -13,7 +13,7 @@ from math import ceil, prod
 from random import Random
 from typing import Any
 
-from irc.diagnostics import IrcError
+from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.suite import Row
 

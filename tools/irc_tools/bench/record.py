@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from irc.diagnostics import IrcError
-from irc.files import read_text, write_text
+from irc.support.diagnostics import IrcError
+from irc.support.files import read_text, write_text
 from irc_tools.bench.bars import HOST, LIMITS, PEERS, RIVAL, Bar, parse_bar
 from irc_tools.bench.statistics import IRC, Spread, reached, spread, summarise
 from irc_tools.bench.suite import Row, Suite, Summary

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from irc.diagnostics import IrcError
-from irc.files import read_text
+from irc.support.diagnostics import IrcError
+from irc.support.files import read_text
 from irc_tools.bench.bars import PEERS, Bar, parse_bar
 
 _PACKED = Path(__file__).with_name("suites")

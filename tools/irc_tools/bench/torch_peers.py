@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from irc.artifact import ArraySpec
-from irc.diagnostics import IrcError
+from irc.runtime.artifact import ArraySpec
+from irc.support.diagnostics import IrcError
 from irc_tools.bench.case import Case
 from irc_tools.bench.workbench import Enqueue, Workbench
 from irc_tools.compare import TOLERANCES, Comparison

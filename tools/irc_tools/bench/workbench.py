@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from irc.artifact import ArraySpec
+from irc.runtime.artifact import ArraySpec
 from irc.runtime.device import Device, Stream
 
 Enqueue = Callable[[int], None]

@@ -1,0 +1,55 @@
+"""Which accesses threads can make as asynchronous copies to shared memory (PTX ISA, cp.async), and how threads share
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import IndexType
+
+from irc.analysis.accesses import access_of
+from irc.dialects.tile import AccessOp
+from irc.layout.fragment import REPLICATED, Fragment, Mode
+
+LEAST_BYTES = 4
+"""The narrowest copy that cp.async makes; the others are of 8 and 16 bytes."""
+
+
+@dataclass(frozen=True)
+class AsyncCopy:
+    """A tile that threads copy in runs of `vector` elements along its dimension `inner`."""
+
+    inner: int
+    vector: int
+
+
+def async_copy(op: AccessOp, shape: Sequence[int]) -> AsyncCopy | None:
+    """The widest copies of a 2-d tile; None where runs are too short or begin where no copy can. A copy is inside the
+    view or outside it as a whole."""
+    if len(shape) != 2 or any(not isinstance(s.type, IndexType) for s in op.symbols):
+        return None
+    access = access_of(op)
+    widest = max((AsyncCopy(d, access.vector(d, n)) for d, n in enumerate(shape)), key=lambda copy: copy.vector)
+    if widest.vector * access.element_bytes < LEAST_BYTES or access.straddled(widest.inner, widest.vector):
+        return None
+    return widest
+
+
+def copy_fragment(shape: Sequence[int], copy: AsyncCopy, threads: int) -> Fragment:
+    """Neighbouring threads copy neighbouring runs, then the next rows: the lines of global memory are read at once."""
+    inner, outer = copy.inner, 1 - copy.inner
+    runs = shape[inner] // copy.vector
+    across = min(runs, threads)
+    down = min(shape[outer], threads // across)
+    over = threads // (across * down)
+    modes = [Mode(across, inner, copy.vector), Mode(down, outer, 1), Mode(over, REPLICATED, 0)]
+    values = [
+        Mode(copy.vector, inner, 1),
+        Mode(runs // across, inner, copy.vector * across),
+        Mode(shape[outer] // down, outer, down),
+    ]
+    fragment = Fragment(tuple(shape), tuple(m for m in modes if m.size > 1), tuple(m for m in values if m.size > 1))
+    assert fragment.value_count * threads == prod(shape) * over
+    return fragment

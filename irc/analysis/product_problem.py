@@ -1,0 +1,262 @@
+"""What a kernel of matrix products computes, in numbers, and how its operands lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from irc.analysis.op_classes import (
+    CHEAP,
+    COSTLY,
+    ELEMENTWISE,
+    REDUCTIONS,
+    SCANS,
+    instructions_of,
+    integers,
+    is_view,
+    shape_of,
+    size_of,
+)
+from irc.analysis.operand_work import OperandWork
+from irc.analysis.whole_rows import row_extent
+from irc.dialects.kernel import FusedOp
+from irc.ir.dtypes import Element, element_named, element_of
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
+
+
+@dataclass(frozen=True)
+class Product:
+    """The products of a kernel: `count` of them, of extents batch x m x n x k each.
+
+    lhs, rhs: elements of the operands, bf16 where the products round them to that. lhs_count, rhs_count: how many
+    different ones the products have.
+    is_loadable: for both operands, of all products, whether tensor maps can load them as they are; an operand that the
+    kernel computes first needs none. is_computed: whether there is such a one. lhs_made, rhs_made: what makes an
+    operand of 16 bits that is computed, else None. is_copied: whether TMA brings all operands as wgmma reads them.
+    lhs_pitch, rhs_pitch: bytes between the rows of the operands in memory, 0 where they have one. rhs_along: the
+    dimension along which the right operand is contiguous, "k" or "n".
+    written: bytes of operands that another kernel writes just before.
+    divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products.
+    stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
+    of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
+    what follows; arrives: whether TMA can bring all of it by panels of tiles. row: columns that a tile has to have, as
+    what follows reduces rows and reads them again; else 1.
+    precision: how f32 operands are multiplied, `default f32 tf32 bf16`.
+    """
+
+    count: int
+    batch: int
+    m: int
+    n: int
+    k: int
+    lhs: Element
+    rhs: Element
+    result: Element
+    is_loadable: bool
+    lhs_count: int = 1
+    rhs_count: int = 1
+    is_computed: bool = False
+    lhs_made: OperandWork | None = None
+    rhs_made: OperandWork | None = None
+    is_copied: bool = False
+    lhs_pitch: int = 0
+    rhs_pitch: int = 0
+    rhs_along: str = "k"
+    written: int = 0
+    divisible: int = 1
+    stored: int = 0
+    cheap: int = 0
+    costly: int = 0
+    instructions: int = 1
+    returns: bool = False
+    arrives: bool = False
+    row: int = 1
+    precision: str = "default"
+
+    def made(self, side: str) -> OperandWork | None:
+        """What the threads that multiply compute the operand from whose rows are those of the instruction."""
+        return self.lhs_made if side == "m" else self.rhs_made
+
+
+def product_of(kernel: FusedOp) -> Product:
+    """The products of a matmul kernel; they have the same extents."""
+    cores = kernel.cores()
+    op = cores[0]
+    size = size_of(op.results[0])
+    after = _after(kernel, cores)
+    epilogue = [o for o in after if any(size_of(r) >= size for r in o.results)]
+    returned = [(o, v) for o in after for v in o.operands if isinstance(v, BlockArgument) and size_of(v) >= size]
+    lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
+    lhs_batch, lhs_contract = integers(op, "lhs_batch"), integers(op, "lhs_contract")
+    rhs_outer = {*integers(op, "rhs_batch"), *integers(op, "rhs_contract")}
+    return Product(
+        count=len(cores),
+        batch=prod(lhs[axis] for axis in lhs_batch),
+        m=prod(extent for axis, extent in enumerate(lhs) if axis not in {*lhs_batch, *lhs_contract}),
+        n=prod(extent for axis, extent in enumerate(rhs) if axis not in rhs_outer),
+        k=prod(lhs[axis] for axis in lhs_contract),
+        lhs=multiplied(op, 0),
+        rhs=multiplied(op, 1),
+        result=element_of(op.results[0].type),
+        is_loadable=all(is_loadable(core, side) for core in cores for side in ("lhs", "rhs")),
+        is_computed=any(stored_array(v) is None for core in cores for v in core.operands),
+        lhs_made=_made(op, 0),
+        rhs_made=_made(op, 1),
+        lhs_count=len({core.operands[0] for core in cores}),
+        rhs_count=len({core.operands[1] for core in cores}),
+        is_copied=all(_is_copied(core, side) for core in cores for side in ("lhs", "rhs")),
+        lhs_pitch=_pitch(op, "lhs"),
+        rhs_pitch=_pitch(op, "rhs"),
+        rhs_along="k" if _is_along_k(op, "rhs") else "n",
+        written=_written(kernel, cores),
+        divisible=_divisible(kernel, op),
+        stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
+        cheap=sum(o.name in CHEAP and o.name != "nd.cast" for o in epilogue),
+        costly=sum(o.name in COSTLY for o in epilogue),
+        instructions=1 + sum(map(instructions_of, epilogue)),
+        returns=bool(returned),
+        arrives=all(o.name in ELEMENTWISE and _is_boxed(v, shape_of(op.results[0])) for o, v in returned),
+        row=row_extent(kernel),
+        precision=_precision(op),
+    )
+
+
+def _is_boxed(value: SSAValue, shape: tuple[int, ...]) -> bool:
+    """Whether tensor maps can load the panels of a tile of the result from an array of its shape."""
+    if shape_of(value) != shape or not shape:
+        return False
+    return shape[-1] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
+
+
+def _after(kernel: FusedOp, cores: Sequence[Operation]) -> list[Operation]:
+    """The ops that depend on the cores, and those that make what else these read."""
+    before: set[Operation] = set()
+    for op in reversed(list(kernel.block.ops)):
+        users = {use.operation for result in op.results for use in result.uses}
+        if op in cores or (users and users <= {*before, *cores}):
+            before.add(op)
+    return [op for op in kernel.block.ops if op not in before]
+
+
+def _made(op: Operation, operand: int) -> OperandWork | None:
+    """See `Product.lhs_made`."""
+    value, element = op.operands[operand], multiplied(op, operand)
+    if element.size != 2 or (stored_array(value) is not None and element_of(value.type) is element):
+        return None
+    return OperandWork.of(op, operand)
+
+
+def _precision(op: Operation) -> str:
+    value = op.properties.get("precision")
+    return value.data if isinstance(value, StringAttr) else "default"
+
+
+def multiplied(op: Operation, operand: int) -> Element:
+    """The element type in which an operand is multiplied."""
+    element = element_of(op.operands[operand].type)
+    return element_named("bf16") if element.name == "f32" and _precision(op) == "bf16" else element
+
+
+def stored_array(value: SSAValue) -> SSAValue | None:
+    """The operand of the kernel that a value is, or is the first part of; None of a value that is computed."""
+    if isinstance(value.owner, Operation) and starts_operand(value.owner):
+        return value.owner.operands[0]
+    return value if isinstance(value, BlockArgument) else None
+
+
+def starts_operand(op: Operation) -> bool:
+    """Whether an op is the only use of an operand of its kernel and takes the first part of it, element by element: a
+    view of the operand with fewer elements, at the same strides."""
+    if op.name != "nd.slice" or not isinstance(op.operands[0], BlockArgument):
+        return False
+    return op.operands[0].has_one_use() and not any(integers(op, "starts")) and set(integers(op, "steps")) <= {1}
+
+
+def is_loadable(op: Operation, side: str, *, aligned: bool = False) -> bool:
+    """Whether tensor maps can load the operand on this side of a product; with `aligned`, a copy of it with rows that
+    are aligned. What is computed needs none."""
+    value = op.operands[0 if side == "lhs" else 1]
+    array = stored_array(value)
+    if array is None:
+        return True
+    shape, roles = shape_of(value), _roles(op, side)
+    if aligned or array is not value:
+        # Rows that are apart do not merge with what is outside them.
+        groups = [*_merged(shape[:-1], roles[:-1]), (roles[-1], shape[-1])]
+        row = TENSOR_MAP_ALIGNMENT if aligned else shape_of(array)[-1]
+    else:
+        groups = _merged(shape, roles)
+        row = groups[-1][1] if groups else 0
+    groups = [(role, extent) for role, extent in groups if extent != 1]
+    if not groups or prod(extent for _, extent in groups) == 0:
+        return False
+    names = [role for role, _ in groups]
+    if names.count("free") > 1 or names.count("contract") > 1 or len(groups) > TENSOR_MAP_RANK or names[-1] == "batch":
+        return False
+    return len(groups) == 1 or row * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
+
+
+def _written(kernel: FusedOp, cores: Sequence[Operation]) -> int:
+    """See `Product.written`."""
+    arrays = {stored_array(value) for core in cores for value in core.operands}
+    total = 0
+    for argument, value in zip(kernel.block.args, kernel.operands, strict=True):
+        source = value
+        while isinstance(source.owner, Operation) and is_view(source.owner):
+            source = source.owner.operands[0]
+        if argument in arrays and isinstance(source.owner, FusedOp):
+            total += size_of(value) * element_of(value.type).size
+    return total
+
+
+def _divisible(kernel: FusedOp, op: Operation) -> int:
+    """See `Product.divisible`. Parts of what is the first part of an array are no boxes of it."""
+    needs_whole = any(o.name in REDUCTIONS | SCANS for o in kernel.block.ops)
+    starts = any(stored_array(v) not in (None, v) for core in kernel.cores() for v in core.operands)
+    return 1 if needs_whole or starts else shape_of(op.operands[0])[min(integers(op, "lhs_contract"))]
+
+
+def _is_copied(op: Operation, side: str) -> bool:
+    """Whether the operand is an array that TMA loads, of 16 bits, or of 8 and contiguous along K."""
+    value = op.operands[0 if side == "lhs" else 1]
+    if stored_array(value) is None or not is_loadable(op, side):
+        return False
+    size = element_of(value.type).size
+    return size == 2 or (size == 1 and _is_along_k(op, side))
+
+
+def _is_along_k(op: Operation, side: str) -> bool:
+    """Whether the operand's innermost axis is contracted."""
+    value = op.operands[0 if side == "lhs" else 1]
+    return next((role for role, _ in reversed(_merged(shape_of(value), _roles(op, side)))), None) == "contract"
+
+
+def _pitch(op: Operation, side: str) -> int:
+    value = op.operands[0 if side == "lhs" else 1]
+    groups, array = _merged(shape_of(value), _roles(op, side)), stored_array(value)
+    row = groups[-1][1] if groups and array in (None, value) else shape_of(value if array is None else array)[-1]
+    return row * element_of(value.type).size if len(groups) > 1 else 0
+
+
+def _roles(op: Operation, side: str) -> list[str]:
+    """`batch`, `contract` or `free` for each axis of an operand."""
+    batch, contract = integers(op, f"{side}_batch"), integers(op, f"{side}_contract")
+    rank = len(shape_of(op.operands[0 if side == "lhs" else 1]))
+    return ["batch" if i in batch else "contract" if i in contract else "free" for i in range(rank)]
+
+
+def _merged(shape: tuple[int, ...], roles: list[str]) -> list[tuple[str, int]]:
+    """Adjacent axes with the same role as one."""
+    groups: list[tuple[str, int]] = []
+    for role, extent in zip(roles, shape, strict=True):
+        if extent == 1:
+            continue
+        if groups and groups[-1][0] == role:
+            groups[-1] = (role, groups[-1][1] * extent)
+        else:
+            groups.append((role, extent))
+    return groups

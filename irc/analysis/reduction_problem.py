@@ -1,0 +1,149 @@
+"""What a kernel of reductions computes, in numbers: rows, their lengths, and how they lie in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from irc.analysis.op_classes import ARG_REDUCTIONS, REDUCTIONS, SCANS, SPLITTABLE, reduced_axes, shape_of
+from irc.dialects.kernel import FusedOp
+from irc.ir.dtypes import Element, element_of
+from irc.support.integers import ceil_div, power_of_two
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The reductions of a kernel over `rows` of `extent` elements each; `count` is of their accumulators, an index too.
+
+    columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
+    is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
+    after they have been reduced. gives_rows: whether a result has their size. is_nested: whether one reduction needs
+    the result of another. is_splittable: whether parts can be reduced first. element: what is reduced. loaded: the
+    element of the largest operand. arrays: operands of the domain's size. weights: those as long as a row, which all
+    rows read. is_aligned: whether runs of contiguous elements that are alike start at multiples of 16 bytes. together:
+    elements of a column that follow each other in one row, when rows are put together so that they start at such
+    multiples and fill tiles; else 1.
+    """
+
+    count: int
+    rows: int
+    extent: int
+    columns: int
+    element: Element
+    loaded: Element
+    arrays: int
+    weights: int
+    is_aligned: bool
+    is_contiguous: bool
+    returns: bool
+    gives_rows: bool
+    is_nested: bool
+    is_splittable: bool
+    together: int
+
+    @property
+    def can_be_split(self) -> bool:
+        """Whether a first kernel can reduce parts of the rows, and a second one finish them."""
+        return self.is_splittable and not self.returns and not self.is_nested
+
+
+def reduction_of(kernel: FusedOp) -> Reduction:
+    """The reductions of a reduce kernel; they have the same axes of the same domain."""
+    cores = kernel.cores()
+    op = cores[0]
+    shape, axes = shape_of(op.operands[0]), reduced_axes(op)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    long = [axis for axis, extent in enumerate(shape) if extent != 1]
+    extent = prod(shape[axis] for axis in axes)
+    together = _together(kernel, shape, axes)
+    return Reduction(
+        count=sum(2 if core.name in ARG_REDUCTIONS else 1 for core in cores),
+        rows=prod(shape[axis] for axis in kept),
+        extent=extent,
+        columns=1 if not long or long[-1] in axes else shape[long[-1]],
+        element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
+        loaded=_loaded(kernel, op),
+        arrays=sum(2 * prod(shape_of(value)) > prod(shape) for value in kernel.inputs),
+        weights=sum(extent <= prod(shape_of(value)) < prod(shape) // 2 for value in kernel.inputs),
+        is_aligned=together * _run(shape, axes) * _loaded(kernel, op).size % ALIGNED == 0
+        or _run(shape, axes) == prod(shape),
+        is_contiguous=_is_contiguous(shape, axes),
+        returns=_returns(kernel, shape),
+        gives_rows=any(prod(shape_of(value)) >= prod(shape) > 1 for value in kernel.outputs),
+        is_nested=_is_nested(kernel),
+        is_splittable=all(core.name in REDUCTIONS for core in cores),
+        together=together,
+    )
+
+
+ALIGNED = 16
+"""Bytes of the widest access."""
+
+LEAST_ROWS = 64
+"""Rows, each of several put together, for which it is worth it to reduce those several in the end."""
+
+LEAST_ROW = 4096
+"""Elements of such a row that waste little of its last tile."""
+
+
+def _together(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """Rows of the innermost axes, of a reduction over all others, that are put together; 1 where there is no need."""
+    columns, size = _run(shape, axes), _loaded(kernel, kernel.cores()[0]).size
+    extent = prod(shape[axis] for axis in axes)
+    is_over_columns = 0 < columns * extent == prod(shape) and columns > 1 and not _is_contiguous(shape, axes)
+    if not is_over_columns or columns * size % ALIGNED == 0 or any(c.name not in SPLITTABLE for c in kernel.cores()):
+        return 1
+    if _is_nested(kernel) or _returns(kernel, shape):
+        return 1
+    least = ALIGNED // gcd(ALIGNED, columns * size)
+    together = least * max(1, power_of_two(ceil_div(LEAST_ROW, least * columns)))
+    return together if extent >= LEAST_ROWS * together else 1
+
+
+def _is_contiguous(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    long = [axis for axis, extent in enumerate(shape) if extent != 1]
+    return not long or long[-1] in axes
+
+
+def _run(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """Elements of the innermost axes that are all reduced or all kept."""
+    run, first = 1, None
+    for axis in reversed(range(len(shape))):
+        if shape[axis] != 1 and first is not None and (axis in axes) != first:
+            break
+        run *= shape[axis]
+        first = (axis in axes) if shape[axis] != 1 and first is None else first
+    return run
+
+
+def _is_nested(kernel: FusedOp) -> bool:
+    dependent: set[SSAValue] = set()
+    cores = kernel.cores()
+    for op in kernel.block.ops:
+        depends = any(operand in dependent for operand in op.operands)
+        if op in cores and depends:
+            return True
+        if op in cores or depends:
+            dependent |= set(op.results)
+    return False
+
+
+def _loaded(kernel: FusedOp, op: Operation) -> Element:
+    """The element of the largest operand; of a kernel that reads nothing, what is reduced."""
+    largest = max(kernel.inputs, key=lambda value: prod(shape_of(value)), default=op.operands[0])
+    return element_of(largest.type)
+
+
+def _returns(kernel: FusedOp, domain: tuple[int, ...]) -> bool:
+    """Whether something of the domain's size depends on a reduction, or a scan gives it."""
+    dependent: set[SSAValue] = set()
+    for op in kernel.block.ops:
+        if op.name not in SCANS and op not in kernel.cores() and not any(v in dependent for v in op.operands):
+            continue
+        dependent |= set(op.results)
+        if any(isinstance(r.type, TensorType) and prod(shape_of(r)) >= prod(domain) > 1 for r in op.results):
+            return True
+    return False

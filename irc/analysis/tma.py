@@ -1,0 +1,69 @@
+"""Which accesses TMA can make: boxes of a strided view (CUDA driver API, cuTensorMapEncodeTiled; PTX ISA, 5.5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IndexType
+
+from irc.dialects.tile import AccessOp, LoadOp, element_type_of, shape_of
+from irc.ir.dtypes import element_of
+from irc.layout.access import slope_of
+
+SWIZZLE_BYTES = 128
+"""The width of the swizzle pattern that GEMM operands use."""
+MAX_RANK = 5
+MAX_BOX = 256
+
+
+@dataclass(frozen=True)
+class BoxAccess:
+    """A tile that is a box of a view. `dims[v]` is the tile dimension that view dimension v follows, or None where the
+    box has extent 1; `inner` is the tile dimension that is contiguous in memory. Tile dimensions of extent 1 need not
+    follow any."""
+
+    dims: tuple[int | None, ...]
+    inner: int
+
+
+def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
+    """The tile of extents `shape` as a box of the view; None where it is not one or TMA cannot take it."""
+    view = op.view_type
+    size = element_of(view.element_type).size
+    strides = view.get_strides()
+    if not 1 <= view.rank <= MAX_RANK or strides[-1] != 1 or view.alignment < 16 or 0 in view.get_shape():
+        return None
+    if any(s * size % 16 or s * size >= 1 << 40 for s in strides[:-1]):
+        return None
+    if any(not isinstance(s.type, IndexType) for s in op.symbols):
+        return None
+    dims: list[int | None] = []
+    for expr in op.access_map.results:
+        slopes = [slope_of(expr, d) for d in range(len(shape))]
+        moving = [d for d, slope in enumerate(slopes) if slope != 0]
+        if len(moving) > 1 or any(slopes[d] != 1 for d in moving):
+            return None
+        dims.append(moving[0] if moving else None)
+    used = [d for d in dims if d is not None]
+    if not _are_followed(used, shape) or (used != sorted(used) and len(shape) != 2):
+        return None
+    inner = dims[-1]
+    if inner is None or shape[inner] * size < 16:
+        return None
+    if any(shape[d] > MAX_BOX for d in range(len(shape)) if d != inner):
+        return None
+    return BoxAccess(tuple(dims), inner)
+
+
+def _are_followed(dims: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether each tile dimension is there once, those of extent 1 at most once."""
+    return len(set(dims)) == len(dims) and all(d in dims or extent == 1 for d, extent in enumerate(shape))
+
+
+def is_swizzled_load(op: LoadOp, least: int) -> bool:
+    """Whether TMA can bring a tile of two dimensions to rows, of at least so many bytes, of a swizzled buffer."""
+    shape = shape_of(op.result.type)
+    box = box_access(op, shape) if len(shape) == 2 and 1 not in shape else None
+    width = shape[-1] * element_of(element_type_of(op.result.type)).size
+    return box is not None and box.inner == 1 and op.other is None and width >= least

@@ -1,0 +1,47 @@
+"""Reductions over the rows of a product's result that a tile with whole rows computes by itself."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from irc.analysis.op_classes import REDUCTIONS, integers, reduced_axes, shape_of, size_of
+from irc.dialects.kernel import FusedOp
+
+
+def rows_of(kernel: FusedOp) -> list[Operation]:
+    """The reductions of a matmul kernel over the one axis of its right operand that is left."""
+    product = kernel.cores()[0]
+    domain = shape_of(product.results[0])
+    rank = len(shape_of(product.operands[1]))
+    free = rank - len(integers(product, "rhs_batch")) - len(integers(product, "rhs_contract"))
+    if free != 1:
+        return []
+    axes = (len(domain) - 1,)
+    found = [op for op in kernel.block.ops if op.name in REDUCTIONS and reduced_axes(op) == axes]
+    return [op for op in found if shape_of(op.operands[0]) == domain]
+
+
+def needs_whole_rows(kernel: FusedOp) -> bool:
+    """Whether such a reduction is read again by something of the result's size, or by another reduction."""
+    size = size_of(kernel.cores()[0].results[0])
+    dependent: set[SSAValue] = {value for op in rows_of(kernel) for value in op.results}
+    for op in kernel.block.ops:
+        if not any(value in dependent for value in op.operands):
+            continue
+        dependent.update(op.results)
+        if op.name in REDUCTIONS or any(size_of(value) >= size for value in op.results):
+            return True
+    return False
+
+
+def row_extent(kernel: FusedOp) -> int:
+    """Columns that a tile of a matmul kernel has to have; 1 where any do."""
+    return shape_of(kernel.cores()[0].results[0])[-1] if needs_whole_rows(kernel) else 1
+
+
+def whole_rows(kernel: FusedOp) -> list[Operation]:
+    """The reductions whose rows lie in one tile of the kernel's config."""
+    tile = None if kernel.config is None else kernel.config.tile
+    if tile is None or len(tile) != 3:
+        return []
+    return [op for op in rows_of(kernel) if shape_of(op.operands[0])[-1] <= tile[1]]

@@ -1,0 +1,70 @@
+"""Gradients of ops that stand for several, in terms of their results: fewer values are kept and less cancels than in
+the gradient of a decomposition.
+
+What a rule computes anew (the weights of an attention, the scale of a norm) it writes as `decompose-nd` does, so that
+value numbering finds it in the forward pass.
+"""
+
+from __future__ import annotations
+
+from irc.autodiff.gradients.products import factor_element
+from irc.autodiff.gradients.rule import Rule
+from irc.decomposition.attention import attention_weights, batched_product
+from irc.decomposition.norms import layer_scale, mean_of, rms_scale
+from irc.dialects import nd
+from irc.dialects.nd.base import element_of, integer
+from irc.dialects.nd.terms import Term, deferred_cast, wide, widened
+
+
+def softmax(op: nd.SoftmaxOp, g: Term) -> list[Term | None]:
+    """y * (g - sum(g * y))."""
+    g, y, axes = wide(g), widened(op.result, g.at), [integer(op.axis)]
+    return [y * (g - (g * y).sum(axes).over(y.shape, axes))]
+
+
+def log_softmax(op: nd.LogSoftmaxOp, g: Term) -> list[Term | None]:
+    """g - exp(y) * sum(g)."""
+    g, y, axes = wide(g), widened(op.result, g.at), [integer(op.axis)]
+    return [g - y.exp() * g.sum(axes).over(y.shape, axes)]
+
+
+def layer_norm(op: nd.LayerNormOp, g: Term) -> list[Term | None]:
+    """scale * (g - mean(g) - y * mean(g * y)), where scale is 1 / sqrt(var(x) + eps)."""
+    g, y, axes = wide(g), widened(op.result, g.at), [integer(op.axis)]
+    _, scale = layer_scale(op, g.at)
+    along = mean_of(g * y, axes).over(y.shape, axes)
+    return [(g - mean_of(g, axes).over(y.shape, axes) - y * along) * scale.over(y.shape, axes)]
+
+
+def rms_norm(op: nd.RmsNormOp, g: Term) -> list[Term | None]:
+    """scale * (g - y * mean(g * y)), where scale is 1 / sqrt(mean(x * x) + eps)."""
+    g, y, axes = wide(g), widened(op.result, g.at), [integer(op.axis)]
+    along = mean_of(g * y, axes).over(y.shape, axes)
+    return [(g - y * along) * rms_scale(op, g.at).over(y.shape, axes)]
+
+
+def attention(op: nd.AttentionOp, g: Term) -> list[Term | None]:
+    """With p the weights: dv = p^T g; the scores get p * (g v^T - sum(g * y)), as in FlashAttention (arXiv:2205.14135,
+    appendix B.4): the sum over the row of the result, not of the scores."""
+    at, element = g.at, factor_element(element_of(op.q))
+    q, k, v = (deferred_cast(Term(value, at), element) for value in op.operands)
+    weights = attention_weights(op, at)
+    rounded, cotangent = deferred_cast(weights.cast(element_of(op.q)), element), deferred_cast(g, element)
+    last = len(g.shape) - 1
+    total = (wide(g) * widened(op.result, at)).sum([last])
+    slope = batched_product(cotangent, v, -1, -1) - total.over(weights.shape, [last])
+    scores = deferred_cast(weights * slope * op.scale.value.data, element)
+    return [
+        batched_product(scores, k, -1, -2),
+        batched_product(scores, q, -2, -2),
+        batched_product(rounded, cotangent, -2, -2),
+    ]
+
+
+COMPOSED: dict[type[nd.NdOp], Rule] = {
+    nd.SoftmaxOp: softmax,
+    nd.LogSoftmaxOp: log_softmax,
+    nd.LayerNormOp: layer_norm,
+    nd.RmsNormOp: rms_norm,
+    nd.AttentionOp: attention,
+}

@@ -1,0 +1,112 @@
+"""Gradients of convolutions are convolutions.
+
+Along one axis, with s the strides, p the low padding, d the dilation and e the input dilation of the op: element i of
+the result is the sum over k of kernel[k] * x[(i s - p + k d) / e], of the whole numbers among those places.
+
+- Element j of x gets the sum over k of kernel[k] * g[(j e + p - k d) / s]: a convolution of g, dilated by s, with the
+  kernel backwards, moved by e.
+- Element k of the kernel gets the sum over i of g[i] * x[(k d - p + i s) / e]: a convolution of x, dilated by e, with g
+  as a kernel of dilation s, moved by d; channels and batches change places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irc.autodiff.gradients.products import factor_element
+from irc.autodiff.gradients.rule import Rule
+from irc.autodiff.gradients.shapes import dilated
+from irc.dialects import nd
+from irc.dialects.nd.base import element_of, integer, ints, shape_of
+from irc.dialects.nd.terms import Term, accumulator, deferred_cast
+
+
+def conv(op: nd.ConvOp, g: Term) -> list[Term | None]:
+    if 0 in (*shape_of(op.x), *shape_of(op.kernel), *g.shape):
+        return [None, None]
+    element = factor_element(element_of(op.x))
+    x, kernel, g = (deferred_cast(term, element) for term in (Term(op.x, g.at), Term(op.kernel, g.at), g))
+    return [_of_input(op, kernel, g), _of_kernel(op, x, g)]
+
+
+def _of_input(op: nd.ConvOp, kernel: Term, g: Term) -> Term:
+    extents, window = shape_of(op.x)[2:], _window(op)
+    groups, (outputs, inputs, *spatial) = integer(op.groups), kernel.shape
+    grouped = kernel.reshape([groups, outputs // groups, inputs, *spatial])
+    swapped = grouped.permute([0, 2, 1, *range(3, len(grouped.shape))])
+    backwards = swapped.reshape([groups * inputs, outputs // groups, *spatial]).flip(range(2, len(kernel.shape)))
+    low = [w - 1 - padding for w, padding in zip(window, ints(op.low), strict=True)]
+    return _cut(
+        g,
+        backwards,
+        extents,
+        low,
+        strides=ints(op.input_dilation),
+        dilation=ints(op.dilation),
+        spread=ints(op.strides),
+        groups=groups,
+    )
+
+
+def _of_kernel(op: nd.ConvOp, x: Term, g: Term) -> Term:
+    groups, shape = integer(op.groups), shape_of(op.kernel)
+    count, channels, *spatial = x.shape
+    rest = range(3, len(x.shape) + 1)
+    grouped = x.reshape([count, groups, channels // groups, *spatial]).permute([2, 1, 0, *rest])
+    swapped = grouped.reshape([channels // groups, groups * count, *spatial])
+    result = _cut(
+        swapped,
+        g.permute([1, 0, *range(2, len(g.shape))]),
+        shape[2:],
+        ints(op.low),
+        strides=ints(op.dilation),
+        dilation=ints(op.strides),
+        spread=ints(op.input_dilation),
+        groups=groups,
+    )
+    return result.permute([1, 0, *range(2, len(g.shape))])
+
+
+def _window(op: nd.ConvOp) -> list[int]:
+    """The extent that the kernel covers along each axis."""
+    return [(k - 1) * d + 1 for k, d in zip(shape_of(op.kernel)[2:], ints(op.dilation), strict=True)]
+
+
+def _cut(
+    x: Term,
+    kernel: Term,
+    extents: Sequence[int],
+    low: Sequence[int],
+    *,
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    spread: Sequence[int],
+    groups: int,
+) -> Term:
+    """The convolution with `low` padding before x and as much after it as gives a result of these extents; negative
+    padding drops elements of the dilated x."""
+    window = [(k - 1) * d + 1 for k, d in zip(kernel.shape[2:], dilation, strict=True)]
+    wanted = [(n - 1) * s + w for n, s, w in zip(extents, strides, window, strict=True)]
+    present = [(n - 1) * e + 1 for n, e in zip(x.shape[2:], spread, strict=True)]
+    if any(before < 0 or before + n > total for before, n, total in zip(low, present, wanted, strict=True)):
+        x, spread = dilated(x, (1, 1, *spread)), [1] * len(spread)
+        starts = [min(max(-before, 0), n) for before, n in zip(low, present, strict=True)]
+        ends = [min(n, total - before) for before, n, total in zip(low, present, wanted, strict=True)]
+        x = x.slice([0, 0, *starts], [*x.shape[:2], *map(max, starts, ends)])
+        present = x.shape[2:]
+        low = [min(max(before, 0), total) for before, total in zip(low, wanted, strict=True)]
+    product = nd.ConvOp(
+        x.value,
+        kernel.value,
+        strides=strides,
+        low=low,
+        high=[total - before - n for total, before, n in zip(wanted, low, present, strict=True)],
+        dilation=dilation,
+        input_dilation=spread,
+        groups=groups,
+        element=accumulator(x.element),
+    )
+    return Term(x.at.value(product), x.at)
+
+
+CONVOLUTION: dict[type[nd.NdOp], Rule] = {nd.ConvOp: conv}

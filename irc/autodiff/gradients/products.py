@@ -1,0 +1,67 @@
+"""Gradients of matrix products: two products with the same pairs of axes, of which what was free is contracted.
+
+The cotangent is rounded to the operands' type, as any operand of a product is. f8 operands multiply in bf16, which
+holds them exactly and has the range that cotangents need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from irc.autodiff.gradients.rule import Rule
+from irc.dialects import nd
+from irc.dialects.nd.base import element_of, ints
+from irc.dialects.nd.terms import Term, accumulator, deferred_cast
+from irc.ir.dtypes import Element, element_named
+
+
+def matmul(op: nd.MatmulOp, g: Term) -> list[Term | None]:
+    """The axes of `g` are the batches, the free axes of lhs, those of rhs."""
+    batches, first = range(len(ints(op.lhs_batch))), len(ints(op.lhs_batch)) + len(op.lhs_free)
+    rows, columns = range(len(batches), first), range(first, len(g.shape))
+    lhs_pairs, rhs_pairs = ints(op.lhs_contract), ints(op.rhs_contract)
+    lhs, rhs, g = _factor(op.lhs, g), _factor(op.rhs, g), deferred_cast(g, factor_element(element_of(op.lhs)))
+    of_lhs = nd.MatmulOp(
+        g.value,
+        rhs.value,
+        lhs_batch=batches,
+        rhs_batch=ints(op.rhs_batch),
+        lhs_contract=columns,
+        rhs_contract=op.rhs_free,
+        element=accumulator(g.element),
+        precision=op.precision.data,
+    )
+    of_rhs = nd.MatmulOp(
+        lhs.value,
+        g.value,
+        lhs_batch=ints(op.lhs_batch),
+        rhs_batch=batches,
+        lhs_contract=op.lhs_free,
+        rhs_contract=rows,
+        element=accumulator(g.element),
+        precision=op.precision.data,
+    )
+    lhs_axes = [*ints(op.lhs_batch), *op.lhs_free, *(lhs_pairs[rhs_pairs.index(axis)] for axis in sorted(rhs_pairs))]
+    rhs_axes = [*ints(op.rhs_batch), *(rhs_pairs[lhs_pairs.index(axis)] for axis in sorted(lhs_pairs)), *op.rhs_free]
+    return [_in_order(of_lhs, lhs_axes, g), _in_order(of_rhs, rhs_axes, g)]
+
+
+def _factor(value: SSAValue, g: Term) -> Term:
+    """An operand of the op as one of its gradient."""
+    return deferred_cast(Term(value, g.at), factor_element(element_of(value)))
+
+
+def factor_element(element: Element) -> Element:
+    """The type that the products of a gradient of `element` are taken in."""
+    return element_named("bf16") if element.size == 1 else element
+
+
+def _in_order(product: nd.MatmulOp, axes: Sequence[int], g: Term) -> Term:
+    """The product, whose axis i is the operand's axis `axes[i]`, as the operand has them."""
+    order = [axes.index(axis) for axis in range(len(axes))]
+    return Term(g.at.value(product), g.at).permute(order)
+
+
+PRODUCTS: dict[type[nd.NdOp], Rule] = {nd.MatmulOp: matmul}

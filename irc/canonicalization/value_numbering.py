@@ -1,0 +1,61 @@
+"""Common subexpressions: of ops that compute the same, the first stays.
+
+Two ops are the same when their name, operands, properties, attributes (`nd.declared` among them) and result types are;
+operands of commutative ops count in any order. The op that stays gets the locations of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from xdsl.ir import Block, Operation
+from xdsl.traits import is_side_effect_free
+
+from irc.canonicalization.arithmetic import COMMUTATIVE
+from irc.ir.rewriting import fuse_locations
+
+
+def merge_common(op: Operation) -> bool:
+    """Merges common subexpressions in every block nested in `op`; returns whether there were any.
+
+    Blocks are scopes of their own: nothing is shared with the blocks around them.
+    """
+    changed = False
+    for region in op.regions:
+        for block in region.blocks:
+            changed |= _merge_in_block(block)
+    return changed
+
+
+def _merge_in_block(block: Block) -> bool:
+    known: dict[Hashable, Operation] = {}
+    changed = False
+    for op in list(block.ops):
+        if op.regions:
+            changed |= merge_common(op)
+            continue
+        if not op.results or not is_side_effect_free(op):
+            continue
+        first = known.setdefault(_key(op), op)
+        if first is op:
+            continue
+        first.location = fuse_locations(first.location, op.location)
+        for old, new in zip(op.results, first.results, strict=True):
+            old.replace_all_uses_with(new)
+            new.name_hint = new.name_hint or old.name_hint
+        block.erase_op(op)
+        changed = True
+    return changed
+
+
+def _key(op: Operation) -> Hashable:
+    operands = [id(operand) for operand in op.operands]
+    if isinstance(op, COMMUTATIVE):
+        operands.sort()
+    return (
+        op.name,
+        tuple(operands),
+        tuple(op.result_types),
+        frozenset(op.properties.items()),
+        frozenset(op.attributes.items()),
+    )

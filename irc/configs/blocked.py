@@ -1,0 +1,116 @@
+"""The config of products by mma and fma: a block for each tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from irc.analysis.product_problem import Product
+from irc.dialects.kernel import ConfigAttr
+from irc.ir.targets import Target
+from irc.support.integers import ceil_div, power_of_two
+
+MOST_STAGES = 4
+
+GROUP = 8
+"""Rows of tiles that are walked together, so that the columns of the right operand stay in the L2 cache."""
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A tile of the accumulators: `columns` are those of all products together. `rate`: speed relative to the largest
+    tile, as each operand byte that is loaded is used more often in a larger tile."""
+
+    rows: int
+    columns: int
+    rate: float
+
+
+_FMA_SHAPES = (
+    _Shape(128, 128, 1.0),
+    _Shape(64, 128, 0.85),
+    _Shape(64, 64, 0.7),
+    _Shape(32, 64, 0.5),
+    _Shape(32, 32, 0.35),
+    _Shape(16, 32, 0.2),
+    _Shape(16, 16, 0.12),
+)
+
+_WIDE_SHAPES = (
+    _Shape(128, 64, 1.0),
+    _Shape(64, 64, 0.9),
+    _Shape(64, 32, 0.7),
+    _Shape(32, 32, 0.5),
+    _Shape(16, 32, 0.3),
+    _Shape(16, 16, 0.12),
+)
+"""Of f64 by mma: the largest has 128 registers of accumulators in each of 4 warps, and leaves room for a second block
+on the SM, whose products run while this one waits for its operands."""
+
+_DEEP_TILE = 64 * 64
+"""Elements of a tile of f64 from which on steps of 128 bytes along K are long enough."""
+
+_WIDE_PART = 16 * 8
+"""Accumulators of f64 from which on a warp is worth it: one instruction's. Up to 4 warps, one for each of an SM's
+tensor cores."""
+
+
+def choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> Iterator[ConfigAttr]:
+    """The configs of all tiles, that of the tile first which ends first."""
+    is_wide = product.result.size > 4
+    shapes = _FMA_SHAPES if not is_wide else _WIDE_SHAPES if instruction == "mma" else _FMA_SHAPES[2:]
+    if product.row > 1:
+        shapes = _row_shapes(product, 128 * 64 if is_wide else 128 * 128)
+    for shape in sorted(shapes, key=lambda shape: (_cost(product, machine, shape), -shape.rows * shape.columns)):
+        yield _blocked(product, machine, given, instruction, shape)
+
+
+def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str, shape: _Shape) -> ConfigAttr:
+    is_wide = product.result.size > 4
+    columns = max(16, shape.columns // power_of_two(product.count))
+    is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
+    tile = given.tile or (shape.rows, columns, 32 if is_deep else 16)
+    tile = (*tile, 32)[:3] if len(tile) < 3 else tile
+    return ConfigAttr.of(
+        tile=tile,
+        stages=_blocked_stages(product, machine, tile) if instruction == "mma" else 1,
+        cluster=(1, 1),
+        warps=_blocked_warps(tile, is_wide=is_wide and instruction == "mma"),
+        schedule="grid",
+        group=GROUP,
+        indexing="pointers",
+        instruction=instruction,
+    )
+
+
+def _row_shapes(product: Product, most: int) -> tuple[_Shape, ...]:
+    """Tiles of whole rows, of up to `most` accumulators."""
+    columns = power_of_two(product.row) * power_of_two(product.count)
+    rows = [n for n in (128, 64, 32, 16) if n * columns <= most]
+    return tuple(_Shape(n, columns, (n * columns / most) ** 0.5) for n in rows or [16])
+
+
+def _blocked_warps(tile: tuple[int, ...], *, is_wide: bool) -> int:
+    accumulators = power_of_two(tile[0] * tile[1])
+    most, part = (4, _WIDE_PART) if is_wide else (8, 32 * 32)
+    return max(1, min(most, accumulators // part))
+
+
+def _blocked_stages(product: Product, machine: Target, tile: tuple[int, ...]) -> int:
+    """As many as leave room for a second block on the SM, with what its epilogue exchanges."""
+    room = machine.shared_memory_per_sm // 2 - tile[0] * tile[1] * product.result.size // 2
+    return max(2, min(MOST_STAGES, room // mma_stage_bytes(product, tile)))
+
+
+def mma_stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
+    """As `stage_bytes`, of operands as mma takes them: f8 is widened to 16 bits."""
+    rows, columns, depth = tile
+    size = max(2, product.lhs.size) if product.lhs.name.startswith("f8") else product.lhs.size
+    return (rows + product.count * columns) * size * depth
+
+
+def _cost(product: Product, machine: Target, shape: _Shape) -> float:
+    """Waves of blocks over the SMs, times the work of a tile, over its rate."""
+    columns = shape.columns // power_of_two(product.count)
+    tiles = product.batch * ceil_div(product.m, shape.rows) * ceil_div(product.n, columns)
+    return ceil_div(tiles, machine.sms) * shape.rows * shape.columns / shape.rate

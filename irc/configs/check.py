@@ -1,0 +1,231 @@
+"""Whether a `#kernel.config` is possible on an architecture: an error names the limit and the numbers."""
+
+from __future__ import annotations
+
+from math import prod
+
+from irc.analysis.op_classes import REDUCTIONS, SCANS, integers, shape_of
+from irc.analysis.product_problem import Product, product_of
+from irc.analysis.reduction_problem import reduction_of
+from irc.configs.blocked import mma_stage_bytes
+from irc.configs.product import GROUP_WARPS, stage_bytes
+from irc.configs.product_instructions import (
+    WGMMA_OPERANDS,
+    can_use_mma,
+    can_use_wgmma,
+    mma_shapes,
+    wgmma_operands,
+)
+from irc.configs.wgmma import MOST_COLUMNS, NARROW_COLUMNS, can_be_narrow
+from irc.configs.wgmma_cycles import COLUMNS
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.ir.rewriting import location_of
+from irc.ir.targets import KIB, Target
+from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
+from irc.layout.requests import WIDEST
+from irc.splitting.products import can_split_product
+from irc.support.diagnostics import IrcError
+from irc.support.integers import ceil_div
+
+OTHER_REGISTERS = 40
+"""Registers of a thread that are not accumulators: addresses, counters, one step of the epilogue."""
+
+
+def check_config(kernel: FusedOp, config: ConfigAttr, machine: Target) -> None:
+    """IrcError unless the config is legal for the kernel and the target."""
+    check = _Check(kernel, machine)
+    check.tile_sizes(config)
+    check.threads(config)
+    check.cluster(config)
+    check.unsupported(config)
+    check.split(config.split or 1)
+    if kernel.kind is Anchor.MATMUL:
+        check.product(config, product_of(kernel))
+
+
+class _Check:
+    """The checks of one kernel."""
+
+    def __init__(self, kernel: FusedOp, machine: Target):
+        self._kernel = kernel
+        self._machine = machine
+
+    def _fail(self, message: str, hint: str | None = None) -> IrcError:
+        name = "a kernel" if self._kernel.sym_name is None else f"kernel {self._kernel.sym_name.data}"
+        return IrcError(f"{name}: {message}", location_of(self._kernel), hint)
+
+    def tile_sizes(self, config: ConfigAttr) -> None:
+        tile = config.tile or ()
+        for extent in tile[2:] if config.instruction == "wgmma" else tile:
+            if extent & (extent - 1):
+                raise self._fail(f"tile extents are powers of two, found {extent}")
+        expected = {Anchor.MATMUL: 3, Anchor.REDUCE: 2}.get(self._kernel.kind)
+        if config.tile is not None and expected is not None and len(config.tile) != expected:
+            kind = self._kernel.kind.value
+            raise self._fail(f"the tile of a {kind} kernel has {expected} extents, found {len(config.tile)}")
+
+    def threads(self, config: ConfigAttr) -> None:
+        threads = self._machine.warp_size * self._total_warps(config)
+        limit = self._machine.threads_per_block
+        if threads > limit:
+            found = f"{threads} threads, but a block of {self._machine.name} has at most {limit}"
+            raise self._fail(found, "use fewer warps")
+
+    @staticmethod
+    def _total_warps(config: ConfigAttr) -> int:
+        """A wgmma kernel has a producer warp group beside the warps that compute."""
+        producers = GROUP_WARPS if config.instruction == "wgmma" else 0
+        crews = 2 if config.schedule == "pingpong" else 1
+        return crews * (config.warps or 1) + producers
+
+    def cluster(self, config: ConfigAttr) -> None:
+        blocks = prod(config.cluster or (1,))
+        limit = self._machine.max_cluster
+        if blocks > limit:
+            raise self._fail(f"a cluster of {blocks} blocks, but {self._machine.name} has clusters of at most {limit}")
+
+    def unsupported(self, config: ConfigAttr) -> None:
+        """Choices that no pass can make come true yet are refused, not ignored."""
+        if prod(config.cluster or (1,)) > 1 and config.instruction != "wgmma":
+            raise self._fail(f"only wgmma kernels have clusters, found cluster = {list(config.cluster or ())}")
+        if config.schedule == "pingpong" and config.instruction != "wgmma":
+            raise self._fail('only wgmma kernels have the schedule "pingpong"')
+        if config.rows == "n" and config.instruction != "wgmma":
+            raise self._fail('only wgmma kernels compute transposed products, found rows = "n"')
+        if config.vector not in (None, WIDEST):
+            raise self._fail(f"accesses are as wide as they can be, up to 16 bytes, found vector = {config.vector}")
+        order = config.loop_order or ()
+        if tuple(order) != tuple(range(len(order))):
+            raise self._fail(f"no pass changes the order of tile loops yet, found loop_order = {list(order)}")
+        reads = "tma" if config.instruction == "wgmma" else "pointers"
+        if config.indexing not in (None, reads):
+            kind = f"a kernel of {config.instruction}" if config.instruction is not None else "this kernel"
+            raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "choose its instruction")
+
+    def product(self, config: ConfigAttr, product: Product) -> None:
+        if config.tile is None:
+            return
+        if config.tile[1] < product.row:
+            found = f"rows of {product.row} that are reduced and read again need a tile of as many columns"
+            raise self._fail(f"{found}, found {config.tile[1]}")
+        if config.instruction == "wgmma":
+            self._wgmma(config, config.tile, product)
+        if config.instruction == "mma":
+            self._mma(config.warps or 1, config.tile, product)
+        self._clusters(config.cluster or (1, 1), config.tile, product)
+        self._shared_memory(config, config.tile, product)
+        self._registers(config, config.tile, product)
+
+    def split(self, parts: int) -> None:
+        if parts == 1:
+            return
+        if self._kernel.kind is Anchor.MATMUL:
+            self._split_product(parts)
+        elif self._kernel.kind is not Anchor.REDUCE or not reduction_of(self._kernel).can_be_split:
+            raise self._fail(
+                f"its config asks for {parts} parts, which are for products, and for reductions whose rows nothing "
+                "reads again",
+                "leave split out",
+            )
+
+    def _split_product(self, parts: int) -> None:
+        if op := next((op for op in self._kernel.block.ops if op.name in REDUCTIONS | SCANS), None):
+            raise self._fail(f"{op.name} needs whole products, its config asks for {parts} parts of K")
+        for op in self._kernel.cores():
+            if not can_split_product(op, parts):
+                extents = [shape_of(op.operands[0])[axis] for axis in integers(op, "lhs_contract")]
+                raise self._fail(
+                    f"K of {' x '.join(map(str, extents))} has no {parts} equal parts",
+                    "a divisor of the outermost contracted extent",
+                )
+
+    def _clusters(self, cluster: tuple[int, ...], tile: tuple[int, ...], product: Product) -> None:
+        tiles = (ceil_div(product.m, tile[0]), ceil_div(product.n, tile[1]))
+        if any(count % blocks for count, blocks in zip(tiles, cluster, strict=True)):
+            raise self._fail(f"clusters of {list(cluster)} do not divide {tiles[0]} x {tiles[1]} tiles")
+        shared = (cluster[1], tile[0]), (cluster[0], tile[1])
+        if any(blocks & (blocks - 1) or extent // blocks % 8 for blocks, extent in shared if blocks > 1):
+            raise self._fail(
+                f"clusters of {list(cluster)} cannot share the operands of tiles of {tile[0]} x {tile[1]}",
+                "powers of two that leave 8 rows a block",
+            )
+
+    def _mma(self, warps: int, tile: tuple[int, ...], product: Product) -> None:
+        if not can_use_mma(product, self._machine):
+            raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
+        rows, columns, _ = max(mma_shapes(product, self._machine))
+        tall, wide = tile[0] // rows, tile[1] * product.count // columns
+        if not any(tall % along_m == 0 and wide * along_m % warps == 0 for along_m in _powers(warps)):
+            found = f"{tile[0]} x {product.count * tile[1]}"
+            raise self._fail(
+                f"{warps} warps of mma take {rows} x {columns} elements or more each, found a tile of {found}"
+            )
+
+    def _wgmma(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+        if not self._machine.has_wgmma:
+            found = f"wgmma is an instruction of sm_90a, found {self._machine.name}"
+            raise self._fail(found, 'use instruction = "fma"')
+        operands = wgmma_operands(product)
+        if operands is None or not can_use_wgmma(product, self._machine):
+            raise self._fail(
+                f"wgmma multiplies {', '.join(WGMMA_OPERANDS)}, two of a kind or both f8, those of 16 bits loaded by "
+                f"tensor maps, found {product.lhs.name} and {product.rhs.name} to {product.result.name}, "
+                f"{'' if product.is_loadable else 'not '}loadable",
+                "rows of 16-byte multiples can be loaded",
+            )
+        if config.rows == "n" and product.count > 1:
+            raise self._fail(f'one product can have its rows along N, found rows = "n" of {product.count}')
+        tall, wide = (tile[1], tile[0]) if config.rows == "n" else (tile[0], tile[1])
+        warps = config.warps or GROUP_WARPS
+        rows = WGMMA_ROWS * max(1, warps // GROUP_WARPS)
+        if warps % GROUP_WARPS or tall % rows:
+            raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tall}")
+        depth = self._machine.wgmma[operands.operand]
+        if tile[2] % depth:
+            raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile[2]}")
+        if wide * product.count > MOST_COLUMNS:
+            raise self._fail(
+                f"wgmma computes up to {MOST_COLUMNS} columns, found {product.count} x {wide}",
+                "use a narrower tile",
+            )
+        multiple = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
+        if (wide % multiple and wide & (wide - 1)) or wide < 8:
+            raise self._fail(f"columns of wgmma are a multiple of {multiple} or a power of two from 8 on, found {wide}")
+
+    def _shared_memory(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+        stage = (
+            mma_stage_bytes(product, tile)
+            if config.instruction == "mma"
+            else stage_bytes(product, tile, config.rows or "m")
+        )
+        need = (config.stages or 1) * stage
+        limit = self._machine.shared_memory
+        if need > limit:
+            raise self._fail(
+                f"{config.stages or 1} stages of {list(tile)} need {need / KIB:g} KiB of shared memory, but a block of "
+                f"{self._machine.name} has {limit / KIB:g} KiB",
+                "use fewer stages or a smaller tile",
+            )
+
+    def _registers(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+        threads = self._machine.warp_size * (config.warps or 1)
+        words = max(1, product.result.size // 4)
+        operands = wgmma_operands(product) if config.instruction == "wgmma" else None
+        sums = 1 if operands is None else operands.sums
+        need = sums * product.count * tile[0] * tile[1] * words // threads + OTHER_REGISTERS
+        limit, where = self._machine.registers_per_thread, f"a thread of {self._machine.name}"
+        if config.instruction == "wgmma":
+            consumers = self._machine.warp_size * self._total_warps(config) - WARP_GROUP
+            limit = min(limit, (self._machine.registers - WARP_GROUP * OTHER_REGISTERS) // consumers)
+            where = f"each of the {consumers} that compute in a block"
+        if need > limit:
+            raise self._fail(
+                f"accumulators of {sums * product.count} x {tile[0]} x {tile[1]} need about {need} registers in each "
+                f"of {threads} threads, but {where} has {limit}",
+                "use a smaller tile or more warps",
+            )
+
+
+def _powers(count: int) -> list[int]:
+    """The powers of two that divide it."""
+    return [1 << i for i in range(count.bit_length()) if count % (1 << i) == 0]

@@ -1,0 +1,139 @@
+"""The config of a matmul kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from math import gcd
+
+from irc.analysis.operand_work import LEAST_DEPTH
+from irc.analysis.product_problem import Product
+from irc.configs.blocked import GROUP, choose_blocked
+from irc.configs.product_instructions import best_instruction, wgmma_operands
+from irc.configs.wgmma import comes_in_panels, ranked_plans, turn
+from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Plan, shared_pair
+from irc.dialects.kernel import ConfigAttr
+from irc.ir.targets import KIB, Target
+from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
+from irc.support.integers import ceil_div
+
+EPILOGUE_BYTES = 33 * KIB
+"""Shared memory that the ring leaves to the epilogue's staging and the barriers."""
+
+EXCHANGE_BYTES = 32 * KIB
+"""Shared memory that panels of arrays which the epilogue reads take on top, on their way to the accumulators."""
+
+ACCUMULATOR_BYTES = 4
+
+VECTOR_BYTES = KIB
+"""What a vector takes of a stage: buffers begin at multiples of the widest swizzle's pattern."""
+
+MOST_STAGES = 8
+SMALL_TILE, LONG_K, LEAST_STAGES = 64 * 128, 32, 4
+"""Elements of a small tile, and steps of a long K, whose stages may be few and deep."""
+
+GROUP_WARPS = WARP_GROUP // LANES
+"""Warps that execute a wgmma together."""
+
+
+def choose_product(
+    product: Product, machine: Target, given: ConfigAttr, instruction: str | None
+) -> Iterator[ConfigAttr]:
+    """The configs for the products, the best first; `given` is what the user set, `instruction` what the pass was told
+    to prefer."""
+    chosen = given.instruction or best_instruction(product, machine, instruction)
+    choices = _choose_wgmma if chosen == "wgmma" else partial(choose_blocked, instruction=chosen)
+    yield from islice(choices(product, machine, given), 1 if given.tile else None)
+
+
+def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
+    operands = wgmma_operands(product)
+    sums, parts = (1, 1) if operands is None else (operands.sums, operands.parts)
+    if given.tile or given.warps:
+        given = given.completed(ConfigAttr.of(schedule="persistent"))
+    if given.tile:
+        given = given.completed(ConfigAttr.of(rows="m"))
+    for plan in ranked_plans(product, machine, given, sums=sums, parts=parts):
+        yield _warp_group(product, machine, given, plan, sums)
+
+
+def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan, sums: int) -> ConfigAttr:
+    schedule, side = plan.schedule, plan.side
+    depth = _depth(product, side)
+    tile = given.tile or (*plan.tile, depth)
+    tile = (*tile, depth)[:3] if len(tile) < 3 else tile
+    rows = tile["mn".index(side)]
+    room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile, schedule) if product.returns else 0)
+    if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth):
+        tile = (*tile[:2], depth * _steps_together(product, tile, side, room, given.stages))
+    stages = room // max(stage_bytes(product, tile, side), 1)
+    return ConfigAttr.of(
+        tile=tile,
+        stages=max(1, min(MOST_STAGES, stages)),
+        cluster=_cluster(product, tile, schedule)
+        if side == "m"
+        else _cluster(turn(product), tile[1::-1], schedule)[::-1],
+        warps=GROUP_WARPS * (1 if schedule == "pingpong" else GROUPS.get(rows, max(1, rows // WGMMA_ROWS))),
+        schedule=schedule,
+        group=GROUP,
+        split=None if given.tile or plan.split == 1 else plan.split,
+        indexing="tma",
+        vector=16,
+        instruction="wgmma",
+        rows=None if side == "m" else side,
+    )
+
+
+def _exchanged(product: Product, tile: tuple[int, ...], schedule: str) -> int:
+    """Shared memory through which arrays that the epilogue reads come to the accumulators: by panels, or at once."""
+    return EXCHANGE_BYTES if comes_in_panels(product, schedule) else tile[0] * tile[1] * ACCUMULATOR_BYTES
+
+
+def _depth(product: Product, side: str) -> int:
+    """Elements of a step along K: rows of half the widest swizzle of what a left operand is computed from, as more
+    stages hide more of their arrival; rows of the whole one where nothing is. A step is inside of one group."""
+    made, depth = product.made(side), STEP_BYTES // product.lhs.size
+    if made is None:
+        return depth
+    depth = depth if made.loaded < product.lhs.size else depth // 2
+    return gcd(depth, made.group) if made.group % LEAST_DEPTH == 0 else depth
+
+
+def _has_room_for_steps(product: Product, side: str, depth: int) -> bool:
+    """Whether steps may be deeper: of operands that are copied, or made of bytes, two steps of them in one group."""
+    made = product.made(side)
+    return product.is_copied if made is None else made.loaded < product.lhs.size and made.group % (2 * depth) == 0
+
+
+def _steps_together(product: Product, tile: tuple[int, ...], side: str, room: int, stages: int | None) -> int:
+    """2 where steps of twice the depth leave as many bytes in flight: with the `stages` asked for, or with all, or,
+    along a long K, with half of them in small tiles. Each step costs a barrier or two."""
+    if product.k < 2 * tile[2]:
+        return 1
+    doubled = 2 * stage_bytes(product, tile, side)
+    is_small = tile[0] * tile[1] * product.count <= SMALL_TILE and product.k >= LONG_K * tile[2]
+    return 2 if doubled * (stages or (LEAST_STAGES if is_small else MOST_STAGES)) <= room else 1
+
+
+def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[int, int]:
+    """Two blocks share the right operand where a producer reads global memory too, and beside long epilogues of crews
+    that take turns, or one of the operands where their way is long; else there is room enough between the L2 cache and
+    the SMs, and blocks by themselves wait less."""
+    is_shared = product.is_computed or (schedule == "pingpong" and product.costly > 0)
+    if is_shared and ceil_div(product.m, tile[0]) % 2 == 0:
+        return (2, 1)
+    return shared_pair(product, tile)
+
+
+def stage_bytes(product: Product, tile: tuple[int, ...], side: str = "m") -> int:
+    """Shared memory of one step along K: a tile of each operand, or of the arrays that the one whose rows are those of
+    the instruction is computed from."""
+    rows, columns, depth = tile
+    operands = wgmma_operands(product)
+    parts = 1 if operands is None else operands.parts
+    sizes, made = {"m": product.lhs.size, "n": product.rhs.size}, product.made(side)
+    if made is not None:  # written, where TMA cannot bring what it is made of
+        sizes[side] = made.loaded if made.loaded and made.is_boxed else max(sizes[side], made.loaded)
+    vectors = 0 if made is None else made.vectors * VECTOR_BYTES
+    return parts * (rows * product.lhs_count * sizes["m"] + columns * product.rhs_count * sizes["n"]) * depth + vectors

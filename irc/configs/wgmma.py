@@ -1,0 +1,156 @@
+"""The tile, schedule and parts of K of a warp-group product: the candidate that ends first by the model of an SM's
+cycles (`wgmma_cycles`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from irc.analysis.product_problem import Product
+from irc.configs.wgmma_cycles import COLUMNS, GROUPS, STEP_BYTES, Model, Plan
+from irc.dialects.kernel import ConfigAttr
+from irc.ir.targets import Target
+from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
+from irc.support.integers import power_of_two
+
+MOST_COLUMNS = 256
+"""Columns of a wgmma: those of all products of a kernel together."""
+
+NARROW_COLUMNS = 16
+"""As `COLUMNS`, where only the result is stored, and rows of the right operand lie along K: panels are half as wide
+then. Only where epilogues run beside no products: what narrow panels cost those was not measured."""
+
+TALL = 256
+TALL_COLUMNS = 128
+"""The tallest tile, and its columns."""
+
+LEAST_COLUMNS = 16
+"""Columns of the narrowest tile."""
+
+ACCUMULATORS = {1: 192, 2: 192, 3: 96}
+"""Accumulators of a thread that leave it registers for the rest, by the warp groups of a block that compute."""
+
+FEW_ACCUMULATORS = 128
+"""The same where the epilogue reads other tiles, or a producer computes operands: both need registers."""
+
+LEAST_STEPS = 4
+"""Steps along K of the shortest part."""
+
+MOST_PARTS = 128
+
+SHOWN = 4
+"""Plans that an explanation lists."""
+
+
+def ranked_plans(product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int) -> list[Plan]:
+    """The plans that have the rows, the schedule and the parts of K of `given`; first those that are made for its
+    warps, then those with the fewest cycles; among equals the largest tile. `sums`, `parts`: accumulators of a tile and
+    tiles of an operand, as in `WarpGroupOperands`."""
+    candidates = _candidates(product, machine, given, sums=sums, parts=parts)
+    if not candidates:  # no tile has whole rows: check_config says so
+        return ranked_plans(replace(product, row=1), machine, given, sums=sums, parts=parts)
+    return [plan for _, plan in sorted(candidates, key=lambda c: (given.warps not in (None, c[1].warps), *_rank(c)))]
+
+
+def explain_plans(product: Product, machine: Target, *, sums: int, parts: int) -> str:
+    """The plans with the fewest cycles, the best first, and what the model makes of them; a line each."""
+    candidates = sorted(_candidates(product, machine, ConfigAttr.of(), sums=sums, parts=parts), key=_rank)
+    return "".join(f"  {model.describe(plan)}\n" for model, plan in candidates[:SHOWN])
+
+
+def _candidates(
+    product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int
+) -> list[tuple[Model, Plan]]:
+    sides = {"m": product, "n": turn(product)}
+    return [
+        (Model(sides[side], machine, parts), plan)
+        for side in ((given.rows,) if given.rows else _sides(product))
+        for plan in _plans(sides[side], side, sums, given)
+    ]
+
+
+def _rank(candidate: tuple[Model, Plan]) -> tuple[float, int]:
+    model, plan = candidate
+    return model.cycles(plan), -plan.rows * plan.columns
+
+
+def _sides(product: Product) -> tuple[str, ...]:
+    """The sides along which an instruction's rows are worth a try: N for a right operand that the threads which
+    multiply compute, as they do left ones alone, and for a short M."""
+    if product.count > 1 or product.row > 1 or product.lhs_made:
+        return ("m",)
+    if product.rhs_made:
+        return ("n",)
+    return ("m", "n") if product.m < WGMMA_ROWS < product.n else ("m",)
+
+
+def turn(product: Product) -> Product:
+    """The product of the transposed operands, whose result is the transposed one."""
+    return replace(
+        product,
+        m=product.n,
+        n=product.m,
+        lhs=product.rhs,
+        rhs=product.lhs,
+        lhs_pitch=product.rhs_pitch,
+        rhs_pitch=product.lhs_pitch,
+        rhs_along="k",  # not that of the left operand: what is turned has few columns
+        lhs_made=product.rhs_made,
+        rhs_made=product.lhs_made,
+    )
+
+
+def _plans(product: Product, side: str, sums: int, given: ConfigAttr) -> Iterator[Plan]:
+    takes_turns = product.is_copied and side == "m"
+    schedules = (given.schedule,) if given.schedule else ("persistent", "pingpong") if takes_turns else ("persistent",)
+    splits = [given.split] if given.split else _splits(product)
+    for name in schedules:
+        for rows in GROUPS:
+            for columns in _columns(product):
+                plan = Plan(rows, columns, name, 1, side)
+                if _fits(product, plan, sums):
+                    yield from (replace(plan, split=split) for split in splits)
+
+
+def _columns(product: Product) -> list[int]:
+    """Extents of a product's tile along N: a short N at once, else more than a few columns."""
+    if product.n <= COLUMNS:
+        return [max(LEAST_COLUMNS, power_of_two(product.n))]
+    widest = MOST_COLUMNS // product.count
+    step = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
+    found = [n for n in range(COLUMNS, widest + 1, step) if product.is_copied or n == power_of_two(n)]
+    return [n for n in found if n >= product.row]
+
+
+def _fits(product: Product, plan: Plan, sums: int) -> bool:
+    """Whether a thread has registers for it. Threads of a producer that computes operands need some too."""
+    if plan.rows > WGMMA_ROWS and product.row > 1 and product.returns and not comes_in_panels(product, plan.schedule):
+        return False  # whole rows of another array pass through shared memory
+    if plan.rows > 2 * WGMMA_ROWS and (not product.is_copied or plan.schedule == "pingpong"):
+        return False
+    if plan.schedule == "pingpong" and plan.columns % COLUMNS and plan.columns > COLUMNS:
+        return False
+    if plan.rows == TALL and plan.columns * product.count > TALL_COLUMNS:
+        return False
+    held = sums * plan.rows * plan.columns * product.count // (plan.groups * WARP_GROUP)
+    most = ACCUMULATORS[2 if plan.schedule == "pingpong" else plan.groups]
+    return held <= (most if product.is_copied and not product.returns else min(most, FEW_ACCUMULATORS))
+
+
+def comes_in_panels(product: Product, schedule: str) -> bool:
+    """Whether arrays that the epilogue reads come through shared memory by panels, beside the products: by TMA
+    (stage-loads), which crews that take turns do not need, or one after the other where there are no whole rows."""
+    return product.row == 1 or (product.arrives and schedule == "persistent")
+
+
+def _splits(product: Product) -> list[int]:
+    """Numbers of parts of whole steps."""
+    step = STEP_BYTES // product.lhs.size
+    steps = product.divisible // step if product.divisible % step == 0 else 0
+    return [1, *(n for n in range(2, MOST_PARTS + 1) if steps % n == 0 and steps // n >= LEAST_STEPS)]
+
+
+def can_be_narrow(product: Product) -> bool:
+    """Whether tiles may have half as many columns as fill rows of a swizzle; see `NARROW_COLUMNS`."""
+    is_plain = product.is_copied and not product.returns and product.row == 1
+    return is_plain and product.count == 1 and product.rhs_along == "k"

@@ -1,0 +1,213 @@
+"""How long a warp-group product takes by a plan: a model of an SM.
+
+The model counts cycles of the SM that has most to do. A tile takes its steps along K, each as long as the slower of its
+products and the operands' way from the L2 cache, and then its epilogue. "persistent" adds all of them up; "pingpong"
+hides every epilogue but the last. Device memory bounds the whole, and parts of K cost the way of the partial results
+to the second kernel. The constants are fitted to an H200 (benchmarks/results/2026-11-21-h200-gemm-tiles.json).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from irc.analysis.product_problem import Product
+from irc.ir.targets import Target
+from irc.layout.instructions import LANES, WARP_GROUP
+from irc.support.integers import ceil_div
+
+COLUMNS = 32
+"""Columns of a product's tile are multiples of this, so that panels of them are rows of a swizzle."""
+
+GROUPS = {64: 1, 128: 2, 192: 3, 256: 2}
+"""Consumer warp groups by the rows of a tile: an accumulator of 64 rows each, two of them where there are 256."""
+
+STEP_BYTES = 128
+"""Bytes of a row of an operand tile: the widest swizzle."""
+
+NARROW_PANELS = 2.0
+"""How much longer panels of half as many columns take to store, in rows of 32 bytes. Fitted to an H200: 2056 cubed
+takes 34.4 us in tiles of 192 x 176, 33.5 in those of 192 x 192, as many of them at a time."""
+
+PART, PART_CYCLES, STEP_CYCLES = 16, 20, 100
+"""Elements along K of a part of a left operand that is computed at once, what the threads which multiply wait for
+before each, besides their instructions, and what for at each step. They compute the part after issuing the products
+of the one before, which hides little: its registers are read until these are done."""
+
+THREADS = 128
+"""Instructions of threads that an SM issues in a cycle."""
+
+MULTIPLY_ADDS = 2048
+"""Multiply-adds of 16-bit operands that an SM makes in a cycle."""
+
+LOADED_BYTES = 62
+"""Bytes that TMA brings to an SM in a cycle while all of them load."""
+
+OUTSIDE = 3
+"""How much longer rows take that lie outside of an operand, and are filled with zeros."""
+
+NARROW_BOXES = 1.25
+"""How much longer the right operand takes in boxes of half a line: where it is contiguous along N, and a tile has no
+whole lines."""
+
+WRITTEN_BEFORE = 1.18
+"""How much longer operands take that a kernel before has just written, where they are no small part of the L2 cache:
+their lines are still on the way to memory. At 4096 cubed tiles of 128 x 128 take 218 us, by themselves 185."""
+
+HALF_LINE = 64
+SPLIT_LINES = 1.6
+"""How much longer rows of operands take that do not begin at halves of a line of 128 bytes."""
+
+STORE_CYCLES, CHEAP_CYCLES, COSTLY_CYCLES = 0.05, 0.008, 0.08
+"""Cycles of an SM for a byte of a result, and for an elementwise op on an element."""
+
+TAKE_TURNS_CYCLES = 3000
+"""What a second crew waits for its first turn, and the last epilogue takes longer by half as many threads."""
+
+INSTRUCTION_BYTES = 16
+LEAST_CODE = 14 << 10
+CODE_CACHE, CODE_RATE = 100 << 10, 5
+"""Bytes of a kernel's code before its epilogues; of code that an SM keeps; and of the rest that it fetches in a cycle,
+again for every tile: epilogues are unrolled over a thread's accumulators, and each crew has its own."""
+
+BESIDE_MEMORY = 0.1
+"""How much of the shorter of an SM's work and device memory's shows: at the start, and where they do not overlap."""
+
+FINISH_CYCLES = 2600
+FINISH_BYTES = 1500
+"""From the end of products of parts to the end of the kernel that adds them: at least, and how many bytes of partial
+results are written and read again in a cycle of the GPU."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """rows, columns: of a tile, for each product; the rows lie along M or, with the side "n", along N. split: parts of
+    K."""
+
+    rows: int
+    columns: int
+    schedule: str
+    split: int
+    side: str = "m"
+
+    @property
+    def groups(self) -> int:
+        """Warp groups that work on one tile."""
+        return 1 if self.schedule == "pingpong" else GROUPS[self.rows]
+
+    @property
+    def warps(self) -> int:
+        """Those of these groups."""
+        return self.groups * WARP_GROUP // LANES
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Extents along M and N."""
+        return (self.rows, self.columns) if self.side == "m" else (self.columns, self.rows)
+
+
+class Model:
+    """Cycles of a product by different plans."""
+
+    def __init__(self, product: Product, machine: Target, parts: int):
+        self._product, self._machine = product, machine
+        self._passes = 3 if parts > 1 else 1
+
+    def describe(self, plan: Plan) -> str:
+        """The plan, and its cycles: of all, of a tile's steps along K and of its epilogue, and of device memory."""
+        tile = " x ".join(map(str, plan.tile)) + (f", {plan.split} parts of K" if plan.split > 1 else "")
+        each = f"{self._mainloop(plan):.0f} of products and {self._epilogue(plan):.0f} of epilogue"
+        rounds = f"{self._tiles(plan)} tiles, {self._tiles(plan) / self._machine.sms:.2f} rounds, each {each}"
+        memory = f"memory takes {self._memory():.0f}"
+        return f"{self.cycles(plan):.0f} cycles: {plan.schedule} {tile}: {rounds}; {memory}"
+
+    def _tiles(self, plan: Plan) -> int:
+        product = self._product
+        return product.batch * ceil_div(product.m, plan.rows) * ceil_div(product.n, plan.columns) * plan.split
+
+    def cycles(self, plan: Plan) -> float:
+        rounds = ceil_div(self._tiles(plan), self._machine.sms)
+        mainloop, epilogue = self._mainloop(plan), self._epilogue(plan)
+        if plan.schedule == "pingpong":
+            busy = rounds * (mainloop + self._fetched(plan)) + epilogue + TAKE_TURNS_CYCLES
+        else:
+            busy = rounds * (mainloop + epilogue + self._fetched(plan))
+        return max(busy, self._memory()) + BESIDE_MEMORY * min(busy, self._memory()) + self._finish(plan)
+
+    def _mainloop(self, plan: Plan) -> float:
+        """The steps along K of a tile."""
+        product, total = self._product, plan.columns * self._product.count
+        depth, rate = STEP_BYTES // product.lhs.size, MULTIPLY_ADDS * 2 / product.lhs.size
+        products = self._passes * plan.rows * total * depth / rate
+        blocks = shared_pair(product, (plan.rows, plan.columns))
+        rows = _loaded(plan.rows, product.m) * product.lhs_count
+        loaded = rows * self._lhs_bytes * _lines(product.lhs_pitch) / blocks[1]
+        columns = _loaded(plan.columns, product.n) * product.rhs_count
+        if product.rhs_along == "n" and plan.columns % (2 * COLUMNS):
+            columns *= NARROW_BOXES
+        loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
+        steps = ceil_div(ceil_div(product.k, plan.split), depth)
+        loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
+        return steps * max(products + self._computed(plan, depth), loaded * depth / LOADED_BYTES)
+
+    @property
+    def _lhs_bytes(self) -> int:
+        """Of what the threads that multiply compute an element of the left operand from, or of the element."""
+        made, size = self._product.lhs_made, self._product.lhs.size
+        return size if made is None or not made.loaded else made.loaded
+
+    def _computed(self, plan: Plan, depth: int) -> float:
+        """What the threads that multiply take to compute a step of the left operand."""
+        made = self._product.lhs_made
+        if made is None:
+            return 0.0
+        steps, parts = 1 if made.loaded < self._product.lhs.size else 2, depth // PART
+        return steps * STEP_CYCLES + parts * (PART_CYCLES + plan.rows * PART * made.instructions / THREADS)
+
+    def _epilogue(self, plan: Plan) -> float:
+        product = self._product
+        if plan.split > 1:
+            return plan.rows * plan.columns * product.count * product.result.size * STORE_CYCLES
+        following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
+        stored = product.stored * STORE_CYCLES * (NARROW_PANELS if plan.columns % COLUMNS else 1.0)
+        return plan.rows * plan.columns * (stored + following)
+
+    def _fetched(self, plan: Plan) -> float:
+        """What a tile waits for code that does not stay in the SM."""
+        product = self._product
+        values = plan.rows * plan.columns * product.count // (plan.groups * WARP_GROUP)
+        crews = 2 if plan.schedule == "pingpong" else 1
+        code = LEAST_CODE + crews * values * product.instructions * INSTRUCTION_BYTES
+        return max(0, code - CODE_CACHE) / CODE_RATE
+
+    def _memory(self) -> float:
+        """Reading the operands once from device memory."""
+        product, machine = self._product, self._machine
+        read = product.m * self._lhs_bytes + product.count * product.n * product.rhs.size
+        return product.batch * product.k * read * machine.clock / machine.bandwidth
+
+    def _finish(self, plan: Plan) -> float:
+        """The kernel that adds parts."""
+        if plan.split == 1:
+            return 0.0
+        product = self._product
+        partial = plan.split * product.count * product.batch * product.m * product.n * product.result.size
+        return FINISH_CYCLES + 2 * partial / FINISH_BYTES
+
+
+def shared_pair(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
+    """The cluster of two blocks that share an operand, as its way from the L2 cache is long: the right one where tiles
+    along M come in pairs, else the left one where those along N do. They wait for each other instead."""
+    is_long = product.is_copied and any(pitch % HALF_LINE for pitch in (product.lhs_pitch, product.rhs_pitch))
+    if is_long and ceil_div(product.m, tile[0]) % 2 == 0:
+        return (2, 1)
+    return (1, 2) if is_long and ceil_div(product.n, tile[1]) % 2 == 0 else (1, 1)
+
+
+def _loaded(extent: int, whole: int) -> int:
+    """Rows of a box of an operand that has `whole`, in those that lie inside."""
+    outside = max(0, extent - whole)
+    return extent - outside + OUTSIDE * outside
+
+
+def _lines(pitch: int) -> float:
+    return SPLIT_LINES if pitch % HALF_LINE else 1.0

@@ -1,0 +1,107 @@
+"""From an nd module to an artifact: every level's IR, the kernels' machine code, the host plan, the manifest."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.codegen import CompiledKernel, compile_kernel
+from irc.dialects.cuda import KernelOp
+from irc.driver.executable import Executable
+from irc.driver.lowering import levels
+from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
+from irc.driver.program import entry_of, signature
+from irc.ir.printer import print_ir
+from irc.runtime.artifact import ArraySpec, Artifact, KernelBinary
+from irc.runtime.plan import Launch, Plan
+from irc.runtime.plan_reader import read_plan
+from irc.support.garbage import seldom_collecting
+
+SEPARATE_ROUNDING = ("--fmad=false",)
+"""The option by which NVRTC leaves a product and the sum that takes it two operations, each with its rounding."""
+
+
+def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Artifact:
+    """Compiles a module with one nd function; the module is lowered in place."""
+    with seldom_collecting():
+        return _build(module, arch, strict_rounding)
+
+
+def _build(module: ModuleOp, arch: str, strict_rounding: bool) -> Artifact:
+    arguments, results = signature(entry_of(module))
+    texts: dict[str, str] = {}
+    facts: dict[str, KernelFacts] = {}
+    for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), arch=arch, strict_rounding=strict_rounding):
+        texts[level] = print_ir(lowered)
+        if level == "kernel":
+            facts = kernel_facts(lowered)
+    texts["cuda"] = texts.pop("all")
+    plan = read_plan(module)
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    compiled = compile_kernels(kernels, arch, SEPARATE_ROUNDING if strict_rounding else ())
+    entries = [
+        kernel_entry(op, facts.get(op.sym_name.data), _resources(binary))
+        for op, binary in zip(kernels, compiled, strict=True)
+    ]
+    return Artifact(
+        arch=arch,
+        arguments=arguments,
+        results=results,
+        plan=plan.to_json(),
+        manifest=_manifest(arch, plan, entries, (*arguments, *results)),
+        kernels=tuple(_binary(op, facts, binary) for op, binary in zip(kernels, compiled, strict=True)),
+        levels=texts,
+    )
+
+
+def simulate(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Executable:
+    """Compiles a module with one nd function for the simulator; the module is lowered in place."""
+    from irc.interpreters.sim import SimProgram
+
+    entry = entry_of(module)
+    name, (arguments, results) = entry.sym_name.data, signature(entry)
+    facts: dict[str, KernelFacts] = {}
+    for level, lowered in levels(module, ("kernel", "all"), arch=arch, strict_rounding=strict_rounding):
+        if level == "kernel":
+            facts = kernel_facts(lowered)
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    unknown = {"registers": None, "spills": None}
+    entries = [kernel_entry(op, facts.get(op.sym_name.data), {}) | unknown for op in kernels]
+    program = SimProgram(module, arguments, results)
+    manifest = _manifest(arch, read_plan(module), entries, (*arguments, *results))
+    return Executable(name, "sim", arguments, results, program, manifest=manifest)
+
+
+def compile_kernels(kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> list[CompiledKernel]:
+    """The kernels' source, PTX, machine code and resources, compiled side by side: NVRTC does not hold the
+    interpreter's lock. `options` are added to the compiler's."""
+    if len(kernels) < 2:
+        return [compile_kernel(kernel, arch, options) for kernel in kernels]
+    with ThreadPoolExecutor(min(len(kernels), os.cpu_count() or 1)) as pool:
+        return list(pool.map(lambda kernel: compile_kernel(kernel, arch, options), kernels))
+
+
+def _resources(binary: CompiledKernel) -> dict[str, int]:
+    return {"registers": binary.registers, "spills": binary.spills, "shared": binary.static_shared}
+
+
+def _binary(op: KernelOp, facts: dict[str, KernelFacts], binary: CompiledKernel) -> KernelBinary:
+    name = op.sym_name.data
+    return KernelBinary(name, binary.source, binary.ptx, binary.cubin, kernel_location(op, facts.get(name)))
+
+
+def _manifest(arch: str, plan: Plan, entries: list[dict[str, Any]], arrays: Sequence[ArraySpec]) -> dict[str, Any]:
+    """`arrays` are the arguments and the results."""
+    launches, sets = Counter[str](), Counter[str]()
+    for step in [step for step in plan.steps if isinstance(step, Launch)]:
+        launches[step.kernel] += 1
+        sets[step.kernel] += step.sets
+    kernels = [{**entry, "launches": launches[entry["name"]], "sets": sets[entry["name"]]} for entry in entries]
+    shared = sum(arrays[argument].nbytes for _, argument in plan.donated)
+    peak = plan.arena + sum(map(len, plan.constants)) + sum(spec.nbytes for spec in arrays) - shared
+    return {"arch": arch, "arena": plan.arena, "peak": peak, "streams": plan.streams, "kernels": kernels}

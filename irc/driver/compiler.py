@@ -1,0 +1,286 @@
+"""`irc.compile`: a program in, an `Executable` out.
+
+Compilations are cached twice. In memory, the same program, target and options give the same `Executable`. On the disk,
+the artifact of a module is kept under a key of its text without locations; that key is kept beside it for each source
+text, with the locations of the kernels in that text, so that a known text needs neither parsing nor any import of the
+compiler.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irc.driver.executable import Executable
+from irc.driver.program import parse, source_of
+from irc.runtime.artifact import Artifact
+from irc.support import cache
+from irc.support.diagnostics import IrcError, register_source
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+DEFAULT_ARCH = "sm_90a"
+"""What is compiled for where there is no GPU to ask."""
+
+TARGETS = ("cpu", "cuda", "sim")
+
+MOST_IN_MEMORY = 256
+"""Executables that are kept; the one used least recently goes first."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What beside the program decides the result.
+
+    arch: of the kernels, `sm_90a`; empty on the cpu target. dims: replacements of the program's dims. func: the entry
+    function, None for the last. strict_rounding: round after every operation, as eager frameworks do. donate: numbers
+    of arguments whose memory gets a result, the first of its type that no argument before it took.
+    """
+
+    arch: str = ""
+    dims: tuple[tuple[str, int], ...] = ()
+    func: str | None = None
+    strict_rounding: bool = False
+    donate: tuple[int, ...] = ()
+
+
+def compile(
+    program: str | Path | ModuleOp,
+    target: str | None = None,
+    *,
+    arch: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    func: str | None = None,
+    strict_rounding: bool = False,
+    donate: Sequence[int] = (),
+) -> Executable:
+    """Compiles a program for a target.
+
+    program: `.irc` text (a `str`), a file (a `Path`, `.irc` or `.mlir`), or a module with an nd function.
+    target: `cpu` (numpy), `cuda`, or `sim` (the kernels of `cuda`, simulated thread by thread); by default `cuda` where
+    a GPU is present, else `cpu`.
+    arch: the architecture of the kernels; by default the present GPU's.
+    dims, func, donate: see `Options`. A donated argument on the device is overwritten by a call, and returned as the
+    result; arguments on the host stay as they are.
+
+    Raises IrcError for a bad program, an unknown target or architecture, and where a GPU is asked for and there is
+    none.
+    """
+    target = _target(target)
+    options = Options(
+        arch="" if target == "cpu" else resolve_arch(arch),
+        dims=tuple(sorted((dims or {}).items())),
+        func=func,
+        strict_rounding=strict_rounding,
+        donate=tuple(donate),
+    )
+    subject = _subject(program)
+    key = (subject.key, target, options)
+    if (known := _executables.get(key)) is not None:
+        return known
+    executable = _ON[target](subject, options)
+    return _executables.keep(key, executable)
+
+
+def compile_artifact(
+    program: str | Path | ModuleOp,
+    *,
+    arch: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    func: str | None = None,
+    strict_rounding: bool = False,
+) -> Artifact:
+    """Compiles a program to kernels and a host plan without loading them: this needs no GPU.
+
+    `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
+    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding)
+    return _artifact(_subject(program), options)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program that is compiled: its text and file name, or a module; `key` tells it from others."""
+
+    key: tuple[str, ...]
+    text: str | None
+    name: str
+    given: ModuleOp | None
+
+    def module(self, options: Options) -> ModuleOp:
+        """The parsed and verified module, the entry function alone."""
+        from irc.driver.program import entry_of
+        from irc.ir.donation import donate
+
+        module = self._isolated(options)
+        if options.donate:
+            donate(entry_of(module), options.donate)
+        return module
+
+    def _isolated(self, options: Options) -> ModuleOp:
+        from irc.driver.program import isolate
+        from irc.ir.verification import verify
+
+        if self.given is not None:
+            _refuse_dims(options)
+            verify(self.given)
+            return isolate(self.given, options.func)
+        assert self.text is not None
+        module = parse(self.text, self.name, dims=dict(options.dims))
+        if self.name.endswith(".mlir"):
+            verify(module)
+        return isolate(module, options.func)
+
+
+def _subject(program: str | Path | ModuleOp) -> Subject:
+    if isinstance(program, str | Path):
+        text, name = source_of(program)
+        register_source(name, text)
+        return Subject(("text", name, text), text, name, None)
+    if not hasattr(program, "regions"):  # xDSL is not imported to find what the cache has
+        raise IrcError(
+            f"cannot compile a {type(program).__name__}", hint="a str of .irc text, a Path of a file, or a module"
+        )
+    return Subject(("module", _module_text(program)), None, "<module>", program)
+
+
+def _module_text(module: ModuleOp) -> str:
+    """The text that identifies a module: without locations."""
+    from irc.ir.printer import print_ir
+
+    return print_ir(module)
+
+
+def _refuse_dims(options: Options) -> None:
+    if options.dims:
+        raise IrcError("a module has no dims to replace", hint="dims belong to .irc text")
+
+
+def _target(target: str | None) -> str:
+    if target is None:
+        from irc.runtime.driver import is_present
+
+        return "cuda" if is_present() else "cpu"
+    if target not in TARGETS:
+        raise IrcError(f"unknown target {target}", hint=f"targets are {', '.join(TARGETS)}")
+    return target
+
+
+def resolve_arch(arch: str | None) -> str:
+    """The architecture to compile for, checked."""
+    if arch is None:
+        from irc.runtime.driver import is_present, present_arch
+
+        return present_arch() if is_present() else DEFAULT_ARCH
+    from irc.ir.targets import target
+
+    return target(arch).name
+
+
+def _on_cpu(subject: Subject, options: Options) -> Executable:
+    from irc.driver.program import entry_of, signature
+    from irc.runtime.cpu import CpuProgram
+    from irc.runtime.host import HostProgram
+
+    module = subject.module(options)
+    if options.strict_rounding:
+        from irc.driver.lowering import lower
+
+        module = lower(module, "nd", strict_rounding=True)
+    entry = entry_of(module)
+    arguments, results = signature(entry)
+    program = HostProgram(arguments, results, CpuProgram(module))
+    return Executable(entry.sym_name.data, "cpu", arguments, results, program)
+
+
+def _on_cuda(subject: Subject, options: Options) -> Executable:
+    from irc.runtime.cuda import CudaProgram
+    from irc.runtime.driver import require_device
+
+    require_device()
+    artifact = _artifact(subject, options)
+    return Executable(
+        artifact.plan["name"], "cuda", artifact.arguments, artifact.results, CudaProgram(artifact), artifact
+    )
+
+
+def _on_sim(subject: Subject, options: Options) -> Executable:
+    from irc.driver.build import simulate
+
+    return simulate(subject.module(options), options.arch, strict_rounding=options.strict_rounding)
+
+
+_ON = {"cpu": _on_cpu, "cuda": _on_cuda, "sim": _on_sim}
+"""By target."""
+
+
+def _artifact(subject: Subject, options: Options) -> Artifact:
+    """From the disk if it is there, else compiled and put there."""
+    text_key = cache.key_of("text", subject.key, options) if subject.text is not None else None
+    if text_key is not None and (found := _linked(text_key)) is not None:
+        return found
+    module = subject.module(options)
+    places = _places(module)
+    module_key = cache.key_of("module", _module_text(module), options.arch, options.strict_rounding)
+    artifact = _stored(module_key)
+    if artifact is None:
+        from irc.driver.build import build
+
+        artifact = replace(build(module, options.arch, strict_rounding=options.strict_rounding), places=places)
+        cache.write("artifacts", module_key, artifact.to_bytes())
+    artifact = artifact.at_places(places)
+    if text_key is not None:
+        link = {"artifact": module_key, "locations": artifact.locations}
+        cache.write("texts", text_key, json.dumps(link).encode())
+    return artifact
+
+
+def _places(module: ModuleOp) -> tuple[str, ...]:
+    """The place of each op, in the order of a walk."""
+    from irc.ir.locations import describe
+
+    return tuple(describe(op.location) for op in module.walk())
+
+
+def _linked(text_key: str) -> Artifact | None:
+    """The artifact of a known text, with the text's own locations."""
+    if (content := cache.read("texts", text_key)) is None:
+        return None
+    link = json.loads(content)
+    found = _stored(link["artifact"])
+    return None if found is None else found.at_locations(link["locations"])
+
+
+def _stored(key: str) -> Artifact | None:
+    content = cache.read("artifacts", key)
+    return None if content is None else Artifact.from_bytes(content)
+
+
+class _Executables:
+    """The executables of this process, by key; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Any, Executable] = OrderedDict()
+
+    def get(self, key: Any) -> Executable | None:
+        with self._lock:
+            if (found := self._entries.get(key)) is not None:
+                self._entries.move_to_end(key)
+            return found
+
+    def keep(self, key: Any, executable: Executable) -> Executable:
+        """Stores it, unless another thread was faster; returns the one that is stored."""
+        with self._lock:
+            kept = self._entries.setdefault(key, executable)
+            while len(self._entries) > MOST_IN_MEMORY:
+                self._entries.popitem(last=False)
+            return kept
+
+
+_executables = _Executables()

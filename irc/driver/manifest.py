@@ -1,0 +1,101 @@
+"""The manifest of a compilation: what `irc-compile` writes as `manifest.json` and `Executable.kernels` gives.
+
+    {"arch", "arena", "peak", "streams", "kernels": [{"name", "anchor", "ops", "config", "grid", "block",
+    "shared_memory", "registers", "spills", "flops", "element", "bytes_read", "bytes_written", "location",
+    "launches", "sets"}, ...]}
+
+`arena` is the bytes of scratch memory of a call, `peak` all of its device memory: arena, constants, arguments and
+results. `ops` names the nd ops of the kernel in order; `config` has the fields that were chosen; `grid`, `block` and
+`cluster` are extents along x, y, z; `shared_memory` (static and dynamic), `spills`, `bytes_read` and `bytes_written`
+are bytes, `registers` 32-bit registers of a thread, `flops` operations (`irc.analysis.costs`), `element` what its
+products multiply; `launches` is how many of it a call makes, `location` that of the first, `sets` how many sets of
+operands they have together: `grid`, `flops` and bytes are of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+
+from irc.analysis.costs import Cost, cost_of
+from irc.dialects.cuda import KernelOp
+from irc.dialects.cuda.common import values_of
+from irc.dialects.kernel import ConfigAttr, FusedOp
+from irc.ir.dtypes import element_of
+from irc.ir.locations import describe
+from irc.ir.rewriting import location_of
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """What the kernel level knows of a kernel, gone after tiling."""
+
+    anchor: str
+    ops: tuple[str, ...]
+    config: dict[str, Any]
+    cost: Cost
+    element: str
+    location: str
+
+
+def kernel_facts(module: ModuleOp) -> dict[str, KernelFacts]:
+    """The facts of every `kernel.fused` that has a name, by name."""
+    return {op.sym_name.data: _facts(op) for op in module.walk() if isinstance(op, FusedOp) and op.sym_name is not None}
+
+
+def _facts(op: FusedOp) -> KernelFacts:
+    return KernelFacts(
+        anchor=op.kind.value,
+        ops=tuple(inner.name for inner in op.block.ops if inner is not op.yielded),
+        config=_config(op.config),
+        cost=cost_of(op),
+        element=_element(op),
+        location=describe(location_of(op)),
+    )
+
+
+def _element(op: FusedOp) -> str:
+    """The element of what products multiply, whose rate limits them; f32 where there is none."""
+    products = (inner.operands[0].type for inner in op.block.ops if inner.name == "nd.matmul")
+    types = [type for type in products if isinstance(type, TensorType)]
+    return element_of(types[0]).name if types else "f32"
+
+
+def _config(config: ConfigAttr | None) -> dict[str, Any]:
+    if config is None:
+        return {}
+    values = {field.name: getattr(config.data, field.name) for field in fields(config.data)}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def kernel_entry(kernel: KernelOp, facts: KernelFacts | None, resources: dict[str, int]) -> dict[str, Any]:
+    """The entry of one kernel. `resources`: registers, spills and static shared memory, as the assembler reports them.
+
+    A kernel that was written by hand at a lower level has no facts: its anchor is empty, its ops and config too."""
+    cost = Cost(0, 0, 0) if facts is None else facts.cost
+    cluster = values_of(kernel.cluster) or (1, 1, 1)
+    dynamic = 0 if kernel.shared is None else kernel.shared.value.data
+    return {
+        "name": kernel.sym_name.data,
+        "anchor": "" if facts is None else facts.anchor,
+        "ops": [] if facts is None else list(facts.ops),
+        "config": {} if facts is None else facts.config,
+        "grid": list(values_of(kernel.grid)),
+        "block": [kernel.block.value.data, 1, 1],
+        "cluster": list(cluster),
+        "shared_memory": dynamic + resources.get("shared", 0),
+        "registers": resources.get("registers", 0),
+        "spills": resources.get("spills", 0),
+        "flops": cost.flops,
+        "element": "f32" if facts is None else facts.element,
+        "bytes_read": cost.bytes_read,
+        "bytes_written": cost.bytes_written,
+        "location": kernel_location(kernel, facts),
+    }
+
+
+def kernel_location(kernel: KernelOp, facts: KernelFacts | None) -> str:
+    """`file:line:column` of what the kernel computes, or `?`."""
+    return describe(location_of(kernel)) if facts is None else facts.location

@@ -1,0 +1,115 @@
+"""The passes of irc, in order, and the named pipelines, as data.
+
+Nothing is imported here, so that commands can name and explain passes without loading them. A named pipeline stands in
+a pass list like a pass (`irc-opt -p 'kernel,canonicalize'`); options given to it go to each of its passes that has them
+(`all{arch=sm_80}`).
+"""
+
+from __future__ import annotations
+
+PASSES: dict[str, str] = {
+    "canonicalize-nd": "irc.passes.nd.canonicalize_nd:CanonicalizeNdPass",
+    "decompose-nd": "irc.passes.nd.decompose_nd:DecomposeNdPass",
+    "differentiate-nd": "irc.passes.nd.differentiate_nd:DifferentiateNdPass",
+    "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
+    "outer-products": "irc.passes.nd.outer_products:OuterProductsPass",
+    "cancel-permutes": "irc.passes.nd.cancel_permutes:CancelPermutesPass",
+    "recompute-nd": "irc.passes.kernel.recompute_nd:RecomputeNdPass",
+    "fuse-kernels": "irc.passes.kernel.fuse_kernels:FuseKernelsPass",
+    "align-operands": "irc.passes.kernel.align_operands:AlignOperandsPass",
+    "choose-config": "irc.passes.kernel.choose_config:ChooseConfigPass",
+    "split-reductions": "irc.passes.kernel.split_reductions:SplitReductionsPass",
+    "tile-kernels": "irc.passes.tile.tile_kernels:TileKernelsPass",
+    "share-programs": "irc.passes.tile.share_programs:ShareProgramsPass",
+    "mark-in-place": "irc.passes.tile.mark_in_place:MarkInPlacePass",
+    "merge-dots": "irc.passes.tile.merge_dots:MergeDotsPass",
+    "promote-sums": "irc.passes.tile.promote_sums:PromoteSumsPass",
+    "split-dots": "irc.passes.tile.split_dots:SplitDotsPass",
+    "place-operands": "irc.passes.tile.place_operands:PlaceOperandsPass",
+    "slice-dots": "irc.passes.tile.slice_dots:SliceDotsPass",
+    "narrow-maps": "irc.passes.tile.narrow_maps:NarrowMapsPass",
+    "multicast-copies": "irc.passes.tile.multicast_copies:MulticastCopiesPass",
+    "overlap-epilogue": "irc.passes.tile.overlap_epilogue:OverlapEpiloguePass",
+    "merge-reductions": "irc.passes.tile.merge_reductions:MergeReductionsPass",
+    "stage-loads": "irc.passes.tile.stage_loads:StageLoadsPass",
+    "stage-stores": "irc.passes.tile.stage_stores:StageStoresPass",
+    "assign-layouts": "irc.passes.tile.assign_layouts:AssignLayoutsPass",
+    "pipeline": "irc.passes.tile.pipeline:PipelinePass",
+    "specialise-warps": "irc.passes.tile.specialise_warps:SpecialiseWarpsPass",
+    "prefetch-loads": "irc.passes.tile.prefetch_loads:PrefetchLoadsPass",
+    "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
+    "lower-schedule": "irc.passes.cuda.lower_schedule:LowerSchedulePass",
+    "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
+    "split-offsets": "irc.passes.cuda.split_offsets:SplitOffsetsPass",
+    "overlap-launches": "irc.passes.host.overlap_launches:OverlapLaunchesPass",
+    "build-host-plan": "irc.passes.host.build_host_plan:BuildHostPlanPass",
+}
+"""Pass name to `module:Class`, in the order in which they run."""
+
+TARGETS: dict[str, str] = {
+    "irc": "irc.driver.emit:IrcTarget",
+    "cuda": "irc.driver.emit:CudaTarget",
+    "cutlass": "irc.driver.emit:CutlassTarget",
+}
+"""Target name (`irc-opt -t`) to `module:Class`."""
+
+DIALECTS: dict[str, str] = {
+    "nd": "irc.dialects.nd:Nd",
+    "kernel": "irc.dialects.kernel:Kernel",
+    "tile": "irc.dialects.tile:Tile",
+    "cuda": "irc.dialects.cuda:Cuda",
+}
+"""Dialect name to `module:attribute`."""
+
+ND: tuple[str, ...] = (
+    "canonicalize-nd",
+    "decompose-nd",
+    "widen-arithmetic",
+    "outer-products",
+    "canonicalize-nd",
+    "cancel-permutes",
+)
+"""To `nd` ops that the kernel level knows, with every rounding explicit."""
+
+KERNEL: tuple[str, ...] = (*ND, "recompute-nd", "fuse-kernels", "align-operands", "choose-config", "split-reductions")
+"""To fused regions with their configs."""
+
+TILE: tuple[str, ...] = (
+    *KERNEL,
+    "tile-kernels",
+    "share-programs",
+    "mark-in-place",
+    "merge-dots",
+    "promote-sums",
+    "split-dots",
+    "place-operands",
+    "slice-dots",
+    "narrow-maps",
+    "multicast-copies",
+    "overlap-epilogue",
+    "merge-reductions",
+    "stage-loads",
+    "stage-stores",
+    "assign-layouts",
+    "pipeline",
+    "specialise-warps",
+    "prefetch-loads",
+    "plan-shared",
+)
+"""To tile programs with layouts, rings and roles, their shared memory planned."""
+
+CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda", "split-offsets")
+"""To the code of a thread."""
+
+ALL: tuple[str, ...] = (*CUDA, "overlap-launches", "build-host-plan")
+"""Everything: kernels and the host plan that launches them."""
+
+PIPELINES: dict[str, tuple[str, ...]] = {"nd": ND, "kernel": KERNEL, "tile": TILE, "cuda": CUDA, "all": ALL}
+
+PIPELINE_HELP: dict[str, str] = {
+    "nd": "nd ops that kernels are made of, every rounding explicit",
+    "kernel": "fused kernels with their configs",
+    "tile": "tile programs with layouts, pipelines and warp roles",
+    "cuda": "the code of a thread",
+    "all": "kernels and the host plan",
+}

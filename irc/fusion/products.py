@@ -1,0 +1,315 @@
+"""Clusters around matrix products: products that share an operand, the epilogue and its reductions, the prologue."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from irc.analysis.op_classes import (
+    ELEMENTWISE,
+    MATMUL,
+    SPLITTABLE,
+    cost_of,
+    integers,
+    is_transpose,
+    is_view,
+    reduced_axes,
+    shape_of,
+    size_of,
+)
+from irc.analysis.product_problem import multiplied
+from irc.dialects.kernel import Anchor
+from irc.fusion.alignment import (
+    absorb_producers,
+    absorb_tail,
+    edges_into,
+    grow_forward,
+    spans,
+    spans_domain,
+    tags_of_elementwise,
+)
+from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
+from irc.fusion.prologue_cost import PrologueCost, is_streamed_right, prologue_cost
+from irc.fusion.row_cost import RowCost, row_cost
+from irc.ir.dtypes import element_of
+
+MOST_PRODUCTS = 3
+"""Products in one kernel: their accumulators are in registers together."""
+
+MOST_PROLOGUE_COST = 12
+"""Cheap ops for an element of an operand: each tile of a row or column of tiles repeats them."""
+
+
+ALIGNED = 16
+"""Bytes that rows are a multiple of which TMA loads."""
+
+
+def casts_to_store(block: Block) -> set[Operation]:
+    """Casts of elements of 8 bits to operands of 16, where it pays to store what they give; others are repeated."""
+    readers: dict[tuple[SSAValue, int], list[Operation]] = {}
+    for op, side in [(op, side) for op in block.ops if op.name == MATMUL for side in (0, 1)]:
+        readers.setdefault((op.operands[side], side), []).append(op)
+    found: set[Operation] = set()
+    for (value, side), ops in readers.items():
+        cast = value.owner
+        if isinstance(cast, Operation) and cast.name == "nd.cast" and element_of(cast.operands[0].type).size == 1:
+            alone = len(readers[ops[0].operands[0], 0]) == 1
+            cost = prologue_cost(ops[0], len(ops), side, alone=alone)
+            found |= set() if cost is None or cost.pays else {cast}
+    return found
+
+
+def seed_products(graph: FusionGraph) -> list[Cluster]:
+    """A cluster for each product, or for products that share an operand and meet in an elementwise op. Right operands
+    of few tiles that are computed are faster in the transposed products of kernels of their own."""
+    nodes = [i for i, op in enumerate(graph.ops) if op.name == MATMUL]
+    for i in nodes:
+        cluster = graph.cluster_of[i]
+        cluster.anchor = Anchor.MATMUL
+        cluster.domain = shape_of(graph.ops[i].results[0])
+        cluster.tags[i] = cluster.identity
+    reach = {i: _elementwise_reach(graph, i) for i in nodes}
+    for position, i in enumerate(nodes):
+        for j in nodes[position + 1 :]:
+            _pair(graph, i, j, reach)
+    return list(dict.fromkeys(graph.cluster_of[i] for i in nodes))
+
+
+def _pair(graph: FusionGraph, i: int, j: int, reach: dict[int, set[int]]) -> None:
+    cluster, other = graph.cluster_of[i], graph.cluster_of[j]
+    if cluster is other or not reach[i] & reach[j] or not _is_alike(graph, i, j):
+        return
+    if any(is_streamed_right(graph.ops[each]) for each in (i, j)):
+        return
+    if (cluster.members | other.members).bit_count() > MOST_PRODUCTS or not graph.can_merge(cluster, other):
+        return
+    if cluster.downstream & other.members or other.downstream & cluster.members:
+        return
+    graph.merge(cluster, other)
+
+
+def _is_alike(graph: FusionGraph, i: int, j: int) -> bool:
+    """Whether the products have the same dimension numbers and types, and one operand in common, in the same place."""
+    a, b = graph.ops[i], graph.ops[j]
+    if a.properties != b.properties or a.results[0].type != b.results[0].type:
+        return False
+    if any(x.type != y.type for x, y in zip(a.operands, b.operands, strict=True)):
+        return False
+    return any(x is y for x, y in zip(a.operands, b.operands, strict=True))
+
+
+def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:
+    """The elementwise ops of the product's shape that a chain of such ops leads to."""
+    shape = shape_of(graph.ops[i].results[0])
+    found: set[int] = set()
+    stack = [i]
+    while stack:
+        for edge in graph.users[stack.pop()]:
+            op = graph.ops[edge.user]
+            if edge.user in found or op.name not in ELEMENTWISE or shape_of(op.results[0]) != shape:
+                continue
+            if any(step.name == "nd.broadcast" for step in edge.path):
+                continue
+            found.add(edge.user)
+            stack.append(edge.user)
+    return found
+
+
+def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
+    """Takes the elementwise ops after the products, what they alone need, reductions of it, and stores that permute.
+    Gives the costs that were compared."""
+    grow_forward(graph, cluster, lambda i: _accept_elementwise(graph, i, cluster))
+    absorb_producers(graph, cluster, lambda i: _is_elementwise_of(graph, i, cluster), _epilogue(graph, cluster))
+    compared = _grow_rows(graph, cluster)
+    for i in _reductions(graph, cluster):
+        _absorb_reduction(graph, i, cluster)
+    grow_forward(graph, cluster, lambda i: _accept_after_reduction(graph, i, cluster))
+    grow_forward(graph, cluster, lambda i: absorb_tail(graph, i, cluster))
+    return compared
+
+
+def _epilogue(graph: FusionGraph, cluster: Cluster) -> list[int]:
+    return [i for i in bits(cluster.members) if graph.ops[i].name != MATMUL]
+
+
+def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    if graph.ops[i].name not in ELEMENTWISE:
+        return False
+    tags = tags_of_elementwise(graph, i, cluster)
+    if tags != cluster.identity or not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = cluster.identity
+    return True
+
+
+def _is_elementwise_of(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    """Whether the op can be computed beside the accumulator: elementwise, on no more elements than the result has."""
+    return graph.ops[i].name in ELEMENTWISE and size_of(graph.ops[i].results[0]) <= prod(cluster.domain)
+
+
+def _reductions(graph: FusionGraph, cluster: Cluster) -> list[int]:
+    users = {edge.user for i in bits(cluster.members) for edge in graph.users[i]}
+    return sorted(i for i in users if graph.is_free(i) and graph.ops[i].name in SPLITTABLE)
+
+
+def _grow_rows(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
+    """Where whole rows are reduced and read again, and that pays in tiles of whole rows: takes such reductions, and the
+    elementwise work on rows and their results."""
+    _, _, n = sides(graph, cluster)
+    axes = tuple(sorted(n))
+    if len(axes) != 1:
+        return []
+    again = [i for i in _reductions(graph, cluster) if reduced_axes(graph.ops[i]) == axes]
+    if not any(_meets_result_again(graph, i, cluster) for i in again):
+        return []
+    products = [graph.ops[i] for i in bits(cluster.members) if graph.ops[i].name == MATMUL]
+    cost = row_cost(products[0], len(products), prod(cluster.domain[axis] for axis in axes))
+    if cost is None:
+        return []
+    size = 0
+    while cost.pays and size != cluster.members.bit_count():
+        size = cluster.members.bit_count()
+        grow_forward(
+            graph,
+            cluster,
+            lambda i: _accept_row(graph, i, cluster, axes) or _accept_along_rows(graph, i, cluster, axes),
+        )
+        absorb_producers(graph, cluster, lambda i: _is_elementwise_of(graph, i, cluster), _epilogue(graph, cluster))
+    return [cost]
+
+
+def _accept_row(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, ...]) -> bool:
+    """A reduction of whole rows of the domain."""
+    op = graph.ops[i]
+    if op.name not in SPLITTABLE or reduced_axes(op) != axes or shape_of(op.operands[0]) != cluster.domain:
+        return False
+    edges = edges_into(graph, i, cluster)
+    if not all(spans_domain(graph, edge, cluster) for edge in edges) or not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = tuple(axis for axis in cluster.identity if axis not in axes)
+    return True
+
+
+def _accept_along_rows(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, ...]) -> bool:
+    """Elementwise work on the domain, or on one element for each row."""
+    if graph.ops[i].name not in ELEMENTWISE:
+        return False
+    tags = tags_of_elementwise(graph, i, cluster)
+    if tags is None or not (spans(tags, cluster.domain) or not any(tag in axes for tag in tags)):
+        return False
+    if not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = tags
+    return True
+
+
+def _absorb_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> None:
+    op = graph.ops[i]
+    axes = reduced_axes(op)
+    edges = edges_into(graph, i, cluster)
+    if len(edges) != 1 or not spans_domain(graph, edges[0], cluster) or not _crosses_whole_sides(graph, cluster, axes):
+        return
+    if _meets_result_again(graph, i, cluster) or not graph.absorb(cluster, i):
+        return
+    cluster.tags[i] = tuple(axis for axis in cluster.identity if axis not in axes)
+    cluster.reduced.add(i)
+
+
+def _crosses_whole_sides(graph: FusionGraph, cluster: Cluster, axes: tuple[int, ...]) -> bool:
+    """Whether the axes are all of M, all of N, or both; the batch only together with both."""
+    batch, m, n = sides(graph, cluster)
+    reduced = set(axes)
+    if any(0 < len(reduced & side) < len(side) for side in (batch, m, n)):
+        return False
+    return not (reduced & batch) or m | n <= reduced
+
+
+def sides(graph: FusionGraph, cluster: Cluster) -> tuple[set[int], set[int], set[int]]:
+    """The axes of the cluster's domain that are batches, free axes of the left and free axes of the right operand."""
+    product = next(graph.ops[i] for i in bits(cluster.members) if graph.ops[i].name == MATMUL)
+    batch = len(integers(product, "lhs_batch"))
+    rank = len(shape_of(product.operands[0]))
+    m = rank - batch - len(integers(product, "lhs_contract"))
+    axes = range(len(cluster.domain))
+    return set(axes[:batch]), set(axes[batch : batch + m]), set(axes[batch + m :])
+
+
+def _meets_result_again(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    """Whether something computed from the reduction also reads the cluster: then the kernel that reads both reduces."""
+    outer = 0
+    for member in bits(cluster.members):
+        for edge in graph.outer_users(member):
+            outer |= 1 << edge.user
+    return bool(graph.cluster_of[i].downstream & outer)
+
+
+def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    """Elementwise work on the results of reductions alone: the kernel that finishes them does it."""
+    op = graph.ops[i]
+    edges = edges_into(graph, i, cluster)
+    if op.name not in ELEMENTWISE or any(edge.producer not in cluster.reduced for edge in edges):
+        return False
+    if any(size_of(graph.ops[edge.producer].results[0]) != size_of(op.results[0]) for edge in edges):
+        return False
+    tags: Tags | None = tags_of_elementwise(graph, i, cluster)
+    if tags is None or not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = tags
+    cluster.reduced.add(i)
+    return True
+
+
+def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
+    """Takes the elementwise ops that only the operands of the products need, up to `MOST_PROLOGUE_COST`, where that
+    pays; and what puts them into the order of the operands, those of 16 bits, which are turned on their way to
+    registers. Gives the costs that were compared."""
+    products = [i for i in bits(cluster.members) if graph.ops[i].name == MATMUL]
+    budget = MOST_PROLOGUE_COST
+    readers: dict[tuple[SSAValue, int], list[Operation]] = {}
+    for op, side in [(graph.ops[i], side) for i in products for side in (0, 1)]:
+        readers.setdefault((op.operands[side], side), []).append(op)
+    alone = len(products) == 1
+    costs = [prologue_cost(ops[0], len(ops), side, alone=alone) for (_, side), ops in readers.items()]
+    compared = [cost for cost in costs if cost is not None]
+    stored = {op for cost in compared if not cost.pays for op in cost.ops}
+    narrow = all(multiplied(graph.ops[i], side).size == 2 for i in products for side in (0, 1))
+
+    def accepts(op: Operation) -> bool:
+        return op.name in ELEMENTWISE and cost_of(op) <= budget and op not in stored
+
+    def accept(i: int) -> bool:
+        nonlocal budget
+        op = graph.ops[i]
+        if is_transpose(op):
+            return narrow and shape_of(op.operands[0])[-1] * element_of(op.operands[0].type).size % ALIGNED == 0
+        if _merges_axes(op):
+            makers = [edge.producer for edge in graph.sources[i]]
+            return all(graph.is_free(j) and accepts(graph.ops[j]) and _is_for(graph, j, i) for j in makers)
+        if not accepts(op):
+            return False
+        budget -= cost_of(op)
+        return True
+
+    absorb_producers(graph, cluster, accept, products)
+    return compared
+
+
+def _is_for(graph: FusionGraph, i: int, user: int) -> bool:
+    """Whether nothing but one op reads the node: what others read is stored anyway."""
+    return i not in graph.escaping and all(edge.user == user for edge in graph.users[i])
+
+
+def _merges_axes(op: Operation) -> bool:
+    """Whether the op is a reshape of what is computed that makes one of neighbouring axes, as groups of K that have
+    scales of their own: a reshape of an array is a view, and stays outside."""
+    if not is_view(op) or not isinstance(op.operands[0].owner, Operation):
+        return False
+    left = list(shape_of(op.operands[0]))
+    for extent in shape_of(op.results[0]):
+        merged = 1
+        while left and (merged < extent or left[0] == 1):
+            merged *= left.pop(0)
+        if merged != extent:
+            return False
+    return not left

@@ -1,0 +1,253 @@
+"""Which ops of a block several kernels repeat instead of reading a stored result, and the copies that need making."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from irc.analysis.op_classes import (
+    CHEAP,
+    ELEMENTWISE,
+    FUSIBLE,
+    MATMUL,
+    REDUCTIONS,
+    integers,
+    is_transparent,
+    is_widening,
+    reduced_axes,
+    shape_of,
+    size_of,
+    total_cost,
+)
+from irc.fusion.graph import escapes
+from irc.fusion.returning import can_return
+from irc.ir.dtypes import element_of
+from irc.ir.rewriting import remove_dead_code
+
+REPEATED = "nd.repeated"
+"""Discardable attribute of an op that each user repeats: `recompute-nd` leaves it on what it copied for later
+kernels."""
+
+MOST_COPIED = 8
+"""Cheap ops for an element that are done again instead of storing it and reading it back."""
+
+SMALL = 16
+"""A value with at most this part (1 / SMALL) of another's elements costs next to nothing to read beside it."""
+
+
+def copy_escaping(block: Block) -> None:
+    """Gives the kernels their own copy of each op that they repeat and that is also a result of the function.
+
+    The op itself then has to be computed once, for the result; its copy remains free to be repeated.
+    """
+    for op in reversed(list(block.ops)):
+        if op.name not in FUSIBLE or not is_transparent(op) or not escapes(op):
+            continue
+        inner = [use for use in op.results[0].uses if use.operation.name in FUSIBLE]
+        if not inner:
+            continue
+        copy = op.clone()
+        block.insert_op_before(copy, op)
+        for use in inner:
+            use.operation.operands[use.index] = copy.results[0]
+
+
+def copy_across_kernels(block: Block) -> set[Operation]:
+    """Gives a reduction its own copy of what it reads, where that is computed from a reduction over other axes, or over
+    rows that no block goes over again; gives the copies, which the reduction's kernel computes.
+
+    The two cannot be one kernel, and what lies between them has the size of the whole domain: it is cheaper to compute
+    again from the first one's few results and the arrays that it comes from than to store and to read. In the
+    gradients of a layer normalisation, the sums over rows need what was normalised along them; in a batch normalisation
+    the variance needs the distances from the mean. So do reductions over rows that no block goes over again, where the
+    kernel that does reads little more from the arrays than from a stored value: the gradient behind a relu is one array
+    and its mask.
+    """
+    made: set[Operation] = set()
+    shared: dict[object, dict[SSAValue, SSAValue]] = {}
+    for op in list(block.ops):
+        if op.name not in REDUCTIONS:
+            continue
+        cone, crosses = _summands(op)
+        if not any(_is_used_outside(inner, cone, op) for inner in cone):
+            continue
+        copies: dict[SSAValue, SSAValue] = {}
+        if not crosses:
+            if not _is_less_again(op, cone):
+                continue
+            copies = shared.setdefault((shape_of(op.operands[0]), reduced_axes(op)), copies)
+        for inner in (other for other in block.ops if other in cone and other.results[0] not in copies):
+            copy = inner.clone(copies)
+            block.insert_op_before(copy, op)
+            copies[inner.results[0]] = copy.results[0]
+            made.add(copy)
+        op.operands[0] = copies[op.operands[0]]
+    if made and (function := block.parent_op()) is not None:
+        remove_dead_code(function)
+    return made
+
+
+def _summands(reduction: Operation) -> tuple[set[Operation], bool]:
+    """The elementwise ops that a reduction's operand comes from, if they are cheap and over few arguments and over
+    small results, and whether some of those are of reductions of other kernels; none where they are not."""
+    shape = shape_of(reduction.operands[0])
+    cone: set[Operation] = set()
+    read: set[SSAValue] = set()
+    crosses = False
+    pending = [reduction.operands[0]]
+    while pending:
+        value = pending.pop()
+        op = value.owner
+        if not isinstance(op, Operation):
+            read.add(value)
+            continue
+        if op in cone:
+            continue
+        if op.name == "nd.constant":
+            cone.add(op)
+            continue
+        if op.name == "nd.broadcast" and size_of(op.operands[0]) * SMALL <= size_of(op.results[0]):
+            cone.add(op)
+            crosses = crosses or _is_reduced_before(op, reduction)
+            continue
+        if op.name not in ELEMENTWISE or shape_of(op.results[0]) != shape:
+            return set(), False
+        cone.add(op)
+        pending += op.operands
+    stored = 2 * element_of(reduction.operands[0].type).size
+    is_cheap = total_cost(cone) <= MOST_COPIED and sum(element_of(v.type).size for v in read) <= stored
+    return (cone, crosses) if is_cheap else (set(), False)
+
+
+def _is_less_again(reduction: Operation, cone: set[Operation]) -> bool:
+    """Whether two kernels, the reduction's and one that needs its result, move less if both compute what they have in
+    common from the whole arrays that it comes from, two or more. Stored, an element is written once and read twice.
+    """
+    if can_return(shape_of(reduction.operands[0]), reduced_axes(reduction)):
+        return False
+    users = {op: [use.operation for use in op.results[0].uses if use.operation not in cone] for op in cone}
+    common = {_stored(op) for op in cone if any(user.name not in REDUCTIONS for user in users[op])}
+    reads = [_arrays(value) for value in common]
+    if max(map(len, reads), default=0) < 2:
+        return False
+    later = _after(reduction)
+    return _are_after((user for found in users.values() for user in found), later) and all(
+        sum(element_of(array.type).size for array in arrays) <= 2 * element_of(value.type).size
+        for value, arrays in zip(common, reads, strict=True)
+    )
+
+
+def _after(op: Operation) -> set[Operation]:
+    """The ops that need the op's result."""
+    found: set[Operation] = set()
+    pending = [op]
+    while pending:
+        for result in pending.pop().results:
+            fresh = {use.operation for use in result.uses} - found
+            found |= fresh
+            pending += fresh
+    return found
+
+
+def _are_after(users: Iterable[Operation], later: set[Operation]) -> bool:
+    """Whether the users are reductions, and elementwise work for the later ops alone."""
+    pending, seen = list(users), set[Operation]()
+    while pending:
+        user = pending.pop()
+        if user in seen or user.name in REDUCTIONS:
+            continue
+        if user.name not in ELEMENTWISE:
+            return False
+        seen.add(user)
+        if user not in later:
+            pending += [use.operation for use in user.results[0].uses]
+    return True
+
+
+def _stored(op: Operation) -> SSAValue:
+    """What is stored of an op's result: what a cast widens, or the result."""
+    while is_widening(op):
+        value = op.operands[0]
+        if not isinstance(value.owner, Operation):
+            return value
+        op = value.owner
+    return op.results[0]
+
+
+def _arrays(value: SSAValue) -> set[SSAValue]:
+    """The arguments, as large as the value, that it is computed from."""
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        each = pending.pop()
+        if each not in seen:
+            seen.add(each)
+            pending += each.owner.operands if isinstance(each.owner, Operation) else ()
+    return {each for each in seen if not isinstance(each.owner, Operation) and size_of(each) >= size_of(value)}
+
+
+def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
+    """Whether a value that is spread comes from a reduction of another kernel: the value is spread along axes which the
+    reduction keeps, or rows are not gone over again."""
+    axes = reduced_axes(reduction)
+    kept = set(range(len(shape_of(broadcast.results[0])))) - set(axes)
+    if not kept - set(integers(broadcast, "dims")) and can_return(shape_of(reduction.operands[0]), axes):
+        return False
+    pending, seen = [broadcast.operands[0].owner], set[Operation]()
+    while pending:
+        op = pending.pop()
+        if not isinstance(op, Operation) or op in seen:
+            continue
+        if op.name in REDUCTIONS:
+            return True
+        seen.add(op)
+        pending += [operand.owner for operand in op.operands]
+    return False
+
+
+def _is_used_outside(op: Operation, cone: set[Operation], reduction: Operation) -> bool:
+    return any(use.operation not in cone and use.operation is not reduction for use in op.results[0].uses)
+
+
+def find_repeated(block: Block, limit: int) -> set[Operation]:
+    """The cheap elementwise ops with several users that are worth repeating in each.
+
+    They depend on function arguments alone, through at most `limit` cheap ops, and read no more than one array as
+    large as their result. One that a product reads is stored: a plain operand is loaded faster than a computed one.
+    """
+    cones: dict[Operation, set[Operation]] = {}
+    repeated = {op for op in block.ops if REPEATED in op.attributes and not escapes(op)}
+    for op in block.ops:
+        cone = _cone(op, cones)
+        if cone is None or total_cost(cone) > limit:
+            continue
+        cones[op] = cone
+        if op.name in CHEAP and _has_several_users(op) and not escapes(op) and _reads_little(op, cone):
+            repeated.add(op)
+    return repeated
+
+
+def _cone(op: Operation, cones: dict[Operation, set[Operation]]) -> set[Operation] | None:
+    """The op and all that it depends on, where that is made of cheap and transparent ops over arguments."""
+    if op.name not in CHEAP and not is_transparent(op):
+        return None
+    cone = {op}
+    for operand in op.operands:
+        if not isinstance(operand.owner, Operation):
+            continue
+        if (inner := cones.get(operand.owner)) is None:
+            return None
+        cone |= inner
+    return cone
+
+
+def _has_several_users(op: Operation) -> bool:
+    users = {use.operation for result in op.results for use in result.uses}
+    return len(users) > 1 and not any(user.name == MATMUL for user in users)
+
+
+def _reads_little(op: Operation, cone: set[Operation]) -> bool:
+    leaves: set[SSAValue] = {v for inner in cone for v in inner.operands if not isinstance(v.owner, Operation)}
+    size = size_of(op.results[0])
+    large = [leaf for leaf in leaves if 4 * size_of(leaf) > size]
+    return len(large) <= 1 and all(size_of(leaf) <= size for leaf in leaves)

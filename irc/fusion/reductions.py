@@ -1,0 +1,192 @@
+"""Clusters around reductions and scans: several over the same axes of a domain, and the elementwise work around."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from irc.analysis.op_classes import ELEMENTWISE, MOVEMENT, REDUCTIONS, SCANS, is_view, reduced_axes, shape_of
+from irc.dialects.kernel import Anchor
+from irc.fusion.alignment import (
+    absorb_producers,
+    absorb_tail,
+    edges_into,
+    grow_forward,
+    spans,
+    spans_domain,
+    tags_of_elementwise,
+)
+from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
+from irc.fusion.returning import can_return
+
+Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]]
+"""Reductions by the shape that they run over and the axes, in program order."""
+
+
+def grow_reductions(graph: FusionGraph) -> list[Cluster]:
+    """A cluster for each reduction that is still free, in program order, grown before the next one starts."""
+    nodes = [i for i, op in enumerate(graph.ops) if op.name in REDUCTIONS | SCANS]
+    alike: Alike = {}
+    for i in nodes:
+        if graph.ops[i].name in REDUCTIONS:
+            alike.setdefault(_reduced(graph, i), []).append(i)
+    return [_grow(graph, i, alike) for i in nodes if graph.is_free(i)]
+
+
+def _reduced(graph: FusionGraph, i: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape that a reduction or scan runs over, and along which axes."""
+    op = graph.ops[i]
+    return shape_of(op.operands[0]), reduced_axes(op)
+
+
+def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
+    cluster = graph.cluster_of[i]
+    cluster.anchor = Anchor.REDUCE
+    cluster.domain, cluster.axes = _reduced(graph, i)
+    _label(graph, i, cluster)
+    is_scan = graph.ops[i].name in SCANS
+    size = 0
+    while size != cluster.members.bit_count():
+        size = cluster.members.bit_count()
+        if not is_scan:
+            grow_forward(graph, cluster, lambda j: _accept_reduction(graph, j, cluster))
+            _absorb_siblings(graph, cluster, alike.get((cluster.domain, cluster.axes), []))
+        _absorb_shared_producers(graph, cluster)
+        absorb_producers(graph, cluster, lambda j: _is_local(graph, j))
+        if size != cluster.members.bit_count():
+            continue  # what joins several reductions would keep those out that are not in the cluster yet
+        grow_forward(
+            graph,
+            cluster,
+            lambda j: _accept_elementwise(graph, j, cluster) or (not is_scan and _accept_pick(graph, j, cluster)),
+        )
+    grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
+    return cluster
+
+
+def _label(graph: FusionGraph, i: int, cluster: Cluster) -> None:
+    kept = tuple(axis for axis in cluster.identity if axis not in cluster.axes)
+    cluster.tags[i] = cluster.identity if graph.ops[i].name in SCANS else kept
+    cluster.reduced.add(i)
+
+
+def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    if graph.ops[i].name not in ELEMENTWISE:
+        return False
+    tags = tags_of_elementwise(graph, i, cluster)
+    if tags is None or not _is_row_or_domain(tags, cluster):
+        return False
+    depends = any(edge.producer in cluster.reduced for edge in edges_into(graph, i, cluster))
+    if depends and spans(tags, cluster.domain) and not can_return(cluster.domain, cluster.axes):
+        return False
+    if not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = tags
+    if depends:
+        cluster.reduced.add(i)
+    return True
+
+
+def _accept_pick(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    """A `take_along` of one element of each row, as in a cross entropy: the row need not be stored for it."""
+    op = graph.ops[i]
+    if op.name != "nd.take_along" or reduced_axes(op) != cluster.axes:
+        return False
+    axis = cluster.axes[0]
+    expected = tuple(1 if at == axis else extent for at, extent in enumerate(cluster.domain))
+    edges = edges_into(graph, i, cluster)
+    if shape_of(op.results[0]) != expected or not all(spans_domain(graph, edge, cluster) for edge in edges):
+        return False
+    if _depends_on(graph, i, op.operands[1], cluster) or not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = tuple(None if tag == axis else tag for tag in cluster.identity)
+    cluster.reduced.add(i)
+    return True
+
+
+def _depends_on(graph: FusionGraph, i: int, value: SSAValue, cluster: Cluster) -> bool:
+    """Whether an operand of the node is computed by the cluster."""
+    inside = {result for edge in edges_into(graph, i, cluster) for result in graph.ops[edge.producer].results}
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        if value in inside:
+            return True
+        if isinstance(value.owner, Operation) and graph.is_inlined(value.owner):
+            stack.extend(value.owner.operands)
+    return False
+
+
+def _is_row_or_domain(tags: Tags, cluster: Cluster) -> bool:
+    return spans(tags, cluster.domain) or not any(tag in cluster.axes for tag in tags)
+
+
+def _accept_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    edges = edges_into(graph, i, cluster)
+    if not _is_same_reduction(graph, i, cluster) or not all(spans_domain(graph, edge, cluster) for edge in edges):
+        return False
+    if any(edge.producer in cluster.reduced for edge in edges) and not can_return(cluster.domain, cluster.axes):
+        return False
+    if not graph.absorb(cluster, i):
+        return False
+    _label(graph, i, cluster)
+    return True
+
+
+def _is_same_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    return graph.ops[i].name in REDUCTIONS and _reduced(graph, i) == (cluster.domain, cluster.axes)
+
+
+def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: list[int]) -> None:
+    """Of the reductions that are alike, those that read an array which nodes along the domain read too."""
+    read: set[SSAValue] = set()
+    for i in bits(cluster.members):
+        if cluster.tags.get(i) == cluster.identity or graph.ops[i].name in REDUCTIONS:
+            read |= set(graph.arrays_read(i, cluster.domain))
+    for i in reductions:
+        if not graph.is_free(i):
+            continue
+        if not read.intersection(graph.arrays_read(i, cluster.domain)) or not _is_independent(graph, i, cluster):
+            continue
+        if graph.absorb(cluster, i):
+            _label(graph, i, cluster)
+
+
+def _is_independent(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    """Whether the node and the cluster do not depend on each other, or may: one block can go over its rows again."""
+    other = graph.cluster_of[i]
+    depends = cluster.downstream & other.members or other.downstream & cluster.members
+    return not depends or can_return(cluster.domain, cluster.axes)
+
+
+def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster) -> None:
+    """Elementwise producers of the domain's shape that others use too: the cluster stores them while it has them."""
+    queue = list(bits(cluster.members))
+    while queue:
+        for edge in graph.sources[queue.pop()]:
+            i = edge.producer
+            if not graph.is_free(i) or graph.ops[i].name not in ELEMENTWISE or edge.path:
+                continue
+            if shape_of(graph.ops[i].results[0]) != cluster.domain or not _reads_domain(graph, edge.user, cluster):
+                continue
+            if not _is_read_along_domain(graph, i, cluster) or not graph.absorb(cluster, i):
+                continue
+            cluster.tags[i] = cluster.identity
+            queue.append(i)
+
+
+def _reads_domain(graph: FusionGraph, user: int, cluster: Cluster) -> bool:
+    if graph.ops[user].name in REDUCTIONS | SCANS:
+        return True
+    return cluster.tags.get(user) == cluster.identity and graph.ops[user].name in ELEMENTWISE
+
+
+def _is_read_along_domain(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    """Whether every use in the cluster reads the value element by element."""
+    inner = [edge for edge in graph.users[i] if graph.cluster_of[edge.user] is cluster]
+    return all(not edge.path and _reads_domain(graph, edge.user, cluster) for edge in inner)
+
+
+def _is_local(graph: FusionGraph, i: int) -> bool:
+    """Whether the op can be computed where a reduction reads it."""
+    op = graph.ops[i]
+    return op.name in ELEMENTWISE or (op.name in MOVEMENT and not is_view(op))

@@ -1,0 +1,33 @@
+"""Whether one kernel reduces its rows and reads them again, as a softmax does, or several kernels do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from irc.fusion.row_cost import SMS
+from irc.support.integers import ceil_div
+
+LONGEST_ROW = 1 << 14
+"""Elements that one block can reduce and use again, when there are too few rows to fill a GPU."""
+
+ENOUGH_ROWS = 64
+"""Rows that keep a GPU busy with a block for each, unless they are very long."""
+
+COLUMNS = 16
+"""Columns that a block reduces together at least, where rows are columns of memory."""
+
+MOST_IDLE = 1 << 16
+"""Elements that an SM can read in the time of the launches that one kernel saves: 4 us at 32 GB/s."""
+
+
+def can_return(domain: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether blocks can reduce the rows of a domain, along these axes, and then read them again: not when a few with
+    huge rows would keep the rest of the GPU idle for longer than the launches of more kernels take."""
+    is_column = next((axis not in axes for axis in reversed(range(len(domain))) if domain[axis] > 1), False)
+    size, extent = prod(domain), prod(domain[axis] for axis in axes)
+    rows = size // max(1, extent)
+    if not is_column and (extent <= LONGEST_ROW or rows < ENOUGH_ROWS):
+        return extent <= LONGEST_ROW
+    blocks = max(1, ceil_div(rows, COLUMNS) if is_column else rows)
+    return size * (1 / blocks - 1 / SMS) <= MOST_IDLE

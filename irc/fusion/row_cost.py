@@ -1,0 +1,71 @@
+"""Whether what follows a product reduces its rows, and reads them again, in the product's kernel.
+
+A tile that has whole rows does both on its accumulators. The rows of the result are then neither stored and read again
+nor is there a second kernel; but tiles are 64 rows high and as wide as the result, so that fewer blocks multiply, and
+the epilogue takes longer. Costs are cycles of an SM of an H200, as in `wgmma_cycles.py` and `prologue_cost.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation
+
+from irc.analysis.op_classes import integers, shape_of, size_of
+from irc.analysis.product_problem import multiplied
+from irc.fusion.prologue_cost import BYTE, LAUNCH
+from irc.ir.dtypes import element_of
+from irc.support.integers import ceil_div
+
+MOST_COLUMNS = 256
+"""Columns of a tile of 64 rows that fit the registers of those that multiply."""
+
+COLUMNS = 32
+"""Columns of a tile of several products, or of f32 and f8, are a multiple of this."""
+
+ROWS, SMS = 64, 132
+MULTIPLY_ADDS, LOADED_BYTES = 2048, 62
+"""Of an SM in a cycle, of 16 bits; and bytes of operands that it loads."""
+
+FOLLOWING = 0.1
+"""What follows an element: exponentials and shuffles, which a kernel of its own hides behind its loads."""
+
+
+@dataclass(frozen=True)
+class RowCost:
+    """Cycles of each SM that are `lost` by tiles of whole rows of `columns`, and `saved` by one kernel less."""
+
+    columns: int
+    lost: float
+    saved: float
+
+    @property
+    def pays(self) -> bool:
+        return self.lost <= self.saved
+
+    def __str__(self) -> str:
+        choice = "fused" if self.pays else "stored"
+        costs = f"{self.lost:.0f} cycles lost in tiles of whole rows, {self.saved:.0f} saved"
+        return f"rows of {self.columns}: {costs}: {choice}"
+
+
+def row_cost(product: Operation, count: int, columns: int) -> RowCost | None:
+    """Of `count` products like this whose rows, of `columns` elements, are reduced and read again; None where a tile
+    has no room for them."""
+    element, result = multiplied(product, 0), element_of(product.results[0].type)
+    # Sums of steps are kept beside the sum of all (promote-sums); f64 takes two registers.
+    sums = 2 if element.size in (4, 8) or element.name.startswith("f8") else 1
+    most = MOST_COLUMNS // count // sums
+    if not 1 < columns <= most - most % COLUMNS:
+        return None
+    depth = prod(shape_of(product.operands[0])[axis] for axis in integers(product, "lhs_contract"))
+    rows = size_of(product.results[0]) // columns
+    tiles = ceil_div(rows, ROWS)
+    rounds = ceil_div(tiles, SMS)
+    passes = 3 if element.name == "f32" else 1
+    multiplied_for = passes * ROWS * count * columns * depth * element.size / (2 * MULTIPLY_ADDS)
+    loaded_for = (ROWS + count * columns) * depth * element.size / LOADED_BYTES
+    idle = (rounds - tiles / SMS) * max(multiplied_for, loaded_for)
+    stored = 2 * BYTE * rows * columns * min(result.size, 4) / SMS
+    return RowCost(columns, idle + rounds * ROWS * columns * FOLLOWING, LAUNCH / SMS + stored)

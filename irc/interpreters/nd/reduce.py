@@ -1,0 +1,102 @@
+"""What reductions, scans and sorts mean. Floats accumulate in float64 and round once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from irc.dialects import nd
+from irc.dialects.nd.base import integer, ints
+from irc.interpreters.nd.base import Array, Precision, convert, is_floating, meaning, wide
+from irc.ir.dtypes import element_of
+
+
+@meaning(nd.SumOp, nd.ProdOp)
+def _accumulate(op: nd.SumOp | nd.ProdOp, args: Sequence[Array], precision: Precision) -> Array:
+    """Elements are converted to the result's element type, floats to float64, then accumulated; integers wrap."""
+    function = np.sum if isinstance(op, nd.SumOp) else np.prod
+    element = element_of(op.result.type)
+    if element.is_float:
+        return function(wide(args[0]), axis=ints(op.axes), dtype=np.float64)
+    return function(convert(args[0], element.dtype), axis=ints(op.axes), dtype=element.dtype)
+
+
+@meaning(nd.MeanOp)
+def _mean(op: nd.MeanOp, args: Sequence[Array], precision: Precision) -> Array:
+    axes = ints(op.axes)
+    return np.asarray(np.sum(wide(args[0]), axis=axes, dtype=np.float64) / _count(args[0], axes))
+
+
+@meaning(nd.VarOp)
+def _var(op: nd.VarOp, args: Sequence[Array], precision: Precision) -> Array:
+    """In two passes."""
+    axes = ints(op.axes)
+    count = _count(args[0], axes)
+    x = args[0].astype(np.float64)
+    x -= np.sum(x, axis=axes, keepdims=True) / count
+    return np.sum(np.square(x, out=x), axis=axes) / np.float64(max(count - integer(op.correction), 0))
+
+
+def _count(x: Array, axes: Sequence[int]) -> np.float64:
+    """The number of elements that each result reduces."""
+    return np.float64(np.prod([x.shape[axis] for axis in axes], dtype=np.float64))
+
+
+@meaning(nd.MaxOp)
+def _max(op: nd.MaxOp, args: Sequence[Array], precision: Precision) -> Array:
+    return np.max(wide(args[0]), axis=ints(op.axes))
+
+
+@meaning(nd.MinOp)
+def _min(op: nd.MinOp, args: Sequence[Array], precision: Precision) -> Array:
+    return np.min(wide(args[0]), axis=ints(op.axes))
+
+
+@meaning(nd.AnyOp)
+def _any(op: nd.AnyOp, args: Sequence[Array], precision: Precision) -> Array:
+    return np.any(args[0], axis=ints(op.axes))
+
+
+@meaning(nd.AllOp)
+def _all(op: nd.AllOp, args: Sequence[Array], precision: Precision) -> Array:
+    return np.all(args[0], axis=ints(op.axes))
+
+
+@meaning(nd.ArgmaxOp)
+def _argmax(op: nd.ArgmaxOp, args: Sequence[Array], precision: Precision) -> Array:
+    return _arg(np.argmax, args[0], integer(op.axis))
+
+
+@meaning(nd.ArgminOp)
+def _argmin(op: nd.ArgminOp, args: Sequence[Array], precision: Precision) -> Array:
+    return _arg(np.argmin, args[0], integer(op.axis))
+
+
+def _arg(function: object, x: Array, axis: int) -> Array:
+    if not x.size:  # numpy refuses an empty axis even where the result is empty
+        return np.zeros((*x.shape[:axis], *x.shape[axis + 1 :]), np.int64)
+    find = np.argmax if function is np.argmax else np.argmin
+    return np.asarray(find(wide(x), axis=axis), np.int64)
+
+
+@meaning(nd.CumsumOp, nd.CumprodOp)
+def _scan(op: nd.CumsumOp | nd.CumprodOp, args: Sequence[Array], precision: Precision) -> Array:
+    function = np.cumsum if isinstance(op, nd.CumsumOp) else np.cumprod
+    dtype = np.float64 if is_floating(args[0]) else args[0].dtype
+    return function(args[0], axis=integer(op.axis), dtype=dtype)
+
+
+@meaning(nd.SortOp)
+def _sort(op: nd.SortOp, args: Sequence[Array], precision: Precision) -> Array:
+    return np.sort(wide(args[0]), axis=integer(op.axis), kind="stable")
+
+
+@meaning(nd.TopkOp)
+def _topk(op: nd.TopkOp, args: Sequence[Array], precision: Precision) -> tuple[Array, Array]:
+    """A stable ascending sort of the reversed array, reversed: descending, the first of equals first."""
+    x, axis = args[0], integer(op.axis)
+    ascending = np.argsort(np.flip(wide(x), axis), axis=axis, kind="stable")
+    descending = x.shape[axis] - 1 - np.flip(ascending, axis)
+    indices = np.take(descending, np.arange(integer(op.k)), axis=axis)
+    return np.take_along_axis(x, indices, axis), indices.astype(np.int64)

@@ -1,0 +1,376 @@
+"""What tile programs mean, in numpy: with or without layouts, buffers, rings and roles.
+
+A view is its memory and strides; a tile an array; a buffer a mutable array, of which a subview is a slice. Layouts and
+converts change nothing. Roles run one after the other in their order, each to its end: a ring keeps every stage that
+was committed, and each role reads the stages from the first. That is what concurrent roles compute, as long as a role
+waits only for rings that earlier roles fill. An access outside the view in a dimension that is not `checked` is an
+error.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+from xdsl.traits import SymbolTable
+
+from irc.dialects import tile
+from irc.dialects.cuda import KernelOp
+from irc.dialects.kernel import LaunchOp
+from irc.interpreters.nd import interpreter as nd
+from irc.interpreters.tile.scalars import dtype_of, evaluate_scalar
+from irc.ir.dtypes import element_of
+from irc.ir.rounding import cast_array
+from irc.support.diagnostics import IrcError
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass
+class View:
+    """A strided description of an array's memory."""
+
+    memory: Array
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass
+class Ring:
+    """All stages committed so far; `readers` has how many each role has waited for."""
+
+    types: tuple[tile.BufferType, ...]
+    filling: list[list[Array]] = field(default_factory=list[list[Array]])
+    committed: list[list[Array]] = field(default_factory=list[list[Array]])
+    readers: dict[int, int] = field(default_factory=dict[int, int])
+
+
+def evaluate(module: ModuleOp, args: Sequence[Array], func: str | None = None) -> tuple[Array, ...]:
+    """The results of a function of launches and `nd` ops, the last unless named."""
+    return nd.evaluate(module, args, func)
+
+
+@nd.meaning(LaunchOp)
+def _launch(op: LaunchOp, args: Sequence[Array], precision: nd.Precision) -> tuple[Array, ...]:
+    program = SymbolTable.lookup_symbol(op, op.callee)
+    if not isinstance(program, tile.ProgramOp):
+        hint = "the target sim runs kernels of cuda ops" if isinstance(program, KernelOp) else None
+        raise IrcError(f"no tile program {op.callee} to launch", op.location, hint)
+    types = [r.type for r in op.outputs]
+    return run_program(program, [cast_array(a, dtype_of(v.type)) for a, v in zip(args, op.inputs, strict=True)], types)
+
+
+def run_program(program: tile.ProgramOp, args: Sequence[Array], results: Sequence[Any]) -> tuple[Array, ...]:
+    """The results, of the given tensor types, of one program on whole arrays."""
+    outputs = [np.zeros(t.get_shape(), element_of(t).dtype) for t in results]
+    machine = _Machine()
+    arrays = [*(np.ascontiguousarray(a) for a in args), *outputs]
+    for arg, array in zip(program.body.block.args, arrays, strict=True):
+        assert isinstance(arg.type, tile.ViewType)
+        memory = array.reshape(-1).view(dtype_of(arg.type.element_type))
+        machine.values[arg] = View(memory, arg.type.get_shape(), arg.type.get_strides())
+    machine.run(program.body.block)
+    return tuple(outputs)
+
+
+class _Machine:
+    """Values of one program; `role` is the number of the role that is running."""
+
+    def __init__(self) -> None:
+        self.values: dict[SSAValue, Any] = {}
+        self.role = 0
+
+    def get(self, values: Sequence[SSAValue]) -> list[Any]:
+        return [self.values[v] for v in values]
+
+    def run(self, block: Block, args: Sequence[Any] = ()) -> list[Any]:
+        """Runs the ops; gives the operands of the terminator, if there is one."""
+        self.values.update(zip(block.args, args, strict=False))
+        for op in block.ops:
+            if isinstance(op, scf.YieldOp | tile.YieldOp):
+                return self.get(op.operands)
+            self._step(op)
+        return []
+
+    def _step(self, op: Operation) -> None:
+        rule = _RULES.get(type(op))
+        if rule is None:
+            results = [evaluate_scalar(op, [np.asarray(v) for v in self.get(op.operands)])]
+        else:
+            results = rule(self, op)
+        self.values.update(zip(op.results, results, strict=True))
+
+    def body(self, region: Region, args: Sequence[Array]) -> list[Array]:
+        """A scalar body on arrays."""
+        return self.run(region.block, args)
+
+
+# Control
+
+
+def _for_tiles(m: _Machine, op: tile.ForTilesOp) -> list[Any]:
+    ranges = [range(0, n, s) for n, s in zip(op.extent_values, op.step_values, strict=True)]
+    own, turns = op.turns
+    for offsets in itertools.islice(itertools.product(*ranges), own, None, turns):
+        m.run(op.body.block, [np.int64(o) for o in offsets])
+    return []
+
+
+def _for(m: _Machine, op: scf.ForOp) -> list[Any]:
+    low, high, step = (int(v) for v in m.get([op.lb, op.ub, op.step]))
+    carried = m.get(op.iter_args)
+    for i in range(low, high, step):
+        carried = m.run(op.body.block, [np.asarray(i, dtype_of(op.lb.type)), *carried])
+    return carried
+
+
+def _if(m: _Machine, op: scf.IfOp) -> list[Any]:
+    region = op.true_region if bool(m.values[op.cond]) else op.false_region
+    return m.run(region.block) if region.blocks else []
+
+
+def _roles(m: _Machine, op: tile.RolesOp) -> list[Any]:
+    for number, role in enumerate(op.roles):
+        m.role = number
+        m.run(role.block)
+    m.role = 0
+    return []
+
+
+# Rings and buffers
+
+
+def _new_buffer(type: Any) -> Array:
+    return np.zeros(type.get_shape(), dtype_of(type.element_type))
+
+
+def _ring(m: _Machine, op: tile.RingOp) -> list[Any]:
+    assert isinstance(op.ring.type, tile.RingType)
+    return [Ring(tuple(t for t in op.ring.type.buffers if isinstance(t, tile.BufferType)))]
+
+
+def _acquire(m: _Machine, op: tile.AcquireOp) -> list[Any]:
+    ring: Ring = m.values[op.ring]
+    buffers = [_new_buffer(t) for t in ring.types]
+    ring.filling.append(buffers)
+    return buffers
+
+
+def _commit(m: _Machine, op: tile.CommitOp) -> list[Any]:
+    ring: Ring = m.values[op.ring]
+    if not ring.filling:
+        raise IrcError("a stage is committed that was not acquired", op.location)
+    ring.committed.append(ring.filling.pop(0))
+    return []
+
+
+def _wait(m: _Machine, op: tile.WaitOp) -> list[Any]:
+    ring: Ring = m.values[op.ring]
+    at = ring.readers.get(m.role, 0)
+    if at >= len(ring.committed):
+        raise IrcError("a role waits for a stage that nothing before it commits", op.location)
+    ring.readers[m.role] = at + 1
+    return list(ring.committed[at])
+
+
+def _skip(m: _Machine, op: tile.SkipOp) -> list[Any]:
+    readers = m.values[op.ring].readers
+    readers[m.role] = readers.get(m.role, 0) + op.count.value.data
+    return []
+
+
+def _subview(m: _Machine, op: tile.SubviewOp) -> list[Any]:
+    at = tile.ints(op.at) or (0,) * len(tile.shape_of(op.buffer.type))
+    return [_box(m.values[op.buffer], at, m.get(op.offsets), tile.shape_of(op.result.type))]
+
+
+def _box(source: Array, at: Sequence[int], offsets: Sequence[Any], shape: Sequence[int]) -> Array:
+    begin = [a + int(o) for a, o in zip(at, offsets or [0] * len(at), strict=True)]
+    return source[tuple(slice(b, b + n) for b, n in zip(begin, shape, strict=True))]
+
+
+def _write(m: _Machine, op: tile.WriteOp) -> list[Any]:
+    m.values[op.buffer][...] = m.values[op.tile]
+    return []
+
+
+# Global memory
+
+
+def _affine(expr: AffineExpr, dims: Sequence[Array], symbols: Sequence[Array]) -> Array:
+    match expr:
+        case AffineConstantExpr():
+            return np.asarray(expr.value, np.int64)
+        case AffineDimExpr():
+            return dims[expr.position]
+        case AffineBinaryOpExpr():
+            a, b = _affine(expr.lhs, dims, symbols), _affine(expr.rhs, dims, symbols)
+            return np.asarray(_AFFINE[expr.kind](a, b))
+        case _:
+            return symbols[expr.position]  # pyright: ignore
+
+
+_AFFINE: dict[AffineBinaryOpKind, Callable[[Array, Array], Array]] = {
+    AffineBinaryOpKind.Add: lambda a, b: a + b,
+    AffineBinaryOpKind.Mul: lambda a, b: a * b,
+    AffineBinaryOpKind.FloorDiv: lambda a, b: a // b,
+    AffineBinaryOpKind.CeilDiv: lambda a, b: -(-a // b),
+    AffineBinaryOpKind.Mod: lambda a, b: a % b,
+}
+
+
+def _addresses(m: _Machine, op: tile.AccessOp, shape: Sequence[int]) -> tuple[View, Array, Array]:
+    """(the view, the element's place in memory, whether it is inside) for every element of the tile."""
+    view: View = m.values[op.view]
+    dims: list[Array] = []
+    for axis, (offset, extent) in enumerate(zip(m.get(op.offsets), shape, strict=True)):
+        along = [1] * len(shape)
+        along[axis] = extent
+        dims.append(np.int64(offset) + np.arange(extent, dtype=np.int64).reshape(along))
+    symbols = [np.asarray(s, np.int64) for s in m.get(op.symbols)]
+    place, inside = np.zeros(tuple(shape), np.int64), np.ones(tuple(shape), np.bool_)
+    for i, expr in enumerate(op.access_map.results):
+        coordinate = _affine(expr, dims, symbols)
+        fits = (coordinate >= 0) & (coordinate < view.shape[i])
+        if i not in op.checked_dims and not bool(np.all(fits)):
+            raise IrcError(f"dimension {i} of a view is accessed out of range and is not checked: {op}", op.location)
+        inside = inside & fits
+        place = place + coordinate * view.strides[i]
+    return view, np.where(inside, place, 0), inside
+
+
+def _gathered(m: _Machine, op: tile.AccessOp, type: Any, other: Any) -> Array:
+    shape = tile.shape_of(type)
+    view, place, inside = _addresses(m, op, shape)
+    if view.memory.size == 0:
+        return np.broadcast_to(np.asarray(other, view.memory.dtype), shape).copy()
+    return np.where(inside, view.memory[place], np.asarray(other, view.memory.dtype))
+
+
+def _load(m: _Machine, op: tile.LoadOp) -> list[Any]:
+    other = np.zeros((), dtype_of(op.result.type)) if op.other is None else m.values[op.other]
+    return [_gathered(m, op, op.result.type, other)]
+
+
+def _copy(m: _Machine, op: tile.CopyOp) -> list[Any]:
+    zero = np.zeros((), dtype_of(op.view_type.element_type))
+    m.values[op.buffer][...] = _gathered(m, op, op.buffer.type, zero)
+    return []
+
+
+def _store(m: _Machine, op: tile.StoreOp) -> list[Any]:
+    value = m.values[op.tile]
+    view, place, inside = _addresses(m, op, value.shape)
+    view.memory[place[inside]] = value[inside]
+    return []
+
+
+# Tiles
+
+
+def _full(value: Any, type: Any) -> Array:
+    """The array as a value of a tile type: broadcast, with its dtype."""
+    array = np.broadcast_to(np.asarray(value), tile.shape_of(type))
+    assert array.dtype == dtype_of(type), f"{array.dtype} in a value of type {type}"
+    return array
+
+
+def _map(m: _Machine, op: tile.MapOp) -> list[Any]:
+    return [_full(m.body(op.body, m.get(op.inputs))[0], op.result.type)]
+
+
+def _iota(m: _Machine, op: tile.IotaOp) -> list[Any]:
+    shape = tile.shape_of(op.result.type)
+    return [np.int64(m.values[op.offset]) + np.arange(shape[op.axis_value], dtype=np.int64).reshape(shape)]
+
+
+def _slice(m: _Machine, op: tile.SliceOp) -> list[Any]:
+    return [_box(m.values[op.source], op.at_values, m.get(op.offsets), tile.shape_of(op.result.type))]
+
+
+def _reduce(m: _Machine, op: tile.ReduceOp) -> list[Any]:
+    axes, arrays = op.axis_values, m.get(op.inputs)
+    kept = [i for i in range(arrays[0].ndim) if i not in axes]
+    parts = [a.transpose([*axes, *kept]).reshape(-1, *(a.shape[i] for i in kept)) for a in arrays]
+    while len(parts[0]) > 1:
+        half = len(parts[0]) // 2
+        pairs = [p[: 2 * half].reshape(half, 2, *p.shape[1:]) for p in parts]
+        combined = m.body(op.body, [*(p[:, 0] for p in pairs), *(p[:, 1] for p in pairs)])
+        parts = [np.concatenate([c, p[2 * half :]]) for c, p in zip(combined, parts, strict=True)]
+    return [p.reshape(tile.shape_of(r.type)) for p, r in zip(parts, op.outputs, strict=True)]
+
+
+def _scan(m: _Machine, op: tile.ScanOp) -> list[Any]:
+    parts = [np.moveaxis(a, op.axis_value, 0) for a in m.get(op.inputs)]
+    step = 1
+    while step < len(parts[0]):
+        combined = m.body(op.body, [*(p[:-step] for p in parts), *(p[step:] for p in parts)])
+        parts = [np.concatenate([p[:step], c]) for c, p in zip(combined, parts, strict=True)]
+        step *= 2
+    return [np.moveaxis(p, 0, op.axis_value) for p in parts]
+
+
+def _dot(m: _Machine, op: tile.DotOp) -> list[Any]:
+    a, b, acc = m.get([op.lhs, op.rhs, op.acc])
+    if op.precision is not None:
+        a, b = _rounded(a, op.precision.data), _rounded(b, op.precision.data)
+    if op.unsigned is not None:
+        a, b = a.view(np.uint8), b.view(np.uint8)
+    wide = np.float64 if acc.dtype.kind == "f" else acc.dtype
+    with np.errstate(all="ignore"):
+        return [(acc.astype(wide) + a.astype(wide) @ b.astype(wide)).astype(acc.dtype)]
+
+
+def _rounded(x: Array, precision: str) -> Array:
+    """f32 rounded to the operands of a tf32 or bf16 product, to nearest even."""
+    if x.dtype != np.float32 or precision not in ("tf32", "bf16"):
+        return x
+    drop = 13 if precision == "tf32" else 16
+    bits = x.view(np.uint32)
+    nearest = (bits + np.uint32((1 << (drop - 1)) - 1) + (bits >> drop & 1)) & np.uint32(
+        ~((1 << drop) - 1) & 0xFFFFFFFF
+    )
+    return np.where(np.isnan(x), x, nearest.view(np.float32))
+
+
+_RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
+    tile.ForTilesOp: _for_tiles,
+    tile.RolesOp: _roles,
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    tile.RingOp: _ring,
+    tile.AcquireOp: _acquire,
+    tile.CommitOp: _commit,
+    tile.WaitOp: _wait,
+    tile.BeginTurnOp: lambda m, op: [],
+    tile.EndTurnOp: lambda m, op: [],
+    tile.SkipOp: _skip,
+    tile.ReleaseOp: lambda m, op: [],
+    tile.AllocOp: lambda m, op: [_new_buffer(op.buffer.type)],
+    tile.SubviewOp: _subview,
+    tile.ReadOp: lambda m, op: [m.values[op.buffer].copy()],
+    tile.WriteOp: _write,
+    tile.CopyOp: _copy,
+    tile.LoadOp: _load,
+    tile.StoreOp: _store,
+    tile.StoreWaitOp: lambda m, op: [],
+    tile.MapOp: _map,
+    tile.IotaOp: _iota,
+    tile.SplatOp: lambda m, op: [_full(m.values[op.value], op.result.type)],
+    tile.SliceOp: _slice,
+    tile.ConcatOp: lambda m, op: [np.concatenate(m.get(op.inputs), op.axis_value)],
+    tile.PermuteOp: lambda m, op: [m.values[op.source].transpose(op.dim_values)],
+    tile.ReshapeOp: lambda m, op: [m.values[op.source].reshape(tile.shape_of(op.result.type))],
+    tile.ReduceOp: _reduce,
+    tile.ScanOp: _scan,
+    tile.DotOp: _dot,
+    tile.DotWaitOp: lambda m, op: m.get([op.acc]),
+    tile.ConvertOp: lambda m, op: m.get([op.source]),
+}

@@ -1,0 +1,65 @@
+"""Verifying IR with diagnostics that name the op and quote its line."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import LocationAttr, UnknownLoc
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+
+from irc.ir.dominance import first_early_use
+from irc.support.diagnostics import IrcError
+
+
+def verify(op: Operation, *, after: str = "") -> None:
+    """Verifies an op and all that is nested in it; the first fault is an `IrcError` at its op.
+
+    `after` names the pass that ran last: what it left invalid is its fault, and the message says so.
+    """
+    check_order(op, after=after)
+    try:
+        op.verify()
+    except Exception as error:
+        raise _diagnostic(op, error, after) from error
+
+
+def check_order(op: Operation, *, after: str = "") -> None:
+    """IrcError where an op nested in `op` uses a value before it is defined; `after` as in `verify`."""
+    if (early := first_early_use(op)) is None:
+        return
+    user, operand = early
+    prefix = f"after pass '{after}': " if after else ""
+    raise IrcError(
+        f"{prefix}'{user.name}': operand {operand} is used before it is defined",
+        _location(user),
+        "a value is defined before the ops that use it, in their region or in one around it",
+    )
+
+
+def _diagnostic(root: Operation, error: Exception, after: str) -> IrcError:
+    culprit = _culprit(root, str(error))
+    message = " ".join(str(error).split()) or type(error).__name__
+    if not isinstance(error, VerifyException):
+        message = f"{type(error).__name__}: {message}"
+    prefix = f"after pass '{after}': " if after else ""
+    name = "" if culprit is None else f"'{culprit.name}': "
+    return IrcError(f"{prefix}{name}{message}", None if culprit is None else _location(culprit))
+
+
+def _culprit(root: Operation, message: str) -> Operation | None:
+    """The op whose own check fails with this message; else the first whose own check fails."""
+    first: Operation | None = None
+    for op in root.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except Exception as error:
+            if str(error) == message:
+                return op
+            first = first or op
+    return first
+
+
+def _location(op: Operation) -> LocationAttr | None:
+    current: Operation | None = op
+    while current is not None and isinstance(current.location, UnknownLoc):
+        current = current.parent_op()
+    return None if current is None else current.location

@@ -1,0 +1,241 @@
+"""Layouts of the shared buffers that a dot reads: what TMA or threads write and its instruction reads without bank
+conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import Rewriter
+
+from irc.analysis.async_copies import async_copy, copy_fragment
+from irc.analysis.tma import SWIZZLE_BYTES, box_access
+from irc.dialects import tile
+from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.dtypes import element_of
+from irc.ir.targets import Target
+from irc.layout.cute import Layout, compact_strides
+from irc.layout.exchange import exchange
+from irc.layout.fragment import Fragment
+from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
+from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, panels, plain
+from irc.layout_assignment.attributes import fragment_layout
+from irc.scheduling.rings import fills_of, root_of
+from irc.support.diagnostics import IrcError
+
+_INSTRUCTIONS = {
+    "bf16": ("m16n8k16",),
+    "f16": ("m16n8k16",),
+    "i8": ("m16n8k32",),
+    "f64": ("m16n8k8", "m8n8k4"),
+}
+"""mma.sync by the type of the operands, the fastest first; f32 has none that is accurate to f32. On sm_90 the larger
+one of f64 is an instruction of its own (DMMA.16x8x8)."""
+
+
+MATRIX_BYTES = 2
+"""The widest elements of operands that ldmatrix loads."""
+
+SMALLEST_SWIZZLE = 32
+"""Bytes of the narrowest swizzle pattern (PTX ISA, 5.5.6)."""
+
+
+def choose_atom(dot: tile.DotOp, machine: Target) -> Atom:
+    """The fastest mma that the machine has, of those of which the dot is a multiple; else the last."""
+    element = element_of(element_type_of(dot.lhs.type)).name
+    if element not in _INSTRUCTIONS:
+        raise IrcError(
+            f"mma takes operands of {', '.join(_INSTRUCTIONS)}, found {element}", dot.location, 'instruction = "fma"'
+        )
+    atoms = [ATOMS[name] for name in _INSTRUCTIONS[element]]
+    return next((atom for atom in atoms if _has(machine, element, atom) and _divides(atom, dot)), atoms[-1])
+
+
+def _has(machine: Target, element: str, atom: Atom) -> bool:
+    return (atom.m, atom.n, atom.k) in machine.mma.get(element, ())
+
+
+def _divides(atom: Atom, dot: tile.DotOp) -> bool:
+    return not any(extent % unit for extent, unit in zip(dot.mnk, (atom.m, atom.n, atom.k), strict=True))
+
+
+def mma_atom(dot: tile.DotOp) -> Atom:
+    """The one that `assign-layouts` chose."""
+    assert dot.atom is not None
+    return ATOMS[dot.atom.data]
+
+
+def warp_split(atom: Atom, shape: tuple[int, int], warps: int) -> tuple[int, int]:
+    """Warps along M and along N: of the splits that divide the tile, the one whose warps read the fewest operands."""
+    splits = [
+        (m, warps // m)
+        for m in (1 << i for i in range(warps.bit_length()))
+        if warps % m == 0 and shape[0] % (atom.m * m) == 0 and shape[1] % (atom.n * (warps // m)) == 0
+    ]
+    if not splits:
+        raise IrcError(f"a tile of {shape[0]} x {shape[1]} cannot be split over {warps} warps of {atom.name}")
+    return min(splits, key=lambda s: shape[0] // s[0] + shape[1] // s[1])
+
+
+def assign_buffers(program: tile.ProgramOp) -> None:
+    """Gives the operand buffers of every dot, and the buffers that TMA stores, their layouts. Fragments are known."""
+    for op in list(program.walk()):
+        if isinstance(op, tile.StoreOp) and isinstance(op.tile.type, tile.BufferType):
+            _retype(root_of(op.tile), _stored_layout(op.tile))
+        if isinstance(op, tile.ReadOp):
+            _give(op.buffer, lambda buffer: _filled_layout(buffer, None))
+        if isinstance(op, tile.DotOp):
+            for operand in (0, 1):
+                _place(op, operand)
+
+
+def _place(dot: tile.DotOp, operand: int) -> None:
+    """Gives a dot's operand its layout; wgmma takes the left one in registers too."""
+    buffer = dot.operands[operand]
+    if _is(dot, "wgmma") and operand == 0 and isinstance(buffer.type, TensorType):
+        return
+    if _is(dot, "wgmma"):
+        _give(buffer, lambda root: _filled_layout(root, k_major(root.type, operand)))
+    else:
+        _give(buffer, lambda root: _exchange(dot, root, 1 - operand))
+
+
+def _give(buffer: SSAValue, layout: Callable[[SSAValue], SharedLayout]) -> None:
+    """Gives the whole buffer, of which this may be a part, its layout, where it has none yet."""
+    root = root_of(buffer)
+    if not isinstance(root.type, tile.BufferType):
+        raise IrcError("a dot's operand is not in shared memory", hint="run place-operands before assign-layouts")
+    if root.type.shared_layout is None:
+        _retype(root, layout(root))
+
+
+def _is(dot: tile.DotOp, instruction: str) -> bool:
+    return dot.instruction is not None and dot.instruction.data == instruction
+
+
+def k_major(type: Attribute, operand: int) -> int | None:
+    """The dimension along which wgmma's operand number `operand` has to be contiguous: K, or either (None) where its
+    elements have 16 bits (PTX ISA, 9.7.15.5.1)."""
+    return None if element_of(element_type_of(type)).size == 2 else 1 - operand
+
+
+def matrix_major(type: Attribute, operand: int) -> int | None:
+    """As `k_major`, for buffers that mma's operands are read from as they were copied: ldmatrix turns elements of 16
+    bits, and those of 8 bytes are read one by one."""
+    return 1 - operand if element_of(element_type_of(type)).size == 1 else None
+
+
+def written_major(buffer: SSAValue) -> int | None:
+    """As `k_major`, for a buffer or a part of one that some wgmma reads."""
+    while isinstance(buffer.owner, tile.SubviewOp):
+        buffer = buffer.owner.buffer
+    for use in buffer.uses:
+        if isinstance(use.operation, tile.DotOp) and _is(use.operation, "wgmma"):
+            return k_major(buffer.type, use.index)
+    return None
+
+
+def _filled_layout(buffer: SSAValue, major: int | None) -> SharedLayout:
+    """Panels of the swizzle's 128 bytes along `major`, or else the dimension that is contiguous in what fills the
+    buffer; narrower ones where the parts that fill it are."""
+    size = element_of(element_type_of(buffer.type)).size
+    directions: set[int] = set()
+    parts: list[tuple[int, ...]] = []
+    for fill in fills_of(buffer):
+        if isinstance(fill, tile.CopyOp):
+            parts.append(shape_of(fill.buffer.type))
+            directions.add(_copied_along(fill))
+        else:
+            parts.append(shape_of(fill.tile.type))
+            directions.add(fragment_layout(fill.tile.type).vector[0] if major is None else major)
+    if len(directions) != 1:
+        raise IrcError("the parts of a dot's operand are contiguous along different dimensions")
+    (inner,) = directions
+    shape = shape_of(buffer.type)
+    if shape[1 - inner] == 1:
+        return panels(shape, inner, shape[inner], IDENTITY)
+    width = min(SWIZZLE_BYTES // size, *(part[inner] & -part[inner] for part in parts))
+    if width * size < SMALLEST_SWIZZLE:
+        raise IrcError(
+            f"wgmma reads rows of {SMALLEST_SWIZZLE} bytes or more, a {shape[0]} x {shape[1]} tile has {width * size}",
+            fills_of(buffer)[0].location,
+            "a larger tile in its #kernel.config",
+        )
+    return _panels(shape, inner, width, size)
+
+
+def _copied_along(copy: tile.CopyOp) -> int:
+    """The dimension of the buffer along which a copy brings neighbours."""
+    shape = shape_of(copy.buffer.type)
+    way = box_access(copy, shape) if copy.via is not None and copy.via.data == "tma" else async_copy(copy, shape)
+    assert way is not None
+    return way.inner
+
+
+def _copied_layout(buffer: SSAValue, copies: Sequence[tile.CopyOp]) -> SharedLayout:
+    """Panels as those of wgmma: 8 rows of 16 bytes, which ldmatrix reads at a time, are in different banks."""
+    size = element_of(element_type_of(buffer.type)).size
+    inner = _copied_along(copies[0])
+    width = min(SWIZZLE_BYTES // size, *(shape_of(copy.buffer.type)[inner] for copy in copies))
+    return _panels(shape_of(buffer.type), inner, width, size)
+
+
+def _stored_layout(buffer: SSAValue) -> SharedLayout:
+    """Rows of the widest swizzle that fits into the part that is stored at a time."""
+    size = element_of(element_type_of(buffer.type)).size
+    extent = shape_of(buffer.type)[1]
+    width = min(SWIZZLE_BYTES // size, extent & -extent)
+    return _panels(shape_of(root_of(buffer).type), 1, width, size)
+
+
+def _panels(shape: tuple[int, ...], inner: int, width: int, size: int) -> SharedLayout:
+    """Panels of `width` elements of `size` bytes, each with the hardware's swizzle for that many bytes."""
+    base = (16 // size).bit_length() - 1
+    bits = (width * size // 16).bit_length() - 1
+    return panels(shape, inner, width, Swizzle(bits, base, 3))
+
+
+def _exchange(dot: tile.DotOp, buffer: SSAValue, k_dim: int) -> SharedLayout:
+    """The layout between the threads that write an operand and those that multiply with it."""
+    fills = fills_of(buffer)
+    acc = fragment_layout(dot.acc.type)
+    shape = shape_of(buffer.type)
+    size = element_of(element_type_of(buffer.type)).size
+    copies = [fill for fill in fills if isinstance(fill, tile.CopyOp)]
+    if copies and size <= MATRIX_BYTES:
+        return _copied_layout(buffer, copies)
+    if _is(dot, "mma"):
+        atom = mma_atom(dot)
+        warps = warp_grid(acc)
+        reader = mma_operand(atom, "a" if k_dim == 1 else "b", shape[1 - k_dim], warps)
+    else:
+        reader = acc.project([k_dim])
+    if len(fills) != 1:
+        return _copied_layout(buffer, copies) if copies else plain(shape, [reader.vector[0], 1 - reader.vector[0]])
+    return exchange(_writer(fills[0], acc.thread_count), reader, size).layout
+
+
+def _writer(fill: tile.CopyOp | tile.WriteOp, threads: int) -> Fragment:
+    """What each thread brings to the buffer."""
+    if isinstance(fill, tile.WriteOp):
+        return fragment_layout(fill.tile.type)
+    shape = shape_of(fill.buffer.type)
+    way = async_copy(fill, shape)
+    assert way is not None
+    return copy_fragment(shape, way, threads)
+
+
+def _retype(buffer: SSAValue, layout: SharedLayout) -> None:
+    assert isinstance(buffer.type, tile.BufferType)
+    shape = shape_of(buffer.type)
+    type = tile.BufferType.of(shape, buffer.type.element_type, tile.SharedAttr(layout))
+    replaced = Rewriter.replace_value_with_new_type(buffer, type)
+    for use in list(replaced.uses):
+        if isinstance(use.operation, tile.SubviewOp):
+            _retype(use.operation.result, _part(layout, shape_of(use.operation.result.type)))
+
+
+def _part(layout: SharedLayout, shape: tuple[int, ...]) -> SharedLayout:
+    """The layout of a box of the buffer: fewer of the outermost of each dimension's modes."""
+    return layout.compose(Layout(shape, compact_strides(layout.shape)))

@@ -1,0 +1,58 @@
+"""Accesses by way of shared memory: exchanges, loads of whole words, stores that take their words from there."""
+
+from __future__ import annotations
+
+from irc.analysis.accesses import access_of
+from irc.dialects import tile
+from irc.layout.exchange import exchange
+from irc.layout.fragment import is_in_warps
+from irc.layout.traffic import reads_words, realigned_vector
+from irc.layout_assignment.attributes import fragment_layout
+from irc.lowering import loads, memory
+from irc.lowering.memory import read_shared, shared_base, write_matrices, write_shared
+from irc.lowering.realigned import RealignedStore
+from irc.lowering.staged import StagedLoad
+from irc.lowering.values import Buffer, Code, Exchanged, element_bytes, tile_element
+
+
+def lower_load(code: Code, op: tile.LoadOp) -> None:
+    if op.through is None:
+        loads.lower_load(code, op)
+    else:
+        StagedLoad(code, op, op.through.data).emit()
+
+
+def lower_convert(code: Code, op: tile.ConvertOp) -> None:
+    element = tile_element(op.result.type)
+    source, target = code.tile(op.source), fragment_layout(op.result.type)
+    if source.fragment == target:
+        code.values[op.result] = source
+        return
+    registers = code.materialise(source, element)
+    chosen = op.through.data if op.through is not None else None
+    layout = chosen or exchange(registers.fragment, target, element_bytes(element)).layout
+    size = layout.size * element_bytes(element)
+    base = code.scratch(size)
+    place = (base, base + size)
+    shape = target.shape
+    buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
+    owners = (place, layout, target.warps) if is_in_warps(registers.fragment, target) else None
+    code.before_write(place, owners)
+    if not write_matrices(code, registers, buffer):
+        write_shared(code, registers, buffer)
+    use = op.result.get_user_of_unique_use()
+    if isinstance(use, tile.StoreOp) and reads_words(target, layout, realigned_vector(target, access_of(use))):
+        code.values[op.result] = Exchanged(buffer, place, target)
+    else:
+        code.before_read(place, owners)
+        code.values[op.result] = read_shared(code, buffer, target, op.result.name_hint)
+
+
+def lower_store(code: Code, op: tile.StoreOp) -> None:
+    source = code.values.get(op.tile)
+    if source is None:
+        return  # stored as it was loaded
+    if isinstance(source, Exchanged):
+        RealignedStore(code, op, source).emit()
+    else:
+        memory.lower_store(code, op)

@@ -1,0 +1,303 @@
+"""Rings: stages of shared memory that TMA or a producer fills, guarded by a full and an empty mbarrier each.
+
+Parity protocol (PTX ISA, 9.7.13.15 mbarrier): a consumer waits for phase 0 of `full` first; a producer starts with
+phase 1 of `empty`, which a fresh barrier lets pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from irc.dialects import cuda, tile
+from irc.dialects.tile import element_type_of, shape_of
+from irc.layout.instructions import LANES, WARP_GROUP
+from irc.lowering import step_rings
+from irc.lowering.emitter import Emitter, Index
+from irc.lowering.memory import shared_base
+from irc.lowering.values import Buffer, Code, buffer_of, element_bytes
+from irc.scheduling.rings import BARRIER_BYTES, RingPlan, fills_of, readers_of, ring_plan
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """A stage number and its phase parity, in registers that one role keeps."""
+
+    stage: SSAValue
+    phase: SSAValue
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A ring as one role sees it."""
+
+    plan: RingPlan
+    type: tile.RingType
+    offset: int
+    cursor: Cursor
+    released: Cursor
+    written: bool
+    """Whether threads of the producer write stages themselves, besides TMA."""
+    read: bool
+    """Whether threads of the consumers read stages themselves, besides wgmma."""
+    turn: SSAValue
+    """The phase parity with which the role's next turn begins, in a register."""
+    cluster: tuple[int, int] = (1, 1)
+    """Blocks along M and N that fill each other's stages; a block's rank counts along M first."""
+
+    def barrier(self, code: Code, which: int, stage: Index) -> SSAValue:
+        e = code.e
+        return e.i32(e.add(shared_base(code, self.offset + which), e.mul(stage, BARRIER_BYTES)))
+
+    def filling(self, code: Code) -> SSAValue:
+        """The full barrier of the stage that is being filled."""
+        return self.barrier(code, self.plan.full, code.e.read(self.cursor.stage))
+
+
+def _advance(e: Emitter, cursor: Cursor, stages: int) -> None:
+    """To the next stage; the phase flips when it wraps."""
+    following = e.add(e.read(cursor.stage), 1)
+    wraps = e.compare("eq", following, stages)
+    phase = e.read(cursor.phase)
+    e.insert(cuda.SetOp(cursor.stage, e.index(0), e.index(e.select(wraps, 0, following))))
+    e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
+
+
+def offset_of(op: tile.RingOp | tile.AllocOp) -> int:
+    return op.offset.value.data if op.offset is not None else 0
+
+
+def _filled(ring: SSAValue) -> list[SSAValue]:
+    """The buffers of the stages that a producer acquires."""
+    acquires = [use.operation for use in ring.uses if isinstance(use.operation, tile.AcquireOp)]
+    return [buffer for acquire in acquires for buffer in acquire.buffers]
+
+
+def is_written(ring: SSAValue) -> bool:
+    """Whether a `tile.write` fills part of a stage of the ring."""
+    return any(isinstance(fill, tile.WriteOp) for buffer in _filled(ring) for fill in fills_of(buffer))
+
+
+def is_copied(ring: SSAValue) -> bool:
+    """Whether TMA fills part of a stage of the ring."""
+    return any(isinstance(fill, tile.CopyOp) for buffer in _filled(ring) for fill in fills_of(buffer))
+
+
+def is_read(ring: SSAValue) -> bool:
+    """Whether a `tile.read` reads part of a stage of the ring."""
+    waits = [use.operation for use in ring.uses if isinstance(use.operation, tile.WaitOp)]
+    return any(
+        isinstance(each, tile.ReadOp) for wait in waits for buffer in wait.buffers for each in readers_of(buffer)
+    )
+
+
+def _releasing(read: bool) -> int:
+    """The threads for which one releases a stage: those of a warp group wait for its wgmmas together, but not for each
+    other's reads."""
+    return LANES if read else WARP_GROUP
+
+
+def initialise(code: Code, op: tile.RingOp, consumers: int, producers: int) -> None:
+    """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty
+    one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to."""
+    e, plan = code.e, ring_plan(op)
+    arrivals = (1 if is_copied(op.ring) else 0) + (producers if is_written(op.ring) else 0)
+    releases = consumers // _releasing(is_read(op.ring)) * _neighbours(op.cluster_shape)
+    with e.when(e.compare("eq", code.crew.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
+        base = shared_base(code, offset_of(op))
+        for which, count in ((plan.full, arrivals), (plan.empty, releases)):
+            at = e.i32(e.add(e.add(base, which), e.mul(stage, BARRIER_BYTES)))
+            e.insert(cuda.BarrierInitOp(at, count))
+    if plan.turns:
+        with e.when(e.compare("eq", code.crew.thread, 0)):
+            for turn in range(plan.turns):
+                place = e.add(shared_base(code, offset_of(op)), plan.turn + turn * BARRIER_BYTES)
+                e.insert(cuda.BarrierInitOp(e.i32(place), 1))
+    e.insert(cuda.FenceBarrierInitOp())
+
+
+def _neighbours(cluster: tuple[int, int]) -> int:
+    """Blocks in the row and the column of a block of the cluster, with itself."""
+    return sum(cluster) - 1
+
+
+def enter(code: Code, op: tile.RingOp, *, producer: bool, first: bool) -> None:
+    """The role's own cursors. `first`: whether it is the first consumer, whose first turn begins at once."""
+    e = code.e
+    cursor = Cursor(e.counter(), e.counter(1 if producer else 0))
+    released = Cursor(e.counter(), e.counter())
+    assert isinstance(op.ring.type, tile.RingType)
+    plan, turn = ring_plan(op), e.counter(1 if first else 0)
+    code.rings[op.ring] = Ring(
+        plan,
+        op.ring.type,
+        offset_of(op),
+        cursor,
+        released,
+        is_written(op.ring),
+        is_read(op.ring),
+        turn,
+        op.cluster_shape,
+    )
+
+
+def leave(code: Code, op: tile.RingOp) -> None:
+    """A producer of a cluster stays until every stage has been released: until then other blocks arrive on its
+    barriers."""
+    ring = code.rings[op.ring]
+    if _neighbours(ring.cluster) == 1:
+        return
+    with code.e.loop(0, ring.plan.stages):
+        _await_empty(code, ring)
+        _advance(code.e, ring.cursor, ring.plan.stages)
+
+
+def _await_empty(code: Code, ring: Ring) -> SSAValue:
+    """Waits until the current stage is free; gives its number."""
+    stage, phase = code.e.read(ring.cursor.stage), code.e.read(ring.cursor.phase)
+    code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.empty, stage), code.e.i32(phase)))
+    return stage
+
+
+def lower_skip(code: Code, op: tile.SkipOp) -> None:
+    if op.ring in code.step_rings:
+        step_rings.skip(code, op)
+        return
+    ring = code.rings[op.ring]
+    for cursor in (ring.cursor, ring.released):
+        _skip(code.e, cursor, ring.plan.stages, op.count.value.data)
+
+
+def lower_begin_turn(code: Code, op: tile.BeginTurnOp) -> None:
+    ring, e = code.rings[op.ring], code.e
+    parity = e.read(ring.turn)
+    e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.turn, op.turns[0]), e.i32(parity)))
+    e.insert(cuda.SetOp(ring.turn, e.index(0), e.index(e.xor(parity, 1))))
+
+
+def lower_end_turn(code: Code, op: tile.EndTurnOp) -> None:
+    """One thread lets the next consumer go on. All threads have: it meets them before its next turn."""
+    ring, e = code.rings[op.ring], code.e
+    own, count = op.turns
+    with e.when(issuer(code)):
+        e.insert(cuda.BarrierArriveOp(ring.barrier(code, ring.plan.turn, (own + 1) % count)))
+
+
+def _skip(e: Emitter, cursor: Cursor, stages: int, count: int) -> None:
+    """`count` stages further; the phase flips with every wrap."""
+    rounds, rest = divmod(count, stages)
+    moved = e.add(e.read(cursor.stage), rest)
+    wraps = e.compare("sge", moved, stages)
+    phase = e.xor(e.read(cursor.phase), rounds % 2) if rounds % 2 else e.read(cursor.phase)
+    e.insert(cuda.SetOp(cursor.stage, e.index(0), e.index(e.select(wraps, e.sub(moved, stages), moved))))
+    e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
+
+
+def _stage_buffers(code: Code, ring: Ring, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
+    e = code.e
+    for value, start, pitch in zip(op.buffers, ring.plan.buffers, ring.plan.pitches, strict=True):
+        assert isinstance(value.type, tile.BufferType)
+        address = e.add(shared_base(code, ring.offset + start), e.mul(stage, pitch))
+        code.values[value] = buffer_of(value.type, address)
+
+
+def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
+    if op.ring in code.step_rings:
+        step_rings.acquire(code, op)
+        return
+    ring = code.rings[op.ring]
+    stage = _await_empty(code, ring)
+    _stage_buffers(code, ring, op, stage)
+    expected = sum(_copied_bytes(buffer) for buffer in op.buffers)
+    if expected:
+        with code.e.when(issuer(code)):
+            code.e.insert(cuda.BarrierExpectOp(ring.barrier(code, ring.plan.full, stage), expected))
+
+
+def _copied_bytes(buffer: SSAValue) -> int:
+    """Bytes that TMA brings to a stage's buffer."""
+    types = [fill.buffer.type for fill in fills_of(buffer) if isinstance(fill, tile.CopyOp)]
+    return sum(prod(shape_of(type)) * element_bytes(element_type_of(type)) for type in types)
+
+
+def issuer(code: Code) -> SSAValue | None:
+    """The one thread that issues TMA; None where only that thread runs the code."""
+    return None if code.crew.count == 1 else code.e.compare("eq", code.crew.thread, 0)
+
+
+def lower_commit(code: Code, op: tile.CommitOp) -> None:
+    if op.ring in code.step_rings:
+        step_rings.commit(code, op)
+        return
+    ring = code.rings[op.ring]
+    if ring.written:
+        code.e.insert(cuda.FenceProxyAsyncOp())
+        stage = code.e.read(ring.cursor.stage)
+        code.e.insert(cuda.BarrierArriveOp(ring.barrier(code, ring.plan.full, stage)))
+    _advance(code.e, ring.cursor, ring.plan.stages)
+
+
+def lower_wait(code: Code, op: tile.WaitOp) -> None:
+    if op.ring in code.step_rings:
+        step_rings.wait(code, op)
+        return
+    ring = code.rings[op.ring]
+    stage, phase = code.e.read(ring.cursor.stage), code.e.read(ring.cursor.phase)
+    code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.full, stage), code.e.i32(phase)))
+    _stage_buffers(code, ring, op, stage)
+    _advance(code.e, ring.cursor, ring.plan.stages)
+
+
+def lower_release(code: Code, op: tile.ReleaseOp) -> None:
+    """One thread of each warp group arrives: its wgmmas that read the stage are complete. Where threads read the stage
+    too, one of each warp. In a cluster, one thread for each block that may fill the stage."""
+    ring = code.rings[op.ring]
+    e = code.e
+    if ring.read:
+        e.insert(cuda.WarpSyncOp())
+    barrier = ring.barrier(code, ring.plan.empty, e.read(ring.released.stage))
+    lane, blocks = e.rem(code.crew.thread, _releasing(ring.read)), _neighbours(ring.cluster)
+    with e.when(e.compare("ult", lane, blocks)):
+        if blocks == 1:
+            e.insert(cuda.BarrierArriveOp(barrier))
+        else:
+            e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbour(e, ring.cluster, lane))))
+    _advance(e, ring.released, ring.plan.stages)
+
+
+def _neighbour(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:
+    """The rank of a block in this one's row or column of the cluster: first those along M, then the others along N."""
+    rows, columns = cluster
+    if columns == 1:
+        return number
+    row, column = place(e, cluster)
+    across = e.sub(number, rows)
+    across = e.add(across, e.select(e.compare("sge", across, column), 1, 0))
+    other = e.add(row, e.mul(across, rows))
+    return e.select(e.compare("slt", number, rows), e.add(number, e.mul(column, rows)), other)
+
+
+def place(e: Emitter, cluster: tuple[int, int]) -> tuple[Index, Index]:
+    """The block's row and column in the cluster."""
+    row, column = e.split(e.value(cuda.ClusterRankOp()), cluster)
+    return row, column
+
+
+def ring_of(code: Code, buffer: SSAValue) -> Ring:
+    owner = buffer.owner
+    if isinstance(owner, tile.SubviewOp):
+        return ring_of(code, owner.buffer)
+    assert isinstance(owner, tile.AcquireOp)
+    return code.rings[owner.ring]
+
+
+def lower_subview(code: Code, op: tile.SubviewOp) -> None:
+    source = code.buffer(op.buffer)
+    at: list[Index] = list(tile.ints(op.at)) or [0] * len(source.shape)
+    for d, dynamic in enumerate(op.offsets):
+        at[d] = code.e.add(at[d], code.scalar(dynamic))
+    origin = tuple(code.e.add(o, a) for o, a in zip(source.origin, at, strict=True))
+    assert isinstance(op.result.type, tile.BufferType)
+    code.values[op.result] = Buffer(source.address, source.layout, source.element, origin, op.result.type.get_shape())

@@ -1,0 +1,348 @@
+"""Loads by way of shared memory: the words of memory that hold a tile's box are copied there as they are, then every
+thread takes its elements (irc/layout/staging.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from irc.analysis.accesses import access_of
+from irc.dialects import cuda, tile
+from irc.layout.access import least
+from irc.layout.pieces import Pieces
+from irc.layout.requests import WIDEST
+from irc.layout.shared import SharedLayout
+from irc.layout.staging import box_of, run_pieces, staged_bytes
+from irc.layout.traffic import global_vector
+from irc.layout_assignment.attributes import fragment_layout
+from irc.lowering.emitter import Index
+from irc.lowering.memory import by_tile, locate, shared_base, store_registers, zero
+from irc.lowering.places import Place, Walk
+from irc.lowering.row_ends import RowEnds
+from irc.lowering.values import Code, Registers, element_bytes, tile_element
+from irc.support.integers import ceil_div
+
+MOST_RESTING = 4
+"""Of so many threads one may rest while words are moved."""
+
+
+class StagedLoad:
+    """Offsets are in elements of the view and of the box."""
+
+    def __init__(self, code: Code, op: tile.LoadOp, layout: SharedLayout) -> None:
+        self.code, self.op, self.layout = code, op, layout
+        self.fragment = fragment_layout(op.result.type)
+        self.access = access_of(op)
+        box = box_of(self.access, self.fragment.shape)
+        assert box is not None
+        self.box = box
+        self.element = tile_element(op.result.type)
+        self.size = element_bytes(self.element)
+        self.word = WIDEST // self.size
+        self.symbols = [code.scalar(symbol) for symbol in op.symbols]
+        self.offsets = [Place(code.scalar(offset)) for offset in op.offsets]
+        walk = Walk(code.e, ())
+        self.origins = [walk.affine(expr, self.offsets, self.symbols).base for expr in box.origins]
+        self.bytes = staged_bytes(layout, box, self.size)
+        self.base = code.scratch(self.bytes)
+        self.skip = self._skip()
+
+    def emit(self) -> None:
+        code, place = self.code, (self.base, self.base + self.bytes)
+        words = self._load_words()
+        code.before_write(place)
+        self._write_words(words)
+        if self._left:
+            self._copy_left()
+        code.before_read(place)
+        store = self.op.next_op
+        if isinstance(store, tile.StoreOp) and store.tile == self.op.result and self.op.result.has_one_use():
+            self._store(store)
+        else:
+            code.values[self.op.result] = self._take()
+
+    def _skip(self) -> Index:
+        """The elements before the first row's in its word of memory. In shared memory as many are left out: rows are
+        as far apart there as in memory, but for whole words."""
+        if not self.box.is_misaligned:
+            return 0
+        e, begin = self.code.e, self._run_origin
+        for dim in self.box.rows:
+            begin = e.add(begin, e.mul(self.origins[dim], self.access.strides[dim]))
+        return e.rem(begin, self.word)
+
+    def _store(self, op: tile.StoreOp) -> None:
+        """Stores the tile as it is taken, so that no thread holds more of it than a run."""
+        run = self.fragment.values[0].size if self.fragment.vector[1] > 1 else 1
+        array = self.code.e.value(cuda.RegistersOp(run, self.element), self.op.result.name_hint)
+        strides = tuple(int(at == 0 and run > 1) for at in range(len(self.fragment.values)))
+        held = Registers(array, self.fragment, strides)
+        ends = RowEnds.of(self.code, op, self.fragment)
+        if ends is None:
+            store_registers(self.code, op, held, partial(self._take_vectors, held))
+            return
+
+        def stores(*, checked: bool) -> None:
+            with self.code.each(self.fragment, ends.vector) as components:
+                offset, conditions = locate(self.code, op, self.fragment, components, ends.vector)
+                # Found outside of the branch, so that what runs have in common is found once.
+                places = self._run_places(components, ends.vector)
+                with self.code.e.when(self.code.e.all(conditions) if checked else None):
+                    for first, address, vector in places:
+                        self._insert(held, [first, *components[1:]], address, vector)
+                    register = self.code.e.index(self.code.register(held, components))
+                    self.code.e.insert(ends.vector_store(array, register, offset))
+            if checked:
+                ends.emit(array, self._take_element)
+
+        by_tile(self.code, op, self.fragment, ends.vector, stores)
+
+    # Words of memory
+
+    @property
+    def _rows_at_once(self) -> int:
+        """Rows whose words the threads move in a turn, one each; the threads that are left over rest. 0 where those are
+        many: then words are dealt out one after another."""
+        count, words = self.code.crew.count, self.box.words
+        rows = min(count // words, self.box.row_count)
+        return rows if rows * words * MOST_RESTING >= count * (MOST_RESTING - 1) else 0
+
+    @property
+    def _turns(self) -> int:
+        if self._rows_at_once:
+            return ceil_div(self.box.row_count, self._rows_at_once)
+        return ceil_div(self.box.row_count * self.box.words, self.code.crew.count)
+
+    def _load_words(self) -> SSAValue:
+        e = self.code.e
+        array = e.value(cuda.RegistersOp(self._turns * self.word, self.element), self.op.result.name_hint)
+        pointer = self.code.pointers[self.op.view]
+        none = zero(self.code, self.element)
+        with e.loop(0, self._turns, unroll=True) as turn:
+            word, at, exists = self._word(turn)
+            offset, conditions = self._source(word, at)
+            if self._left:
+                conditions.append(e.compare("sle", offset, self.access.size - self.word))
+            register = e.mul(turn, self.word)
+            load = cuda.LoadOp(pointer, e.index(offset), array, e.index(register), count=self.word, cache="read_only")
+            inside = e.all([*exists, *conditions])
+            if inside is None:
+                e.insert(load)
+            else:
+                e.branch(inside, partial(e.insert, load), partial(self._fill, array, register, none))
+        return array
+
+    @property
+    def _left(self) -> int:
+        """The elements of the view that fill no word."""
+        return self.access.size % self.word
+
+    def _copy_left(self) -> None:
+        """The elements of the view's last word, where it is not whole, one by one, by the threads that move it. Few
+        tiles reach it: the others know before they look."""
+        e, box, first = self.code.e, self.box, self.access.size - self._left
+        last: Index = box.length - 1
+        for dim, stride in enumerate(self.access.strides):
+            rows = box.counts[dim] - 1 if dim in box.rows else 0
+            last = e.add(last, e.mul(e.add(self.origins[dim], rows), stride))
+        array = e.value(cuda.RegistersOp(1, self.element))
+        none = e.constant(0)
+        with e.when(e.compare("sge", last, first)), e.loop(0, self._turns, unroll=1) as turn:
+            word, at, exists = self._word(turn)
+            offset, conditions = self._source(word, at)
+            address = self._address(word, at)
+            is_last = e.all([*exists, *conditions, e.compare("eq", offset, first)])
+            with e.when(is_last), e.loop(0, self._left, unroll=1) as n:
+                source = e.index(e.add(offset, n))
+                e.insert(cuda.LoadOp(self.code.pointers[self.op.view], source, array, none, count=1))
+                to = e.i32(e.add(address, e.mul(n, self.size)))
+                e.insert(cuda.SharedStoreOp(array, none, to, count=1))
+
+    def _fill(self, array: SSAValue, register: Index, value: SSAValue) -> None:
+        e = self.code.e
+        for n in range(self.word):
+            e.insert(cuda.SetOp(array, e.index(e.add(register, n)), value))
+
+    def _write_words(self, words: SSAValue) -> None:
+        e = self.code.e
+        with e.loop(0, self._turns, unroll=True) as turn:
+            word, at, exists = self._word(turn)
+            address = e.i32(self._address(word, at))
+            register = e.index(e.mul(turn, self.word))
+            with e.when(e.all(exists)):
+                e.insert(cuda.SharedStoreOp(words, register, address, count=self.word))
+
+    def _address(self, word: Index, at: Sequence[Index]) -> Index:
+        """Where a word of a row lies in shared memory."""
+        e = self.code.e
+        places = [Place(0)] * len(self.box.counts)
+        for dim, index in zip(self.box.rows, at, strict=True):
+            places[dim] = Place(index)
+        row = e.add(self.skip, Walk(e, ()).offset(self.layout, places).base)
+        if self.box.is_misaligned:
+            row = e.sub(row, e.rem(row, self.word))
+        offset = e.add(row, e.mul(word, self.word))
+        return e.add(shared_base(self.code, self.base), e.mul(offset, self.size))
+
+    def _word(self, turn: Index) -> tuple[Index, list[Index], list[SSAValue]]:
+        """The word that the thread moves in a turn: its place in a row, the coordinates of the row in the box, and the
+        conditions under which there is one."""
+        e, box, crew, at_once = self.code.e, self.box, self.code.crew, self._rows_at_once
+        counts = [box.counts[d] for d in box.rows]
+        conditions: list[SSAValue] = []
+        if at_once:
+            word, first = e.split(crew.thread, [box.words, at_once])
+            row = e.add(first, e.mul(turn, at_once))
+            if at_once * box.words != crew.count:
+                conditions.append(e.compare("slt", first, at_once))
+            if self._turns * at_once != box.row_count:
+                conditions.append(e.compare("slt", row, box.row_count))
+        else:
+            number = e.add(crew.thread, e.mul(turn, crew.count))
+            word, row = e.split(number, [box.words, box.row_count])
+            if self._turns * crew.count != box.row_count * box.words:
+                conditions.append(e.compare("slt", number, box.row_count * box.words))
+        return word, e.split(row, counts) if counts else [], conditions
+
+    def _source(self, word: Index, at: Sequence[Index]) -> tuple[Index, list[SSAValue]]:
+        """Where a word of a row begins in the view, and the conditions under which it holds elements of the row."""
+        e, box, access = self.code.e, self.box, self.access
+        conditions: list[SSAValue] = []
+        row: Index = 0
+        for dim, index in zip(box.rows, at, strict=True):
+            position = e.add(self.origins[dim], index)
+            row = e.add(row, e.mul(position, access.strides[dim]))
+            if dim in box.checked:
+                if least(box.origins[dim]) < 0:
+                    conditions.append(e.compare("sge", position, 0))
+                conditions.append(e.compare("slt", position, access.extents[dim]))
+        begin = e.add(row, self._run_origin)
+        skip = e.rem(begin, self.word) if box.is_misaligned else 0
+        offset = e.add(e.sub(begin, skip), e.mul(word, self.word))
+        end = e.add(begin, box.length)
+        outer = box.run[-1]
+        if outer in box.checked:
+            most = e.add(row, access.extents[outer] * access.strides[outer])
+            end = e.minimum(end, most)
+            if least(box.origins[outer]) < 0:
+                conditions.append(e.compare("sgt", e.add(offset, self.word), row))
+        if box.is_misaligned or box.length % self.word or outer in box.checked:
+            conditions.append(e.compare("slt", offset, end))
+        return offset, conditions
+
+    @property
+    def _run_origin(self) -> Index:
+        e, total = self.code.e, 0
+        for dim in self.box.run:
+            total = e.add(total, e.mul(self.origins[dim], self.access.strides[dim]))
+        return total
+
+    # Elements of threads
+
+    def _take(self) -> Registers:
+        code = self.code
+        result = code.array(self.fragment, self.element, self.op.result.name_hint)
+        vector = global_vector(self.fragment, self.access)
+        with code.each(self.fragment, vector) as components:
+            self._take_at(result, components, vector)
+        return result
+
+    def _take_vectors(self, to: Registers, components: Sequence[Index], count: int) -> None:
+        vector = min(count, global_vector(self.fragment, self.access))
+        if not components:
+            self._take_at(to, (), vector)
+            return
+        first, *others = components
+        with self.code.e.loop(0, count, vector, unroll=True, hint="n") as n:
+            self._take_at(to, [self.code.e.add(first, n), *others], vector)
+
+    def _take_at(self, to: Registers, components: Sequence[Index], vector: int) -> None:
+        offset = self._offset(self.code.places(self.fragment), components, vector)
+        self._insert(to, components, self._byte(offset), vector)
+
+    def _run_places(self, components: Sequence[Index], count: int) -> list[tuple[Index, Index, int]]:
+        """Where the elements of a run that is inside the view lie: for each vector its first component, its address and
+        how many elements it has."""
+        e, own = self.code.e, self.code.places(self.fragment)
+        pieces = run_pieces(self.fragment, self.access, self.layout)
+        first, *others = components
+        vector = min(count, global_vector(self.fragment, self.access))
+        at = [e.add(first, n) for n in range(0, count, vector)]
+        if pieces is None:
+            places = [self._offset(own, [each, *others], vector, checked=False) for each in at]
+            return [(each, self._byte(place), vector) for each, place in zip(at, places, strict=True)]
+        step = sum(s * modes[-1][1] for s, modes in zip(pieces.slopes, self.layout.modes, strict=True))
+        starts: list[tuple[Index, Index]] = [(0, self._byte(self._offset(own, components, 1, checked=False)))]
+        for _ in range(1, pieces.count(count)):
+            begin = e.add(starts[-1][0], pieces.by) if len(starts) > 1 else self._first_end(pieces, own, components)
+            offset = self._offset(own, [e.add(first, begin), *others], 1, checked=False)
+            starts.append((begin, self._byte(e.sub(offset, e.mul(begin, step)))))
+        return [(each, e.add(self._chosen(starts, n), n * step * self.size), 1) for n, each in enumerate(at)]
+
+    def _chosen(self, starts: Sequence[tuple[Index, Index]], n: int) -> Index:
+        """The address for element n of a run, before its step: of the last piece that has begun."""
+        at = starts[0][1]
+        for begin, address in starts[1:]:
+            at = self.code.e.select(self.code.e.compare("sle", begin, n), address, at)
+        return at
+
+    def _first_end(self, pieces: Pieces, own: Sequence[Place], components: Sequence[Index]) -> Index:
+        """How many elements of a run belong to its first piece."""
+        assert pieces.dividend is not None
+        e = self.code.e
+        dividend = Walk(e, components).affine(pieces.dividend, self._dims(own), self.symbols)
+        return e.sub(pieces.by, e.rem(dividend.at(e, components), pieces.by))
+
+    def _take_element(self, at: Sequence[Index], array: SSAValue) -> None:
+        """An element of the tile that is inside the view, to the first of some registers."""
+        address = self._byte(self._offset([Place(c) for c in at], (), 1, checked=False))
+        self.code.e.insert(cuda.SharedLoadOp(self.code.e.i32(address), array, self.code.e.index(0)))
+
+    def _insert(self, to: Registers, components: Sequence[Index], address: Index, vector: int) -> None:
+        e = self.code.e
+        register = e.index(self.code.register(to, components))
+        e.insert(cuda.SharedLoadOp(e.i32(address), to.array, register, count=vector))
+
+    def _byte(self, offset: Index) -> Index:
+        return self.code.e.add(shared_base(self.code, self.base), self.code.e.mul(offset, self.size))
+
+    def _clamped(self, at: Index, most: int, expr: AffineExpr) -> Index:
+        """A coordinate inside the box: what is taken there instead of what is outside the view is not used."""
+        e = self.code.e
+        at = e.minimum(at, most)
+        if least(expr) < 0:
+            at = e.select(e.compare("slt", at, 0), 0, at)
+        return at
+
+    def _dims(self, own: Sequence[Place]) -> list[Place]:
+        """The coordinates of elements of the tile in the space of all tiles."""
+        return [Place(self.code.e.add(o.base, p.base), p.steps) for o, p in zip(self.offsets, own, strict=True)]
+
+    def _offset(self, own: Sequence[Place], components: Sequence[Index], vector: int, *, checked: bool = True) -> Index:
+        """Where an element lies in the box. Vectors outside take the first one, which is aligned. Not checked: the
+        element is inside the view."""
+        e, box = self.code.e, self.box
+        walk = Walk(e, components)
+        dims = self._dims(own)
+        inside: list[Place] = []
+        for dim, expr in enumerate(self.op.access_map.results):
+            at = walk.affine(expr, dims, self.symbols)
+            at = Place(e.sub(at.base, self.origins[dim]), at.steps)
+            if checked and dim in box.cut and vector == 1:
+                at = Place(self._clamped(at.at(e, components), box.counts[dim] - 1, expr))
+            inside.append(at)
+        offset = e.add(self.skip, walk.offset(self.layout, inside).at(e, components))
+        if vector == 1 or not checked:
+            return offset
+        exists = e.all([self._is_there(d, inside[d].at(e, components), vector) for d in sorted(box.cut)])
+        return offset if exists is None else e.select(exists, offset, 0)
+
+    def _is_there(self, dim: int, at: Index, vector: int) -> SSAValue:
+        """Whether a vector that begins at a coordinate in the box has elements of it. What comes before a row lies in
+        the same word as its first element, or in the row before."""
+        e, count = self.code.e, self.box.counts[dim]
+        before = vector - 1 if dim == self.box.run[0] and least(self.op.access_map.results[dim]) < 0 else 0
+        return e.compare("ult", e.add(at, before), count + before)

@@ -1,0 +1,102 @@
+"""Rings that all threads of a block fill and read in step: cp.async groups (PTX ISA, cp.async.wait_group) and one
+barrier of the block for each stage.
+
+The wait for a stage is for the thread's own copies into it, then for the other threads. Behind it every thread has read
+the stage before, which is the one that is filled next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from irc.analysis.async_copies import async_copy, copy_fragment
+from irc.dialects import cuda, tile
+from irc.lowering import memory
+from irc.lowering.emitter import Emitter, Index
+from irc.lowering.order import Bytes
+from irc.lowering.values import Code, buffer_of, element_bytes
+from irc.scheduling.rings import RingPlan, fills_of, ring_plan
+
+
+@dataclass(frozen=True)
+class StepRing:
+    """The stages that are read and filled next are numbers in registers."""
+
+    plan: RingPlan
+    offset: int
+    read: SSAValue
+    filled: SSAValue
+    is_copied: bool
+    """Whether asynchronous copies fill part of a stage."""
+
+    @property
+    def place(self) -> Bytes:
+        return self.offset, self.offset + self.plan.size
+
+
+def enter(code: Code, op: tile.RingOp) -> None:
+    e = code.e
+    acquires = [use.operation for use in op.ring.uses if isinstance(use.operation, tile.AcquireOp)]
+    fills = [fill for acquire in acquires for buffer in acquire.buffers for fill in fills_of(buffer)]
+    offset = op.offset.value.data if op.offset is not None else 0
+    is_copied = any(isinstance(fill, tile.CopyOp) for fill in fills)
+    code.step_rings[op.ring] = StepRing(ring_plan(op), offset, e.counter(), e.counter(), is_copied)
+
+
+def acquire(code: Code, op: tile.AcquireOp) -> None:
+    ring = code.step_rings[op.ring]
+    code.before_write(ring.place)
+    _stage_buffers(code, ring, op, code.e.read(ring.filled))
+
+
+def commit(code: Code, op: tile.CommitOp) -> None:
+    ring = code.step_rings[op.ring]
+    if ring.is_copied:
+        code.e.insert(cuda.CpAsyncCommitOp())
+    _advance(code.e, ring.filled, ring.plan.stages)
+
+
+def wait(code: Code, op: tile.WaitOp) -> None:
+    ring = code.step_rings[op.ring]
+    if ring.is_copied:
+        code.e.insert(cuda.CpAsyncWaitOp(ring.plan.stages - 2))
+    code.sync()
+    _stage_buffers(code, ring, op, code.e.read(ring.read))
+    _advance(code.e, ring.read, ring.plan.stages)
+
+
+def skip(code: Code, op: tile.SkipOp) -> None:
+    """What is left is not read; the copies into it end before it is filled again."""
+    ring = code.step_rings[op.ring]
+    if ring.is_copied:
+        code.e.insert(cuda.CpAsyncWaitOp(0))
+    _advance(code.e, ring.read, ring.plan.stages, op.count.value.data)
+
+
+def copy(code: Code, op: tile.CopyOp) -> None:
+    """Each thread copies its runs; zeros where one is outside the view."""
+    e, buffer = code.e, code.buffer(op.buffer)
+    way = async_copy(op, buffer.shape)
+    assert way is not None
+    fragment = copy_fragment(buffer.shape, way, code.crew.count)
+    width = way.vector * element_bytes(buffer.element)
+    with e.when(code.first_copy(fragment)), code.each(fragment, way.vector) as components:
+        offset, conditions = memory.locate(code, op, fragment, components, way.vector)
+        address = memory.tile_address(code, buffer, fragment, components)
+        e.insert(cuda.CpAsyncOp(address, code.pointers[op.view], e.index(offset), e.all(conditions), bytes=width))
+
+
+def _stage_buffers(code: Code, ring: StepRing, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
+    e = code.e
+    for value, start, pitch in zip(op.buffers, ring.plan.buffers, ring.plan.pitches, strict=True):
+        assert isinstance(value.type, tile.BufferType)
+        base = memory.shared_base(code, ring.offset + start)
+        code.values[value] = buffer_of(value.type, e.add(base, e.mul(stage, pitch)))
+
+
+def _advance(e: Emitter, register: SSAValue, stages: int, by: int = 1) -> None:
+    moved = e.add(e.read(register), by)
+    wrapped = e.select(e.compare("sge", moved, stages), e.sub(moved, stages), moved)
+    e.insert(cuda.SetOp(register, e.index(0), e.index(wrapped)))

@@ -1,0 +1,365 @@
+"""What a tile is to one thread: some registers, one scalar for all elements, or a coordinate; and how to walk over
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Attribute, Block, SSAValue
+
+from irc.dialects import cuda
+from irc.dialects.tile import BufferType, element_type_of, shape_of
+from irc.layout.fragment import Fragment, Mode
+from irc.layout.shared import SharedLayout
+from irc.lowering.emitter import INDEX, Emitter, Index
+from irc.lowering.order import ANY, EVERYTHING, Bytes, Touch
+from irc.lowering.places import Place
+from irc.support.diagnostics import IrcError
+from irc.support.integers import round_up
+
+if TYPE_CHECKING:
+    from irc.lowering.rings import Ring
+    from irc.lowering.step_rings import StepRing
+
+
+@dataclass(frozen=True)
+class Registers:
+    """A tile in a register array. Component c of value mode m adds c * strides[m] to the index; `base` is added to
+    all."""
+
+    array: SSAValue
+    fragment: Fragment
+    strides: tuple[int, ...]
+    base: Index = 0
+
+    @property
+    def element(self) -> Attribute:
+        assert isinstance(self.array.type, cuda.RegistersType)
+        return self.array.type.element
+
+
+@dataclass(frozen=True)
+class Splat:
+    """A tile whose elements are all one scalar."""
+
+    scalar: SSAValue
+    fragment: Fragment
+
+
+@dataclass(frozen=True)
+class Iota:
+    """A tile whose elements are offset + their coordinate along `axis`, of type index."""
+
+    axis: int
+    offset: Index
+    fragment: Fragment
+
+
+Tile = Registers | Splat | Iota
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A shared buffer at a byte address (i32 arithmetic is done on `index` and cast where it is used)."""
+
+    address: Index
+    layout: SharedLayout
+    element: Attribute
+    origin: tuple[Index, ...]
+    """The coordinate in the layout of the buffer's first element: a subview starts further on."""
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """A tile that was written to scratch memory and is read from there where it is stored, in a fragment."""
+
+    buffer: Buffer
+    place: Bytes
+    fragment: Fragment
+
+
+TURNS = 4096
+"""Bytes of scratch memory over which small exchanges take turns: one need not wait for the readers of another."""
+
+Lowered = Tile | Buffer | Exchanged | Index
+"""What a tile-level value becomes; rings are apart."""
+
+
+@dataclass
+class Crew:
+    """The threads that run a piece of code together: a whole block, or the warps of one role."""
+
+    thread: Index
+    count: int
+    barrier: int | None = None
+    """The named barrier they meet at; None is the block's own."""
+
+
+def packed_strides(fragment: Fragment) -> tuple[int, ...]:
+    strides: list[int] = []
+    step = 1
+    for mode in fragment.values:
+        strides.append(step)
+        step *= mode.size
+    return tuple(strides)
+
+
+@dataclass
+class Code:
+    """The state of lowering one program: what every tile-level value has become, and where the code goes."""
+
+    e: Emitter
+    crew: Crew
+    kernel: Block
+    pointers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Program argument (a view) -> kernel argument (a pointer)."""
+    tensor_maps: dict[tuple[SSAValue, Attribute], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
+    )
+    values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
+    rings: dict[SSAValue, Ring] = field(default_factory=dict[SSAValue, "Ring"])
+    """Rings as the role that is being lowered sees them."""
+    step_rings: dict[SSAValue, StepRing] = field(default_factory=dict[SSAValue, "StepRing"])
+    """Rings that all threads fill and read."""
+    has_stmatrix: bool = False
+    """Whether warps can store matrices to shared memory."""
+    shared_align: int = 16
+    """Bytes to which the start of shared memory is aligned."""
+    scratch_base: int = 0
+    scratch_size: int = 0
+    dirty: list[Touch] = field(default_factory=list[Touch])
+    """The shared memory that was written since the crew last met."""
+    stale: list[Touch] = field(default_factory=list[Touch])
+    """The shared memory that was read since the crew last met."""
+    apart: int = 0
+    """Bytes of scratch memory in front of those over which small exchanges take turns."""
+    turn: int = 0
+    """Where the next exchange that takes turns lies in scratch memory."""
+    _thread_parts: dict[tuple[Block, Fragment], list[Index]] = field(
+        default_factory=dict[tuple[Block, Fragment], list[Index]]
+    )
+
+    # Values
+
+    def tile(self, value: SSAValue) -> Tile:
+        known = self.values[value]
+        assert isinstance(known, Registers | Splat | Iota)
+        return known
+
+    def buffer(self, value: SSAValue) -> Buffer:
+        known = self.values[value]
+        assert isinstance(known, Buffer)
+        return known
+
+    def scalar(self, value: SSAValue) -> Index:
+        """A scalar of the tile level: a known number, or an SSA value."""
+        known = self.values[value]
+        assert isinstance(known, int | SSAValue)
+        return known
+
+    def ssa(self, value: SSAValue) -> SSAValue:
+        return self.e.index(self.scalar(value))
+
+    def array(self, fragment: Fragment, element: Attribute, hint: str | None = None) -> Registers:
+        """Fresh registers for a tile."""
+        op = cuda.RegistersOp(fragment.value_count, element)
+        return Registers(self.e.value(op, hint), fragment, packed_strides(fragment))
+
+    # Coordinates
+
+    def thread_part(self, fragment: Fragment) -> list[Index]:
+        """What the thread contributes to each coordinate."""
+        key = (self.e.block, fragment)
+        if key not in self._thread_parts:
+            if fragment.thread_count != self.crew.count:
+                raise IrcError(f"a fragment over {fragment.thread_count} threads in code of {self.crew.count} threads")
+            at: list[Index] = [0] * len(fragment.shape)
+            components = self.e.split(self.crew.thread, [m.size for m in fragment.threads]) if fragment.threads else []
+            for mode, component in zip(fragment.threads, components, strict=True):
+                if not mode.is_replicated:
+                    at[mode.dim] = self.e.add(at[mode.dim], self.e.mul(component, mode.step))
+            self._thread_parts[key] = at
+        return self._thread_parts[key]
+
+    def coordinates(self, fragment: Fragment, components: Sequence[Index]) -> list[Index]:
+        """The tile coordinate of the thread's value with these components."""
+        return [place.at(self.e, components) for place in self.places(fragment)]
+
+    def places(self, fragment: Fragment) -> list[Place]:
+        """The coordinates of the thread's values, for any components."""
+        return [
+            Place(at, tuple(mode.step if mode.dim == dim else 0 for mode in fragment.values))
+            for dim, at in enumerate(self.thread_part(fragment))
+        ]
+
+    def first_copy(self, fragment: Fragment) -> SSAValue | None:
+        """The condition that this thread holds the first of the copies of its elements; None where there are none."""
+        if not any(m.is_replicated for m in fragment.threads):
+            return None
+        components = self.e.split(self.crew.thread, [m.size for m in fragment.threads])
+        return self.e.all(
+            [
+                self.e.compare("eq", c, 0)
+                for m, c in zip(fragment.threads, components, strict=True)
+                if m.is_replicated and m.size > 1
+            ]
+        )
+
+    # Elements
+
+    @contextmanager
+    def each(self, fragment: Fragment, vector: int = 1) -> Generator[list[Index]]:
+        """Unrolled loops over the thread's values, in runs of `vector` of the first mode; gives the components."""
+        with self.nest(fragment.values, vector) as components:
+            yield components
+
+    @contextmanager
+    def nest(self, modes: Sequence[Mode], vector: int = 1) -> Generator[list[Index]]:
+        components: list[Index] = [0] * len(modes)
+        with ExitStack() as stack:
+            for at in reversed(range(len(modes))):
+                step = vector if at == 0 else 1
+                components[at] = stack.enter_context(self.e.loop(0, modes[at].size, step, unroll=True, hint=f"v{at}"))
+            yield components
+
+    def colexicographic(self, fragment: Fragment, components: Sequence[Index]) -> Index:
+        """The number of the element at the thread's value with these components: dimension 0 is the fastest."""
+        number: Index = 0
+        unit = 1
+        for at, extent in zip(self.coordinates(fragment, components), fragment.shape, strict=True):
+            number = self.e.add(number, self.e.mul(at, unit))
+            unit *= extent
+        return number
+
+    def register(self, tile: Registers, components: Sequence[Index]) -> Index:
+        at = tile.base
+        for component, stride in zip(components, tile.strides, strict=True):
+            at = self.e.add(at, self.e.mul(component, stride))
+        return at
+
+    def element(self, tile: Tile, fragment: Fragment, components: Sequence[Index]) -> SSAValue:
+        """The element of `tile` that meets the given element of a tile it is broadcast to."""
+        match tile:
+            case Splat():
+                return tile.scalar
+            case Iota():
+                own = matching(tile.fragment, fragment, components)
+                at = self.coordinates(tile.fragment, own)[tile.axis]
+                return self.e.index(self.e.add(tile.offset, at))
+            case Registers():
+                own = matching(tile.fragment, fragment, components)
+                return self.e.value(cuda.GetOp(tile.array, self.e.index(self.register(tile, own))))
+
+    def set(self, tile: Registers, components: Sequence[Index], value: SSAValue) -> None:
+        self.e.insert(cuda.SetOp(tile.array, self.e.index(self.register(tile, components)), value))
+
+    def materialise(self, tile: Tile, element: Attribute) -> Registers:
+        """The tile in registers of its own."""
+        if isinstance(tile, Registers):
+            return tile
+        result = self.array(tile.fragment, element)
+        with self.each(tile.fragment) as components:
+            self.set(result, components, self.element(tile, tile.fragment, components))
+        return result
+
+    def copy(self, source: Tile, target: Registers) -> None:
+        with self.each(target.fragment) as components:
+            self.set(target, components, self.element(source, target.fragment, components))
+
+    def as_index(self, value: SSAValue) -> SSAValue:
+        if isinstance(value.type, IndexType):
+            return value
+        return self.e.value(arith.IndexCastOp(value, INDEX))
+
+    # Meeting
+
+    def sync(self) -> None:
+        """All threads of the crew meet."""
+        if self.crew.barrier is None:
+            self.e.insert(cuda.SyncOp())
+        else:
+            self.e.insert(cuda.NamedSyncOp(self.e.i32(self.crew.barrier), self.crew.count))
+        self.dirty, self.stale = [], []
+
+    def sync_warps(self) -> None:
+        """The threads of each warp meet."""
+        self.e.insert(cuda.WarpSyncOp())
+        self.dirty, self.stale = [t.settled() for t in self.dirty], [t.settled() for t in self.stale]
+
+    def forget_order(self) -> None:
+        """Any of shared memory may have been read and written since the crew last met: where loops begin and end."""
+        self.dirty, self.stale = [ANY], [ANY]
+
+    def before_write(self, place: Bytes = EVERYTHING, owners: Hashable = None) -> None:
+        """Shared memory is about to be written: earlier reads of it have to be over. `owners` as of a `Touch`."""
+        self._settle(touch := Touch(place, owners), self.stale)
+        self.dirty.append(touch)
+
+    def before_read(self, place: Bytes = EVERYTHING, owners: Hashable = None) -> None:
+        """Shared memory is about to be read: earlier writes to it have to be there."""
+        self._settle(touch := Touch(place, owners), self.dirty)
+        self.stale.append(touch)
+
+    def _settle(self, touch: Touch, before: Sequence[Touch]) -> None:
+        met = touch.meets(before)
+        if not all(map(touch.is_apart, met)):
+            self.sync()
+        elif not all(other.is_settled for other in met):
+            self.sync_warps()
+
+    def scratch(self, size: int) -> int:
+        """The byte offset of scratch memory that the next exchange may use, whatever an earlier one left there."""
+        self.scratch_size = max(self.scratch_size, size)
+        return self.scratch_base
+
+    def scratch_in_turn(self, size: int) -> int:
+        """As `scratch`, but where it is small not where the exchange before it was."""
+        at = self.turn if self.turn + size <= TURNS else 0
+        self.turn = at + round_up(size, 16)
+        at += self.apart
+        self.scratch_size = max(self.scratch_size, at + size)
+        return self.scratch_base + at
+
+    def close_scratch(self) -> None:
+        """Code that runs beside what follows keeps the scratch memory it has had."""
+        self.scratch_base += round_up(self.scratch_size, 128)
+        self.scratch_size = self.turn = 0
+
+
+def matching(own: Fragment, other: Fragment, components: Sequence[Index]) -> list[Index]:
+    """The components in `own` modes of the element that meets an element of `other`, to which `own` is broadcast."""
+    if own is other or own.values == other.values:
+        return list(components)
+    found: list[Index] = []
+    for mode in own.values:
+        for at, candidate in enumerate(other.values):
+            if candidate == mode:
+                found.append(components[at])
+                break
+        else:
+            raise IrcError(f"no layout conversion between fragments {own} and {other}")
+    return found
+
+
+def tile_element(type: Attribute) -> Attribute:
+    """The element type of a tile in registers: bool stays i1, unsigned integers have become signless before."""
+    element = element_type_of(type)
+    return IntegerType(element.width.data) if isinstance(element, IntegerType) else element
+
+
+def element_bytes(type: Attribute) -> int:
+    return cuda.size_of(type)
+
+
+def buffer_of(type: BufferType, address: Index) -> Buffer:
+    attr = type.shared_layout
+    if attr is None:
+        raise IrcError(f"{type} has no layout", hint="run assign-layouts before lower-to-cuda")
+    shape = shape_of(type)
+    return Buffer(address, attr.data, type.element_type, (0,) * len(shape), shape)

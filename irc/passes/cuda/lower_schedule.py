@@ -1,0 +1,134 @@
+"""lower-schedule: tile loops become block numbers, and loops over them where blocks persist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from irc.dialects import cuda, tile
+from irc.ir.targets import Target, target
+from irc.lowering.emitter import Emitter, Index
+
+GRID = "grid"
+"""The attribute of a program with its blocks; one that has it is lowered already."""
+
+
+@dataclass(frozen=True)
+class LowerSchedulePass(ModulePass):
+    """`tile.for_tiles` -> arithmetic on the block's number; sets the program's `grid`.
+
+    "grid" gives a block one tile. "persistent" launches as many blocks as the chip has SMs, which take tiles in turn.
+    Several tile loops beside each other share the grid as ranges of blocks; those of warp roles walk over the same
+    tiles. The blocks of a cluster are neighbours in the grid, numbered column by column; clusters take turns as blocks
+    do.
+    """
+
+    name: ClassVar[str] = "lower-schedule"
+    arch: str = "sm_90a"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for program in op.body.block.ops:
+            if isinstance(program, tile.ProgramOp) and GRID not in program.attributes:
+                _lower(program, target(self.arch))
+
+
+def _lower(program: tile.ProgramOp, machine: Target) -> None:
+    first = total = 0
+    beside = [op for op in program.body.block.ops if isinstance(op, tile.ForTilesOp)]
+    for loop in beside:
+        blocks = _blocks(loop, machine)
+        _replace(loop, blocks, first if len(beside) > 1 else None)
+        first += blocks
+        total += blocks
+    inside = [op for op in program.walk() if isinstance(op, tile.ForTilesOp)]
+    for loop in inside:
+        blocks = _blocks(loop, machine)
+        _replace(loop, blocks, None)
+        total = max(total, blocks)
+    program.attributes[GRID] = IntegerAttr(max(1, total), i64)
+
+
+def _blocks(loop: tile.ForTilesOp, machine: Target) -> int:
+    clusters, size = _clusters(loop), prod(loop.cluster_shape)
+    resident = machine.resident_clusters(size)
+    return size * (min(clusters, resident) if loop.schedule_name == "persistent" else clusters)
+
+
+def _clusters(loop: tile.ForTilesOp) -> int:
+    """How many clusters of tiles there are; without clusters, tiles."""
+    return prod(loop.tile_counts) // prod(loop.cluster_shape)
+
+
+def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
+    """Puts what the loop means in its place. `first` is the number of its first block where it shares the grid."""
+    code = Block()
+    e = Emitter(code, loop.location)
+    size = prod(loop.cluster_shape)
+    tiles, turns = _clusters(loop), blocks // size
+    own, count = loop.turns
+    if tiles:
+        block: Index = e.value(cuda.BlockIdOp(), "block")
+        inside = None
+        if first is not None:
+            inside = e.all([e.compare("sge", block, first), e.compare("slt", block, first + blocks)])
+            block = e.sub(block, first)
+        with e.when(inside):
+            first_tile = e.div(block, size)
+            if loop.schedule_name == "persistent" and tiles > turns:
+                with e.loop(e.add(first_tile, own * turns), tiles, count * turns, hint="tile") as at:
+                    _body(e, loop, at)
+            elif own == 0:
+                _body(e, loop, first_tile)
+    parent = loop.parent_block()
+    assert parent is not None
+    for op in list(code.ops):
+        op.detach()
+        parent.insert_op_before(op, loop)
+    loop.detach()
+    loop.erase()
+
+
+def _body(e: Emitter, loop: tile.ForTilesOp, at: Index) -> None:
+    offsets = [e.mul(index, step) for index, step in zip(_indices(e, loop, at), loop.step_values, strict=True)]
+    body = loop.body.block
+    for argument, offset in zip(body.args, offsets, strict=True):
+        value = e.index(offset)
+        value.name_hint = value.name_hint or argument.name_hint
+        argument.replace_all_uses_with(value)
+    for op in list(body.ops):
+        op.detach()
+        e.block.add_op(op)
+
+
+def _indices(e: Emitter, loop: tile.ForTilesOp, at: Index) -> list[Index]:
+    """The tile's index in each dimension: the last the fastest, or, in groups, `group` rows for each column. Of a
+    cluster's tiles, the one of this block."""
+    cluster = loop.cluster_shape
+    if prod(cluster) == 1:
+        return _ordered(e, loop, at, list(loop.tile_counts))
+    *outer, rows, columns = loop.tile_counts
+    *before, row, column = _ordered(e, loop, at, [*outer, rows // cluster[0], columns // cluster[1]])
+    inside = e.split(e.value(cuda.ClusterRankOp(), "rank"), cluster)
+    return [*before, *(e.add(e.mul(i, n), r) for i, n, r in zip((row, column), cluster, inside, strict=True))]
+
+
+def _ordered(e: Emitter, loop: tile.ForTilesOp, at: Index, counts: list[int]) -> list[Index]:
+    """The indices of number `at` in the order of the loop over `counts`."""
+    group = 1 if loop.group is None else max(1, loop.group.value.data // loop.cluster_shape[0])
+    if group <= 1 or len(counts) < 2:
+        return list(reversed(e.split(at, list(reversed(counts)))))
+    rows, columns = counts[-2:]
+    outer = list(reversed(e.split(at, [rows * columns, *reversed(counts[:-2])])))
+    at = outer.pop()
+    chunk = e.div(at, group * columns)
+    within = e.sub(at, e.mul(chunk, group * columns))
+    height: Index = group
+    if rows % group:
+        height = e.minimum(e.sub(rows, e.mul(chunk, group)), group)
+    return [*outer, e.add(e.mul(chunk, group), e.rem(within, height)), e.div(within, height)]

@@ -1,0 +1,207 @@
+"""recompute-nd: which values are kept for later kernels, and which are computed again there.
+
+A backward pass uses what the forward pass computed; so does a residual connection. Between the two stand products, so
+the value has to be written to memory and read again, or computed again from values that are there. This pass decides
+for all such values together, and gives the later ops copies of what is computed again. The copies carry the attribute
+`nd.repeated`: value numbering does not join them with the originals, and `fuse-kernels` computes them in each kernel
+that uses them.
+
+**Stages.** A *barrier* is an op that needs its operands whole: a product, a `conv`, a `sort`, a `scatter_add`. The
+stage of a value is the greatest number of barriers on a way to it. Where an op of a later stage than its operand's
+uses the operand, something is kept.
+
+**Cost**, in bytes of memory traffic. Keeping a value costs its bytes to write it, unless it is written anyway (a result
+of the function, an operand of a barrier), and its bytes to read it; what depends on arguments alone needs a kernel of
+its own to be kept. Only ops that fuse anywhere are computed again:
+elementwise ones, broadcasts, constants. Each costs its operations (`op_classes.cost_of`), in bytes by the target's
+ratio of bandwidth to arithmetic. The cheapest choice is a minimum cut between what has to be kept (arguments, results
+of barriers and of reductions) and the later uses, through a network with a node for each value; of several the one that
+computes least again. This is AOTAutograd's partitioner (arXiv:2204.04206 has the idea for a whole graph) with prices
+for arithmetic and without its boundary between forward and backward.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from math import inf
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.passes import ModulePass
+
+from irc.analysis.min_cut import Network
+from irc.analysis.op_classes import ELEMENTWISE, FUSIBLE, MADE, MATMUL, cost_of, is_unit_reshape, size_of
+from irc.dialects.nd.base import element_of
+from irc.dialects.nd.declared import declared_element
+from irc.fusion.recomputation import REPEATED
+from irc.ir.rewriting import remove_dead_code
+from irc.ir.targets import Target, target
+
+LAUNCH = 2e-6
+"""Seconds that a kernel of its own costs: what is computed from arguments alone is in no product's epilogue."""
+
+MOST_PATHS = 64
+"""Ways from a value that is computed again to what it is computed from: `fuse-kernels` looks at each of them."""
+
+
+@dataclass(frozen=True)
+class RecomputeNdPass(ModulePass):
+    """Decides which values are kept for later kernels and which are computed again there."""
+
+    name = "recompute-nd"
+
+    arch: str = "sm_90a"
+    """The architecture whose bandwidth and arithmetic are weighed."""
+
+    explain: bool = False
+    """Print what is kept and what is computed again, with its costs, to stderr."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+            if function.is_declaration:
+                continue
+            remove_dead_code(function)
+            plan = _Plan(function.body.block, target(self.arch))
+            if self.explain:
+                print(plan.explain(function.sym_name.data), end="", file=sys.stderr)
+            plan.apply()
+            remove_dead_code(function)
+
+
+def is_barrier(op: Operation) -> bool:
+    """Whether the op needs its operands whole."""
+    return op.name == MATMUL or (op.name.startswith("nd.") and op.name not in FUSIBLE)
+
+
+def is_recomputable(op: Operation) -> bool:
+    """Whether the op fuses into any kernel."""
+    return op.name in ELEMENTWISE | MADE or op.name == "nd.broadcast" or is_unit_reshape(op)
+
+
+def bytes_of(value: SSAValue) -> int:
+    """Of the value as it is stored: in its declared type."""
+    declared = declared_element(value)
+    return size_of(value) * (element_of(value) if declared is None else element_of(declared)).size
+
+
+@dataclass
+class _Plan:
+    """The values of a block that later stages use, and those of them that are computed again."""
+
+    block: Block
+    target: Target
+    stages: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    late: dict[SSAValue, list[Use]] = field(default_factory=dict[SSAValue, list[Use]])
+    barred: set[SSAValue] = field(default_factory=set[SSAValue])
+    kept: set[SSAValue] = field(default_factory=set[SSAValue])
+    again: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    def __post_init__(self) -> None:
+        for argument in self.block.args:
+            self.stages[argument] = 0
+        for op in self.block.ops:
+            stage = max((self.stages[operand] for operand in op.operands), default=0) + is_barrier(op)
+            self.stages.update(dict.fromkeys(op.results, stage))
+        for value in self.stages:
+            if uses := [use for use in value.uses if self._is_late(value, use.operation)]:
+                self.late[value] = uses
+        self._cut()
+        while entangled := self._entangled():
+            self.barred |= entangled
+            self._cut()
+
+    def _is_late(self, value: SSAValue, user: Operation) -> bool:
+        """Whether the user is of a later stage, and not one that needs the value stored."""
+        return bool(user.results) and not is_barrier(user) and self.stages[user.results[0]] > self.stages[value]
+
+    def _can_recompute(self, value: SSAValue) -> bool:
+        return value not in self.barred and isinstance(value.owner, Operation) and is_recomputable(value.owner)
+
+    def _entangled(self) -> set[SSAValue]:
+        """Values that have to be kept, so that nothing has more than `MOST_PATHS` ways to what is kept."""
+        found: set[SSAValue] = set()
+        paths: dict[SSAValue, int] = {}
+        for value in self.stages:
+            if value not in self.again or not isinstance(value.owner, Operation):
+                continue
+            paths[value] = sum(paths.get(operand, 1) for operand in value.owner.operands)
+            if paths[value] > MOST_PATHS:
+                found.add(value)
+                paths[value] = 1
+        return found
+
+    # Costs
+
+    def keeping(self, value: SSAValue) -> float:
+        """Bytes written, unless they are anyway, and read; before the first product a launch too."""
+        if not isinstance(value.owner, Operation):
+            return bytes_of(value)
+        if any(isinstance(use.operation, ReturnOp) or is_barrier(use.operation) for use in value.uses):
+            return bytes_of(value)
+        launch = 0 if self.stages[value] else LAUNCH * self.target.bandwidth
+        return 2 * bytes_of(value) + launch
+
+    def repeating(self, value: SSAValue) -> float:
+        """The op's operations as the bytes that move in the same time."""
+        if not self._can_recompute(value):
+            return inf
+        assert isinstance(value.owner, Operation)
+        return cost_of(value.owner) * size_of(value) * self.target.bandwidth / (self.target.flops["f32"] / 2)
+
+    def _cut(self) -> None:
+        """Of the values on the sink side, those whose node is cut are kept, the others computed again."""
+        network: Network[tuple[str, SSAValue | None]] = Network()
+        source, sink = ("source", None), ("sink", None)
+        pending, known = list(self.late), set(self.late)
+        for value in self.late:
+            network.connect(("out", value), sink, inf)
+        while pending:
+            value = pending.pop()
+            network.connect(source, ("in", value), self.repeating(value))
+            network.connect(("in", value), ("out", value), self.keeping(value))
+            if not self._can_recompute(value):
+                continue
+            assert isinstance(value.owner, Operation)
+            for operand in value.owner.operands:
+                network.connect(("out", operand), ("in", value), inf)
+                if operand not in known:
+                    known.add(operand)
+                    pending.append(operand)
+        side = network.sink_side(source, sink)
+        self.again = {value for kind, value in side if kind == "in" and value is not None}
+        self.kept = {value for kind, value in side if kind == "out" and value is not None} - self.again
+
+    # The rewrite
+
+    def apply(self) -> None:
+        """Gives the later uses of each value that is computed again a copy of its op, made of copies."""
+        copies: dict[SSAValue, SSAValue] = {}
+        for value in self.stages:
+            if value not in self.again or not isinstance(value.owner, Operation):
+                continue
+            copy = value.owner.clone({operand: copies.get(operand, operand) for operand in value.owner.operands})
+            copy.attributes[REPEATED] = UnitAttr()
+            self.block.insert_op_after(copy, value.owner)
+            copies[value] = copy.results[0]
+            for use in self.late.get(value, ()):
+                use.operation.operands[use.index] = copy.results[0]
+
+    def explain(self, name: str) -> str:
+        """A line for each value that is kept or computed again, but those that are free to repeat."""
+        lines = [f"{name}: values used after a later product: {len(self.late)}\n"]
+        for value in self.stages:
+            if value in self.kept:
+                lines.append(f"  keep {_described(value)}: {self.keeping(value):.3g} bytes\n")
+            elif value in self.again and self.repeating(value):
+                price = f"{self.keeping(value):.3g} bytes to keep, {self.repeating(value):.3g} to repeat"
+                lines.append(f"  repeat {_described(value)}: {price}\n")
+        return "".join(lines)
+
+
+def _described(value: SSAValue) -> str:
+    name = f" {value.name_hint}" if value.name_hint else ""
+    what = value.owner.name if isinstance(value.owner, Operation) else "argument"
+    return f"{what}{name} {value.type}"

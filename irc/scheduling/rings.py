@@ -1,0 +1,150 @@
+"""What fills shared buffers, and where the stages and barriers of a ring lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
+
+from irc.dialects.tile import (
+    AllocOp,
+    BeginTurnOp,
+    BufferType,
+    CopyOp,
+    DotOp,
+    ForTilesOp,
+    ReadOp,
+    RingOp,
+    RingType,
+    SubviewOp,
+    WriteOp,
+    element_type_of,
+    shape_of,
+)
+from irc.ir.dtypes import element_of
+from irc.support.diagnostics import IrcError
+from irc.support.integers import round_up
+
+ALIGNMENT = 1024
+"""Bytes: the 128-byte swizzle of TMA and wgmma repeats every 8 rows of 128 bytes (PTX ISA, 5.5.6)."""
+BARRIER_BYTES = 8
+
+
+def aligned(n: int, to: int = ALIGNMENT) -> int:
+    return round_up(n, to)
+
+
+def buffer_bytes(type: BufferType) -> int:
+    """Bytes that a buffer spans."""
+    if type.shared_layout is None:
+        raise IrcError(f"{type} has no layout", hint="run assign-layouts before plan-shared")
+    return type.shared_layout.data.size * element_of(element_type_of(type)).size
+
+
+def tile_bytes(value: SSAValue) -> int:
+    """Bytes of a tile's or a buffer's elements."""
+    return prod(shape_of(value.type)) * element_of(element_type_of(value.type)).size
+
+
+LOAD_STAGES = 4
+"""Stages, at least, of a ring through which arrays of an epilogue come."""
+
+
+def ring_bytes(loop: ForTilesOp, stages: int) -> int:
+    """Shared memory that the rings of a tile loop will take: `stages` of the operands of its products, and those of
+    what its epilogue reads."""
+    size = ALIGNMENT
+    for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
+        buffers = {root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)}
+        read = [aligned(tile_bytes(b)) for b in buffers if readers_of(b)]
+        multiplies = any(isinstance(op, DotOp) for op in block.ops)
+        size += stages * sum(read) if multiplies else LOAD_STAGES * max(read, default=0)
+    return size
+
+
+@dataclass(frozen=True)
+class RingPlan:
+    """Byte offsets from the ring's start: of each buffer's stage 0, of the full and the empty barriers, of one barrier
+    a turn, and the whole size. Threads that are in step have no barriers."""
+
+    stages: int
+    buffers: tuple[int, ...]
+    pitches: tuple[int, ...]
+    full: int
+    empty: int
+    turn: int
+    turns: int
+    size: int
+
+
+def ring_plan(ring: RingOp) -> RingPlan:
+    assert isinstance(ring.ring.type, RingType)
+    at = 0
+    starts: list[int] = []
+    pitches: list[int] = []
+    for type in ring.ring.type.buffers:
+        assert isinstance(type, BufferType)
+        starts.append(at)
+        pitches.append(aligned(buffer_bytes(type)))
+        at += pitches[-1] * ring.stage_count
+    if ring.in_step is not None:
+        return RingPlan(ring.stage_count, tuple(starts), tuple(pitches), at, at, at, 0, at)
+    empty = at + BARRIER_BYTES * ring.stage_count
+    turn, turns = empty + BARRIER_BYTES * ring.stage_count, turns_of(ring)
+    size = aligned(turn + BARRIER_BYTES * turns)
+    return RingPlan(ring.stage_count, tuple(starts), tuple(pitches), at, empty, turn, turns, size)
+
+
+def is_in_step(ring: SSAValue) -> bool:
+    """Whether all threads fill and read the ring's stages."""
+    return isinstance(ring.owner, RingOp) and ring.owner.in_step is not None
+
+
+def turns_of(ring: RingOp) -> int:
+    """How many consumers take turns in the ring's stages; 0 where all read every stage."""
+    return max((use.operation.turns[1] for use in ring.ring.uses if isinstance(use.operation, BeginTurnOp)), default=0)
+
+
+def alloc_bytes(alloc: AllocOp) -> int:
+    assert isinstance(alloc.buffer.type, BufferType)
+    return aligned(buffer_bytes(alloc.buffer.type), 128)
+
+
+def is_swizzled(alloc: AllocOp) -> bool:
+    assert isinstance(alloc.buffer.type, BufferType)
+    layout = alloc.buffer.type.shared_layout
+    return layout is not None and not layout.data.swizzle.is_identity
+
+
+def root_of(buffer: SSAValue) -> SSAValue:
+    """The whole buffer that a subview, if it is one, is part of."""
+    return root_of(buffer.owner.buffer) if isinstance(buffer.owner, SubviewOp) else buffer
+
+
+def is_staging(op: Operation) -> bool:
+    """Whether an op writes what is no operand of a product: a result on its way to global memory."""
+    if not isinstance(op, WriteOp):
+        return False
+    root = root_of(op.buffer)
+    return isinstance(root.owner, AllocOp) and not any(isinstance(each, DotOp) for each in readers_of(root))
+
+
+def readers_of(buffer: SSAValue) -> list[DotOp | ReadOp]:
+    """What reads a buffer, through subviews too."""
+    return [op for op in _users_of(buffer) if isinstance(op, DotOp | ReadOp)]
+
+
+def fills_of(buffer: SSAValue) -> list[CopyOp | WriteOp]:
+    """What fills a buffer, through subviews too."""
+    return [op for op in _users_of(buffer) if isinstance(op, CopyOp | WriteOp)]
+
+
+def _users_of(buffer: SSAValue) -> Iterator[Operation]:
+    for use in buffer.uses:
+        if isinstance(use.operation, SubviewOp):
+            yield from _users_of(use.operation.result)
+        else:
+            yield use.operation

@@ -1,0 +1,136 @@
+"""Left operands of wgmma that the threads which multiply compute in registers, from arrays that TMA brings to shared
+memory.
+
+A producer that computed them would load, compute and write a tile between two products; the threads that multiply
+do so beside the products that they have in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from irc.analysis.tma import box_access
+from irc.dialects import tile
+from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.dtypes import element_of
+from irc.layout.instructions import WGMMA_ROWS, wgmma_depth
+from irc.scheduling.operand_columns import group_of, make_columns
+from irc.scheduling.rings import fills_of, root_of
+
+_COMPUTED = (tile.MapOp, tile.LoadOp, tile.IotaOp, tile.SplatOp)
+
+
+def is_streamed(dot: tile.DotOp) -> bool:
+    """Whether the left operand is elementwise work on arrays that TMA can bring, and on vectors.
+
+    Its elements have 16 bits: the sums of others are promoted, or the operand is split."""
+    loop, value = dot.parent_op(), dot.lhs
+    if not isinstance(loop, scf.ForOp) or not isinstance(value.owner, tile.MapOp) or not value.has_one_use():
+        return False
+    size = element_of(element_type_of(value.type)).size
+    rows, depth = shape_of(value.type)
+    if size != 2 or rows % WGMMA_ROWS or depth % wgmma_depth(size):
+        return False
+    owners = list(_owners(value))
+    made = [op for op in owners if isinstance(op, _COMPUTED)]
+    arrays = [op for op in made if _is_array(op, value) and group_of(op) is None]
+    inside = [op for op in made if op.parent is loop.body.block]
+    is_alone = all(use.operation in made or use.operation is dot for op in inside for use in op.results[0].uses)
+    return len(made) == len(owners) and is_alone and len(arrays) > 0 and all(_is_copied(op) for op in arrays)
+
+
+def _owners(value: SSAValue) -> Iterator[object]:
+    """What makes a tile: ops, and blocks where it depends on what they carry. Ops outside the loop over K make columns,
+    which are the same for all of K."""
+    seen: set[object] = set()
+    pending = [value]
+    while pending:
+        owner = pending.pop().owner
+        if owner in seen:
+            continue
+        seen.add(owner)
+        yield owner
+        if isinstance(owner, Operation):
+            pending += [v for v in owner.operands if isinstance(v.type, TensorType)]
+
+
+def _is_array(op: Operation, like: SSAValue) -> TypeGuard[tile.LoadOp]:
+    return isinstance(op, tile.LoadOp) and shape_of(op.result.type) == shape_of(like.type)
+
+
+def _is_copied(op: tile.LoadOp) -> bool:
+    """Whether TMA brings what is loaded so that threads read pairs along K: matrices of elements of 8 and 16 bits are
+    turned on the way to registers, and columns have none."""
+    shape = shape_of(op.result.type)
+    box = box_access(op, shape)
+    if box is None or op.other is not None:
+        return False
+    return box.inner == 1 or shape[1] == 1 or element_of(op.view_type.element_type).size <= 2
+
+
+def reads_bytes_of_rows(dot: tile.DotOp) -> bool:
+    """Whether the left operand is computed from elements of 8 bits that are contiguous along M: turned as pairs, they
+    give threads neighbouring rows."""
+    reads = (
+        [op for op in _owners(dot.lhs) if isinstance(op, tile.ReadOp)] if isinstance(dot.lhs.type, TensorType) else []
+    )
+    for fill in [fill for op in reads for fill in fills_of(root_of(op.buffer))]:
+        shape, element = shape_of(fill.buffer.type), element_of(element_type_of(fill.buffer.type))
+        if isinstance(fill, tile.CopyOp) and element.size == 1 and shape[1] > 1:
+            box = box_access(fill, shape)
+            if box is not None and box.inner == 0:
+                return True
+    return False
+
+
+def stream(dot: tile.DotOp) -> None:
+    """Puts the arrays of the left operand into buffers, from which they are read where it is computed; so the rows and
+    columns that change from step to step, where TMA can bring them. Columns that something else needs too are made
+    again: they are held by other threads there."""
+    loop = dot.parent_op()
+    assert isinstance(loop, scf.ForOp)
+    made = {o for o in _owners(dot.lhs) if isinstance(o, Operation)}
+    make_columns(loop, [op for op in loop.body.block.ops if op in made])
+    for op in [o for o in _owners(dot.lhs) if isinstance(o, tile.MapOp) and o.parent is loop.body.block]:
+        for at, value in enumerate(op.inputs):
+            if isinstance(value.owner, Operation) and value.owner.parent is not loop.body.block:
+                op.operands[at] = _made_again(value, loop)
+    for load in [o for o in _owners(dot.lhs) if isinstance(o, tile.LoadOp) and o.parent is loop.body.block]:
+        if _is_copied(load):
+            copied(load, loop)
+
+
+def _made_again(value: SSAValue, loop: scf.ForOp) -> SSAValue:
+    """A tile that the ops outside the loop make, made by ops of its own."""
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    inputs = {v: _made_again(v, loop) for v in owner.operands if isinstance(v.type, TensorType)}
+    clone = owner.clone(dict(inputs))
+    Rewriter.insert_op(clone, InsertPoint.before(loop))
+    return clone.results[0]
+
+
+def copied(load: tile.LoadOp, loop: scf.ForOp) -> None:
+    """A load in a loop as a copy by TMA to a buffer, and a read of that."""
+    alloc = tile.AllocOp(tile.BufferType.of(shape_of(load.result.type), element_type_of(load.result.type)))
+    copy = tile.CopyOp.of(
+        load.view,
+        load.offsets,
+        alloc.buffer,
+        symbols=load.symbols,
+        map=load.access_map,
+        checked=load.checked_dims,
+        via="tma",
+    )
+    read = tile.ReadOp(alloc.buffer, load.result.type)
+    alloc.buffer.name_hint = read.result.name_hint = load.result.name_hint
+    for op in (alloc, copy, read):
+        op.location = load.location
+    Rewriter.insert_op(alloc, InsertPoint.before(loop))
+    Rewriter.replace_op(load, [copy, read], [read.result])

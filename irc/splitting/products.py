@@ -1,0 +1,74 @@
+"""A product as two stages: products of parts of K, then the sums of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from irc.analysis.op_classes import integers, shape_of
+from irc.dialects.nd import MatmulOp, ReshapeOp, SumOp
+from irc.ir.dtypes import element_of
+from irc.splitting.partials import Insert, TwoStages
+
+
+@dataclass(frozen=True)
+class SplitProduct(TwoStages):
+    """A product whose parts lie along the first axis of the partial result; they are added in order."""
+
+    def finish(self, partials: Sequence[SSAValue], insert: Insert) -> SSAValue:
+        (partial,) = partials
+        whole = SumOp(partial, self.axes, element_of(partial.type), location=self.op.location)
+        insert(whole)
+        return whole.result
+
+
+def can_split_product(op: Operation, parts: int) -> bool:
+    """Whether a contracted axis has this many parts of one extent."""
+    return _contracted(op, parts) is not None
+
+
+def split_product(op: Operation, parts: int, insert: Insert) -> SplitProduct:
+    """The products of `parts` equal parts of a contracted axis: one more batch axis, the first of the result."""
+    assert isinstance(op, MatmulOp)
+    pair = _contracted(op, parts)
+    assert pair is not None
+    lhs_axis, rhs_axis = pair
+    product = MatmulOp(
+        _cut(op.lhs, lhs_axis, parts, op, insert),
+        _cut(op.rhs, rhs_axis, parts, op, insert),
+        lhs_batch=[lhs_axis, *_moved(integers(op, "lhs_batch"), lhs_axis)],
+        rhs_batch=[rhs_axis, *_moved(integers(op, "rhs_batch"), rhs_axis)],
+        lhs_contract=[*_moved(integers(op, "lhs_contract"), lhs_axis)],
+        rhs_contract=[*_moved(integers(op, "rhs_contract"), rhs_axis)],
+        element=element_of(op.result.type),
+        precision=op.precision.data,
+        location=op.location,
+    )
+    insert(product)
+    return SplitProduct(op, (product.result,), (0,))
+
+
+def _contracted(op: Operation, parts: int) -> tuple[int, int] | None:
+    """The outermost pair of contracted axes that has parts."""
+    shape = shape_of(op.operands[0])
+    pairs = sorted(zip(integers(op, "lhs_contract"), integers(op, "rhs_contract"), strict=True))
+    return next(((a, b) for a, b in pairs if shape[a] % parts == 0), None)
+
+
+def _cut(value: SSAValue, axis: int, parts: int, op: Operation, insert: Insert) -> SSAValue:
+    """The operand with the axis as two: which part, and the place in it. Products of one operand get one value."""
+    whole = shape_of(value)
+    shape = (*whole[:axis], parts, whole[axis] // parts, *whole[axis + 1 :])
+    for use in value.uses:
+        if isinstance(use.operation, ReshapeOp) and shape_of(use.operation.result) == shape:
+            return use.operation.result
+    cut = ReshapeOp(value, shape, location=op.location)
+    insert(cut)
+    return cut.result
+
+
+def _moved(axes: Sequence[int], cut: int) -> list[int]:
+    """Axes of an operand where they are once `cut` is two."""
+    return [axis + (axis >= cut) for axis in axes]

@@ -1,0 +1,406 @@
+"""The box of a permutation: the dimensions that a tile takes elements of, so that every array is walked in long runs.
+
+The *chain* of an array is its dimensions from the contiguous one outwards, as long as each begins where the one before
+ends. A box takes dimensions of the chains of two arrays, one for each direction, until the runs of both are as long as
+they should be; the last one in part. Neighbours in a chain that only one direction takes become one dimension, so a
+permutation of many short dimensions is tiled like a transpose of a matrix.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from math import prod
+
+from irc.ir.dtypes import element_of
+from irc.layout.requests import SECTOR_BYTES
+from irc.support.integers import ceil_div, power_of_two, round_up
+from irc.tiling.domains import LARGE, Domains, Operand, Space
+from irc.tiling.index_maps import (
+    Coords,
+    Dim,
+    Lin,
+    Mod,
+    atoms,
+    bounds,
+    constant,
+    lin_of,
+    new_dim,
+    offset,
+    pieces,
+    substitute,
+)
+
+SPACIOUS = 32768
+"""Bytes that a tile may have, if it is up to twice as large as wanted, for its rows to be whole."""
+
+LONGEST = 8
+"""How much longer than wanted a row of a tile may be."""
+
+STRIP = 32 << 20
+"""Bytes of a line of neighbouring tiles, loaded and stored, that the L2 holds until the next line is beside them."""
+
+PREFERENCE = 0.85
+"""What a tile of another size than the wanted one has to be fuller by."""
+
+FULLER = 0.9
+LEAST_WORK = 16
+"""What tiles of half the size have to be fuller by where several arrays are loaded, whose work outside of the arrays is
+as much as inside; and instructions an element from which on that counts more than the length of runs. They have half
+the registers, too, so that twice as many blocks share a multiprocessor. On an H200, halves (and faster cosines) took
+96 x 2704 x 176 bf16 with 17 instructions from 0.69 of a copy to 0.92, and 6416 x 96 x 80 with 12, whose runs they cut
+to 64 bytes, from 0.93 to 0.70."""
+
+LEAST_HALVED = 8192
+"""Elements of the smallest tile that is halved for that: 32 of each of 256 threads."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The chain of one array, from the contiguous dimension outwards, and the access that moves so. elements: of all
+    arrays that move in its direction."""
+
+    dims: tuple[Dim, ...]
+    operand: Operand
+    coords: Coords
+    elements: int
+
+
+def chains(domains: Domains, dims: Sequence[Dim]) -> list[Chain]:
+    """The chain of each direction, that of a result first, then those of more elements. Directions are told apart by
+    the dimension that is contiguous; arrays that share it are spoken for by a result, else by the largest."""
+    found: dict[Dim, Chain] = {}
+    for operand in domains.operands:
+        for coords in operand.accesses:
+            steps = {d: step_of(domains, operand, coords, d) for d in dims}
+            own = Chain(_chain(steps), operand, coords, prod(operand.shape))
+            if not own.dims:
+                continue
+            known = found.get(own.dims[0])
+            both = [own] if known is None else [known, own]
+            best = max(both, key=_importance)
+            found[own.dims[0]] = replace(best, elements=sum(c.elements for c in both))
+    largest = max((c.elements for c in found.values()), default=0)
+    kept = [c for c in found.values() if c.elements * LARGE >= largest]
+    return sorted(kept, key=lambda c: (not c.operand.is_stored, -c.elements))
+
+
+def _apart(domains: Domains, dims: Sequence[Dim], first: Chain) -> list[Chain]:
+    """The chain of the largest operand that begins as the result's does and goes on in other dimensions, where the runs
+    that they share are not worth requests of their own: short ones, and those that begin within words."""
+    found: list[Chain] = []
+    for operand in domains.operands:
+        for coords in operand.accesses:
+            own = Chain(
+                _chain({d: step_of(domains, operand, coords, d) for d in dims}), operand, coords, prod(operand.shape)
+            )
+            pairs = takewhile(lambda pair: pair[0] == pair[1], zip(own.dims, first.dims, strict=False))
+            shared = prod(d.extent for d, _ in pairs)
+            is_short = shared * element_of(operand.element_type).size < SECTOR_BYTES
+            if own.dims[:1] != first.dims[:1] or own.dims == first.dims or len(own.dims) < 2:
+                continue
+            if is_short or _begin_anywhere(domains, own, dims) or _begin_anywhere(domains, first, dims):
+                found.append(own)
+    return sorted(found, key=lambda c: -c.elements)[:1]
+
+
+def walk_of(domains: Domains, operand: Operand, dims: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The chain of an array that is accessed once; empty where it is not."""
+    if len(operand.accesses) != 1:
+        return ()
+    return _chain({d: step_of(domains, operand, operand.accesses[0], d) for d in dims})
+
+
+def _importance(chain: Chain) -> tuple[bool, int, int]:
+    return chain.operand.is_stored, prod(chain.operand.shape), len(chain.dims)
+
+
+def step_of(domains: Domains, operand: Operand, coords: Coords, dim: Dim) -> int:
+    """How far an access moves, in elements, when the dimension goes from 0 to 1 with all others at 0."""
+    moved = 0
+    for lin, stride in zip(coords, operand.strides, strict=True):
+        lin = domains.bindings.resolve(lin)
+        here, there = (bounds(substitute(lin, _fixed(lin, dim, at)))[0] for at in (0, 1))
+        moved += (there - here) * stride
+    return moved
+
+
+def _fixed(lin: Lin, dim: Dim, value: int) -> dict[Dim, Lin]:
+    return {a: constant(value if a == dim else 0) for a in atoms(lin) if isinstance(a, Dim)}
+
+
+def _chain(steps: dict[Dim, int]) -> tuple[Dim, ...]:
+    chain: list[Dim] = []
+    run = 1
+    while (following := next((d for d, step in steps.items() if step == run and d not in chain), None)) is not None:
+        chain.append(following)
+        run *= following.extent
+    return tuple(chain)
+
+
+def fullest_boxes(domains: Domains, space: Space, sides: tuple[int, ...], instructions: int) -> dict[Dim, int]:
+    """`box_permutation`, with a half of one of two sides where several arrays are loaded, all rows begin with sectors,
+    the work on an element is some instructions long, and the tiles are enough fuller."""
+    is_long = instructions >= LEAST_WORK and len(domains.loaded) > 1
+    if is_long and len(sides) == 2 and prod(sides) >= LEAST_HALVED:
+        first, second = sides
+        whole, *halves = (_filled(domains, space, each) for each in (sides, (first // 2, second), (first, second // 2)))
+        if max(halves) * FULLER > whole:
+            sides = (first // 2, second) if halves[0] >= halves[1] else (first, second // 2)
+    return box_permutation(domains, space, sides)
+
+
+def _filled(domains: Domains, space: Space, sides: tuple[int, ...]) -> float:
+    """The part of the tiles' elements that exist; 0 where rows begin within sectors, which shorter ones would have more
+    of. Nothing is changed."""
+    if any(_begin_anywhere(domains, chain, space) for chain in chains(domains, space)):
+        return 0.0
+    bindings, dims = domains.bindings, list(space)
+    domains.bindings = bindings.with_bound(())
+    tiles = box_permutation(domains, dims, sides)
+    domains.bindings = bindings
+    held = prod(round_up(d.extent, tiles.get(d, 1)) for d in dims)
+    return prod(d.extent for d in space) / held
+
+
+def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> dict[Dim, int]:
+    """Splits and merges the dimensions of a permutation and gives the extents of its tiles: about `sides` elements in a
+    run of the result and of the operand, where they have so many. Empty where all arrays are walked alike.
+
+    The space is put in the order of the result, whose neighbouring tiles share lines of memory; the last dimension but
+    one leads to the neighbours in the operand, with which tiles share sectors where its rows begin anywhere. Then these
+    change places where the sectors would have left the L2 by the time that the neighbours come.
+    """
+    found = chains(domains, space)
+    # With several arrays to load, tiles whose rows begin in words of one of them cost the others more
+    # (docs/layout-search.md has figures).
+    is_alone = len(domains.loaded) == 1
+    if len(found) == 1 and is_alone:
+        found += _apart(domains, space, found[0])
+    if len(found) < 2:
+        if found and not is_alone:
+            # Tiles that share sectors of the result come one after another.
+            space.sort(key=_by_steps(domains, found[0], space).index, reverse=True)
+        return {}
+    shares_sectors = is_alone and _begin_anywhere(domains, found[1], space)
+    sides = _sides(sides, len(found))
+    taken = [_take(chain.dims, side) for chain, side in zip(found, sides, strict=True)]
+    if is_alone and len(found) == 2 and _begin_anywhere(domains, found[0], space):
+        tiles, away_in_operand = _whole_rows(domains, space, found, taken, sides)
+    else:
+        tiles = _parts(domains, space, found, taken, sides)
+        away_in_operand = _by_steps(domains, found[1], space)
+    room = prod(sides) // prod(tiles.values())
+    for dim in _by_steps(domains, found[0], [d for d in space if d not in tiles]):
+        if room < 2:
+            break
+        tiles[dim] = _part(dim.extent, min(room, power_of_two(dim.extent)))
+        room //= tiles[dim]
+    several = [d for d in space if tiles.get(d, 1) < d.extent]
+    along = [_by_steps(domains, chain, several) for chain in found]
+    neighbours = list(dict.fromkeys(order[0] for order in along if order))
+    beside = next((d for d in away_in_operand if d in several), None)
+    if shares_sectors and beside is not None and neighbours and beside != neighbours[0]:
+        size = 2 * prod(tiles.values()) * element_of(found[0].operand.element_type).size
+        strips = [ceil_div(d.extent, tiles.get(d, 1)) * size for d in (neighbours[0], beside)]
+        if strips[1] <= STRIP < strips[0]:
+            neighbours = [beside, neighbours[0]]
+    if not is_alone and any(_begin_anywhere(domains, chain, space) for chain in found[1:]):
+        neighbours = _in_cache(domains, neighbours, tiles)
+    away = _by_steps(domains, found[0], space)
+    space.sort(key=lambda d: (d in several, -away.index(d)))
+    for dim in reversed(neighbours):
+        space.remove(dim)
+        space.append(dim)
+    return {d: tiles[d] for d in space if d in tiles}
+
+
+def _in_cache(domains: Domains, neighbours: list[Dim], tiles: dict[Dim, int]) -> list[Dim]:
+    """The order of dimensions along which tiles share sectors: as it is where the L2 holds all tiles until those beside
+    them come, else those with the fewest tiles first."""
+    counts = {d: ceil_div(d.extent, tiles.get(d, 1)) for d in neighbours}
+    largest = max(prod(operand.shape) for operand in domains.operands)
+    large = [operand for operand in domains.operands if prod(operand.shape) * LARGE >= largest]
+    size = prod(tiles.values()) * sum(element_of(operand.element_type).size for operand in large)
+    if size * prod(counts[d] for d in neighbours[:-1]) <= STRIP:
+        return neighbours
+    return sorted(neighbours, key=lambda d: counts[d])
+
+
+def _sides(sides: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """As long runs along each of `count` directions as a tile of as many elements has room for, those of the first ones
+    the longer."""
+    if len(sides) == count:
+        return sides
+    bits = prod(sides).bit_length() - 1
+    return tuple(1 << (bits // count + (at < bits % count)) for at in range(count))
+
+
+def _parts(
+    domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, ...]
+) -> dict[Dim, int]:
+    """Tiles of whole rows of all directions, or of equal parts of them."""
+    counts = Counter(d for own in taken for d in own)
+    shared = [d for d, count in counts.items() if count > 1]
+    tiles = {d: max(_part(d.extent, own[d]) for own in taken if d in own) for d in shared}
+    for chain, own, side in zip(found, taken, sides, strict=True):
+        for run in _runs(chain.dims, own, shared):
+            dim, extent = _merge(domains, space, run, own, side)
+            tiles[dim] = extent
+    return tiles
+
+
+def _whole_rows(
+    domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, ...]
+) -> tuple[dict[Dim, int], list[Dim]]:
+    """Tiles of a result whose rows begin at any element: what it takes becomes one dimension, which is cut where words
+    of memory begin. Beside it the dimensions in the order in which they lead away in the operand, where that cut moves
+    with none of them."""
+    for operand in domains.operands:
+        operand.is_boxed = True
+    row = list(taken[0])
+    for dim in found[0].dims[len(row) :]:
+        length = prod(d.extent for d in row)
+        # What the operand takes may become part of the row where enough of it is in a tile then.
+        held = LONGEST * sides[0] // length
+        if length >= sides[0] or (dim in taken[1] and held < min(dim.extent, sides[1] // 2)):
+            break
+        row.append(dim)
+    tiles: dict[Dim, int] = {}
+    for run in _runs(found[1].dims, taken[1], row):
+        dim, extent = _merge(domains, space, run, taken[1], sides[1])
+        tiles[dim] = extent
+    dim = domains.join(list(reversed(row)))
+    space[:] = [d for d in space if d not in row] + [dim]
+    away = _by_steps(domains, found[1], space)
+    skewed = _skew(domains, found[0], space, dim)
+    spacious = min(2 * prod(sides), SPACIOUS // element_of(found[0].operand.element_type).size)
+    most = max(prod(sides), spacious)
+    room = min(most // prod(tiles.values()), LONGEST * sides[0])
+    together = prod(d.extent for d in row[:-1])
+    shortest = sides[0] // 2
+    if found[1].dims[0] in row[1:]:
+        shortest = max(shortest, min(together * sides[1] // 2, room // 2, power_of_two(skewed.extent)))
+    lengths = [1 << bits for bits in range(1, room.bit_length()) if 1 << bits >= shortest]
+    tiles[skewed] = min(lengths, key=lambda n: _work(dim.extent, skewed.extent, n, together, sides[0]))
+    return tiles, [skewed if d == dim else d for d in away]
+
+
+def _work(extent: int, skewed: int, tile: int, together: int, side: int) -> float:
+    """What tiles of a row move and hold for each of its elements, that are `together` in the operand: parts of those
+    are loaded as a whole."""
+    tiles = ceil_div(skewed, tile)
+    covered = min(ceil_div(tile - 1, together) + 1, ceil_div(extent, together)) * together
+    work = tiles * (tile + min(covered, extent)) / extent
+    return work if tile >= min(side, extent) else work / PREFERENCE
+
+
+def _begin_anywhere(domains: Domains, chain: Chain, space: Sequence[Dim]) -> bool:
+    """Whether rows of the array begin within sectors of memory."""
+    word = _sector(chain.operand)
+    return any(step_of(domains, chain.operand, chain.coords, d) % word for d in space if d not in chain.dims[:1])
+
+
+def _sector(operand: Operand) -> int:
+    """The elements of a sector of memory. Words are in whole sectors then too: on an H200 a permutation of bytes whose
+    rows begin at every word reaches 0.92 of a copy, and 0.72 where tiles begin at any of them."""
+    return max(1, SECTOR_BYTES // element_of(operand.element_type).size)
+
+
+def _skew(domains: Domains, chain: Chain, space: Space, dim: Dim) -> Dim:
+    """Puts a dimension in the place of the result's contiguous one that begins where the sector of memory begins in
+    which a row does: multiples of a sector along it are sectors of memory."""
+    word = _sector(chain.operand)
+    begin = substitute(_address(domains, chain), {dim: constant(0)})
+    within = constant(offset(begin))
+    for atom, factor in pieces(begin):
+        part = atom.value % atom.by if isinstance(atom, Mod) else Lin(((atom, 1),), 0)
+        within = within + part * (factor % word)
+    within = within % word
+    if not within.terms:
+        return dim
+    skewed = new_dim(dim.extent + word - 1)
+    domains.bindings.bind(dim, lin_of(skewed) - within)
+    space[space.index(dim)] = skewed
+    return skewed
+
+
+def _address(domains: Domains, chain: Chain) -> Lin:
+    """Where an access is in its array's memory, in elements."""
+    total = constant(0)
+    for lin, stride in zip(chain.coords, chain.operand.strides, strict=True):
+        total = total + domains.bindings.resolve(lin) * stride
+    return total
+
+
+def _by_steps(domains: Domains, chain: Chain, dims: Sequence[Dim]) -> list[Dim]:
+    """The dimensions in the order in which they lead away in the chain's array, neighbours first."""
+    return sorted(dims, key=lambda d: abs(step_of(domains, chain.operand, chain.coords, d)))
+
+
+def _take(chain: Sequence[Dim], side: int) -> dict[Dim, int]:
+    """How much of each dimension of a chain makes a run of about `side` elements."""
+    taken: dict[Dim, int] = {}
+    run = 1
+    for dim in chain:
+        if side // run < 2 and taken:
+            break
+        taken[dim] = min(dim.extent, side // run)
+        run *= taken[dim]
+        if taken[dim] < dim.extent:
+            break
+    return taken
+
+
+def _runs(chain: Sequence[Dim], own: dict[Dim, int], shared: Sequence[Dim]) -> list[list[Dim]]:
+    """The dimensions that this direction alone takes, innermost first, as runs that become one dimension each: what
+    both directions take cuts them."""
+    runs: list[list[Dim]] = [[]]
+    for dim in chain:
+        if dim in shared:
+            runs.append([])
+        elif dim in own:
+            runs[-1].append(dim)
+    return [run for run in runs if run]
+
+
+def _merge(domains: Domains, space: Space, run: Sequence[Dim], own: dict[Dim, int], side: int) -> tuple[Dim, int]:
+    """Makes a run one dimension of the space, of which a tile takes the given extent."""
+    *inner, last = run
+    rows = prod(d.extent for d in inner)
+    if not inner:
+        return last, _part(last.extent, own[last])
+    part = own[last]
+    if part < last.extent:
+        part = _fitting(last.extent, rows, side)
+        outer, kept = new_dim(ceil_div(last.extent, part)), new_dim(part)
+        domains.bindings.bind(last, lin_of(outer) * part + lin_of(kept))
+        space[space.index(last)] = outer
+        last = kept
+    dims = [last, *reversed(inner)]
+    dim = domains.join(dims)
+    space[:] = [d for d in space if d not in dims] + [dim]
+    return dim, power_of_two(dim.extent)
+
+
+def _part(extent: int, wanted: int) -> int:
+    """The tile of a dimension that stands alone: all of it, or a power of two that wastes little of the last tile."""
+    if wanted >= extent:
+        return power_of_two(extent)
+    tile = 1 << (wanted.bit_length() - 1)
+    return max((tile, max(tile // 2, 1)), key=lambda t: _fill(extent, t, t) * (1 if t == tile else PREFERENCE))
+
+
+def _fitting(extent: int, rows: int, side: int) -> int:
+    """How many of `extent` rows of `rows` elements make a tile of about `side` elements, a power of two, that is full.
+    The parts of the extent are alike."""
+    sides = [max(side, power_of_two(rows)) << shift for shift in (0, 1)]
+    side = max(sides, key=lambda s: _fill(extent, s // rows, s / rows) * (1 if s == sides[0] else PREFERENCE))
+    return ceil_div(extent, ceil_div(extent, side // rows))
+
+
+def _fill(extent: int, part: int, room: float) -> float:
+    """The used fraction of tiles that hold `part` elements of an extent and have room for more."""
+    return extent / (ceil_div(extent, part) * room)

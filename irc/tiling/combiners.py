@@ -1,0 +1,80 @@
+"""What a reduction does to two elements, as bodies of tile ops, and elementwise steps around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import IntegerType, TensorType, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from irc.dialects import tile
+from irc.ir.dtypes import element_of
+from irc.ir.neutral import neutral
+from irc.ir.rewriting import give_location
+from irc.tiling.nodes import Reduced, name_of
+from irc.tiling.program import Shape
+from irc.tiling.scalar_body import Body, Scalar
+from irc.tiling.scalars import combine, first_extreme
+from irc.tiling.stage import Stage
+
+
+def is_arg(node: Reduced) -> bool:
+    return name_of(node.op) in ("argmax", "argmin")
+
+
+def part_count(node: Reduced) -> int:
+    """Tiles that the reduction accumulates: argmax and argmin the index, too."""
+    return 2 if is_arg(node) else 1
+
+
+def index_type(node: Reduced) -> IntegerType:
+    """What the indices of an argmax or argmin are kept in: 32 bits where they fit."""
+    return i32 if node.dims[0].extent < 1 << 31 else i64
+
+
+def last_index(node: Reduced) -> int:
+    """The index of a masked element: after all others."""
+    return (1 << index_type(node).width.data - 1) - 1
+
+
+def neutral_of(node: Reduced, part: int) -> tuple[float | int, Attribute]:
+    if part == 1:
+        return last_index(node), index_type(node)
+    source = node.input.source
+    return neutral(name_of(node.op), element_of(source)), node.input.type
+
+
+def combined(body: Body, node: Reduced, args: Sequence[SSAValue]) -> list[SSAValue]:
+    """The combiner on (accumulated..., element...)."""
+    name, source = name_of(node.op), node.input.source
+    if not is_arg(node):
+        return [combine(body, name, source, args[0], args[1])]
+    a, i, b, j = args
+    test = first_extreme(body, name, (Scalar(a, source), i), (Scalar(b, source), j))
+    return [body.select(test, b, a), body.select(test, j, i)]
+
+
+Formula = Callable[[Body, list[SSAValue]], SSAValue]
+
+
+def map_tiles(
+    stage: Stage, node: Reduced, inputs: Sequence[SSAValue], shape: Shape, formula: Formula, like: int = 0
+) -> SSAValue:
+    """A tile of `shape` and of the element type of input number `like`."""
+    op = tile.MapOp(inputs, TensorType(tile.element_type_of(inputs[like].type), shape))
+    body = Body(op.body.block, node.location)
+    body.block.add_op(tile.YieldOp(formula(body, list(op.body.block.args))))
+    give_location(op, node.location)
+    return stage.insert(op, node.location)
+
+
+def combine_tiles(
+    stage: Stage, node: Reduced, accumulated: Sequence[SSAValue], values: Sequence[SSAValue], shape: Shape
+) -> list[SSAValue]:
+    """The combiner elementwise on tiles; a map for each of its results."""
+
+    def part(which: int) -> SSAValue:
+        inputs = [*accumulated, *values]
+        return map_tiles(stage, node, inputs, shape, lambda body, args: combined(body, node, args)[which], which)
+
+    return [part(which) for which in range(len(values))]

@@ -1,0 +1,257 @@
+"""Which results of a region are computed together: one loop over tiles for each group.
+
+The first result of a group brings its own dimensions. Another result joins when it needs the same reduction or
+product, at coordinates that its dimensions can be expressed in, when it has the same shape, or when it is what a
+reduction runs over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from irc.dialects.tile import row_major_strides, shape_of
+from irc.tiling.index_maps import ZERO, Coords, Dim, Div, Lin, Sym, atoms, lin_of, new_dim, substitute
+from irc.tiling.nodes import Dot, Node, Reduced, name_of, number, numbers, walk_nodes
+from irc.tiling.trace import Trace
+
+
+@dataclass
+class Result:
+    """A result: result number `index` is `value`, traced to `node`, stored at `at` of a
+    view of `shape` and `strides`."""
+
+    index: int
+    value: SSAValue
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    node: Node
+    at: Coords
+
+
+@dataclass
+class Group:
+    results: list[Result] = field(default_factory=list[Result])
+
+    def trace_again(self, trace: Trace) -> None:
+        """Traces the results anew: nodes that bindings have made the same become one."""
+        for result in self.results:
+            result.node = trace.at(result.value, result.at)
+
+    def nodes(self, trace: Trace) -> list[Node]:
+        """Everything that the results depend on, gathers too; operands before users."""
+        return reachable(trace, [r.node for r in self.results])
+
+
+def reachable(trace: Trace, roots: Sequence[Node]) -> list[Node]:
+    """The nodes that the roots use, through coordinates that are gathered as well."""
+    nodes = list(walk_nodes(roots))
+    seen, pending = set(nodes), list(nodes)
+    while pending:
+        node = pending.pop()
+        symbols = {a for lin in node.coords() for a in atoms(lin) if isinstance(a, Sym)}
+        for found in walk_nodes([trace.gathers[s] for s in symbols]):
+            if found not in seen:
+                seen.add(found)
+                nodes.append(found)
+                pending.append(found)
+    return nodes
+
+
+def group_results(trace: Trace, values: Sequence[SSAValue]) -> list[Group]:
+    """Results without elements are in no group."""
+    groups: list[Group] = []
+    for index, value in enumerate(values):
+        if 0 in shape_of(value.type):
+            continue
+        value, shape, strides = _peel(value)
+        coords = tuple(lin_of(new_dim(n)) for n in shape)
+        group, at, known = _place(trace, groups, value, shape, coords)
+        if known is not None:
+            _bind_inner(trace, value, at, known)
+        group.results.append(Result(index, value, shape, strides, trace.at(value, at), at))
+    return groups
+
+
+def _peel(value: SSAValue) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:
+    """The value behind trailing reshapes and permutations, and the shape and strides of its view of the result."""
+    shape = shape_of(value.type)
+    strides = row_major_strides(shape)
+    while isinstance(op := value.owner, Operation):
+        if name_of(op) == "reshape" and strides == row_major_strides(shape):
+            value = op.operands[0]
+            shape = shape_of(value.type)
+            strides = row_major_strides(shape)
+        elif name_of(op) == "permute":
+            permutation = numbers(op, "permutation")
+            value = op.operands[0]
+            order = sorted(range(len(permutation)), key=lambda i: permutation[i])
+            shape, strides = tuple(shape[i] for i in order), tuple(strides[i] for i in order)
+        else:
+            break
+    return value, shape, strides
+
+
+def cores(node: Node) -> list[Reduced | Dot]:
+    """The outermost reductions and products below a node."""
+    found = walk_nodes([node], inside=lambda n: not isinstance(n, Reduced | Dot))
+    return [n for n in found if isinstance(n, Reduced | Dot)]
+
+
+def _place(
+    trace: Trace, groups: list[Group], value: SSAValue, shape: tuple[int, ...], coords: Coords
+) -> tuple[Group, Coords, Dot | None]:
+    """The group that the value joins, its coordinates there, and the product that it shares with it."""
+    with trace.trial():
+        fresh = trace.at(value, coords)
+    dots = [n for n in walk_nodes([fresh]) if isinstance(n, Dot)]
+    mine = dots or cores(fresh)
+    for group in groups:
+        for known in _all_cores(group):
+            for core in mine:
+                values = solve(*_joined(core, known)) if _alike(core, known) else None
+                if values is not None:
+                    return group, _bound(coords, values), known if isinstance(known, Dot) else None
+        if not mine and (at := _same_domain(group, value, shape)) is not None:
+            return group, at, None
+    groups.append(Group())
+    return groups[-1], coords, None
+
+
+def _bind_inner(trace: Trace, value: SSAValue, at: Coords, known: Dot) -> None:
+    """Where the value reduces parts of a product's rows or columns: binds the place in the part to what is left of
+    them.
+
+    The parts are `x floordiv n` of a row or column x; with the place p in the part, n (x floordiv n) + p has to be x.
+    """
+    with trace.trial():
+        nodes = list(walk_nodes([trace.at(value, at)]))
+    inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims}
+    for dot in nodes:
+        if not isinstance(dot, Dot) or dot.op is not known.op:
+            continue
+        for lin, target in zip(*_joined(dot, known), strict=True):
+            free = [(a, f) for a, f in lin.terms if a in inner and a not in trace.bindings.values]
+            if len(free) == 1 and free[0][1] == 1:
+                dim = free[0][0]
+                trace.bindings.bind(dim, target - (lin - lin_of(dim)))
+
+
+def bind_rows(trace: Trace, nodes: Sequence[Node]) -> None:
+    """Where reductions, and what is computed from them, read the same product: makes what the reductions run over the
+    product's own columns."""
+    resolve = trace.bindings.resolve
+    inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims if d not in trace.bindings.values}
+    dots = [n for n in nodes if isinstance(n, Dot)]
+    known: dict[Operation, Dot] = {}
+    for dot in sorted(dots, key=lambda dot: sum(a in inner for lin in dot.at for a in atoms(resolve(lin)))):
+        first = known.setdefault(dot.op, dot)
+        for lin, target in zip(map(resolve, dot.at), map(resolve, first.at), strict=True):
+            if lin == target or len(lin.terms) != 1:
+                continue
+            dim = lin.terms[0][0]
+            if isinstance(dim, Dim) and dim in inner and lin == lin_of(dim):
+                trace.bindings.bind(dim, target)
+
+
+def _alike(a: Reduced | Dot, b: Reduced | Dot) -> bool:
+    """Whether two ops can share their domain: they are the same, multiply the same left operand in the same way, or
+    reduce the same axes of arrays of one shape."""
+    if a.op is b.op:
+        return True
+    if isinstance(a, Dot) and isinstance(b, Dot):
+        return a.op.operands[0] is b.op.operands[0] and _is_same_product(a.op, b.op)
+    if not isinstance(a, Reduced) or not isinstance(b, Reduced) or a.is_scan or b.is_scan:
+        return False
+    shapes = (shape_of(n.op.operands[0].type) for n in (a, b))
+    return len(set(shapes)) == 1 and reduced_axes(a) == reduced_axes(b)
+
+
+def _is_same_product(a: Operation, b: Operation) -> bool:
+    """Whether two products differ in their right operand's values alone."""
+    return a.operands[1].type == b.operands[1].type and a.results[0].type == b.results[0].type and _axes(a) == _axes(b)
+
+
+def _axes(product: Operation) -> list[tuple[int, ...]]:
+    return [numbers(product, f"{side}_{kind}") for side in ("lhs", "rhs") for kind in ("batch", "contract")]
+
+
+def _all_cores(group: Group) -> Iterable[Reduced | Dot]:
+    for result in group.results:
+        for node in walk_nodes([result.node]):
+            if isinstance(node, Reduced | Dot):
+                yield node
+
+
+def _same_domain(group: Group, value: SSAValue, shape: tuple[int, ...]) -> Coords | None:
+    for result in group.results:
+        if result.shape == shape:
+            return result.at
+    for core in _all_cores(group):
+        if isinstance(core, Reduced) and not core.is_scan and shape_of(core.op.operands[0].type) == shape:
+            return operand_coords(core)
+    return None
+
+
+def operand_coords(node: Reduced) -> Coords:
+    """Where a reduction reads its operand."""
+    shape = shape_of(node.op.operands[0].type)
+    reduced = dict(zip(reduced_axes(node), node.dims, strict=True))
+    kept = iter(node.at)
+    return tuple(lin_of(reduced[i]) if i in reduced else next(kept) for i in range(len(shape)))
+
+
+def reduced_axes(node: Reduced) -> list[int]:
+    """The operand's axes that a reduction runs over, in order."""
+    if name_of(node.op) in ("argmax", "argmin"):
+        return [number(node.op, "axis")]
+    return sorted(numbers(node.op, "axes"))
+
+
+def _joined(unknown: Reduced | Dot, known: Reduced | Dot) -> tuple[Coords, Coords]:
+    """The coordinates of two ops of one shape; neighbouring axes are one number where the first op's coordinates divide
+    it among them: x floordiv 8 and x mod 8 are x."""
+    given = {atom for lin in known.at for atom in atoms(lin)}
+    joined: list[tuple[Lin, Lin]] = []
+    extents = shape_of(unknown.op.results[0].type)
+    below = 1
+    for lin, target, extent in zip(*map(reversed, (unknown.at, known.at, extents)), strict=True):
+        if joined and _divides(joined[-1][0], given):
+            low, low_target = joined.pop()
+            lin, target, extent = lin * below + low, target * below + low_target, extent * below
+        joined.append((lin, target))
+        below = extent
+    return tuple(lin for lin, _ in reversed(joined)), tuple(target for _, target in reversed(joined))
+
+
+def _divides(lin: Lin, given: Container[object]) -> bool:
+    """Whether the expression divides something that is not given."""
+    divisions = [atom.value for atom, _ in lin.terms if isinstance(atom, Div)]
+    return any(atom not in given for value in divisions for atom in atoms(value))
+
+
+def solve(unknown: Coords, known: Coords) -> dict[Dim, Lin] | None:
+    """Values of the dimensions in `unknown` that make it equal to `known`; None where none are found.
+
+    An entry of `unknown` may be a row-major combination of dimensions: a b + c gives a = x floordiv b, c = x mod b.
+    """
+    values: dict[Dim, Lin] = {}
+    for lin, target in zip(unknown, known, strict=True):
+        terms = [(a, f) for a, f in lin.terms if isinstance(a, Dim)]
+        if len(terms) != len(lin.terms) or lin.const:
+            return None
+        if not terms and target != ZERO:
+            return None
+        rest, extent = target, 1
+        for i, (dim, factor) in enumerate(sorted(terms, key=lambda term: term[1])):
+            if factor != extent or dim in values:
+                return None
+            values[dim] = rest if i == len(terms) - 1 else rest % dim.extent
+            rest, extent = rest.floordiv(dim.extent), factor * dim.extent
+    return values
+
+
+def _bound(coords: Coords, values: dict[Dim, Lin]) -> Coords:
+    return tuple(substitute(c, values) for c in coords)

@@ -1,0 +1,216 @@
+"""The nodes that values of a fused region are traced to: a scalar for every coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    Float32Type,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+)
+from xdsl.ir import Attribute, Operation
+
+from irc.ir.dtypes import element_of
+from irc.tiling.index_maps import (
+    Coords,
+    Dim,
+    Lin,
+)
+
+REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"})
+SCANS = frozenset({"cumsum", "cumprod"})
+
+
+@dataclass(eq=False)
+class Node:
+    """A scalar for every coordinate. `source` is the element type of the nd level, where unsigned still shows."""
+
+    source: Attribute
+    location: LocationAttr
+
+    @property
+    def type(self) -> Attribute:
+        """The scalar's type at the tile level, where integers are signless."""
+        return signless(self.source)
+
+    def operands(self) -> tuple[Node, ...]:
+        return ()
+
+    def coords(self) -> Coords:
+        """The expressions that the node itself uses."""
+        return ()
+
+
+@dataclass(eq=False)
+class Load(Node):
+    """An element of operand number `argument` of the region."""
+
+    argument: int
+    at: Coords
+
+    def coords(self) -> Coords:
+        return self.at
+
+
+@dataclass(eq=False)
+class Constant(Node):
+    value: float | int
+
+
+@dataclass(eq=False)
+class Coordinate(Node):
+    """The number `lin`, converted to the type of the node."""
+
+    lin: Lin
+
+    def coords(self) -> Coords:
+        return (self.lin,)
+
+
+@dataclass(eq=False)
+class Apply(Node):
+    """An elementwise nd op."""
+
+    op: Operation
+    inputs: tuple[Node, ...]
+
+    def operands(self) -> tuple[Node, ...]:
+        return self.inputs
+
+
+@dataclass(eq=False)
+class Cast(Node):
+    """The input converted to the node's type."""
+
+    input: Node
+
+    def operands(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Test:
+    """low <= lin < high; None where there is no bound."""
+
+    lin: Lin
+    low: int | None
+    high: int | None
+
+
+@dataclass(eq=False)
+class Choose(Node):
+    """`inside` where all tests hold, else `outside`."""
+
+    tests: tuple[Test, ...]
+    inside: Node
+    outside: Node
+
+    def operands(self) -> tuple[Node, ...]:
+        return (self.inside, self.outside)
+
+    def coords(self) -> Coords:
+        return tuple(t.lin for t in self.tests)
+
+
+@dataclass(eq=False)
+class Reduced(Node):
+    """A reduction, or the last element so far of a scan, at the kept coordinates `at`; `dims` are the reduced
+    dimensions.
+
+    For a scan `at` has every coordinate and the operand is traced at `at`.
+    """
+
+    op: Operation
+    at: Coords
+    dims: tuple[Dim, ...]
+    input: Node
+
+    def operands(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    def coords(self) -> Coords:
+        return self.at
+
+    @property
+    def is_scan(self) -> bool:
+        return name_of(self.op) in SCANS
+
+
+@dataclass(eq=False)
+class Dot(Node):
+    """A product at (batch..., m..., n...), of the accumulator's type; `k` are the
+    contracted dimensions of the operands' nodes."""
+
+    op: Operation
+    at: Coords
+    batch: int
+    rows: int
+    k: tuple[Dim, ...]
+    lhs: Node
+    rhs: Node
+
+    def operands(self) -> tuple[Node, ...]:
+        return (self.lhs, self.rhs)
+
+    def coords(self) -> Coords:
+        return self.at
+
+
+def name_of(op: Operation) -> str:
+    """`add` of `nd.add`."""
+    return op.name.removeprefix("nd.")
+
+
+def signless(type: Attribute) -> Attribute:
+    if isinstance(type, IntegerType):
+        return IntegerType(type.width.data)
+    return type
+
+
+def numbers(op: Operation, name: str) -> tuple[int, ...]:
+    """A property that is a list of integers."""
+    value = op.properties.get(name, op.attributes.get(name))
+    if isinstance(value, DenseArrayBase):
+        return tuple(int(v) for v in value.get_values())
+    if isinstance(value, ArrayAttr):
+        return tuple(v.value.data for v in value if isinstance(v, IntegerAttr))  # pyright: ignore
+    return ()
+
+
+def number(op: Operation, name: str) -> int:
+    """A property that is an integer."""
+    value: Any = op.properties.get(name, op.attributes.get(name))
+    return value.value.data
+
+
+def accumulator_of(operand: Attribute) -> Attribute:
+    """What a product accumulates in: f32 for narrower floats, i32 for i8 and u8, else the operands' own type."""
+    element = element_of(operand)
+    if element.is_narrow_float:
+        return Float32Type()
+    if element.size == 1:
+        return IntegerType(32)
+    return operand
+
+
+def walk_nodes(roots: Sequence[Node], inside: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
+    """Every node that the roots use, operands before users; `inside` says whether to go to a node's operands."""
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            yield node
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.append((node, True))
+        if inside(node):
+            stack += [(n, False) for n in reversed(node.operands()) if n not in seen]

@@ -1,0 +1,98 @@
+"""What the stages of a tile program share: its operands, its nodes, and what they depend on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
+
+from irc.dialects import tile
+from irc.tiling.domains import Domains
+from irc.tiling.index_maps import Dim, Lin, atoms
+from irc.tiling.nodes import Apply, Dot, Node, Reduced, name_of, walk_nodes
+from irc.tiling.trace import Trace
+
+INDEX = IndexType()
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A tile axis: `extent` elements of `dim` from `offset` on. Without a dim, an axis of
+    extent 1 that stands for nothing."""
+
+    dim: Dim | None
+    offset: SSAValue
+    extent: int
+
+
+@dataclass
+class Program:
+    """What all stages of a program share."""
+
+    op: tile.ProgramOp
+    trace: Trace
+    domains: Domains
+    reductions: list[Reduced] = field(default_factory=list[Reduced])
+    """The reductions of the results that are being computed."""
+    chunks: dict[Dim, int] = field(default_factory=dict[Dim, int])
+    """The tile extent of each dimension that is reduced or scanned over."""
+    unroll: int = 1
+    """Steps over a reduced dimension whose loads are in flight together."""
+    shared: frozenset[Node] = frozenset()
+    """Nodes that are computed once, as a tile, for all that use them."""
+    _dims: dict[Node, frozenset[Dim]] = field(default_factory=dict[Node, frozenset[Dim]])
+    _heavy: dict[Node, bool] = field(default_factory=dict[Node, bool])
+
+    def argument(self, index: int) -> SSAValue:
+        return self.op.body.block.args[index]
+
+    def result_argument(self, result: int) -> int:
+        """The number of the argument that is this result."""
+        return len(self.op.body.block.args) - self.op.result_count + result
+
+    def resolve(self, lin: Lin) -> Lin:
+        return self.domains.bindings.resolve(lin)
+
+    def lin_dims(self, lins: Iterable[Lin]) -> frozenset[Dim]:
+        """Dimensions that the expressions depend on, also through gathers."""
+        found: set[Dim] = set()
+        for lin in lins:
+            for atom in atoms(self.resolve(lin)):
+                found |= {atom} if isinstance(atom, Dim) else self.dims(self.trace.gathers[atom])
+        return frozenset(found)
+
+    def dims(self, node: Node) -> frozenset[Dim]:
+        """The dimensions that the node's value depends on."""
+        for n in walk_nodes([node], inside=lambda n: n not in self._dims and not isinstance(n, Reduced | Dot)):
+            if n in self._dims:
+                continue
+            found = self.lin_dims(n.coords())
+            if not isinstance(n, Reduced | Dot):
+                found = found.union(*(self._dims[o] for o in n.operands()))
+            self._dims[n] = found
+        return self._dims[node]
+
+    def is_heavy(self, node: Node) -> bool:
+        """Whether the node is worth computing apart: it uses the result of a reduction."""
+        for n in walk_nodes([node], inside=lambda n: n not in self._heavy and not isinstance(n, Reduced | Dot)):
+            if n not in self._heavy:
+                self._heavy[n] = isinstance(n, Reduced | Dot) or any(self._heavy[o] for o in n.operands())
+        return self._heavy[node]
+
+
+COSTLY = frozenset("exp exp2 expm1 log log2 log1p sin cos tan tanh erf sigmoid silu pow atan2 div floordiv mod".split())
+"""Elementwise ops that take many instructions."""
+
+
+def shared_nodes(roots: Sequence[Node]) -> frozenset[Node]:
+    """The costly nodes that several of the roots use: each root is a loop of its own,
+    which would compute them again."""
+    uses: Counter[Node] = Counter()
+    for root in dict.fromkeys(roots):
+        below = walk_nodes([root], inside=lambda n: not isinstance(n, Reduced | Dot))
+        uses.update(n for n in below if isinstance(n, Apply) and name_of(n.op) in COSTLY)
+    return frozenset(n for n, count in uses.items() if count > 1)

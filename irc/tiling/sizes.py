@@ -1,0 +1,138 @@
+"""Tile sizes: what `#kernel.config` says, clamped to the extents, or a default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from irc.support.integers import power_of_two, round_up
+from irc.tiling.boxes import step_of
+from irc.tiling.domains import LARGE, Domains, Operand
+from irc.tiling.index_maps import Dim
+
+ELEMENTS = 1024
+"""Elements of a tile of a map: 128 threads with 16 bytes of bf16 each."""
+MOST_ELEMENTS = 8192
+"""Elements of the largest tile of a map."""
+SQUARE = 64
+"""Extent of both dimensions of a tile that is permuted."""
+MOST_TILED = 3
+LEAST_RUN = 32
+"""Elements below which a dimension is not cut to waste less."""
+MOST_WASTE = 1.25
+"""Elements of all tiles along a dimension, relative to its extent."""
+PERSISTENT = 4096
+"""The longest row that is held in one tile by default."""
+CHUNK = 1024
+"""Elements of a row for each step of a looped reduction."""
+ROW_ELEMENTS = 2048
+"""Elements of a tile of short rows."""
+MATMUL = (128, 128, 64)
+LEAST_DOT = 16
+"""The least extent of a tile that feeds a product: the shape of the narrowest instruction."""
+
+
+SHORTEST_RUN = 64
+"""Bytes of runs from which on tiles are copied so. On an H200 runs of 32 bytes reach 0.93 of a copy in larger tiles and
+0.89 in these; those of 64 bytes 0.96 and 1.01."""
+
+THREADS = 256
+"""Threads of a tile that is copied, a word of memory each: many short blocks mix reads and writes evenly."""
+
+
+def clamp(tile: int, extent: int) -> int:
+    return min(power_of_two(tile), power_of_two(extent))
+
+
+@dataclass
+class Contiguity:
+    """Which dimensions are contiguous in memory for the large operands."""
+
+    domains: Domains
+
+    def weights(self, dims: Sequence[Dim]) -> dict[Dim, int]:
+        """For each dimension, the elements of the large operands that are contiguous along it."""
+        found: dict[Dim, int] = {}
+        for operand in self.domains.operands:
+            for dim in self._dims(operand, dims):
+                found[dim] = found.get(dim, 0) + prod(operand.shape)
+        largest = max(found.values(), default=0)
+        return {d: n for d, n in found.items() if n * LARGE >= largest}
+
+    def _dims(self, operand: Operand, dims: Sequence[Dim]) -> set[Dim]:
+        return {d for coords in operand.accesses for d in dims if step_of(self.domains, operand, coords, d) in (1, -1)}
+
+
+def map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] | None) -> dict[Dim, int]:
+    """The tiled dimensions of a map, at most three, with their extents; the others are walked one element at a time.
+    `tile` is what one tile has along each dimension, or in all."""
+    if tile is not None and len(tile) == len(dims):
+        wanted = {d: clamp(n, d.extent) for d, n in zip(dims, tile, strict=True)}
+        return {d: n for d, n in wanted.items() if n > 1} or {dims[-1]: 1}
+    elements = ELEMENTS if tile is None else min(prod(tile), MOST_ELEMENTS)
+    first = max(dims, key=lambda d: (weights.get(d, 0), dims.index(d)))
+    return _filled(dims, {first: fitting(first.extent, elements)}, elements)
+
+
+def fitting(extent: int, most: int, shortest: int = LEAST_RUN) -> int:
+    """The greatest power of two up to `most` that wastes little of the last tile; extents up to `shortest` are one
+    tile."""
+    tile = clamp(most, extent)
+    while tile > shortest and round_up(extent, tile) > extent * MOST_WASTE:
+        tile //= 2
+    return tile
+
+
+def along(walk: Sequence[Dim], elements: int) -> dict[Dim, int]:
+    """Tiles of up to so many elements along a walk through an array, of at most three dimensions."""
+    sizes: dict[Dim, int] = {}
+    for dim in walk:
+        if elements < 2 or len(sizes) == MOST_TILED:
+            break
+        sizes[dim] = min(elements, power_of_two(dim.extent))
+        elements //= sizes[dim]
+    return sizes
+
+
+def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[Dim, int]:
+    """Takes in more of the inner dimensions where the tile has fewer elements than it should, parts that fit."""
+    room = elements // prod(sizes.values())
+    for dim in reversed(dims):
+        if room < 2:
+            break
+        if dim in sizes or len(sizes) == MOST_TILED:
+            continue
+        sizes[dim] = fitting(dim.extent, room, shortest=1)
+        room //= sizes[dim]
+    return {d: sizes[d] for d in dims if d in sizes}
+
+
+def reduce_tiles(
+    rows: Sequence[Dim], columns: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] | None, style: str | None
+) -> tuple[Dim | None, int, dict[Dim, int]]:
+    """(the tiled row dimension, its tile extent, the chunk of each column dimension)."""
+    contiguous_rows = [d for d in rows if d in weights]
+    row = max(contiguous_rows, key=lambda d: weights[d]) if contiguous_rows else (rows[-1] if rows else None)
+    by_rows = bool(contiguous_rows) and not any(c in weights for c in columns)
+    longest = max((c.extent for c in columns), default=1)
+    if tile is not None and len(tile) == 2:
+        height, chunk = tile
+    elif by_rows:
+        height, chunk = SQUARE, SQUARE // 2
+    else:
+        chunk = power_of_two(longest) if longest <= PERSISTENT and style != "looped" else CHUNK
+        height = max(1, ROW_ELEMENTS // chunk)
+    if style == "persistent":
+        chunk = power_of_two(longest)
+    height = 1 if row is None else clamp(height, row.extent)
+    return row, height, {c: clamp(chunk, c.extent) for c in columns}
+
+
+def matmul_tiles(m: Dim, n: Dim, ks: Sequence[Dim], tile: Sequence[int] | None) -> tuple[int, int, dict[Dim, int]]:
+    """Extents along M and N, and along each contracted dimension."""
+    given = tile is not None and len(tile) == 3
+    bm, bn, bk = tile if tile is not None and given else MATMUL
+    if not given:
+        bm, bn = max(clamp(bm, m.extent), LEAST_DOT), max(clamp(bn, n.extent), LEAST_DOT)
+    return bm, bn, {k: bk if given else max(clamp(bk, k.extent), LEAST_DOT) for k in ks}

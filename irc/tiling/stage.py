@@ -1,0 +1,240 @@
+"""Emission of nodes as tile ops: a stage is a block of code in which some dimensions are tile axes and others are
+scalars.
+
+A tile has one dimension for each axis of its stage, of extent 1 where it does not depend on the axis. What an
+enclosing stage of the same rank can compute is computed there, so row values leave the loop over columns by
+themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, LocationAttr, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from irc.dialects import tile
+from irc.support.diagnostics import IrcError
+from irc.support.integers import round_up
+from irc.tiling.index_maps import Dim, Lin, Sym, affine, bounds
+from irc.tiling.map_body import MapBuilder, broadcast, extents, finish
+from irc.tiling.nodes import Apply, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
+from irc.tiling.program import INDEX, Axis, Program, Shape
+from irc.tiling.scalar_body import Body, Scalar, cast
+
+
+class Stage:
+    """Builds tile ops at the end of `block`."""
+
+    def __init__(
+        self,
+        program: Program,
+        block: Block,
+        axes: Sequence[Axis],
+        scalars: dict[Dim, SSAValue],
+        parent: Stage | None = None,
+    ):
+        self.program = program
+        self.block = block
+        self.axes = tuple(axes)
+        self.scalars = scalars
+        self.parent = parent
+        self.axis_of = {a.dim: i for i, a in enumerate(self.axes) if a.dim is not None}
+        self.computed: dict[Node, SSAValue] = {}
+        """Tiles of nodes that are not computed by a map: reductions, products, scans."""
+        self._tiles: dict[tuple[Node, Shape | None], SSAValue] = {}
+        self._loads: dict[tuple[int, tuple[Lin, ...]], SSAValue] = {}
+        self._indices: dict[Dim | Sym, SSAValue] = {}
+        self._constants: dict[int, SSAValue] = {}
+
+    # Structure
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(a.extent for a in self.axes)
+
+    def has(self, dims: Iterable[Dim]) -> bool:
+        """Whether all the dimensions are bound here."""
+        return all(d in self.axis_of or d in self.scalars for d in dims)
+
+    def home(self, dims: Iterable[Dim]) -> Stage:
+        """The outermost stage of the same rank that has the dimensions."""
+        stage, needed = self, frozenset(dims)
+        while stage.parent is not None and len(stage.parent.axes) == len(self.axes) and stage.parent.has(needed):
+            stage = stage.parent
+        return stage
+
+    def insert(self, op: Operation, location: LocationAttr) -> SSAValue:
+        op.location = location
+        self.block.add_op(op)
+        return op.results[0] if op.results else self.axes[0].offset
+
+    def index(self, value: int) -> SSAValue:
+        """An index constant."""
+        if value not in self._constants:
+            op = arith.ConstantOp(IntegerAttr(value, INDEX))
+            self._constants[value] = self.insert(op, self.program.op.location)
+        return self._constants[value]
+
+    def splat(self, value: float | int, type: Attribute, shape: Shape, location: LocationAttr) -> SSAValue:
+        scalar = Body(self.block, location).constant(value, type)
+        return self.insert(tile.SplatOp(scalar, TensorType(type, shape)), location)
+
+    # Coordinates
+
+    def padded(self) -> dict[Dim, int]:
+        """The extents that the axes' coordinates really run to."""
+        axes = [a for a in self.axes if a.dim is not None]
+        return {a.dim: round_up(a.dim.extent, a.extent) for a in axes if a.dim is not None}
+
+    def index_tile(self, atom: Dim | Sym) -> SSAValue:
+        """A tile of index with the values of a dimension or a gather."""
+        dims = {atom} if isinstance(atom, Dim) else self.program.dims(self.program.trace.gathers[atom])
+        home = self.home(dims)
+        if atom not in home._indices:
+            home._indices[atom] = home._dim_tile(atom) if isinstance(atom, Dim) else home._gather_tile(atom)
+        return home._indices[atom]
+
+    def _dim_tile(self, dim: Dim) -> SSAValue:
+        axis = self.axis_of.get(dim)
+        at = 0 if axis is None else axis
+        shape = tuple(a.extent if i == axis else 1 for i, a in enumerate(self.axes))
+        offset = self.scalars[dim] if axis is None else self.axes[axis].offset
+        return self.insert(tile.IotaOp(offset, at, TensorType(INDEX, shape)), self.program.op.location)
+
+    def _gather_tile(self, sym: Sym) -> SSAValue:
+        node = self.program.trace.gathers[sym]
+        value = self.tile(node)
+        op = tile.MapOp([value], TensorType(INDEX, tile.shape_of(value.type)))
+        body = Body(op.body.block, node.location)
+        wide = cast(body, Scalar(op.body.block.args[0], node.source), i64)
+        wide = body(arith.MaxSIOp(wide, body.constant(0, i64)))
+        wide = body(arith.MinSIOp(wide, body.constant(max(sym.extent - 1, 0), i64)))
+        finish(body, body(arith.IndexCastOp(wide, INDEX)))
+        return self.insert(op, node.location)
+
+    def access(
+        self, argument: int, coords: Sequence[Lin]
+    ) -> tuple[AffineMap, list[SSAValue], list[int], frozenset[int], Shape]:
+        """(map, symbols, checked view dimensions, axes that it depends on, the tile's
+        shape) of an access to the operand."""
+        operand = self.program.domains.operands[argument]
+        lins = operand.view_coords(self.program.domains.bindings, tuple(coords))
+        symbols: dict[Dim | Sym, SSAValue] = {}
+        used: set[int] = set()
+
+        def leaf(atom: Dim | Sym) -> AffineExpr:
+            if isinstance(atom, Dim) and atom in self.axis_of:
+                used.add(self.axis_of[atom])
+                return AffineExpr.dimension(self.axis_of[atom])
+            if atom not in symbols:
+                symbols[atom] = self.scalars[atom] if isinstance(atom, Dim) else self.index_tile(atom)
+            return AffineExpr.symbol(list(symbols).index(atom))
+
+        results = tuple(affine(lin, leaf) for lin in lins)
+        for value in symbols.values():
+            used |= {i for i, n in enumerate(extents(value)) if n > 1}
+        padded, checked = self.padded(), list[int]()
+        for i, (lin, extent) in enumerate(zip(lins, operand.view_extents, strict=True)):
+            low, high = bounds(lin, padded)
+            if low < 0 or high >= extent:
+                checked.append(i)
+        shape = tuple(a.extent if i in used else 1 for i, a in enumerate(self.axes))
+        map = AffineMap(len(self.axes), len(symbols), results)
+        return map, list(symbols.values()), checked, frozenset(used), shape
+
+    def load(self, node: Load) -> SSAValue:
+        home = self.home(self.program.dims(node))
+        return home._load(node)
+
+    def _load(self, node: Load) -> SSAValue:
+        operand = self.program.domains.operands[node.argument]
+        key = (node.argument, operand.view_coords(self.program.domains.bindings, node.at))
+        if key not in self._loads:
+            map, symbols, checked, _, shape = self.access(node.argument, node.at)
+            op = tile.LoadOp.of(
+                self.program.argument(node.argument),
+                [a.offset for a in self.axes],
+                TensorType(node.type, shape),
+                symbols=symbols,
+                map=map,
+                checked=checked,
+            )
+            self._loads[key] = self.insert(op, node.location)
+        return self._loads[key]
+
+    def store(self, argument: int, coords: Sequence[Lin], node: Node) -> None:
+        """Stores the node's value at the coordinates of a result, for every element of the tile.
+
+        A reduction of the tile itself has one element on the axes that it reduces; only that is stored.
+        """
+        value = self.tile(node, self.stored_shape(node, coords))
+        map, symbols, checked, _, _ = self.access(argument, coords)
+        offsets = [a.offset for a in self.axes]
+        view = self.program.argument(argument)
+        op = tile.StoreOp.of(value, view, offsets, symbols=symbols, map=map, checked=checked)
+        self.insert(op, node.location)
+
+    def stored_shape(self, node: Node, coords: Sequence[Lin]) -> Shape:
+        """The shape of the tile that a store of the node at these coordinates takes."""
+        return self.shape
+
+    # Values
+
+    def tile(self, node: Node, shape: Shape | None = None) -> SSAValue:
+        """The node's value; broadcast to `shape` where one is given."""
+        home = self.home(self.program.dims(node)) if shape is None else self
+        known = home._tiles.get((node, None))
+        if known is not None and shape in (None, tile.shape_of(known.type)):
+            return known
+        if shape is not None and node in self.program.shared and extents(value := self.tile(node)) == shape:
+            return value
+        key = (node, shape)
+        if key not in home._tiles:
+            home._tiles[key] = home._build(node, shape)
+        return home._tiles[key]
+
+    def _build(self, node: Node, shape: Shape | None) -> SSAValue:
+        if isinstance(node, Constant):
+            return self.splat(node.value, node.type, shape or (1,) * len(self.axes), node.location)
+        if self.is_leaf(node):
+            value = self.leaf(node)
+            if shape is None or tile.shape_of(value.type) == shape:
+                return value
+        return self._map(node, shape)
+
+    def is_leaf(self, node: Node) -> bool:
+        return isinstance(node, Load | Reduced | Dot)
+
+    def leaf(self, node: Node) -> SSAValue:
+        if isinstance(node, Load):
+            return self.load(node)
+        return self.core(node)
+
+    def core(self, node: Node) -> SSAValue:
+        """The tile of a reduction, scan or product that has been made here or in an enclosing stage."""
+        if node in self.computed:
+            return self.computed[node]
+        if self.parent is not None:
+            return self.parent.core(node)
+        raise IrcError("this reduction or product is not available where it is used", node.location)
+
+    def is_apart(self, node: Node) -> bool:
+        """Whether the map of a node takes this one as an operand instead of computing it."""
+        if self.is_leaf(node):
+            return True
+        if node in self.program.shared:
+            return True
+        if not isinstance(node, Apply | Choose | Cast) or not self.program.is_heavy(node):
+            return False
+        return self.home(self.program.dims(node)) is not self
+
+    def _map(self, root: Node, shape: Shape | None) -> SSAValue:
+        order = list(walk_nodes([root], inside=lambda n: (n is root and not self.is_leaf(n)) or not self.is_apart(n)))
+        builder = MapBuilder(self, root)
+        for node in order:
+            builder.add(node)
+        result_shape = shape or broadcast([extents(v) for v in builder.operands] or [(1,) * len(self.axes)])
+        return self.insert(builder.finish(result_shape), root.location)
