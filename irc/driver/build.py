@@ -17,6 +17,7 @@ from irc.driver.lowering import levels
 from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
 from irc.driver.program import entry_of, signature
 from irc.ir.printer import print_ir
+from irc.ir.targets import target_of
 from irc.runtime.artifact import ArraySpec, Artifact, KernelBinary
 from irc.runtime.plan import Launch, Plan
 from irc.runtime.plan_reader import read_plan
@@ -26,17 +27,18 @@ SEPARATE_ROUNDING = ("--fmad=false",)
 """The option by which NVRTC leaves a product and the sum that takes it two operations, each with its rounding."""
 
 
-def build(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Artifact:
+def build(module: ModuleOp, *, strict_rounding: bool = False) -> Artifact:
     """Compiles a module with one nd function; the module is lowered in place."""
     with seldom_collecting():
-        return _build(module, arch, strict_rounding)
+        return _build(module, strict_rounding)
 
 
-def _build(module: ModuleOp, arch: str, strict_rounding: bool) -> Artifact:
+def _build(module: ModuleOp, strict_rounding: bool) -> Artifact:
+    arch = target_of(module).name
     arguments, results = signature(entry_of(module))
     texts: dict[str, str] = {}
     facts: dict[str, KernelFacts] = {}
-    for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), arch=arch, strict_rounding=strict_rounding):
+    for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), strict_rounding=strict_rounding):
         texts[level] = print_ir(lowered)
         if level == "kernel":
             facts = kernel_facts(lowered)
@@ -59,21 +61,21 @@ def _build(module: ModuleOp, arch: str, strict_rounding: bool) -> Artifact:
     )
 
 
-def simulate(module: ModuleOp, arch: str, *, strict_rounding: bool = False) -> Executable:
+def simulate(module: ModuleOp, *, strict_rounding: bool = False) -> Executable:
     """Compiles a module with one nd function for the simulator; the module is lowered in place."""
     from irc.interpreters.sim import SimProgram
 
     entry = entry_of(module)
     name, (arguments, results) = entry.sym_name.data, signature(entry)
     facts: dict[str, KernelFacts] = {}
-    for level, lowered in levels(module, ("kernel", "all"), arch=arch, strict_rounding=strict_rounding):
+    for level, lowered in levels(module, ("kernel", "all"), strict_rounding=strict_rounding):
         if level == "kernel":
             facts = kernel_facts(lowered)
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
     unknown = {"registers": None, "spills": None}
     entries = [kernel_entry(op, facts.get(op.sym_name.data), {}) | unknown for op in kernels]
     program = SimProgram(module, arguments, results)
-    manifest = _manifest(arch, read_plan(module), entries, (*arguments, *results))
+    manifest = _manifest(target_of(module).name, read_plan(module), entries, (*arguments, *results))
     return Executable(name, "sim", arguments, results, program, manifest=manifest)
 
 

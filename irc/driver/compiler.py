@@ -113,11 +113,14 @@ class Subject:
     given: ModuleOp | None
 
     def module(self, options: Options) -> ModuleOp:
-        """The parsed and verified module, the entry function alone."""
+        """The parsed and verified module, the entry function alone, with the architecture that it is for."""
         from irc.driver.program import entry_of
         from irc.ir.donation import donate
+        from irc.ir.targets import set_target
 
         module = self._isolated(options)
+        if options.arch:
+            set_target(module, options.arch)
         if options.donate:
             donate(entry_of(module), options.donate)
         return module
@@ -212,7 +215,7 @@ def _on_cuda(subject: Subject, options: Options) -> Executable:
 def _on_sim(subject: Subject, options: Options) -> Executable:
     from irc.driver.build import simulate
 
-    return simulate(subject.module(options), options.arch, strict_rounding=options.strict_rounding)
+    return simulate(subject.module(options), strict_rounding=options.strict_rounding)
 
 
 _ON = {"cpu": _on_cpu, "cuda": _on_cuda, "sim": _on_sim}
@@ -226,12 +229,12 @@ def _artifact(subject: Subject, options: Options) -> Artifact:
         return found
     module = subject.module(options)
     places = _places(module)
-    module_key = cache.key_of("module", _module_text(module), options.arch, options.strict_rounding)
+    module_key = cache.key_of("module", _module_text(module), options.strict_rounding)
     artifact = _stored(module_key)
     if artifact is None:
         from irc.driver.build import build
 
-        artifact = replace(build(module, options.arch, strict_rounding=options.strict_rounding), places=places)
+        artifact = replace(build(module, strict_rounding=options.strict_rounding), places=places)
         cache.write("artifacts", module_key, artifact.to_bytes())
     artifact = artifact.at_places(places)
     if text_key is not None:

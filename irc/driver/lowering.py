@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from irc.driver.pipelines import PASSES, PIPELINES
 from irc.driver.program import new_context
 from irc.driver.universe import resolve
+from irc.ir.targets import set_target
 from irc.ir.verification import verify
 from irc.support.diagnostics import IrcError
 
@@ -122,8 +123,8 @@ def levels(
     module: ModuleOp, stops: Sequence[str] = LEVELS, *, context: Context | None = None, **options: Any
 ) -> Iterator[tuple[str, ModuleOp]]:
     """Lowers the module in place, which has been verified, and yields it after each of the levels `stops`. The last one
-    is verified. `options` (`arch`, `strict_rounding`) go to the passes that have them. Passes that the module had are
-    not run again."""
+    is verified. `options` (`strict_rounding`) go to the passes that have them. Passes that the module had are not run
+    again."""
     context = new_context() if context is None else context
     done, given = passes_had(module), is_lowered(module)
     for level in stops:
@@ -134,11 +135,14 @@ def levels(
         yield level, module
 
 
-def lower(module: ModuleOp, upto: str = "cuda", **options: Any) -> ModuleOp:
-    """A lowered copy of the module: `nd`, `kernel`, `tile`, `cuda`, or `all` with the host plan."""
+def lower(module: ModuleOp, upto: str = "cuda", *, arch: str | None = None, **options: Any) -> ModuleOp:
+    """A lowered copy of the module: `nd`, `kernel`, `tile`, `cuda`, or `all` with the host plan. `arch` says what it is
+    for, where it does not say so itself."""
     if upto not in LEVELS:
         raise IrcError(f"unknown level {upto}", hint=f"levels are {', '.join(LEVELS)}")
     copy = module.clone()
+    if arch is not None:
+        set_target(copy, arch)
     for _ in levels(copy, [upto], **options):
         pass
     return copy

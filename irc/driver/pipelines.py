@@ -2,7 +2,7 @@
 
 Nothing is imported here, so that commands can name and explain passes without loading them. A named pipeline stands in
 a pass list like a pass (`irc-opt -p 'kernel,canonicalize'`); options given to it go to each of its passes that has them
-(`all{arch=sm_80}`).
+(`all{strict-rounding=true}`).
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from xdsl.traits import IsTerminator
 from irc.analysis.code_size import INDEXED, LITTLE_WORK, MOST_WORK, places_of, work_of
 from irc.analysis.op_classes import ELEMENTWISE, FUSIBLE, MOVEMENT, is_transparent, is_view, shape_of
 from irc.dialects.kernel import Anchor
+from irc.ir.targets import target_of
 
 MOST_PLACES = 16
 """Of elements that a kernel computes of one value for one element of what it stores: each is code of its own. The sum
@@ -82,6 +83,7 @@ class FusionGraph:
     def __init__(self, block: Block, repeated: Iterable[Operation] = (), stored: Iterable[Operation] = ()):
         """`repeated`: ops that users repeat although they are not transparent. `stored`: ones that they do not repeat
         although they are."""
+        self.machine = target_of(block)
         self._repeated = set(repeated)
         self._stored = set(stored)
         self._inlined: dict[Operation, bool] = {}

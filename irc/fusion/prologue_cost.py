@@ -23,6 +23,7 @@ from xdsl.ir import Operation
 from irc.analysis.op_classes import integers, shape_of, size_of
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.product_problem import multiplied
+from irc.ir.targets import target_of
 from irc.support.integers import ceil_div
 
 TILE_COLUMNS, TILE_ROWS = 256, 128
@@ -34,9 +35,6 @@ and for each instruction. They compute left operands, and right ones that are th
 
 WRITTEN = 0.22
 """Of an element of another operand, which a producer loads, computes and writes to shared memory."""
-
-BYTE, LAUNCH = 0.05, 4e5
-"""Of a byte of global memory; and of a launch, for all elements together."""
 
 FEWEST_TILES = 2
 """Tiles up to which an operand is computed on the way: such a product takes as long as reading its operands."""
@@ -82,5 +80,6 @@ def prologue_cost(product: Operation, count: int, operand: int, *, alone: bool) 
     tiles = ceil_div(others, TILE_COLUMNS if streamed else TILE_ROWS)
     computed = LOADED * (work.loaded - FREE_BYTES) + INSTRUCTION * work.instructions
     each = max(0.0, computed) if streamed else WRITTEN
-    stored = BYTE * (work.loaded + 2) + LAUNCH / size
+    costs = target_of(product).costs
+    stored = costs.byte * (work.loaded + 2) + costs.launch / size
     return PrologueCost("right" if operand else "left", work.ops, tiles, tiles * each, stored)

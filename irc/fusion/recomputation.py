@@ -24,6 +24,7 @@ from irc.fusion.graph import escapes
 from irc.fusion.returning import can_return
 from irc.ir.dtypes import element_of
 from irc.ir.rewriting import remove_dead_code
+from irc.ir.targets import target_of
 
 REPEATED = "nd.repeated"
 """Discardable attribute of an op that each user repeats: `recompute-nd` leaves it on what it copied for later
@@ -124,7 +125,7 @@ def _is_less_again(reduction: Operation, cone: set[Operation]) -> bool:
     """Whether two kernels, the reduction's and one that needs its result, move less if both compute what they have in
     common from the whole arrays that it comes from, two or more. Stored, an element is written once and read twice.
     """
-    if can_return(shape_of(reduction.operands[0]), reduced_axes(reduction)):
+    if can_return(shape_of(reduction.operands[0]), reduced_axes(reduction), target_of(reduction)):
         return False
     users = {op: [use.operation for use in op.results[0].uses if use.operation not in cone] for op in cone}
     common = {_stored(op) for op in cone if any(user.name not in REDUCTIONS for user in users[op])}
@@ -191,7 +192,8 @@ def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
     reduction keeps, or rows are not gone over again."""
     axes = reduced_axes(reduction)
     kept = set(range(len(shape_of(broadcast.results[0])))) - set(axes)
-    if not kept - set(integers(broadcast, "dims")) and can_return(shape_of(reduction.operands[0]), axes):
+    domain, machine = shape_of(reduction.operands[0]), target_of(reduction)
+    if not kept - set(integers(broadcast, "dims")) and can_return(domain, axes, machine):
         return False
     pending, seen = [broadcast.operands[0].owner], set[Operation]()
     while pending:

@@ -76,7 +76,7 @@ def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     if tags is None or not _is_row_or_domain(tags, cluster):
         return False
     depends = any(edge.producer in cluster.reduced for edge in edges_into(graph, i, cluster))
-    if depends and spans(tags, cluster.domain) and not can_return(cluster.domain, cluster.axes):
+    if depends and spans(tags, cluster.domain) and not can_return(cluster.domain, cluster.axes, graph.machine):
         return False
     if not graph.absorb(cluster, i):
         return False
@@ -124,7 +124,8 @@ def _accept_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     edges = edges_into(graph, i, cluster)
     if not _is_same_reduction(graph, i, cluster) or not all(spans_domain(graph, edge, cluster) for edge in edges):
         return False
-    if any(edge.producer in cluster.reduced for edge in edges) and not can_return(cluster.domain, cluster.axes):
+    depends = any(edge.producer in cluster.reduced for edge in edges)
+    if depends and not can_return(cluster.domain, cluster.axes, graph.machine):
         return False
     if not graph.absorb(cluster, i):
         return False
@@ -155,7 +156,7 @@ def _is_independent(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     """Whether the node and the cluster do not depend on each other, or may: one block can go over its rows again."""
     other = graph.cluster_of[i]
     depends = cluster.downstream & other.members or other.downstream & cluster.members
-    return not depends or can_return(cluster.domain, cluster.axes)
+    return not depends or can_return(cluster.domain, cluster.axes, graph.machine)
 
 
 def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster) -> None:

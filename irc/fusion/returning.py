@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from irc.fusion.row_cost import SMS
+from irc.ir.targets import Target
 from irc.support.integers import ceil_div
 
 LONGEST_ROW = 1 << 14
@@ -17,11 +17,8 @@ ENOUGH_ROWS = 64
 COLUMNS = 16
 """Columns that a block reduces together at least, where rows are columns of memory."""
 
-MOST_IDLE = 1 << 16
-"""Elements that an SM can read in the time of the launches that one kernel saves: 4 us at 32 GB/s."""
 
-
-def can_return(domain: Sequence[int], axes: Sequence[int]) -> bool:
+def can_return(domain: Sequence[int], axes: Sequence[int], machine: Target) -> bool:
     """Whether blocks can reduce the rows of a domain, along these axes, and then read them again: not when a few with
     huge rows would keep the rest of the GPU idle for longer than the launches of more kernels take."""
     is_column = next((axis not in axes for axis in reversed(range(len(domain))) if domain[axis] > 1), False)
@@ -30,4 +27,4 @@ def can_return(domain: Sequence[int], axes: Sequence[int]) -> bool:
     if not is_column and (extent <= LONGEST_ROW or rows < ENOUGH_ROWS):
         return extent <= LONGEST_ROW
     blocks = max(1, ceil_div(rows, COLUMNS) if is_column else rows)
-    return size * (1 / blocks - 1 / SMS) <= MOST_IDLE
+    return size * (1 / blocks - 1 / machine.sms) <= machine.costs.idle_elements

@@ -2,7 +2,7 @@
 
 A tile that has whole rows does both on its accumulators. The rows of the result are then neither stored and read again
 nor is there a second kernel; but tiles are 64 rows high and as wide as the result, so that fewer blocks multiply, and
-the epilogue takes longer. Costs are cycles of an SM of an H200, as in `wgmma_cycles.py` and `prologue_cost.py`.
+the epilogue takes longer. Costs are cycles of an SM of the target.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from xdsl.ir import Operation
 
 from irc.analysis.op_classes import integers, shape_of, size_of
 from irc.analysis.product_problem import multiplied
-from irc.fusion.prologue_cost import BYTE, LAUNCH
 from irc.ir.dtypes import element_of
+from irc.ir.targets import target_of
 from irc.support.integers import ceil_div
 
 MOST_COLUMNS = 256
@@ -24,9 +24,7 @@ MOST_COLUMNS = 256
 COLUMNS = 32
 """Columns of a tile of several products, or of f32 and f8, are a multiple of this."""
 
-ROWS, SMS = 64, 132
-MULTIPLY_ADDS, LOADED_BYTES = 2048, 62
-"""Of an SM in a cycle, of 16 bits; and bytes of operands that it loads."""
+ROWS = 64
 
 FOLLOWING = 0.1
 """What follows an element: exponentials and shuffles, which a kernel of its own hides behind its loads."""
@@ -62,10 +60,12 @@ def row_cost(product: Operation, count: int, columns: int) -> RowCost | None:
     depth = prod(shape_of(product.operands[0])[axis] for axis in integers(product, "lhs_contract"))
     rows = size_of(product.results[0]) // columns
     tiles = ceil_div(rows, ROWS)
-    rounds = ceil_div(tiles, SMS)
+    machine = target_of(product)
+    sms, costs = machine.sms, machine.costs
+    rounds = ceil_div(tiles, sms)
     passes = 3 if element.name == "f32" else 1
-    multiplied_for = passes * ROWS * count * columns * depth * element.size / (2 * MULTIPLY_ADDS)
-    loaded_for = (ROWS + count * columns) * depth * element.size / LOADED_BYTES
-    idle = (rounds - tiles / SMS) * max(multiplied_for, loaded_for)
-    stored = 2 * BYTE * rows * columns * min(result.size, 4) / SMS
-    return RowCost(columns, idle + rounds * ROWS * columns * FOLLOWING, LAUNCH / SMS + stored)
+    multiplied_for = passes * ROWS * count * columns * depth * element.size / (2 * costs.multiply_adds)
+    loaded_for = (ROWS + count * columns) * depth * element.size / costs.operand_bytes
+    idle = (rounds - tiles / sms) * max(multiplied_for, loaded_for)
+    stored = 2 * costs.byte * rows * columns * min(result.size, 4) / sms
+    return RowCost(columns, idle + rounds * ROWS * columns * FOLLOWING, costs.launch / sms + stored)

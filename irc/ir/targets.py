@@ -12,8 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from irc.support.diagnostics import IrcError
+
+if TYPE_CHECKING:
+    from xdsl.ir import IRNode, Operation
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -22,6 +26,23 @@ TERA = 1e12
 TENSOR_MAP_RANK = 5
 TENSOR_MAP_ALIGNMENT = 16
 """CUDA driver API, cuTensorMapEncodeTiled: at most 5 dimensions, strides but the innermost multiples of 16 bytes."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a target takes for the work that fusion divides between kernels.
+
+    multiply_adds: of operands of 16 bits, that an SM makes in a cycle. operand_bytes: that an SM loads in a cycle for
+    products. byte: cycles of an SM for a byte of the device memory, all SMs together. launch: cycles of an SM, summed
+    over all SMs, of one more launch. idle_elements: elements of an array that one SM reads in the time of a launch.
+    The H200's are fitted to its kernels; those of the others follow from their clocks, SMs and bandwidths.
+    """
+
+    multiply_adds: int
+    operand_bytes: int
+    byte: float
+    launch: float
+    idle_elements: int
 
 
 @dataclass(frozen=True)
@@ -44,6 +65,7 @@ class Target:
     matrix
         instructions); m is 64, n a multiple of 8 up to 256.
     flops: for each element of operands, the peak rate of products, operations/s (a multiply-add is two).
+    costs: what fusion weighs.
     """
 
     name: str
@@ -61,6 +83,7 @@ class Target:
     wgmma: Mapping[str, int]
     has_tma: bool
     has_wgmma: bool
+    costs: Costs
     max_cluster: int = 1
     clusters: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     l2_bytes_per_cycle: float = 5120 / 108
@@ -134,6 +157,7 @@ TARGETS: tuple[Target, ...] = (
         wgmma=MappingProxyType({}),
         has_tma=False,
         has_wgmma=False,
+        costs=Costs(multiply_adds=1024, operand_bytes=47, byte=0.075, launch=2.3e5, idle_elements=1 << 15),
     ),
     Target(
         name="sm_89",
@@ -151,6 +175,7 @@ TARGETS: tuple[Target, ...] = (
         wgmma=MappingProxyType({}),
         has_tma=False,
         has_wgmma=False,
+        costs=Costs(multiply_adds=512, operand_bytes=47, byte=0.41, launch=5.5e5, idle_elements=1 << 13),
     ),
     Target(
         name="sm_90a",
@@ -168,6 +193,7 @@ TARGETS: tuple[Target, ...] = (
         wgmma=_WGMMA_SM90,
         has_tma=True,
         has_wgmma=True,
+        costs=Costs(multiply_adds=2048, operand_bytes=62, byte=0.05, launch=4e5, idle_elements=1 << 16),
         max_cluster=16,
         clusters=MappingProxyType({2: 66, 4: 30, 8: 15, 16: 7}),
     ),
@@ -187,6 +213,7 @@ TARGETS: tuple[Target, ...] = (
         wgmma=MappingProxyType({}),
         has_tma=True,
         has_wgmma=False,
+        costs=Costs(multiply_adds=4096, operand_bytes=62, byte=0.036, launch=4.5e5, idle_elements=1 << 16),
         max_cluster=16,
     ),
 )
@@ -206,3 +233,23 @@ def target(name: str) -> Target:
         known = ", ".join(t.name for t in TARGETS)
         raise IrcError(f"unknown architecture {name}", hint=f"irc compiles for {known}")
     return found
+
+
+TARGET = "irc.target"
+"""The attribute of a module that names its architecture."""
+
+
+def target_of(op: IRNode) -> Target:
+    """The architecture that the module of an op or a block is for: its `irc.target`, the default where it has none;
+    IrcError where irc has none such."""
+    named = getattr(op.get_toplevel_object(), "attributes", {}).get(TARGET)
+    return target(DEFAULT_TARGET if named is None else getattr(named, "data", str(named)))
+
+
+def set_target(module: Operation, name: str) -> None:
+    """Says which architecture the module is for; IrcError where irc has none such, or the module is for another."""
+    from xdsl.dialects.builtin import StringAttr
+
+    if TARGET in module.attributes and (found := target_of(module)) is not target(name):
+        raise IrcError(f"the module is for {found.name}, not for {name}", module.location, f"give --arch {found.name}")
+    module.attributes[TARGET] = StringAttr(target(name).name)

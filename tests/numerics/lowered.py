@@ -15,6 +15,7 @@ from irc.driver.program import entry_of, isolate, parse, signature
 from irc.interpreters.nd.interpreter import evaluate
 from irc.interpreters.sim import KernelStatistics, SimProgram
 from irc.ir.dtypes import Element
+from irc.ir.targets import set_target
 from irc.runtime.artifact import ArraySpec
 
 
@@ -62,12 +63,13 @@ def lowered(
     arguments, results = signature(entry_of(module))
     first = ALL.index("choose-config")
     aligned = ALL.index("align-operands")
-    run_passes(module, passes_of(ALL[:aligned], arch=arch))
+    set_target(module, arch)
+    run_passes(module, passes_of(ALL[:aligned]))
     arrays, elements = draw_arguments(module), result_elements(module)
     expected = evaluate(module, arrays)
-    run_passes(module, passes_of(ALL[aligned:first], arch=arch, instruction=instruction, always=always))
+    run_passes(module, passes_of(ALL[aligned:first], instruction=instruction, always=always))
     for op in module.walk():
         if tile is not None and isinstance(op, FusedOp) and op.anchor.data == "matmul":
             op.config = ConfigAttr.of(tile=tile, stages=stages, rows=rows, split=split)
-    run_passes(module, passes_of(ALL[first:], arch=arch, instruction=instruction))
+    run_passes(module, passes_of(ALL[first:], instruction=instruction))
     return Lowered(module, arguments, results, arrays, expected, elements)

@@ -13,6 +13,7 @@ import irc
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import KERNEL
 from irc.driver.program import parse
+from irc.ir.targets import set_target
 from irc.support.diagnostics import IrcError, render
 
 RESULTS = {"i8": "i32", "u8": "i32", "f8e4m3": "f32", "f8e5m2": "f32"}
@@ -147,6 +148,7 @@ def test_instructions_that_an_architecture_lacks(
     arch: str, instruction: str, element: str, result: str, message: str
 ) -> None:
     module = parse(CONFIGURED.format(element=element, result=result, instruction=instruction), "config.mlir")
+    set_target(module, arch)
     with pytest.raises(IrcError) as caught:
-        run_passes(module, passes_of(KERNEL[KERNEL.index("choose-config") :], arch=arch))
+        run_passes(module, passes_of(KERNEL[KERNEL.index("choose-config") :]))
     assert message in str(caught.value)

@@ -35,7 +35,7 @@ def lower_and_compare(program: Program, compared: Sequence[str]) -> ModuleOp:
     arguments, results = signature(entry_of(module))
     arrays = arguments_of(program, arguments) if compared else []
     references: Sequence[Any] = evaluate(module, arrays, precision="float64") if compared else ()
-    for each in passes_of(CUDA, arch="sm_90a"):
+    for each in passes_of(CUDA):
         each.apply(CONTEXT, module)
         if each.name not in compared:
             continue
@@ -73,6 +73,6 @@ def test_every_tile_pass_keeps_the_meaning(program: Program) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS[::40], ids=name_of)
 def test_source_compiles(program: Program) -> None:
-    module = lower(isolate(parse(program.text, program.name)), "cuda", arch="sm_90a")
+    module = lower(isolate(parse(program.text, program.name)), "cuda")
     for kernel in [op for op in module.ops if isinstance(op, KernelOp)]:
         assert len(compile_kernel(kernel, "sm_90a").cubin) > 0

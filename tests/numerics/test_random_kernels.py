@@ -26,7 +26,7 @@ def check_lowering(seed: int) -> None:
     module = generators.random_module(rng, rng.randint(1, 14))
     arguments, elements, limits = draw_arguments(module, seed), result_elements(module), tolerances(module)
     expected: tuple[Array, ...] = ()
-    for each in passes_of(CUDA, arch="sm_90a"):
+    for each in passes_of(CUDA):
         each.apply(CONTEXT, module)
         if each.name == "fuse-kernels":
             expected = evaluate(module, arguments)

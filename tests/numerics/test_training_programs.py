@@ -102,4 +102,4 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_training_step(name: str):
     text, level = PROGRAMS[name]
-    check_passes(isolate(parse(text, f"{name}.irc")), passes_of(PIPELINES[level], arch="sm_90a"), CONTEXT)
+    check_passes(isolate(parse(text, f"{name}.irc")), passes_of(PIPELINES[level]), CONTEXT)

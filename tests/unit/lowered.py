@@ -16,6 +16,7 @@ from irc.dialects import cuda
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.program import new_context
 from irc.ir.parser import parse_ir
+from irc.ir.targets import set_target
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -104,7 +105,8 @@ def number(value: SSAValue) -> int:
 
 def run(text: str, passes: tuple[str, ...], arch: str = "sm_90a") -> ModuleOp:
     module = parse_ir(new_context(), text, "program.mlir")
-    run_passes(module, passes_of(passes, arch=arch))
+    set_target(module, arch)
+    run_passes(module, passes_of(passes))
     return module
 
 

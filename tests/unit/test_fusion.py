@@ -125,7 +125,7 @@ def test_random_programs_mean_the_same(recipe: Recipe, outputs: list[int], recom
     expected = evaluate(module, _arguments())
     with pytest.MonkeyPatch.context() as patch:
         for each in (fuse_reductions, recomputation) if are_huge else ():
-            patch.setattr(each, "can_return", lambda domain, axes: False)
+            patch.setattr(each, "can_return", lambda domain, axes, machine: False)
         FuseKernelsPass(max_recomputations=recomputations).apply(Context(), module)
     _check_order(module)
     _same(module, expected)

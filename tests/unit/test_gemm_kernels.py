@@ -50,7 +50,7 @@ NARROW = {"tile": (128, 64, 64), "schedule": "pingpong", "warps": 4}
 def configured(name: str, fields: dict[str, Any], **dims: int) -> Any:
     """The program with these fields in the config of its product."""
     module = parse(HEAD + PROGRAMS[name], "program.irc", dims=dims)
-    run_passes(module, passes_of(KERNEL[: KERNEL.index("choose-config")], arch="sm_90a"))
+    run_passes(module, passes_of(KERNEL[: KERNEL.index("choose-config")]))
     for op in module.walk():
         if isinstance(op, FusedOp) and op.kind is Anchor.MATMUL:
             op.config = ConfigAttr.of(**fields)
@@ -96,7 +96,7 @@ def test_machine_code_of_whole_rows(name: str, fields: dict[str, Any], columns: 
 
 
 def check_machine_code(module: Any, *, stores_boxes: bool) -> None:
-    artifact = compile_artifact(module, arch="sm_90a")
+    artifact = compile_artifact(module)
     (kernel, *_), (described, *_) = artifact.kernels, artifact.manifest["kernels"]
     sass = disassemble(kernel.cubin)
     counts = opcodes_of(sass)

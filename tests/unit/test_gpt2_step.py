@@ -20,10 +20,10 @@ def test_layers_that_repeat_are_compiled_once_and_no_product_twice() -> None:
     launches: list[int] = []
     for layers in (2, 3):
         module = step_module(layers=layers)
-        run_passes(module, passes_of(ALL[:TILED], arch="sm_90a"), verified=False)
+        run_passes(module, passes_of(ALL[:TILED]), verified=False)
         products = {op.sym_name.data: _products(op) for op in module.ops if isinstance(op, ProgramOp)}
         assert [name for name, count in products.items() if count > 1] == []
-        run_passes(module, passes_of(ALL[TILED:], arch="sm_90a"))
+        run_passes(module, passes_of(ALL[TILED:]))
         kernels.append(sum(isinstance(op, KernelOp) for op in module.ops))
         launches.append(sum(isinstance(op, LaunchOp) for op in module.walk()))
     assert kernels[0] == kernels[1] < 100

@@ -50,7 +50,7 @@ def test_every_op_has_a_place_after_every_pass(path: Path) -> None:
         lost = _lost(lowered, str(path))
         assert lost == [], f"{each.name} loses the place of {len(lost)} ops, the first of which is {lost[0].name}"
 
-    run_passes(module, passes_of(PIPELINES["all"], arch="sm_90a"), after=check)
+    run_passes(module, passes_of(PIPELINES["all"]), after=check)
 
 
 def test_inlined_calls_keep_both_places() -> None:
@@ -62,7 +62,7 @@ def test_inlined_calls_keep_both_places() -> None:
 
 def test_the_code_of_a_thread_knows_its_lines() -> None:
     module = parse(CALLS, "calls.irc")
-    run_passes(module, passes_of(PIPELINES["cuda"], arch="sm_90a"))
+    run_passes(module, passes_of(PIPELINES["cuda"]))
     lines = {place.line.data for op in module.walk() for place in text_locations(op.location)}
     assert {3, 6} <= lines
 
@@ -74,7 +74,7 @@ def test_a_diagnostic_of_a_late_pass_quotes_the_text(name: str, tmp_path: Path) 
     path.write_text(CALLS)
     module = load(path)
     passes = PIPELINES["cuda"]
-    run_passes(module, passes_of(passes[: passes.index(name)], arch="sm_90a"))
+    run_passes(module, passes_of(passes[: passes.index(name)]))
     inner = [op for op in module.walk() if op.name.startswith(("nd.", "tile.", "arith.", "math."))]
     assert inner
     for op in inner:
@@ -113,13 +113,13 @@ def test_a_limit_that_a_late_pass_finds_quotes_the_line(tmp_path: Path) -> None:
     module = load(path)
     passes = PIPELINES["cuda"]
     chosen = passes.index("choose-config") + 1
-    run_passes(module, passes_of(passes[:chosen], arch="sm_90a"))
+    run_passes(module, passes_of(passes[:chosen]))
     for op in module.walk():
         if isinstance(op, FusedOp) and isinstance(op.config, ConfigAttr):
             op.config = op.config.replace(**config)
-    run_passes(module, passes_of(passes[chosen : passes.index(name)], arch="sm_90a"))
+    run_passes(module, passes_of(passes[chosen : passes.index(name)]))
     with pytest.raises(IrcError, match=message) as caught:
-        run_passes(module, passes_of([name], arch="sm_90a"))
+        run_passes(module, passes_of([name]))
     text = render(caught.value)
     assert text.startswith(f"{path}:2:")
     assert program.split("\n")[1] in text.split("\n")

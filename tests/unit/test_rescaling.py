@@ -80,6 +80,6 @@ def test_logits_are_read_once(lines: str) -> None:
     """However a cross entropy is written: the row is walked over once, and one element of it is picked."""
     head = "func cross_entropy(x: f32[400, 20000], labels: i64[400]) -> f32[400, 1] {\n"
     module = parse(f"{head}{lines}\n}}\n", "cross_entropy.irc")
-    run_passes(module, passes_of(TILE, arch="sm_90a"))
+    run_passes(module, passes_of(TILE))
     assert str(module).count("scf.for ") == 1
     assert str(module).count("tile.load %x") == 2

@@ -19,6 +19,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from irc.driver.lowering import is_lowered, note_pass, passes_had, unexpected
 from irc.ir.parser import parse_error, parse_ir
 from irc.ir.printer import print_ir
+from irc.ir.targets import set_target
 from irc.ir.verification import verify
 from irc.support.diagnostics import IrcError, register_source, render
 from irc.support.files import read_text, write_text
@@ -160,6 +161,8 @@ class OptMain(xDSLOptMain):
     def _apply(self, module: ModuleOp) -> None:
         """Runs the passes, verifying before the first and after each. Those of a named pipeline that the input had are
         left out."""
+        if self.args.arch is not None:
+            set_target(module, self.args.arch)
         self._verify(module, "")
         self.reports.start(module)
         had, given = passes_had(module), is_lowered(module)

@@ -10,13 +10,14 @@ import sys
 from collections.abc import Sequence
 
 from irc.driver.pipelines import PIPELINE_HELP, PIPELINES, TARGETS
+from irc.ir.targets import DEFAULT_TARGET
 from irc_tools.arguments import ArgumentParser
 
 EXAMPLES = """\
 examples:
   irc-opt examples/gating.irc -p 'decompose-nd,fuse-kernels'     read the fused kernels
   irc-opt examples/gating.irc -p all -t cuda                     print the CUDA C++
-  irc-opt examples/gating.irc -p 'cuda{arch=sm_80}'              a named pipeline with an option
+  irc-opt examples/gating.irc -p cuda --arch sm_80               a named pipeline, for another architecture
   irc-opt kernel.mlir -p tile-kernels --dump-dir dumps           IR after each pass, in files
 """
 
@@ -82,6 +83,11 @@ def _add_passes(parser: argparse.ArgumentParser) -> None:
         help="passes and named pipelines, e.g. 'nd,fuse-kernels{explain=true}'",
     )
     group.add_argument("--pipeline", choices=tuple(PIPELINES), help="a named pipeline, run before the passes of -p")
+    group.add_argument(
+        "--arch",
+        metavar="NAME",
+        help=f"the architecture that the module is for (default: its own, or {DEFAULT_TARGET})",
+    )
     group.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
 
 

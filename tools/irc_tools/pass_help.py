@@ -11,7 +11,6 @@ from pathlib import Path
 from irc.driver.pipelines import PASSES
 
 COMMON_OPTIONS = {
-    "arch": "The architecture to compile for: sm_80, sm_89, sm_90a or sm_100a.",
     "strict-rounding": "Round after every operation, as eager frameworks do.",
 }
 """What options mean that several passes have; a docstring after the field goes before it."""

@@ -1,4 +1,4 @@
-"""Pass lists as text (`-p 'fuse-kernels,choose-config{arch=sm_80}'`), turned into passes, with diagnostics."""
+"""Pass lists as text (`-p 'fuse-kernels,choose-config{explain=true}'`), turned into passes, with diagnostics."""
 
 from __future__ import annotations
 

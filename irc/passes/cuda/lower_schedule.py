@@ -12,7 +12,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from irc.dialects import cuda, tile
-from irc.ir.targets import Target, target
+from irc.ir.targets import Target, target_of
 from irc.lowering.emitter import Emitter, Index
 
 GRID = "grid"
@@ -30,12 +30,11 @@ class LowerSchedulePass(ModulePass):
     """
 
     name: ClassVar[str] = "lower-schedule"
-    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp) and GRID not in program.attributes:
-                _lower(program, target(self.arch))
+                _lower(program, target_of(op))
 
 
 def _lower(program: tile.ProgramOp, machine: Target) -> None:

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from irc.analysis.configs import config_of
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.common import values_of
-from irc.ir.targets import target
+from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering import compute, dots, exchanges, memory, reduce, rings, scan, step_rings, tma
 from irc.lowering.emitter import Emitter, Index
@@ -40,17 +40,16 @@ class LowerToCudaPass(ModulePass):
     """
 
     name: ClassVar[str] = "lower-to-cuda"
-    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in [p for p in op.body.block.ops if isinstance(p, tile.ProgramOp)]:
-            kernel = lower_program(program, self.arch)
+            kernel = lower_program(program)
             op.body.block.insert_op_before(kernel, program)
             program.detach()
             program.erase()
 
 
-def lower_program(program: tile.ProgramOp, arch: str) -> cuda.KernelOp:
+def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
     views = program.body.block.args
     types: list[cuda.PtrType] = []
     for view in views:
@@ -70,15 +69,15 @@ def lower_program(program: tile.ProgramOp, arch: str) -> cuda.KernelOp:
         Crew(thread, threads),
         body,
         dict(zip(views, body.args, strict=True)),
-        has_stmatrix=target(arch).has_tma,
+        has_stmatrix=target_of(program).has_tma,
         shared_align=ALIGNMENT if has_ring else 16,
         scratch_base=shared,
     )
-    code.apart = _apart(roles, target(arch).shared_memory - shared) if roles is not None else 0
+    code.apart = _apart(roles, target_of(program).shared_memory - shared) if roles is not None else 0
     lower_block(code, program.body.block)
     with e.inside(body):
         e.insert(cuda.ReturnOp())
-    return _kernel(program, code, threads, arch)
+    return _kernel(program, code, threads)
 
 
 def _apart(roles: tile.RolesOp, room: int) -> int:
@@ -90,11 +89,11 @@ def _apart(roles: tile.RolesOp, room: int) -> int:
     return size if sum(map(bool, crews)) * (size + TURNS) <= room else 0
 
 
-def _kernel(program: tile.ProgramOp, code: Code, threads: int, arch: str) -> cuda.KernelOp:
+def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
     operands, writes = _arguments(program, code)
     code.close_scratch()
     shared = code.scratch_base
-    check_shared(program, shared, arch)
+    check_shared(program, shared)
     kernel = cuda.KernelOp(
         program.sym_name.data,
         Region(code.kernel),

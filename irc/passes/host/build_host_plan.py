@@ -34,7 +34,7 @@ from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.ir.donation import donations
 from irc.ir.rewriting import location_of
-from irc.ir.targets import target
+from irc.ir.targets import target_of
 from irc.planning.arena import Lifetime, place
 from irc.planning.group_launches import MOST_SETS, Member, group
 from irc.planning.schedule import MOST_STREAMS, Schedule, schedule
@@ -61,15 +61,12 @@ class BuildHostPlanPass(ModulePass):
     sets: int = MOST_SETS
     """The most sets of operands of a launch; 1 leaves each launch alone."""
 
-    arch: str = "sm_90a"
-    """The architecture."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name in ("streams", "sets"):
             if (count := getattr(self, name)) < 1:
                 raise IrcError(f"build-host-plan: expected one of {name} or more, found {name}={count}")
         for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
-            plan = _Builder(op, function, self.streams, self.sets, target(self.arch).sms).build()
+            plan = _Builder(op, function, self.streams, self.sets, target_of(op).sms).build()
             block = function.parent_block()
             assert block is not None
             block.insert_op_before(plan, function)

@@ -21,7 +21,7 @@ from irc.dialects.cuda import (
 )
 from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.ir.rewriting import location_of
-from irc.ir.targets import target
+from irc.ir.targets import target_of
 
 ACCESSES = (GlobalLoadOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
 """The ops that read or write global memory."""
@@ -40,11 +40,8 @@ class OverlapLaunchesPass(ModulePass):
 
     name = "overlap-launches"
 
-    arch: str = "sm_90a"
-    """The architecture."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not target(self.arch).has_tma:
+        if not target_of(op).has_tma:
             return
         for kernel in op.ops:
             if isinstance(kernel, KernelOp):

@@ -24,7 +24,7 @@ from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, SliceOp
 from irc.ir.dtypes import element_of
 from irc.ir.rewriting import location_of
-from irc.ir.targets import DEFAULT_TARGET, TENSOR_MAP_ALIGNMENT, Target, target
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
 from irc.support.integers import ceil_div
 
 LINE = 128
@@ -57,14 +57,13 @@ class AlignOperandsPass(ModulePass):
     """
 
     name: ClassVar[str] = "align-operands"
-    arch: str = DEFAULT_TARGET
     instruction: str | None = None
     """What products are computed with, as of choose-config: where that is not `wgmma`, nothing is copied."""
     always: bool = False
     """Copy also where that is not expected to pay."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target(self.arch)
+        machine = target_of(op)
         if not (machine.has_tma and machine.has_wgmma):
             return
         found: dict[FusedOp, list[BlockArgument]] = {}

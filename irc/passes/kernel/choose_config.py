@@ -22,7 +22,7 @@ from irc.configs.product_instructions import wgmma_operands
 from irc.configs.wgmma import explain_plans
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
 from irc.ir.rewriting import location_of
-from irc.ir.targets import DEFAULT_TARGET, Target, target
+from irc.ir.targets import Target, target_of
 from irc.support.diagnostics import IrcError
 
 
@@ -31,14 +31,13 @@ class ChooseConfigPass(ModulePass):
     """Chooses tiles, stages and schedules: fills what #kernel.config leaves open."""
 
     name: ClassVar[str] = "choose-config"
-    arch: str = DEFAULT_TARGET
     instruction: str | None = None
     """What products are computed with where that is possible: `wgmma`, `mma` or `fma`."""
     explain: bool = False
     """Print to stderr, for each product of warp groups, the plans with the fewest cycles by the model, best first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target(self.arch)
+        machine = target_of(op)
         if self.instruction is not None and self.instruction not in INSTRUCTIONS:
             expected = ", ".join(INSTRUCTIONS)
             raise IrcError(f"unknown instruction {self.instruction}", hint=f"choose-config knows {expected}")

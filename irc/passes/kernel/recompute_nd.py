@@ -38,7 +38,7 @@ from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import declared_element
 from irc.fusion.recomputation import REPEATED
 from irc.ir.rewriting import remove_dead_code
-from irc.ir.targets import Target, target
+from irc.ir.targets import Target, target_of
 
 LAUNCH = 2e-6
 """Seconds that a kernel of its own costs: what is computed from arguments alone is in no product's epilogue."""
@@ -53,9 +53,6 @@ class RecomputeNdPass(ModulePass):
 
     name = "recompute-nd"
 
-    arch: str = "sm_90a"
-    """The architecture whose bandwidth and arithmetic are weighed."""
-
     explain: bool = False
     """Print what is kept and what is computed again, with its costs, to stderr."""
 
@@ -64,7 +61,7 @@ class RecomputeNdPass(ModulePass):
             if function.is_declaration:
                 continue
             remove_dead_code(function)
-            plan = _Plan(function.body.block, target(self.arch))
+            plan = _Plan(function.body.block, target_of(op))
             if self.explain:
                 print(plan.explain(function.sym_name.data), end="", file=sys.stderr)
             plan.apply()

@@ -24,7 +24,7 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
 from irc.ir.rewriting import location_of
-from irc.ir.targets import DEFAULT_TARGET, Target, target
+from irc.ir.targets import Target, target_of
 from irc.passes.kernel.choose_config import candidates
 from irc.splitting.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.splitting.positions import split_position
@@ -38,16 +38,12 @@ ENOUGH_TO_CUT = 4
 
 @dataclass(frozen=True)
 class SplitReductionsPass(ModulePass):
-    """Splits reductions that cross tiles into partial results and a kernel that finishes them.
-
-    arch: the architecture, for the config of the second kernels.
-    """
+    """Splits reductions that cross tiles into partial results and a kernel that finishes them."""
 
     name: ClassVar[str] = "split-reductions"
-    arch: str = DEFAULT_TARGET
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target(self.arch)
+        machine = target_of(op)
         for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
             if stages := _stages(kernel):
                 _split(kernel, stages, machine)

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.analysis.configs import PRODUCER_WARPS, compute_warps, config_of
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.ir.targets import DEFAULT_TARGET, Target, target
+from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import (
@@ -47,12 +47,11 @@ class AssignLayoutsPass(ModulePass):
     """
 
     name: ClassVar[str] = "assign-layouts"
-    arch: str = DEFAULT_TARGET
     explain: bool = False
     """Print to stderr, for each tile, the candidates and what they cost, the best first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target(self.arch)
+        machine = target_of(op)
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
                 problems = assign(program, machine)

@@ -17,7 +17,7 @@ from irc.analysis.configs import config_of
 from irc.configs.product import EPILOGUE_BYTES, MOST_STAGES
 from irc.dialects import tile
 from irc.ir.rewriting import give_location
-from irc.ir.targets import target
+from irc.ir.targets import target_of
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.pipeline_in_step import pipeline_in_step
 from irc.scheduling.rings import ALIGNMENT, aligned, alloc_bytes, fills_of, ring_plan, root_of, tile_bytes
@@ -38,7 +38,6 @@ class PipelinePass(ModulePass):
     """
 
     name: ClassVar[str] = "pipeline"
-    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
@@ -46,12 +45,12 @@ class PipelinePass(ModulePass):
                 loops = [o for o in program.walk() if isinstance(o, scf.ForOp)]
                 products = [loop for loop in loops if _products(loop, "wgmma")]
                 for loop in products:
-                    _pipeline(program, loop, self.arch, len(products))
+                    _pipeline(program, loop, len(products))
                 in_step = [loop for loop in loops if _products(loop, "mma")]
                 for loop in in_step:
                     _pipeline_threads(program, loop, len(in_step))
                 for loop in [loop for loop in loops if loop not in products]:
-                    _pipeline_reads(program, loop, target(self.arch).shared_memory)
+                    _pipeline_reads(program, loop, target_of(op).shared_memory)
 
 
 def _products(loop: scf.ForOp, instruction: str) -> list[tile.DotOp]:
@@ -59,14 +58,14 @@ def _products(loop: scf.ForOp, instruction: str) -> list[tile.DotOp]:
     return [op for op in dots if op.instruction is not None and op.instruction.data == instruction]
 
 
-def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, arch: str, rings: int) -> None:
+def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, rings: int) -> None:
     """`rings` is how many loops of the program get one: they share the stages that the config asks for."""
     block, dots = loop.body.block, _products(loop, "wgmma")
     buffers = _operands(block)
     if not buffers:
         return
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
-    stages = _stages(program, allocs, arch, rings)
+    stages = _stages(program, allocs, rings)
     ring = _new_ring(program, loop, tile.RingOp(stages, [b.type for b in buffers], _cluster(loop)))
     _fill_stages(ring, block, buffers)
     _drain_stages(ring, loop, dots, buffers)
@@ -137,10 +136,10 @@ def _cluster(loop: scf.ForOp) -> tuple[int, int] | None:
     return parent.cluster_shape if parent is not None and parent.cluster is not None else None
 
 
-def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], arch: str, rings: int) -> int:
+def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], rings: int) -> int:
     stages = config_of(program).stages
     if stages is None:
-        room = target(arch).shared_memory - EPILOGUE_BYTES
+        room = target_of(program).shared_memory - EPILOGUE_BYTES
         stages = min(MOST_STAGES, room // sum(alloc_bytes(a) for a in allocs))
     return max(1, stages // rings)
 

@@ -17,7 +17,7 @@ from irc.analysis.configs import config_of
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.ir.targets import Target, target
+from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import k_major, matrix_major
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.streamed_operands import is_streamed, stream
@@ -34,12 +34,11 @@ class PlaceOperandsPass(ModulePass):
     """
 
     name: ClassVar[str] = "place-operands"
-    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                _place_all(program, _way(program, target(self.arch)))
+                _place_all(program, _way(program, target_of(op)))
                 erase_dead(program)
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
 from irc.dialects import tile
-from irc.ir.targets import target
+from irc.ir.targets import target_of
 from irc.scheduling.rings import aligned, alloc_bytes, is_swizzled, ring_plan
 from irc.support.diagnostics import IrcError
 
@@ -23,15 +23,14 @@ class PlanSharedPass(ModulePass):
     """
 
     name: ClassVar[str] = "plan-shared"
-    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                plan(program, self.arch)
+                plan(program)
 
 
-def plan(program: tile.ProgramOp, arch: str) -> None:
+def plan(program: tile.ProgramOp) -> None:
     at = 0
     for ring in (op for op in program.walk() if isinstance(op, tile.RingOp)):
         ring.offset = IntegerAttr(at, i64)
@@ -40,16 +39,17 @@ def plan(program: tile.ProgramOp, arch: str) -> None:
         at = aligned(at) if is_swizzled(alloc) else at
         alloc.offset = IntegerAttr(at, i64)
         at += alloc_bytes(alloc)
-    check_shared(program, at, arch, " for its buffers")
+    check_shared(program, at, " for its buffers")
     program.attributes["shared"] = IntegerAttr(at, i64)
 
 
-def check_shared(program: tile.ProgramOp, size: int, arch: str, purpose: str = "") -> None:
+def check_shared(program: tile.ProgramOp, size: int, purpose: str = "") -> None:
     """Raises where a block of the architecture has fewer than `size` bytes of shared memory."""
-    limit = target(arch).shared_memory
-    if size > limit:
+    machine = target_of(program)
+    limit = f"{machine.name} has {machine.shared_memory} a block"
+    if size > machine.shared_memory:
         raise IrcError(
-            f"{program.sym_name.data} needs {size} bytes of shared memory{purpose}, {arch} has {limit} a block",
+            f"{program.sym_name.data} needs {size} bytes of shared memory{purpose}, {limit}",
             program.location,
             "fewer stages or smaller tiles in its #kernel.config",
         )

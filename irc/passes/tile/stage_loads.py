@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from irc.analysis.configs import config_of, consumer_roles
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
-from irc.ir.targets import target
+from irc.ir.targets import target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.rings import LOAD_STAGES, ring_bytes, tile_bytes
 from irc.scheduling.streamed_operands import copied
@@ -29,10 +29,9 @@ class StageLoadsPass(ModulePass):
     """
 
     name: ClassVar[str] = "stage-loads"
-    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target(self.arch)
+        machine = target_of(op)
         for program in op.body.block.ops:
             if not isinstance(program, tile.ProgramOp) or config_of(program).instruction != "wgmma":
                 continue

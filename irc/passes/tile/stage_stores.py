@@ -17,7 +17,7 @@ from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.targets import target
+from irc.ir.targets import target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.loops import trips
 from irc.scheduling.rings import aligned, ring_bytes, tile_bytes
@@ -39,10 +39,9 @@ class StageStoresPass(ModulePass):
     """
 
     name: ClassVar[str] = "stage-stores"
-    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target(self.arch)
+        machine = target_of(op)
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp) and machine.has_tma and config_of(program).instruction == "wgmma":
                 for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:

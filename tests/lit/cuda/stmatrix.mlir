@@ -1,5 +1,5 @@
 // RUN: irc-opt %s -p lower-to-cuda | filecheck %s
-// RUN: irc-opt %s -p 'lower-to-cuda{arch=sm_80}' | filecheck %s --check-prefix=WORDS
+// RUN: irc-opt %s -p lower-to-cuda --arch sm_80 | filecheck %s --check-prefix=WORDS
 
 // The fragment of a product goes to shared memory as matrices, of which each lane has the address of a row; before
 // sm_90 in words.

@@ -1,5 +1,5 @@
 // RUN: irc-opt %s -p overlap-launches | filecheck %s
-// RUN: irc-opt %s -p 'overlap-launches{arch="sm_80"}' | filecheck %s --check-prefix=OLD
+// RUN: irc-opt %s -p overlap-launches --arch sm_80 | filecheck %s --check-prefix=OLD
 
 // OLD-NOT: cuda.dependency_wait
 // OLD: cuda.kernel @waits

@@ -1,6 +1,6 @@
 // RUN: irc-opt %s -p 'align-operands' --split-input-file | filecheck %s
 // RUN: irc-opt %s -p 'align-operands{always=true}' --split-input-file | filecheck %s --check-prefix=ALWAYS
-// RUN: irc-opt %s -p 'align-operands{arch=sm_80 always=true}' --split-input-file | filecheck %s --check-prefix=WITHOUT
+// RUN: irc-opt %s -p 'align-operands{always=true}' --arch sm_80 --split-input-file | filecheck %s --check-prefix=WITHOUT
 // RUN: irc-opt %s -p 'align-operands{instruction=mma always=true}' --split-input-file | filecheck %s --check-prefix=WITHOUT
 
 // Rows of 4099 elements are copied to rows of 4160; w, whose rows are aligned, is read where it is.

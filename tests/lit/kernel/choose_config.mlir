@@ -1,5 +1,5 @@
 // RUN: irc-opt %s -p choose-config | filecheck %s
-// RUN: irc-opt %s -p 'choose-config{arch=sm_80}' | filecheck %s --check-prefix=SM80
+// RUN: irc-opt %s -p choose-config --arch sm_80 | filecheck %s --check-prefix=SM80
 // RUN: irc-opt %s -p 'choose-config{instruction="fma"}' | filecheck %s --check-prefix=FMA
 
 // A large product of bf16 uses wgmma where there is such an instruction.
