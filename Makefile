@@ -35,6 +35,7 @@ lint: $(TESTING)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/lint-imports --cache-dir $(BUILD)/import-linter --no-logo
 
 unit: $(TESTING)
 	$(BIN)/python -m pytest tests/unit tests/numerics tests/operators -q -n auto

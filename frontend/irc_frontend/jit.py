@@ -19,7 +19,7 @@ from irc_frontend.realise import compile_nodes, current_target, realise
 from irc_frontend.tensor import Tensor, node_of
 
 if TYPE_CHECKING:
-    from irc.driver.executable import Executable
+    from irc.runtime.executable import Executable
 
 __all__ = ["jit"]
 

@@ -16,7 +16,7 @@ from irc_frontend.leaves import placed
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from irc.driver.executable import Executable
+    from irc.runtime.executable import Executable
 
 MOST_KEPT = 512
 """Compiled structures that are kept; the one used least recently goes first."""

@@ -14,7 +14,7 @@ from irc.autodiff.reverse_mode import differentiate
 from irc.dialects.nd import ConstantOp, element_of, shape_of
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import is_deferred
-from irc.driver.program import entry_of
+from irc.ir.functions import entry_of
 from irc_frontend.build import build_module, location_of_node
 from irc_frontend.graph import DEFERRED, Attributes, Node, sorted_nodes
 from irc_frontend.place import Known

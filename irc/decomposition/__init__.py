@@ -1,0 +1,1 @@
+"""What decompose-nd writes composed ops as, a file for each family."""

@@ -12,13 +12,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import CompiledKernel, compile_kernel
 from irc.dialects.cuda import KernelOp
-from irc.driver.executable import Executable
 from irc.driver.lowering import levels
 from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
-from irc.driver.program import entry_of, signature
+from irc.driver.program import signature
+from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir
 from irc.ir.targets import target_of
 from irc.runtime.artifact import ArraySpec, Artifact, KernelBinary
+from irc.runtime.executable import Executable
 from irc.runtime.plan import Launch, Plan
 from irc.runtime.plan_reader import read_plan
 from irc.support.garbage import seldom_collecting
@@ -63,7 +64,7 @@ def _build(module: ModuleOp, strict_rounding: bool) -> Artifact:
 
 def simulate(module: ModuleOp, *, strict_rounding: bool = False) -> Executable:
     """Compiles a module with one nd function for the simulator; the module is lowered in place."""
-    from irc.interpreters.sim import SimProgram
+    from irc.runtime.sim import SimProgram
 
     entry = entry_of(module)
     name, (arguments, results) = entry.sym_name.data, signature(entry)

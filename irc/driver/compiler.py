@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irc.driver.executable import Executable
 from irc.driver.program import parse, source_of
 from irc.runtime.artifact import Artifact
+from irc.runtime.executable import Executable
 from irc.support import cache
 from irc.support.diagnostics import IrcError, register_source
 
@@ -114,8 +114,8 @@ class Subject:
 
     def module(self, options: Options) -> ModuleOp:
         """The parsed and verified module, the entry function alone, with the architecture that it is for."""
-        from irc.driver.program import entry_of
         from irc.ir.donation import donate
+        from irc.ir.functions import entry_of
         from irc.ir.targets import set_target
 
         module = self._isolated(options)
@@ -186,7 +186,8 @@ def resolve_arch(arch: str | None) -> str:
 
 
 def _on_cpu(subject: Subject, options: Options) -> Executable:
-    from irc.driver.program import entry_of, signature
+    from irc.driver.program import signature
+    from irc.ir.functions import entry_of
     from irc.runtime.cpu import CpuProgram
     from irc.runtime.host import HostProgram
 

@@ -57,6 +57,7 @@ DIALECTS: dict[str, str] = {
     "nd": "irc.dialects.nd:Nd",
     "kernel": "irc.dialects.kernel:Kernel",
     "tile": "irc.dialects.tile:Tile",
+    "scalar": "irc.dialects.scalar:Scalar",
     "cuda": "irc.dialects.cuda:Cuda",
 }
 """Dialect name to `module:attribute`."""

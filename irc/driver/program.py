@@ -60,23 +60,6 @@ def parse(text: str, name: str, *, dims: Mapping[str, int] | None = None) -> Mod
     return parse_ir(new_context(), text, name)
 
 
-def entry_of(module: ModuleOp, func: str | None = None) -> FuncOp:
-    """The function that is compiled: the named one, else the last. IrcError where there is none or it has no body."""
-    from xdsl.dialects.func import FuncOp
-
-    functions = [op for op in module.ops if isinstance(op, FuncOp)]
-    if func is not None:
-        functions = [op for op in functions if op.sym_name.data == func]
-    if not functions:
-        plan = next((op for op in module.ops if op.name == "cuda.plan"), None)
-        if plan is not None:
-            raise IrcError("the program is a host plan already", plan.location, "take the IR before build-host-plan")
-        raise IrcError("the program has no function" if func is None else f"the program has no function named {func}")
-    if functions[-1].is_declaration:
-        raise IrcError(f"function {functions[-1].sym_name.data} has no body", functions[-1].location)
-    return functions[-1]
-
-
 def isolate(module: ModuleOp, func: str | None = None) -> ModuleOp:
     """A copy of the module that has the entry function alone, and the kernels and programs that it launches."""
     from xdsl.dialects.builtin import ModuleOp
@@ -85,6 +68,7 @@ def isolate(module: ModuleOp, func: str | None = None) -> ModuleOp:
     from irc.dialects.cuda import KernelOp
     from irc.dialects.kernel import LaunchOp
     from irc.dialects.tile import ProgramOp
+    from irc.ir.functions import entry_of
 
     entry = entry_of(module, func)
     launched = {op.callee.root_reference.data for op in entry.walk() if isinstance(op, LaunchOp)}
@@ -94,7 +78,7 @@ def isolate(module: ModuleOp, func: str | None = None) -> ModuleOp:
             return op.sym_name.data in launched
         return op is entry or not isinstance(op, FuncOp)
 
-    copy = ModuleOp([op.clone() for op in module.ops if is_kept(op)], module.attributes)
+    copy = ModuleOp([op.clone() for op in module.ops if is_kept(op)], dict(module.attributes))
     copy.location = module.location
     return copy
 

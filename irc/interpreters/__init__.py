@@ -1,0 +1,1 @@
+"""What each level means, in numpy."""

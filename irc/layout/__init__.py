@@ -8,5 +8,5 @@ Three analyses say what a layout costs: the widest legal vector (`access`, `traf
 the wavefronts of shared memory that a warp's requests take (`requests`, and `traffic` for whole tiles). `exchange`
 chooses the layout of a tile on its way from one fragment to another, `candidates` enumerates thread partitions, `cost`
 weighs them and `search` chooses (docs/layout-search.md). Nothing here knows the IR, except that `access`
-reads xDSL's affine maps. `irc/passes/tile` chooses layouts, `irc/passes/cuda` turns them into index arithmetic.
+reads xDSL's affine maps. `irc/layout_assignment` chooses layouts, `irc/lowering` turns them into index arithmetic.
 """

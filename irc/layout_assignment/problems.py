@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.accesses import access_of
+from irc.analysis.in_place import IN_PLACE
 from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
@@ -20,7 +21,6 @@ from irc.layout.requests import WIDEST
 from irc.layout.search import Problem, Reduction, Use
 from irc.layout_assignment.operand_layouts import written_major
 from irc.layout_assignment.spaces import Space
-from irc.passes.tile.mark_in_place import IN_PLACE
 from irc.support.integers import ceil_div
 
 PLAIN = (tile.LoadOp, tile.StoreOp, tile.MapOp, tile.SplatOp, tile.IotaOp, tile.ConvertOp, tile.YieldOp)

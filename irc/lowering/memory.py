@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, I
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.analysis.accesses import access_of
+from irc.analysis.in_place import is_overwritten
 from irc.dialects import cuda, tile
 from irc.layout.access import is_monotone, least
 from irc.layout.exchange import led_by
@@ -23,7 +24,6 @@ from irc.lowering.emitter import Index
 from irc.lowering.places import Place, Walk, scaled, sum_of
 from irc.lowering.turned_writes import PAIR, split_mode, store_in_turns, turning_mode
 from irc.lowering.values import Buffer, Code, Registers, element_bytes, packed_strides, tile_element
-from irc.passes.tile.mark_in_place import is_overwritten
 
 
 def zero(code: Code, type: Attribute) -> SSAValue:

@@ -1,0 +1,1 @@
+"""Running what was compiled: arrays, the host plan, arenas, streams, and the targets cpu, sim and cuda."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from irc.driver.executable import REPETITIONS, Executable
 from irc.runtime.arrays import check_count, host_array
 from irc.runtime.artifact import Artifact
 from irc.runtime.driver import DriverError, device
@@ -133,14 +132,9 @@ def _by_name(traces: Sequence[Trace]) -> dict[str, float]:
     return {name: median(run.get(name, 0.0) for run in runs) for name in runs[0]}
 
 
-def kernel_times(executable: Executable, arrays: Sequence[Any], repetitions: int = REPETITIONS) -> dict[str, float]:
-    """Seconds of each kernel, by name: the median over runs of the whole plan, its launches one after another.
-
-    A kernel that is launched several times counts all of them. `arrays` are numpy arrays, as for a call.
-    """
-    if executable.artifact is None:
-        raise IrcError(f"{executable.name} has no kernels: it is compiled for the target {executable.target}")
-    return _by_name(_traces(executable.artifact, arrays, repetitions)[0])
+def kernel_times(artifact: Artifact, arrays: Sequence[Any], repetitions: int) -> dict[str, float]:
+    """Seconds of each kernel, by name: the median over runs of the whole plan, its launches one after another."""
+    return _by_name(_traces(artifact, arrays, repetitions)[0])
 
 
 def profile_cpu(program: CpuProgram, arrays: Sequence[Any], repetitions: int) -> Profile:

@@ -1,0 +1,1 @@
+"""How a program's copies, products and epilogue overlap: rings, panels of an epilogue, operands that are streamed."""

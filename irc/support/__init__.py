@@ -1,0 +1,1 @@
+"""What has nothing to do with IR: diagnostics, files, the cache on disk, rounded integers."""

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import irc
+from irc.support.version import __version__
 
 MOST_BYTES = 1 << 30
 """Of all entries of one kind; the ones that were used least recently go first."""
@@ -37,8 +37,8 @@ def cache_folder() -> Path | None:
 @cache
 def source_digest() -> str:
     """A digest of irc's version and every source file of the package: a changed compiler misses the cache."""
-    digest = hashlib.sha256(irc.__version__.encode())
-    root = Path(__file__).parent
+    digest = hashlib.sha256(__version__.encode())
+    root = Path(__file__).parent.parent
     for path in sorted([*root.rglob("*.py"), *root.rglob("*.lark")]):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())

@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from irc.dialects import cuda
 from irc.dialects.nd.declared import is_relaxed
+from irc.dialects.scalar import CheckIndexOp, FmodOp
 from irc.ir.dtypes import element_of
 from irc.support.diagnostics import IrcError
 from irc.tiling.nodes import name_of, number, signless
@@ -59,7 +59,7 @@ def _check_index(body: Body, x: Scalar, low: int, high: int) -> SSAValue:
     if count > most - least:
         return value
     offset = body(arith.SubiOp(value, body.constant(first, type))) if first else value
-    return body(cuda.CheckIndexOp(value, body.compare("ult", offset, body.constant(count, type)), low, high))
+    return body(CheckIndexOp(value, body.compare("ult", offset, body.constant(count, type)), low, high))
 
 
 def _bitcast(body: Body, value: SSAValue, target: Attribute) -> SSAValue:
@@ -216,7 +216,7 @@ def _floordiv(body: Body, a: Scalar, b: Scalar) -> SSAValue:
         return _quotient_and_rest(body, a, b)[0]
     x, y = a.value, b.value
     body.fastmath = None
-    rest = body(cuda.FmodOp(x, y))
+    rest = body(FmodOp(x, y))
     whole = body(math.RoundEvenOp(body(arith.DivfOp(body(arith.SubfOp(x, rest)), y))))
     below = body(arith.SubfOp(whole, body.constant(1.0, x.type)))
     floored = body.select(_opposite(body, rest, y), below, whole)
@@ -229,7 +229,7 @@ def _mod(body: Body, a: Scalar, b: Scalar) -> SSAValue:
     if not a.is_float:
         return _quotient_and_rest(body, a, b)[1]
     x, y = a.value, b.value
-    rest = body(cuda.FmodOp(x, y))
+    rest = body(FmodOp(x, y))
     floored = body.select(_opposite(body, rest, y), body(arith.AddfOp(rest, y)), rest)
     return body(math.CopySignOp(floored, y))  # where it is 0, too
 

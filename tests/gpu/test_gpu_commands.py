@@ -8,7 +8,6 @@ import pytest
 
 from irc.driver.compiler import compile as compile_program
 from irc.runtime.driver import is_present
-from irc.runtime.profile import kernel_times
 from irc_tools import run
 from irc_tools.bench import command
 from irc_tools.bench.record import read_record
@@ -27,7 +26,7 @@ func main(x: bf16[M, N], w: bf16[N, M]) -> (bf16[M, M], f32[]) {
 
 def test_every_kernel_is_timed() -> None:
     executable = compile_program(PROGRAM, "cuda")
-    times = kernel_times(executable, make_arguments(executable.arguments, {}, 0), repetitions=3)
+    times = executable.kernel_times(*make_arguments(executable.arguments, {}, 0), repetitions=3)
     assert set(times) == {kernel["name"] for kernel in executable.kernels}
     assert all(0 < seconds < 0.1 for seconds in times.values())
 

@@ -11,12 +11,14 @@ from xdsl.dialects.builtin import ModuleOp
 from irc.dialects.kernel import ConfigAttr, FusedOp
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import ALL
-from irc.driver.program import entry_of, isolate, parse, signature
+from irc.driver.program import isolate, parse, signature
 from irc.interpreters.nd.interpreter import evaluate
-from irc.interpreters.sim import KernelStatistics, SimProgram
+from irc.interpreters.sim import KernelStatistics
 from irc.ir.dtypes import Element
+from irc.ir.functions import entry_of
 from irc.ir.targets import set_target
 from irc.runtime.artifact import ArraySpec
+from irc.runtime.sim import SimProgram
 
 
 @dataclass(frozen=True)

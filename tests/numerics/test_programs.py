@@ -18,8 +18,9 @@ from irc.codegen import compile_kernel, print_cuda
 from irc.dialects.cuda import KernelOp
 from irc.driver.lowering import lower, passes_of
 from irc.driver.pipelines import CUDA, TILE
-from irc.driver.program import entry_of, isolate, new_context, parse, signature
+from irc.driver.program import isolate, new_context, parse, signature
 from irc.interpreters.nd.interpreter import evaluate
+from irc.ir.functions import entry_of
 
 CONTEXT = new_context()
 TILE_PASSES = TILE[TILE.index("tile-kernels") :]

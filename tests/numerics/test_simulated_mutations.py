@@ -16,10 +16,12 @@ from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Operation
 
 from irc.driver.lowering import lower
-from irc.driver.program import entry_of, isolate, load, signature
-from irc.interpreters.sim import SimProgram, SimulationError
+from irc.driver.program import isolate, load, signature
+from irc.interpreters.sim import SimulationError
+from irc.ir.functions import entry_of
 from irc.ir.locations import describe
 from irc.runtime.artifact import ArraySpec
+from irc.runtime.sim import SimProgram
 from irc_tools.inputs import make_arguments
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,8 +9,8 @@ import pytest
 
 import irc
 from irc.driver.compiler import compile_artifact
-from irc.driver.program import entry_of
 from irc.ir.donation import donations
+from irc.ir.functions import entry_of
 from irc.language import parse, print_module
 from irc.support.diagnostics import IrcError, render
 from irc_tools import run

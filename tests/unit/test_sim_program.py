@@ -10,9 +10,10 @@ import pytest
 
 import irc
 from irc.driver.program import new_context
-from irc.interpreters.sim import SimProgram, SimulationError
+from irc.interpreters.sim import SimulationError
 from irc.ir.parser import parse_ir
 from irc.runtime.artifact import ArraySpec
+from irc.runtime.sim import SimProgram
 from irc_tools import run as irc_run
 
 SOFTMAX = """\

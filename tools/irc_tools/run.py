@@ -119,9 +119,8 @@ def _kernel_times(executable: Any, arrays: list[Any]) -> dict[str, float] | None
     """Seconds of each kernel, where the target measures them."""
     if executable.target != "cuda":
         return None
-    from irc.runtime.profile import kernel_times
 
-    return kernel_times(executable, arrays)
+    return executable.kernel_times(*arrays)
 
 
 def _print_run(executable: Any, measured: Measured) -> None:

@@ -59,7 +59,6 @@ from irc.dialects.cuda.memory import (
     StoreOp,
 )
 from irc.dialects.cuda.packed import PACKED_KINDS, PAIR, WORD, PackedOp, PackedWidenOp
-from irc.dialects.cuda.scalar import CheckIndexOp, FmodOp
 from irc.dialects.cuda.sync import (
     ClusterSyncOp,
     DependencyWaitOp,
@@ -97,8 +96,6 @@ DEVICE_OPS: list[type[Operation]] = [
     SetOp,
     PackedOp,
     PackedWidenOp,
-    FmodOp,
-    CheckIndexOp,
     AssumeOp,
     SharedOp,
     LoadOp,
@@ -167,7 +164,6 @@ __all__ = [
     "BlockIdOp",
     "BufferOp",
     "BufferType",
-    "CheckIndexOp",
     "ClusterRankOp",
     "ClusterSyncOp",
     "ConstantOp",
@@ -181,7 +177,6 @@ __all__ = [
     "FenceBarrierInitOp",
     "FenceOp",
     "FenceProxyAsyncOp",
-    "FmodOp",
     "GetOp",
     "GridSizeOp",
     "KernelOp",

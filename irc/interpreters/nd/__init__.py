@@ -1,0 +1,1 @@
+"""What nd means, a file for each family of ops."""

@@ -3,7 +3,7 @@
 A kernel is compiled to steps (`code`); its grid runs in frames of whole blocks (`launch`, `frame`), whose lanes run as
 strands (`strands`): together under masks, or side by side where they wait for each other. Memory is bytes (`memory`),
 with a shadow that knows who accessed what (`shadow`) and vector clocks that know in which order (`clocks`). Mistakes
-are `SimulationError`s (`errors`); counts are in `statistics`. `program` runs a host plan.
+are `SimulationError`s (`errors`); counts are in `statistics`. `irc/runtime/sim.py` runs a host plan.
 
 How an op is added: `registry`. What a rule may use:
 
@@ -26,6 +26,5 @@ from irc.interpreters.sim.errors import SimulationError
 from irc.interpreters.sim.launch import Kernel
 from irc.interpreters.sim.memory import Memory, Span
 from irc.interpreters.sim.statistics import Counters, KernelStatistics, OpStatistics
-from irc.runtime.sim import SimProgram
 
-__all__ = ["Counters", "Kernel", "KernelStatistics", "Memory", "OpStatistics", "SimProgram", "SimulationError", "Span"]
+__all__ = ["Counters", "Kernel", "KernelStatistics", "Memory", "OpStatistics", "SimulationError", "Span"]

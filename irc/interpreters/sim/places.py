@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from irc.dialects import cuda
+from irc.dialects.scalar import CheckIndexOp
 from irc.interpreters.sim.clocks import WARP
 from irc.interpreters.sim.memory import RegisterArray
 from irc.interpreters.sim.products import products
@@ -126,8 +127,8 @@ def assume(s: Strand, op: cuda.AssumeOp, condition: Any) -> None:
         s.fail("protocol", op, "what the kernel promises the compiler does not hold", ~held)
 
 
-@simulates(cuda.CheckIndexOp)
-def check_index(s: Strand, op: cuda.CheckIndexOp, index: Any, inside: Any) -> Any:
+@simulates(CheckIndexOp)
+def check_index(s: Strand, op: CheckIndexOp, index: Any, inside: Any) -> Any:
     held = s.spread(inside)
     if not held.all():
         s.fail("out of bounds", op, f"an index is out of range: {op.expected}", ~held)

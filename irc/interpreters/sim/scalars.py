@@ -15,8 +15,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from irc.dialects import cuda
 from irc.dialects.cuda.common import constant_of
+from irc.dialects.scalar import FmodOp
 from irc.interpreters.tile.scalars import scalar_rule, signed, unsigned
 from irc.ir.dtypes import element_of
 from irc.ir.rounding import cast_array
@@ -45,7 +45,7 @@ def constant_value(op: arith.ConstantOp, index: np.dtype[Any]) -> Any:
 
 def is_scalar(op: Operation) -> bool:
     """Whether the op is a function of its operands' values alone."""
-    return op.name.startswith(("arith.", "math.")) or isinstance(op, cuda.FmodOp)
+    return op.name.startswith(("arith.", "math.")) or isinstance(op, FmodOp)
 
 
 def evaluator(op: Operation, index: np.dtype[Any]) -> Function:
@@ -277,7 +277,7 @@ _BUILDERS: dict[type[Operation], Build] = {
     arith.SubfOp: _float(np.subtract),
     arith.MulfOp: _float(np.multiply),
     arith.DivfOp: _float(np.divide),
-    cuda.FmodOp: _float(np.fmod),
+    FmodOp: _float(np.fmod),
     arith.NegfOp: _float(np.negative),
     arith.MinimumfOp: _float(np.minimum),
     arith.MaximumfOp: _float(np.maximum),

@@ -1,0 +1,1 @@
+"""What tile programs mean."""

@@ -15,7 +15,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from irc.dialects import cuda
+from irc.dialects.scalar import CheckIndexOp, FmodOp
 from irc.interpreters.power import power
 from irc.ir.dtypes import element_of
 from irc.ir.rounding import cast_array
@@ -149,7 +149,7 @@ def _wide(function: Rule) -> Rule:
     return rule
 
 
-def _check_index(op: cuda.CheckIndexOp, index: Array, inside: Array) -> Array:
+def _check_index(op: CheckIndexOp, index: Array, inside: Array) -> Array:
     if not inside.all():
         raise IrcError(f"an index is out of range: {op.expected}", op.location)
     return index
@@ -208,8 +208,8 @@ _RULES: dict[type[Operation], Rule] = {
     arith.SubfOp: _wide(np.subtract),
     arith.MulfOp: _wide(np.multiply),
     arith.DivfOp: _wide(np.divide),
-    cuda.FmodOp: _wide(np.fmod),
-    cuda.CheckIndexOp: _check_index,
+    FmodOp: _wide(np.fmod),
+    CheckIndexOp: _check_index,
     arith.NegfOp: _wide(np.negative),
     arith.MinimumfOp: _wide(np.minimum),
     arith.MaximumfOp: _wide(np.maximum),

@@ -14,6 +14,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from irc.analysis.configs import config_of
+from irc.analysis.in_place import IN_PLACE
+from irc.analysis.resources import check_shared
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.common import values_of
 from irc.ir.targets import target_of
@@ -22,8 +24,6 @@ from irc.lowering import compute, dots, exchanges, memory, reduce, rings, scan, 
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
 from irc.lowering.values import TURNS, Code, Crew, Registers, Tile, buffer_of, tile_element
-from irc.passes.tile.mark_in_place import IN_PLACE
-from irc.passes.tile.plan_shared import check_shared
 from irc.scheduling.rings import ALIGNMENT, aligned, is_in_step, tile_bytes, turns_of
 from irc.support.diagnostics import IrcError
 

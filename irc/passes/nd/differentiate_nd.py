@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from irc.autodiff.reverse_mode import differentiate
 from irc.dialects.nd.base import element_of
-from irc.driver.program import entry_of
+from irc.ir.functions import entry_of
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
+from irc.analysis.resources import check_shared
 from irc.dialects import tile
-from irc.ir.targets import target_of
 from irc.scheduling.rings import aligned, alloc_bytes, is_swizzled, ring_plan
-from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,3 @@ def plan(program: tile.ProgramOp) -> None:
         at += alloc_bytes(alloc)
     check_shared(program, at, " for its buffers")
     program.attributes["shared"] = IntegerAttr(at, i64)
-
-
-def check_shared(program: tile.ProgramOp, size: int, purpose: str = "") -> None:
-    """Raises where a block of the architecture has fewer than `size` bytes of shared memory."""
-    machine = target_of(program)
-    limit = f"{machine.name} has {machine.shared_memory} a block"
-    if size > machine.shared_memory:
-        raise IrcError(
-            f"{program.sym_name.data} needs {size} bytes of shared memory{purpose}, {limit}",
-            program.location,
-            "fewer stages or smaller tiles in its #kernel.config",
-        )

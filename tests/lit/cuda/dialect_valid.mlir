@@ -24,13 +24,13 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   %b = cuda.registers : !cuda.registers<4 x i8>
   // CHECK: cuda.packed_widen %b[%z, %z] -> %r[%z] {unsigned} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
   cuda.packed_widen %b[%z, %z] -> %r[%z] {unsigned} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
-  // CHECK: %rest = cuda.fmod %half, %half : f32
+  // CHECK: %rest = scalar.fmod %half, %half : f32
   %half = arith.constant 1.5 : f32
-  %rest = cuda.fmod %half, %half : f32
-  // CHECK: %index = cuda.check_index %z64, %in -4 to 10 : i64
+  %rest = scalar.fmod %half, %half : f32
+  // CHECK: %index = scalar.check_index %z64, %in -4 to 10 : i64
   %z64 = arith.constant 0 : i64
   %in = arith.constant true
-  %index = cuda.check_index %z64, %in -4 to 10 : i64
+  %index = scalar.check_index %z64, %in -4 to 10 : i64
   // CHECK: %s = cuda.shared {offset = 1024 : i64, align = 1024 : i64}
   %s = cuda.shared {offset = 1024, align = 1024}
   // CHECK: cuda.shared_store %r[%z], %s {count = 4 : i64} : !cuda.registers<8 x bf16>

@@ -125,7 +125,7 @@ func.func @untouched(%x: tensor<4x6xf32>) -> tensor<24xf32> {
 // CHECK:         tile.map {{.*}}, [[I]]
 // CHECK:           [[IN:%[0-9]+]] = arith.select
 // CHECK:           [[HOLDS:%[0-9]+]] = arith.cmpi ult, [[IN]]
-// CHECK-NEXT:      cuda.check_index [[IN]], [[HOLDS]] 0 to 50 : i32
+// CHECK-NEXT:      scalar.check_index [[IN]], [[HOLDS]] 0 to 50 : i32
 func.func @checked(%x: tensor<50x64xf32>, %j: tensor<31xi32>) -> tensor<31x64xf32> {
   %r = kernel.fused @checked_0 map (%a = %x : tensor<50x64xf32>, %i = %j : tensor<31xi32>) -> tensor<31x64xf32> {
     %k = nd.check_indices %i {low = 0, high = 50} : tensor<31xi32>

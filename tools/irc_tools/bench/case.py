@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from irc.driver.compiler import compile as compile_program
-from irc.driver.executable import Executable
 from irc.runtime.artifact import ArraySpec
+from irc.runtime.executable import Executable
 from irc.runtime.executor import Executor
 from irc.runtime.plan import Plan
 from irc.support.diagnostics import IrcError

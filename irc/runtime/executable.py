@@ -133,6 +133,15 @@ class Executable:
             raise IrcError(f"the {self.target} target measures no times", hint="compile for the target cuda or cpu")
         return profile_cuda(self.artifact, arrays, repetitions)
 
+    def kernel_times(self, *arrays: Any, repetitions: int = REPETITIONS) -> dict[str, float]:
+        """Seconds of each kernel in a run with numpy arrays, by name: all its launches, one after another. Target
+        `cuda`."""
+        from irc.runtime.profile import kernel_times
+
+        if self.artifact is None:
+            raise IrcError(f"{self.name} has no kernels: it is compiled for the target {self.target}")
+        return kernel_times(self.artifact, arrays, repetitions)
+
     def statistics(self, *arrays: Any) -> list[KernelStatistics]:
         """What the kernels do in a call with these arrays, on the target `sim`: instructions, sectors of global memory
         and bank conflicts, by kernel and op. IrcError on other targets."""

@@ -1,11 +1,11 @@
-"""What `arith` and `math` have no scalar op for."""
+"""The `scalar` dialect: what `arith` and `math` have no op for, in the bodies of tile ops and in kernels."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, i1, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Dialect, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
@@ -16,9 +16,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.irdl.constraints import AnyOf, BaseAttr
-from xdsl.traits import Pure
-
-from irc.dialects.cuda.common import effects, number
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 
 @irdl_op_definition
@@ -28,7 +26,7 @@ class FmodOp(IRDLOperation):
 
     T: ClassVar = VarConstraint("T", AnyOf((BaseAttr(Float32Type), BaseAttr(Float64Type))))
 
-    name = "cuda.fmod"
+    name = "scalar.fmod"
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(T)
@@ -46,20 +44,23 @@ class CheckIndexOp(IRDLOperation):
 
     T: ClassVar = VarConstraint("T", BaseAttr(IntegerType))
 
-    name = "cuda.check_index"
+    name = "scalar.check_index"
     index = operand_def(T)
     inside = operand_def(i1)
     low = prop_def(IntegerAttr.constr(type=i64))
     high = prop_def(IntegerAttr.constr(type=i64))
     result = result_def(T)
-    traits = traits_def(*effects())
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$index `,` $inside $low `to` $high attr-dict `:` type($result)"
 
     def __init__(self, index: SSAValue, inside: SSAValue, low: int, high: int):
-        bounds = {"low": number(low), "high": number(high)}
+        bounds = {"low": IntegerAttr(low, i64), "high": IntegerAttr(high, i64)}
         super().__init__(operands=[index, inside], result_types=[index.type], properties=bounds)
 
     @property
     def expected(self) -> str:
         """What the messages say."""
         return f"{self.low.value.data} <= index < {self.high.value.data}"
+
+
+Scalar = Dialect("scalar", [FmodOp, CheckIndexOp])
