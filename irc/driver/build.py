@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import CompiledKernel, compile_kernel
 from irc.dialects.cuda import KernelOp
+from irc.dialects.nd.declared import STRICT
 from irc.driver.lowering import levels
 from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
 from irc.driver.program import signature
@@ -46,7 +47,7 @@ def _build(module: ModuleOp, strict_rounding: bool) -> Artifact:
     texts["cuda"] = texts.pop("all")
     plan = read_plan(module)
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    compiled = compile_kernels(kernels, arch, SEPARATE_ROUNDING if strict_rounding else ())
+    compiled = compile_kernels(kernels, arch, SEPARATE_ROUNDING if STRICT in module.attributes else ())
     entries = [
         kernel_entry(op, facts.get(op.sym_name.data), _resources(binary))
         for op, binary in zip(kernels, compiled, strict=True)

@@ -15,7 +15,8 @@ from xdsl.passes import ModulePass
 from irc.driver.pipelines import PASSES, PIPELINES
 from irc.driver.program import new_context
 from irc.driver.universe import resolve
-from irc.ir.targets import set_target
+from irc.ir.passes import run_pass
+from irc.ir.targets import set_target, target_of
 from irc.ir.verification import verify
 from irc.support.diagnostics import IrcError
 
@@ -49,15 +50,16 @@ def run_passes(
     context: Context | None = None,
     after: Observer | None = None,
     verified: bool = True,
+    checked: bool = True,
     given: bool = False,
 ) -> None:
-    """Runs the passes on the module, in place. `IrcError`s of passes are passed on; the module is verified at the
-    end, unless it is said not to be. `given`: whether somebody else wrote IR below nd, of which passes can expect
-    less; see `unexpected`."""
+    """Runs the passes on the module, in place. `IrcError`s of passes are passed on. verified: verify the module at the
+    end. checked: look whether what each pass requires holds. given: somebody else wrote IR below nd, of which passes
+    can expect less; see `unexpected`."""
     context = new_context() if context is None else context
     for each in passes:
         try:
-            each.apply(context, module)
+            run_pass(each, context, module, checked=checked)
         except (IrcError, RecursionError, MemoryError):
             raise
         except Exception as error:
@@ -99,9 +101,10 @@ def _place(error: Exception) -> LocationAttr | None:
 
 
 def note_pass(module: ModuleOp, name: str) -> None:
-    """Notes that the module had the pass, unless it had a later one."""
+    """Notes that the module had the pass, unless it had a later one, and the architecture that it was lowered for."""
     if name in PIPELINES["all"][max(FIRST_NOTED, passes_had(module)) :]:
         module.attributes[AFTER] = StringAttr(name)
+        set_target(module, target_of(module).name)
 
 
 def passes_had(module: ModuleOp) -> int:
@@ -130,7 +133,7 @@ def levels(
     for level in stops:
         names = PIPELINES[level]
         passes = passes_of(names[done:], **options)
-        run_passes(module, passes, context=context, verified=level == stops[-1], given=given)
+        run_passes(module, passes, context=context, verified=level == stops[-1], checked=given, given=given)
         done = max(done, len(names))
         yield level, module
 

@@ -31,7 +31,7 @@ from irc.driver.universe import resolve
 from irc.support.diagnostics import IrcError
 from irc.support.files import make_directory, read_text, write_text
 from irc_tools.errors import guarded
-from irc_tools.pass_help import PassHelp, pass_help
+from irc_tools.pass_help import PassHelp, invariants_of, pass_help
 
 HEADER = "<!-- Written by `make docs` from the definitions: change those instead. -->\n\n"
 
@@ -60,6 +60,11 @@ def passes_page() -> str:
 
 def _pass_lines(entry: PassHelp) -> list[str]:
     lines = [f"## {entry.name}\n", entry.text.strip(), ""]
+    requires, establishes = invariants_of(entry.name)
+    if requires:
+        lines += [f"Requires that {'; '.join(f'{each.text} (*{each.name}*)' for each in requires)}.", ""]
+    if establishes:
+        lines += [f"Establishes that {'; '.join(f'{each.text} (*{each.name}*)' for each in establishes)}.", ""]
     if not entry.options:
         return lines
     lines += ["| option | type | default | |", "|---|---|---|---|"]

@@ -18,6 +18,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from irc.driver.lowering import is_lowered, note_pass, passes_had, unexpected
 from irc.ir.parser import parse_error, parse_ir
+from irc.ir.passes import run_pass
 from irc.ir.printer import print_ir
 from irc.ir.targets import set_target
 from irc.ir.verification import verify
@@ -181,7 +182,7 @@ class OptMain(xDSLOptMain):
 
     def _apply_pass(self, entry: ModulePass, module: ModuleOp, given: bool) -> None:
         try:
-            entry.apply(self.ctx, module)
+            run_pass(entry, self.ctx, module)
             note_pass(module, entry.name)
         except (IrcError, ShrinkException, RecursionError, MemoryError):
             raise

@@ -88,7 +88,9 @@ def _add_passes(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"the architecture that the module is for (default: its own, or {DEFAULT_TARGET})",
     )
-    group.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
+    group.add_argument(
+        "--list-passes", action="store_true", help="print all passes with what they require and establish, and exit"
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +148,9 @@ def _run(arguments: list[str]) -> int:
 
     driver = OptMain(args)
     if args.list_passes:
-        print("\n".join(sorted([*driver.available_passes, *PIPELINES])))
+        from irc_tools.pass_help import list_passes
+
+        print(list_passes(driver.available_passes))
         return 0
     return driver.execute()
 

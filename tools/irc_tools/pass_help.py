@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from irc.driver.pipelines import PASSES
+from irc.driver.pipelines import PASSES, PIPELINES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from irc.ir.passes import Invariant
 
 COMMON_OPTIONS = {
     "strict-rounding": "Round after every operation, as eager frameworks do.",
@@ -135,3 +141,24 @@ def _wrapped(text: str, indent: int) -> list[str]:
     import textwrap
 
     return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * indent)
+
+
+def invariants_of(name: str) -> tuple[tuple[Invariant, ...], tuple[Invariant, ...]]:
+    """What one of irc's passes requires and what it establishes."""
+    from irc.driver.universe import resolve
+
+    cls = resolve(PASSES[name])
+    return cls.requires, cls.establishes
+
+
+def list_passes(available: Iterable[str]) -> str:
+    """A line for each pass: irc's in their order, with what they require and establish, then the others' names."""
+    width = max(map(len, PASSES))
+    lines = [f"{name:<{width}}  {_relied_on(name)}".rstrip() for name in PASSES]
+    return "\n".join([*lines, *sorted({*available, *PIPELINES} - set(PASSES))])
+
+
+def _relied_on(name: str) -> str:
+    requires, establishes = (", ".join(each.name for each in part) for part in invariants_of(name))
+    parts = [f"requires {requires}" if requires else "", f"establishes {establishes}" if establishes else ""]
+    return "; ".join(filter(None, parts))

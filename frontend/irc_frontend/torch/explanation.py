@@ -20,7 +20,7 @@ from irc.analysis.op_classes import FUSIBLE
 from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
 from irc.driver.lowering import levels
-from irc.driver.program import entry_of
+from irc.ir.functions import entry_of
 from irc_frontend.torch.backend import backend
 from irc_frontend.torch.graphs import Compiled, watching
 

@@ -24,6 +24,10 @@ DEFERRED = "nd.deferred"
 """Discardable attribute of `nd.cast`: the user did not write it."""
 
 
+STRICT = "irc.strict_rounding"
+"""Attribute of a module: every op rounds its result to its declared type, and machine code does not join a product and
+a sum to one operation with one rounding."""
+
 RELAXED = "nd.relaxed"
 """Discardable attribute: the op may be approximated."""
 

@@ -9,9 +9,10 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block
-from xdsl.passes import ModulePass
 
 from irc.dialects import cuda, tile
+from irc.ir.invariants import SCHEDULED, TILED
+from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.lowering.emitter import Emitter, Index
 
@@ -20,7 +21,7 @@ GRID = "grid"
 
 
 @dataclass(frozen=True)
-class LowerSchedulePass(ModulePass):
+class LowerSchedulePass(Pass):
     """`tile.for_tiles` -> arithmetic on the block's number; sets the program's `grid`.
 
     "grid" gives a block one tile. "persistent" launches as many blocks as the chip has SMs, which take tiles in turn.
@@ -30,6 +31,8 @@ class LowerSchedulePass(ModulePass):
     """
 
     name: ClassVar[str] = "lower-schedule"
+    requires = (TILED,)
+    establishes = (SCHEDULED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

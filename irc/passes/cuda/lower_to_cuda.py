@@ -11,13 +11,14 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from irc.analysis.configs import config_of
 from irc.analysis.in_place import IN_PLACE
 from irc.analysis.resources import check_shared
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.common import values_of
+from irc.ir.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
+from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering import compute, dots, exchanges, memory, reduce, rings, scan, step_rings, tma
@@ -32,7 +33,7 @@ INT32_ELEMENTS = 2**31 - 2**24
 
 
 @dataclass(frozen=True)
-class LowerToCudaPass(ModulePass):
+class LowerToCudaPass(Pass):
     """Tile programs -> cuda kernels.
 
     Every tile becomes a register array by its fragment, every buffer an address by its layout; barriers are placed
@@ -40,6 +41,12 @@ class LowerToCudaPass(ModulePass):
     """
 
     name: ClassVar[str] = "lower-to-cuda"
+    requires = (
+        LAID_OUT,
+        SHARED_PLANNED,
+        SCHEDULED,
+    )
+    establishes = (THREADS,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in [p for p in op.body.block.ops if isinstance(p, tile.ProgramOp)]:

@@ -9,15 +9,16 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from irc.dialects.cuda import AtomicOp, LoadOp, StoreOp
+from irc.ir.invariants import THREADS
+from irc.ir.passes import Pass
 
 _DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.FloorDivSIOp)
 
 
 @dataclass(frozen=True)
-class SplitOffsetsPass(ModulePass):
+class SplitOffsetsPass(Pass):
     """Give accesses to global memory whose offset is a sum both of its terms: `%x[%sum]` becomes `%x[%a + %b]`.
 
     Each term is then added to the pointer by itself, in 64 bits: the compiler finds the common part of many addresses,
@@ -27,6 +28,7 @@ class SplitOffsetsPass(ModulePass):
     """
 
     name = "split-offsets"
+    requires = (THREADS,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for access in op.walk():

@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.common import number, values_of
@@ -33,6 +32,8 @@ from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.ir.donation import donations
+from irc.ir.invariants import PLANNED, THREADS
+from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
 from irc.planning.arena import Lifetime, place
@@ -42,7 +43,7 @@ from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
-class BuildHostPlanPass(ModulePass):
+class BuildHostPlanPass(Pass):
     """Turn each host function of launches into a static plan: arena offsets, streams, events.
 
     Intermediate arrays get ranges of one arena, and share bytes when their lifetimes do not meet. Launches that do not
@@ -54,6 +55,8 @@ class BuildHostPlanPass(ModulePass):
     """
 
     name = "build-host-plan"
+    requires = (THREADS,)
+    establishes = (PLANNED,)
 
     streams: int = MOST_STREAMS
     """The most streams that a plan uses."""

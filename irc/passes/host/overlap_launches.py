@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 
 from irc.dialects.cuda import (
     AtomicOp,
@@ -20,6 +19,8 @@ from irc.dialects.cuda import (
     TmaStoreOp,
 )
 from irc.dialects.cuda.memory import GlobalLoadOp
+from irc.ir.invariants import THREADS
+from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
 
@@ -28,7 +29,7 @@ ACCESSES = (GlobalLoadOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
 
 
 @dataclass(frozen=True)
-class OverlapLaunchesPass(ModulePass):
+class OverlapLaunchesPass(Pass):
     """Let each kernel wait by itself for the one launched before it, and then let the one after it start.
 
     Blocks of a kernel are then placed, its launch is paid for and its barriers are set up while the kernel before runs,
@@ -39,6 +40,7 @@ class OverlapLaunchesPass(ModulePass):
     """
 
     name = "overlap-launches"
+    requires = (THREADS,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not target_of(op).has_tma:

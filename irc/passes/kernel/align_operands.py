@@ -15,7 +15,6 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from irc.analysis.op_classes import ELEMENTWISE, is_unit_reshape, shape_of
 from irc.analysis.product_problem import is_loadable, product_of
@@ -23,6 +22,8 @@ from irc.configs.product_instructions import best_instruction
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, SliceOp
 from irc.ir.dtypes import element_of
+from irc.ir.invariants import FUSED
+from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
 from irc.support.integers import ceil_div
@@ -49,7 +50,7 @@ _OF_ELEMENTS = {*ELEMENTWISE, "nd.constant", "nd.iota", "nd.broadcast"}
 
 
 @dataclass(frozen=True)
-class AlignOperandsPass(ModulePass):
+class AlignOperandsPass(Pass):
     """An operand of a product whose rows begin anywhere -> a copy with rows of a multiple of 128 bytes, by a kernel
     before the product's, and a slice of it in the product. Where the product is too small for the copies to pay, where
     wgmma does not have its types, or where rows of a copy could not be read by TMA either: nothing. A kernel
@@ -57,6 +58,7 @@ class AlignOperandsPass(ModulePass):
     """
 
     name: ClassVar[str] = "align-operands"
+    requires = (FUSED,)
     instruction: str | None = None
     """What products are computed with, as of choose-config: where that is not `wgmma`, nothing is copied."""
     always: bool = False

@@ -10,7 +10,6 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.passes import ModulePass
 
 from irc.analysis.op_classes import FUSIBLE, shape_of
 from irc.analysis.product_problem import product_of
@@ -21,16 +20,19 @@ from irc.configs.product import choose_product
 from irc.configs.product_instructions import wgmma_operands
 from irc.configs.wgmma import explain_plans
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
+from irc.ir.invariants import FUSED
+from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
 from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
-class ChooseConfigPass(ModulePass):
+class ChooseConfigPass(Pass):
     """Chooses tiles, stages and schedules: fills what #kernel.config leaves open."""
 
     name: ClassVar[str] = "choose-config"
+    requires = (FUSED,)
     instruction: str | None = None
     """What products are computed with where that is possible: `wgmma`, `mma` or `fma`."""
     explain: bool = False

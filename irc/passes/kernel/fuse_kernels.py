@@ -15,7 +15,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
-from xdsl.passes import ModulePass
 
 from irc.dialects.kernel import FusedOp
 from irc.fusion.explain import explain
@@ -26,14 +25,17 @@ from irc.fusion.outline import outline
 from irc.fusion.products import casts_to_store, grow_epilogue, grow_prologue, seed_products
 from irc.fusion.recomputation import copy_across_kernels, copy_escaping, find_repeated
 from irc.fusion.reductions import grow_reductions
+from irc.ir.invariants import FUSED
+from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 
 
 @dataclass(frozen=True)
-class FuseKernelsPass(ModulePass):
+class FuseKernelsPass(Pass):
     """Groups nd ops into kernels (kernel.fused)."""
 
     name = "fuse-kernels"
+    establishes = (FUSED,)
     max_recomputations: int = 3
     """Cheap ops that several kernels may repeat for a value instead of reading it, in a chain."""
     explain: bool = False

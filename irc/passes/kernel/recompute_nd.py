@@ -30,13 +30,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue, Use
-from xdsl.passes import ModulePass
 
 from irc.analysis.min_cut import Network
 from irc.analysis.op_classes import ELEMENTWISE, FUSIBLE, MADE, MATMUL, cost_of, is_unit_reshape, size_of
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import declared_element
 from irc.fusion.recomputation import REPEATED
+from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import Target, target_of
 
@@ -48,7 +48,7 @@ MOST_PATHS = 64
 
 
 @dataclass(frozen=True)
-class RecomputeNdPass(ModulePass):
+class RecomputeNdPass(Pass):
     """Decides which values are kept for later kernels and which are computed again there."""
 
     name = "recompute-nd"

@@ -17,12 +17,13 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from irc.analysis.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
+from irc.ir.invariants import FUSED
+from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
 from irc.passes.kernel.choose_config import candidates
@@ -37,10 +38,11 @@ ENOUGH_TO_CUT = 4
 
 
 @dataclass(frozen=True)
-class SplitReductionsPass(ModulePass):
+class SplitReductionsPass(Pass):
     """Splits reductions that cross tiles into partial results and a kernel that finishes them."""
 
     name: ClassVar[str] = "split-reductions"
+    requires = (FUSED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target_of(op)

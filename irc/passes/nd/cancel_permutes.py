@@ -28,7 +28,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from irc.analysis.min_cut import Network
 from irc.canonicalization.orders import Order, composed, inverse, main_arrays, permuted, small_array, turned_op
@@ -36,12 +35,13 @@ from irc.canonicalization.shapes import moves_only_ones
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
 from irc.dialects.nd.declared import declared_element
+from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter
 from irc.passes.nd.canonicalize_nd import CanonicalizeNdPass
 
 
 @dataclass(frozen=True)
-class CancelPermutesPass(ModulePass):
+class CancelPermutesPass(Pass):
     """Does work between permutes in the order of axes that needs the fewest of them."""
 
     name = "cancel-permutes"

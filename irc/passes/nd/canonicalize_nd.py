@@ -27,7 +27,6 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from irc.canonicalization.arithmetic import ARITHMETIC
 from irc.canonicalization.broadcasts import BROADCASTS
@@ -40,13 +39,14 @@ from irc.canonicalization.reshapes import RESHAPES
 from irc.canonicalization.shapes import SHAPES
 from irc.canonicalization.simplify import SimplifyPattern, merged
 from irc.canonicalization.value_numbering import merge_common
+from irc.ir.passes import Pass
 from irc.ir.rewriting import rewrite
 
 TABLE = merged(ARITHMETIC, SHAPES, CASTS, MATMUL, BROADCASTS, RESHAPES, ONE_HOT, INDICES)
 
 
 @dataclass(frozen=True)
-class CanonicalizeNdPass(ModulePass):
+class CanonicalizeNdPass(Pass):
     """Simplifies nd: identities, shapes, casts, constants, common subexpressions, dead code."""
 
     name = "canonicalize-nd"

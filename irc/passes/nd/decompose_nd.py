@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from irc.canonicalization.simplify import SimplifyPattern
@@ -43,6 +42,7 @@ from irc.decomposition.shapes import SHAPES
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import relax
 from irc.dialects.nd.terms import Decomposition
+from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, rewrite
 from irc.support.diagnostics import IrcError
 
@@ -82,7 +82,7 @@ def _relax_between(before: Operation | None, end: Operation) -> None:
 
 
 @dataclass(frozen=True)
-class DecomposeNdPass(ModulePass):
+class DecomposeNdPass(Pass):
     """Replaces composed nd ops by the ones that kernels are made of."""
 
     name = "decompose-nd"

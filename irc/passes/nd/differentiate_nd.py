@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from irc.autodiff.reverse_mode import differentiate
 from irc.dialects.nd.base import element_of
 from irc.ir.functions import entry_of
+from irc.ir.passes import Pass
 
 
 @dataclass(frozen=True)
-class DifferentiateNdPass(ModulePass):
+class DifferentiateNdPass(Pass):
     """Appends the gradients of a scalar result with respect to arguments to a function's results."""
 
     name = "differentiate-nd"

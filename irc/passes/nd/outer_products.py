@@ -14,18 +14,18 @@ from itertools import count
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from irc.canonicalization.simplify import SimplifyPattern
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, shape_of
 from irc.dialects.nd.terms import Term
 from irc.ir.dtypes import Element, element_named
+from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, rewrite
 
 
 @dataclass(frozen=True)
-class OuterProductsPass(ModulePass):
+class OuterProductsPass(Pass):
     """Turns products that contract nothing into multiplications of broadcasts."""
 
     name = "outer-products"

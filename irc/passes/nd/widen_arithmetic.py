@@ -21,14 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from irc.dialects import nd
-from irc.dialects.nd.declared import DECLARED, DEFERRED, declare, is_deferred
+from irc.dialects.nd.declared import DECLARED, DEFERRED, STRICT, declare, is_deferred
 from irc.ir.dtypes import Element, element_named, element_of
+from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
 
 MOVES = (nd.IndexMapOp, nd.TriangleOp, nd.TakeOp, nd.TakeAlongOp, nd.WhereOp, nd.SortOp, nd.TopkOp)
@@ -39,7 +39,7 @@ ROUNDED = (nd.AttentionOp, nd.BitcastOp)
 
 
 @dataclass(frozen=True)
-class WidenArithmeticPass(ModulePass):
+class WidenArithmeticPass(Pass):
     """Computes narrow floats in f32 and makes every rounding an nd.cast."""
 
     name = "widen-arithmetic"
@@ -48,6 +48,8 @@ class WidenArithmeticPass(ModulePass):
     """Round the result of every op to its declared type, as eager frameworks do."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.strict_rounding:
+            op.attributes[STRICT] = UnitAttr()
         for function in op.walk():
             if not isinstance(function, FuncOp):
                 continue

@@ -9,12 +9,13 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import PRODUCER_WARPS, compute_warps, config_of
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
+from irc.ir.invariants import LAID_OUT, LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment, Mode
@@ -38,7 +39,7 @@ from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
-class AssignLayoutsPass(ModulePass):
+class AssignLayoutsPass(Pass):
     """Fragments, swizzles, instructions and conversions.
 
     Tiles that one computation touches share a fragment (irc/layout_assignment/spaces.py). The accumulator of a dot has
@@ -47,6 +48,11 @@ class AssignLayoutsPass(ModulePass):
     """
 
     name: ClassVar[str] = "assign-layouts"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
+    establishes = (LAID_OUT,)
     explain: bool = False
     """Print to stderr, for each tile, the candidates and what they cost, the best first."""
 

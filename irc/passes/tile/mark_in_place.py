@@ -8,16 +8,17 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.passes import ModulePass
 
 from irc.analysis.in_place import IN_PLACE, may_share
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
 from irc.ir.donation import donations
+from irc.ir.invariants import TILED
+from irc.ir.passes import Pass
 
 
 @dataclass(frozen=True)
-class MarkInPlacePass(ModulePass):
+class MarkInPlacePass(Pass):
     """Note on the programs of a function that has donated arguments which results may share memory with an operand.
 
     A result may be written over an operand of its type that is loaded once, where the result is stored once, at the
@@ -27,6 +28,7 @@ class MarkInPlacePass(ModulePass):
     """
 
     name: ClassVar[str] = "mark-in-place"
+    requires = (TILED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [each for each in op.ops if isinstance(each, FuncOp) and donations(each)]

@@ -10,11 +10,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.scheduling.loops import with_carried
 
 WIDEST = 256
@@ -23,7 +24,7 @@ PANEL = 32
 
 
 @dataclass(frozen=True)
-class MergeDotsPass(ModulePass):
+class MergeDotsPass(Pass):
     """Dots of a loop with the same left operand, each accumulating into its own splat -> one dot; slices of its result
     after.
 
@@ -32,6 +33,10 @@ class MergeDotsPass(ModulePass):
     """
 
     name: ClassVar[str] = "merge-dots"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [o for o in op.walk() if isinstance(o, scf.ForOp)]:

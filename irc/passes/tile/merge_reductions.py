@@ -8,17 +8,18 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.ir.rewriting import fuse_locations
 
 
 @dataclass(frozen=True)
-class MergeReductionsPass(ModulePass):
+class MergeReductionsPass(Pass):
     """Reductions of tiles of one shape over the same axes, in a program with products -> one reduction of several
     tiles, where the results are only stored.
 
@@ -28,6 +29,10 @@ class MergeReductionsPass(ModulePass):
     """
 
     name: ClassVar[str] = "merge-reductions"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

@@ -8,20 +8,25 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 
 
 @dataclass(frozen=True)
-class MulticastCopiesPass(ModulePass):
+class MulticastCopiesPass(Pass):
     """A copy by TMA in a tile loop over clusters that does not depend on the tile's row, or column, while the cluster
     has several -> `multicast` along that dimension: a box crosses from the L2 cache to the SMs once a cluster. Other
     copies are left alone.
     """
 
     name: ClassVar[str] = "multicast-copies"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [o for o in op.walk() if isinstance(o, tile.ForTilesOp) and o.cluster is not None]:

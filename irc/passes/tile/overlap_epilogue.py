@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import compute_warps, config_of, consumer_roles
@@ -18,6 +17,8 @@ from irc.configs.product import EPILOGUE_BYTES, EXCHANGE_BYTES
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.ir.dtypes import element_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.layout.instructions import LANES
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.panels import Carried, assemble, build, neutral_of, roll
@@ -44,7 +45,7 @@ PART = 8
 
 
 @dataclass(frozen=True)
-class OverlapEpiloguePass(ModulePass):
+class OverlapEpiloguePass(Pass):
     """The epilogue of a product with a large accumulator, or a large result -> an unrolled loop over panels of columns.
 
     A panel's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
@@ -58,6 +59,10 @@ class OverlapEpiloguePass(ModulePass):
     """
 
     name: ClassVar[str] = "overlap-epilogue"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

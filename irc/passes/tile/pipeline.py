@@ -10,12 +10,13 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
 from irc.configs.product import EPILOGUE_BYTES, MOST_STAGES
 from irc.dialects import tile
+from irc.ir.invariants import LAID_OUT
+from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 from irc.ir.targets import target_of
 from irc.scheduling.dead import erase_dead
@@ -27,7 +28,7 @@ SCRATCH = 4 * 1024
 
 
 @dataclass(frozen=True)
-class PipelinePass(ModulePass):
+class PipelinePass(Pass):
     """A loop with a wgmma dot: its operand buffers -> a ring, `acquire` and `commit` around what fills them, `wait`
     before the dot and `release` after it. One dot stays in flight: its stage is released when the next one has been
     issued. Of dots on parts of K, all but one stay in flight; of two that are computed in 16 bits, the next step reads
@@ -38,6 +39,7 @@ class PipelinePass(ModulePass):
     """
 
     name: ClassVar[str] = "pipeline"
+    requires = (LAID_OUT,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

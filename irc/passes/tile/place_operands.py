@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType, f16
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.async_copies import async_copy
@@ -17,6 +16,8 @@ from irc.analysis.configs import config_of
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import k_major, matrix_major
 from irc.scheduling.dead import erase_dead
@@ -24,7 +25,7 @@ from irc.scheduling.streamed_operands import is_streamed, stream
 
 
 @dataclass(frozen=True)
-class PlaceOperandsPass(ModulePass):
+class PlaceOperandsPass(Pass):
     """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is
     wgmma, and a left operand that is computed from such loads is read from their copies and computed by the threads
     that multiply. A load that threads can make asynchronously becomes a copy where the instruction is mma and there are
@@ -34,6 +35,10 @@ class PlaceOperandsPass(ModulePass):
     """
 
     name: ClassVar[str] = "place-operands"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

@@ -7,21 +7,24 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.passes import ModulePass
 
 from irc.analysis.resources import check_shared
 from irc.dialects import tile
+from irc.ir.invariants import LAID_OUT, SHARED_PLANNED
+from irc.ir.passes import Pass
 from irc.scheduling.rings import aligned, alloc_bytes, is_swizzled, ring_plan
 
 
 @dataclass(frozen=True)
-class PlanSharedPass(ModulePass):
+class PlanSharedPass(Pass):
     """Gives every `tile.ring` and `tile.alloc` its byte offset and the program its `shared` size.
 
     Rings come first: their stages are aligned to 1024 bytes, what the 128-byte swizzle needs. So are swizzled buffers.
     """
 
     name: ClassVar[str] = "plan-shared"
+    requires = (LAID_OUT,)
+    establishes = (SHARED_PLANNED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

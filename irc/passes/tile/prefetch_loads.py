@@ -11,12 +11,13 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
+from irc.ir.invariants import LAID_OUT
+from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.loops import with_carried
@@ -30,7 +31,7 @@ MOST_OF_PANEL = 16
 
 
 @dataclass(frozen=True)
-class PrefetchLoadsPass(ModulePass):
+class PrefetchLoadsPass(Pass):
     """A producer's loop that loads several operands and writes what it computes from them -> one that carries the
     loaded tiles: each operand is computed and written, then its tiles of the next step are loaded into the registers
     that are free again, while the next operand is computed.
@@ -45,6 +46,7 @@ class PrefetchLoadsPass(ModulePass):
     """
 
     name: ClassVar[str] = "prefetch-loads"
+    requires = (LAID_OUT,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for roles in [o for o in op.walk() if isinstance(o, tile.RolesOp)]:

@@ -9,12 +9,13 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, Float32Type, FloatAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 
 SINGLE_PASS = ("tf32", "bf16")
@@ -22,7 +23,7 @@ SINGLE_PASS = ("tf32", "bf16")
 
 
 @dataclass(frozen=True)
-class PromoteSumsPass(ModulePass):
+class PromoteSumsPass(Pass):
     """A wgmma dot of f32 or f8 that accumulates over a loop -> a dot from zero, and a map that adds its result.
 
     wgmma truncates what it adds: on f32 to about 25 bits, on f8 to about 14. The error of a long sum grows with its
@@ -33,6 +34,10 @@ class PromoteSumsPass(ModulePass):
     """
 
     name: ClassVar[str] = "promote-sums"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

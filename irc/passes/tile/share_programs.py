@@ -7,20 +7,22 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.passes import ModulePass
 
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
+from irc.ir.invariants import TILED
+from irc.ir.passes import Pass
 
 
 @dataclass(frozen=True)
-class ShareProgramsPass(ModulePass):
+class ShareProgramsPass(Pass):
     """Keep the first of programs that are equal but for their names and locations; launches of the others launch it.
 
     Layers that repeat are then compiled once, and their code stays in the instruction caches.
     """
 
     name: ClassVar[str] = "share-programs"
+    requires = (TILED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kept: dict[object, list[tile.ProgramOp]] = {}

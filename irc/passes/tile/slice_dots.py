@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
@@ -17,6 +16,8 @@ from irc.dialects import tile
 from irc.dialects.kernel import ConfigFields
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.layout.instructions import wgmma_depth
 from irc.scheduling.dead import erase_dead
 
@@ -25,7 +26,7 @@ HALF_BYTES = 32
 
 
 @dataclass(frozen=True)
-class SliceDotsPass(ModulePass):
+class SliceDotsPass(Pass):
     """A wgmma dot with a left operand in registers -> one dot for each instruction along K, with its own reads and
     maps: a part is computed while the products of the parts before it are in flight, and read before the part before
     it is computed. A dot of mma whose config asks for several stages -> two, on halves of K: what the second reads is
@@ -33,6 +34,10 @@ class SliceDotsPass(ModulePass):
     """
 
     name: ClassVar[str] = "slice-dots"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

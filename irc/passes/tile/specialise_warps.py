@@ -10,13 +10,14 @@ from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from irc.analysis.configs import PRODUCER_WARPS, consumer_roles
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
+from irc.ir.invariants import LAID_OUT
+from irc.ir.passes import Pass
 from irc.layout.instructions import LANES
 from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.dead import erase_dead
@@ -39,7 +40,7 @@ FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
 
 
 @dataclass(frozen=True)
-class SpecialiseWarpsPass(ModulePass):
+class SpecialiseWarpsPass(Pass):
     """A program with a ring -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that wait,
     multiply, release and run the epilogue. Both walk over the same tiles. Registers move from the first to the others.
     With the schedule "pingpong" there are two consumers, which take turns in the tiles: the epilogue of one runs beside
@@ -47,6 +48,7 @@ class SpecialiseWarpsPass(ModulePass):
     """
 
     name: ClassVar[str] = "specialise-warps"
+    requires = (LAID_OUT,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

@@ -10,12 +10,13 @@ from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float32Type, IntegerAttr, ModuleOp, TensorType, f32, i32, i64
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.tiling.map_body import finish
 from irc.tiling.scalar_body import Body
 
@@ -36,7 +37,7 @@ SMALL = 0xBFFFE000 - (1 << 32)
 
 
 @dataclass(frozen=True)
-class SplitDotsPass(ModulePass):
+class SplitDotsPass(Pass):
     """A wgmma dot of f32 -> three dots of tf32 on the parts of its operands, a = hi + lo: lo x hi, hi x lo, hi x hi.
 
     hi is a rounded to the 11 bits of tf32, lo = a - hi is exact and has 12 bits, of which wgmma reads 11. What is left
@@ -47,6 +48,10 @@ class SplitDotsPass(ModulePass):
     """
 
     name: ClassVar[str] = "split-dots"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:

@@ -8,11 +8,12 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from irc.analysis.configs import config_of, consumer_roles
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.rings import LOAD_STAGES, ring_bytes, tile_bytes
@@ -20,7 +21,7 @@ from irc.scheduling.streamed_operands import copied
 
 
 @dataclass(frozen=True)
-class StageLoadsPass(ModulePass):
+class StageLoadsPass(Pass):
     """A load of a panel in the epilogue of a wgmma product -> a copy by TMA to a buffer that is read at once, where the
     access is a box of the view and a few such buffers fit beside the stages of the operands.
 
@@ -29,6 +30,10 @@ class StageLoadsPass(ModulePass):
     """
 
     name: ClassVar[str] = "stage-loads"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target_of(op)

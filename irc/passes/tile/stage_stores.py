@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of, consumer_roles
@@ -17,6 +16,8 @@ from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
+from irc.ir.invariants import LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.loops import trips
@@ -30,7 +31,7 @@ BUFFERS = 2
 
 
 @dataclass(frozen=True)
-class StageStoresPass(ModulePass):
+class StageStoresPass(Pass):
     """A store of a tile that a wgmma product ends in -> a write to a shared buffer and a store from there by TMA, where
     the access is a box of the view and the buffer fits beside the ring.
 
@@ -39,6 +40,10 @@ class StageStoresPass(ModulePass):
     """
 
     name: ClassVar[str] = "stage-stores"
+    requires = (
+        TILED,
+        LAYOUT_FREE,
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target_of(op)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
+from irc.ir.invariants import FUSED, LAYOUT_FREE, TILED
+from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of, remove_dead_code
 from irc.layout.requests import WIDEST
 from irc.tiling.domains import Bindings, Domains, Operand
@@ -26,12 +27,14 @@ from irc.tiling.trace import Trace
 
 
 @dataclass(frozen=True)
-class TileKernelsPass(ModulePass):
+class TileKernelsPass(Pass):
     """Tiles every `kernel.fused` as its `#kernel.config` says; what the config leaves open gets a default. Equal ones
     are tiled once.
     """
 
     name = "tile-kernels"
+    requires = (FUSED,)
+    establishes = (TILED, LAYOUT_FREE)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = {str(o.properties["sym_name"]) for o in op.walk() if "sym_name" in o.properties}

@@ -57,5 +57,5 @@
 // GATING:         cuda.named_sync {{.*}} {threads = 256 : i64}
 // GATING:         cuda.store {{.*}} {count = 8 : i64}
 
-// EARLY: has no layout
+// EARLY: requires that every tile and every shared buffer has a layout: found 'tile.load'
 // EARLY: run assign-layouts first

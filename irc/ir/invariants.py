@@ -1,0 +1,99 @@
+"""What passes establish and later ones require, from the kernel level on.
+
+Ops are known by their names here, so that no level's dialect is imported for another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
+from xdsl.ir import Attribute, Operation
+
+from irc.ir.passes import Invariant
+
+SHARED = ("tile.alloc", "tile.ring")
+"""Ops that take shared memory, at an `offset` once that is planned."""
+
+STAYING = ("nd.reshape", "nd.sort", "nd.topk", "nd.conv")
+"""Ops that fuse-kernels leaves where they are: views, and what runs on the cpu target alone."""
+
+
+def _first(offends: Callable[[Operation], bool]) -> Callable[[ModuleOp], Operation | None]:
+    return lambda module: next((op for op in module.walk() if offends(op)), None)
+
+
+def _outside(op: Operation) -> bool:
+    """Whether it is work on arrays that a kernel could do and none does."""
+    parent = op.parent_op()
+    return op.name.startswith("nd.") and op.name not in STAYING and parent is not None and parent.name == "func.func"
+
+
+def _in_program(op: Operation) -> bool:
+    while (parent := op.parent_op()) is not None:
+        if parent.name == "tile.program":
+            return True
+        op = parent
+    return False
+
+
+def _types(op: Operation) -> list[Attribute]:
+    return [value.type for value in op.results] if _in_program(op) else []
+
+
+def _has_layout(type: Attribute) -> bool:
+    """Whether a tile or a shared buffer has a layout; True of what is neither."""
+    layout = type.encoding if isinstance(type, TensorType) else getattr(type, "layout", None)
+    return not isinstance(layout, NoneAttr)
+
+
+def _is_laid_out(type: Attribute) -> bool:
+    """Whether it is a tile or a shared buffer that has a layout."""
+    return (isinstance(type, TensorType) or hasattr(type, "layout")) and _has_layout(type)
+
+
+FUSED = Invariant("fused", "work on arrays is in kernels", "fuse-kernels", _first(_outside))
+
+TILED = Invariant("tiled", "kernels are tile programs", "tile-kernels", _first(lambda op: op.name == "kernel.fused"))
+
+LAYOUT_FREE = Invariant(
+    "layout-free",
+    "no tile has a layout yet",
+    "tile-kernels",
+    _first(lambda op: any(map(_is_laid_out, _types(op)))),
+)
+
+LAID_OUT = Invariant(
+    "laid-out",
+    "every tile and every shared buffer has a layout",
+    "assign-layouts",
+    _first(lambda op: not all(map(_has_layout, _types(op)))),
+)
+
+SHARED_PLANNED = Invariant(
+    "shared-planned",
+    "every ring and every buffer has its place in shared memory",
+    "plan-shared",
+    _first(lambda op: op.name in SHARED and "offset" not in op.properties),
+)
+
+SCHEDULED = Invariant(
+    "scheduled",
+    "loops over tiles are block numbers",
+    "lower-schedule",
+    _first(lambda op: op.name == "tile.for_tiles"),
+)
+
+THREADS = Invariant(
+    "threads",
+    "kernels are the code of a thread",
+    "lower-to-cuda",
+    _first(lambda op: op.name in ("kernel.fused", "tile.program")),
+)
+
+PLANNED = Invariant(
+    "planned",
+    "launches are steps of a host plan",
+    "build-host-plan",
+    _first(lambda op: op.name == "kernel.launch"),
+)
