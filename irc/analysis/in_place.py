@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from irc.dialects import tile
 from irc.dialects.tile.memory import ints
-
-IN_PLACE = "in_place"
-"""The attribute of a program: pairs of the numbers of an operand and of a result, counted behind the operands."""
 
 
 def may_share(operand: SSAValue, result: SSAValue) -> bool:
@@ -33,10 +30,9 @@ def may_share(operand: SSAValue, result: SSAValue) -> bool:
 def is_overwritten(view: SSAValue) -> bool:
     """Whether a view of a program may be of an operand's memory."""
     program = view.block.parent_op() if isinstance(view, BlockArgument) else None
-    pairs = None if program is None else program.attributes.get(IN_PLACE)
-    if not isinstance(view, BlockArgument) or not isinstance(pairs, DenseArrayBase):
+    if not isinstance(view, BlockArgument) or not isinstance(program, tile.ProgramOp):
         return False
-    return view.index in ints(pairs)[1::2]
+    return any(view.index == result for _, result in program.shared_places)
 
 
 def _tiles_are_apart(store: tile.StoreOp) -> bool:

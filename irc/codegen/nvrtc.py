@@ -17,7 +17,7 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
-from irc.runtime.driver import WITHOUT_CUDA, cuda_module
+from irc.support.cuda_wheels import WITHOUT_CUDA, cuda_module
 from irc.support.diagnostics import IrcError
 
 MOST_ERROR_LINES = 8

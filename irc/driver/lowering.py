@@ -119,7 +119,7 @@ def passes_had(module: ModuleOp) -> int:
 
 
 def _is_planned(op: Operation) -> bool:
-    return op.name == "tile.program" and "shared" in op.attributes
+    return op.name == "tile.program" and "shared" in op.properties
 
 
 def levels(

@@ -7,7 +7,8 @@ from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 
-from irc.driver.pipelines import DIALECTS
+DIALECTS = frozenset({"nd", "kernel", "scalar", "tile", "cuda"})
+"""The names of irc's dialects."""
 
 
 def first_early_use(op: Operation) -> tuple[Operation, int] | None:

@@ -44,7 +44,7 @@ def check_required(each: ModulePass, module: ModuleOp) -> None:
             raise IrcError(
                 f"pass '{each.name}' requires that {invariant.text}: found '{op.name}'",
                 location_of(op),
-                f"run {invariant.by} before",
+                f"run {invariant.by} first",
             )
 
 

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.accesses import access_of
-from irc.analysis.in_place import IN_PLACE
 from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
@@ -114,7 +113,7 @@ def _can_exceed(op: tile.AccessOp) -> bool:
     program = op.view.owner.parent_op()
     assert isinstance(program, tile.ProgramOp)
     is_plain = all(isinstance(each, PLAIN) or each.dialect_name() in ("arith", "math") for each in loop.body.block.ops)
-    return is_plain and IN_PLACE not in program.attributes
+    return is_plain and program.in_place is None
 
 
 def _loads_alone(op: tile.AccessOp) -> bool:

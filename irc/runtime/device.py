@@ -17,8 +17,9 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from irc.runtime.calls import KernelCall, MapEncoder, check, copy_updater, library
 from irc.runtime.dlpack import LEGACY_STREAM
-from irc.runtime.driver import DriverError, cuda_module, out_of_memory, present_arch
+from irc.runtime.driver import DriverError, out_of_memory, present_arch
 from irc.runtime.plan import Launch, TensorMap
+from irc.support.cuda_wheels import cuda_module
 
 core: Any = cuda_module("cuda.core", "target cuda")
 driver: Any = cuda_module("cuda.bindings.driver", "target cuda")

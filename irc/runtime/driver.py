@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from irc.support.diagnostics import IrcError
 
@@ -17,19 +16,6 @@ if TYPE_CHECKING:
 
 SUPPORTED = {(8, 0): "sm_80", (8, 9): "sm_89", (9, 0): "sm_90a", (10, 0): "sm_100a"}
 """Compute capability to the architecture that kernels are compiled for."""
-
-
-WITHOUT_CUDA = "`pip install irc-compiler` brings it on Linux; the targets cpu and sim, and CUDA source, need none"
-"""The hint where a wheel of CUDA is missing."""
-
-
-def cuda_module(name: str, user: str) -> Any:
-    """A module of cuda-bindings or cuda-core; IrcError, which says who needs it, where the wheel is not installed."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        wheel = "-".join(name.split(".")[:2])
-        raise IrcError(f"{user} needs the wheel {wheel}: {error}", hint=WITHOUT_CUDA) from error
 
 
 class DriverError(Exception):

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from irc.driver.lowering import lower
-from irc.driver.program import entry_of, parse, signature
+from irc.driver.program import parse, signature
 from irc.interpreters.nd.interpreter import evaluate
-from irc.interpreters.sim import SimProgram
 from irc.interpreters.sim.errors import SimulationError
+from irc.ir.functions import entry_of
+from irc.runtime.sim import SimProgram
 from irc.support.diagnostics import IrcError
 
 COUNT, ROWS, COLUMNS = 37, 19, 70

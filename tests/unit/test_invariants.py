@@ -56,4 +56,4 @@ def test_a_pass_out_of_order_is_one_error() -> None:
         IrcError, match="pass 'build-host-plan' requires that kernels are the code of a thread"
     ) as caught:
         run_pass(late, new_context(), module)
-    assert caught.value.hint == "run lower-to-cuda before"
+    assert caught.value.hint == "run lower-to-cuda first"

@@ -12,6 +12,7 @@ from xdsl.utils.target import Target
 
 from irc.driver.pipelines import DIALECTS, PASSES, PIPELINES, TARGETS
 from irc.driver.universe import IRC_UNIVERSE, resolve
+from irc.ir import dominance
 
 
 @pytest.mark.parametrize("name", PASSES)
@@ -61,3 +62,7 @@ def test_plain_xdsl_opt_runs_irc() -> None:
     done = subprocess.run(command, input=program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "nd.exp" in done.stdout
+
+
+def test_dominance_knows_all_dialects() -> None:
+    assert set(dominance.DIALECTS) == set(DIALECTS)

@@ -27,6 +27,7 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -54,7 +55,7 @@ class PlanOp(IRDLOperation):
     run a function.
 
     The arguments are buffers: of the function's arguments, then of its results, of the sizes that `function_type`
-    gives. `donated`, an attribute, has pairs of numbers: the result, and the argument whose memory it is written to
+    gives. `donated` has pairs of numbers: the result, and the argument whose memory it is written to
     instead of its own.
     """
 
@@ -63,6 +64,7 @@ class PlanOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     function_type = prop_def(FunctionType)
     streams = prop_def(IntegerAttr)
+    donated = opt_prop_def(DenseArrayBase)
     body = region_def("single_block")
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
@@ -87,8 +89,7 @@ class PlanOp(IRDLOperation):
     @property
     def donations(self) -> dict[int, int]:
         """The number of the argument by that of the result that is written to its memory."""
-        pairs = self.attributes.get("donated")
-        found = values_of(pairs) if isinstance(pairs, DenseArrayBase) else ()
+        found = () if self.donated is None else values_of(self.donated)
         return dict(zip(found[::2], found[1::2], strict=True))
 
     def verify_(self) -> None:
@@ -120,6 +121,8 @@ class PlanOp(IRDLOperation):
         plan = cls(name.data, function_type, streams=streams, body=parser.parse_region(arguments))
         if attributes is not None:
             plan.attributes |= attributes.data
+            if "donated" in plan.attributes:
+                plan.properties["donated"] = plan.attributes.pop("donated")
         return plan
 
     def print(self, printer: Printer) -> None:
@@ -131,8 +134,9 @@ class PlanOp(IRDLOperation):
         printer.print_attribute(self.function_type)
         if self.streams.value.data != 1:
             printer.print_string(f" streams {self.streams.value.data}")
-        if self.attributes:
-            printer.print_op_attributes(self.attributes, print_keyword=True)
+        donated = {} if self.donated is None else {"donated": self.donated}
+        if attributes := {**donated, **self.attributes}:
+            printer.print_op_attributes(attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
 

@@ -34,6 +34,12 @@ from irc.support.integers import ceil_div
 
 SCHEDULES = ("grid", "persistent")
 
+DECIDED = {"threads": 1, "shared": 0, "grid": 1}
+"""What passes decide about a program, and its least value."""
+
+PROGRAM_PROPERTIES = ("results", *DECIDED, "in_place", "config")
+"""The properties of a program, in the order in which they are printed."""
+
 
 @irdl_op_definition
 class YieldOp(AbstractYieldOperation[Attribute]):
@@ -45,11 +51,20 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 @irdl_op_definition
 class ProgramOp(IRDLOperation):
-    """A kernel: the code of one launch. Arguments are views of the launch's operands, then of its `results` results."""
+    """A kernel: the code of one launch. Arguments are views of the launch's operands, then of its `results` results.
+
+    Passes add what they decide: `threads` of a block (`assign-layouts`), bytes of `shared` memory that rings and
+    buffers take (`plan-shared`), blocks of the `grid` (`lower-schedule`). `in_place` are pairs of the numbers of an
+    operand and of a result that may be written over it, counted behind the operands (`mark-in-place`).
+    """
 
     name = "tile.program"
     sym_name = prop_def(StringAttr)
     results_count = prop_def(IntegerAttr, prop_name="results")
+    threads = opt_prop_def(IntegerAttr)
+    shared = opt_prop_def(IntegerAttr)
+    grid = opt_prop_def(IntegerAttr)
+    in_place = opt_prop_def(DenseArrayBase)
     config = opt_prop_def()
     body = region_def("single_block")
 
@@ -92,18 +107,30 @@ class ProgramOp(IRDLOperation):
                 raise VerifyException(f"expected views as arguments of a program, found {arg.type}")
         if not 0 <= self.result_count <= len(args):
             raise VerifyException(f"expected at most {len(args)} results, found {self.result_count}")
+        for name, least in DECIDED.items():
+            value = self.properties.get(name)
+            if isinstance(value, IntegerAttr) and value.value.data < least:
+                raise VerifyException(f"expected {name} of {least} or more, found {value.value.data}")
+        inputs = len(args) - self.result_count
+        for operand, result in self.shared_places:
+            if not (0 <= operand < inputs <= result < len(args)):
+                raise VerifyException(f"expected in_place to pair an operand and a result, found {operand}, {result}")
         for type in {result.type: None for op in self.walk() for result in op.results}:
             verify_fragment(type)
+
+    @property
+    def shared_places(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of `in_place`."""
+        numbers = ints(self.in_place)
+        return tuple(zip(numbers[::2], numbers[1::2], strict=False))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         with printer.in_parens():
             printer.print_list(self.body.block.args, lambda arg: printer.print_block_argument(arg))
-        attributes = {"results": self.results_count, **self.attributes}
-        if self.config is not None:
-            attributes["config"] = self.config
-        printer.print_op_attributes(attributes)
+        properties = {name: self.properties[name] for name in PROGRAM_PROPERTIES if name in self.properties}
+        printer.print_op_attributes({**properties, **self.attributes})
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
@@ -112,15 +139,14 @@ class ProgramOp(IRDLOperation):
         name = parser.parse_symbol_name()
         args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
         attributes = parser.parse_optional_attr_dict()
-        results = attributes.pop("results", None)
-        if results is None:
+        properties = {key: attributes.pop(key) for key in PROGRAM_PROPERTIES if key in attributes}
+        if "results" not in properties:
             parser.raise_error("expected `results`, the number of trailing arguments that are results")
         region = parser.parse_region(args)
         if not region.blocks:
             region.add_block(Block(arg_types=[a.type for a in args]))
         return cls.create(
-            properties={"sym_name": name, "results": results}
-            | ({"config": attributes.pop("config")} if "config" in attributes else {}),
+            properties={"sym_name": name, **properties},
             attributes=attributes,
             regions=[region],
         )

@@ -16,9 +16,6 @@ from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.lowering.emitter import Emitter, Index
 
-GRID = "grid"
-"""The attribute of a program with its blocks; one that has it is lowered already."""
-
 
 @dataclass(frozen=True)
 class LowerSchedulePass(Pass):
@@ -36,7 +33,7 @@ class LowerSchedulePass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and GRID not in program.attributes:
+            if isinstance(program, tile.ProgramOp) and program.grid is None:
                 _lower(program, target_of(op))
 
 
@@ -53,7 +50,7 @@ def _lower(program: tile.ProgramOp, machine: Target) -> None:
         blocks = _blocks(loop, machine)
         _replace(loop, blocks, None)
         total = max(total, blocks)
-    program.attributes[GRID] = IntegerAttr(max(1, total), i64)
+    program.grid = IntegerAttr(max(1, total), i64)
 
 
 def _blocks(loop: tile.ForTilesOp, machine: Target) -> int:

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from irc.analysis.configs import config_of
-from irc.analysis.in_place import IN_PLACE
 from irc.analysis.resources import check_shared
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.common import values_of
@@ -67,9 +66,9 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
         argument.name_hint = view.name_hint
     e = Emitter(body, program.location)
     thread = e.value(cuda.ThreadIdOp(), "thread")
-    shared = _attribute(program, "shared", 0)
+    shared = _value(program.shared, 0)
     roles = next((op for op in program.body.block.ops if isinstance(op, tile.RolesOp)), None)
-    threads = LANES * sum(roles.warp_counts) if roles is not None else _attribute(program, "threads", 256)
+    threads = LANES * sum(roles.warp_counts) if roles is not None else _value(program.threads, 256)
     has_ring = any(isinstance(op, tile.RingOp) for op in program.body.block.ops)
     code = Code(
         e,
@@ -104,7 +103,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
     kernel = cuda.KernelOp(
         program.sym_name.data,
         Region(code.kernel),
-        grid=[_attribute(program, "grid", 1), 1, 1],
+        grid=[_value(program.grid, 1), 1, 1],
         block=threads,
         cluster=_cluster(program),
         shared=shared,
@@ -112,7 +111,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
         min_blocks=1 if code.rings else config_of(program).occupancy,
         operands=operands,
         writes=writes,
-        in_place=_in_place(program),
+        in_place=None if program.in_place is None else values_of(program.in_place),
     )
     kernel.location = program.location
     return kernel
@@ -146,14 +145,8 @@ def _arguments(program: tile.ProgramOp, code: Code) -> tuple[list[int], list[int
     return operands, [int(operand >= first_result) for operand in operands]
 
 
-def _in_place(program: tile.ProgramOp) -> Sequence[int] | None:
-    pairs = program.attributes.get(IN_PLACE)
-    return values_of(pairs) if isinstance(pairs, DenseArrayBase) else None
-
-
-def _attribute(program: tile.ProgramOp, name: str, default: int) -> int:
-    attribute = program.attributes.get(name)
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else default
+def _value(number: IntegerAttr | None, default: int) -> int:
+    return default if number is None else number.value.data
 
 
 def lower_block(code: Code, block: Block) -> None:

@@ -292,7 +292,7 @@ class _Emitter:
         self._donated = donations(function)
         if self._donated:
             pairs = [number for pair in self._donated.items() for number in pair]
-            self._plan.attributes["donated"] = DenseArrayBase.from_list(i64, pairs)
+            self._plan.donated = DenseArrayBase.from_list(i64, pairs)
         self._buffers: dict[SSAValue, SSAValue] = {}
         for value, buffer in zip(function.body.block.args, self._plan.inputs, strict=True):
             buffer.name_hint = value.name_hint

@@ -70,7 +70,7 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     rates = rates_of(machine)
     instruction = config_of(program).instruction
     threads = LANES * compute_warps(program)
-    program.attributes["threads"] = IntegerAttr(threads, i64)
+    program.threads = IntegerAttr(threads, i64)
     _separate_splats(program)
     spaces = collect(program)
     distinct = list(dict.fromkeys(spaces.values()))

@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 
-from irc.analysis.in_place import IN_PLACE, may_share
+from irc.analysis.in_place import may_share
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
 from irc.ir.donation import donations
@@ -52,4 +52,4 @@ def _mark(program: tile.ProgramOp) -> None:
     ]
     if pairs:
         numbers = [number for pair in pairs for number in pair]
-        program.attributes[IN_PLACE] = DenseArrayBase.from_list(i64, numbers)
+        program.in_place = DenseArrayBase.from_list(i64, numbers)

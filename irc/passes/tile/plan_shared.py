@@ -42,4 +42,4 @@ def plan(program: tile.ProgramOp) -> None:
         alloc.offset = IntegerAttr(at, i64)
         at += alloc_bytes(alloc)
     check_shared(program, at, " for its buffers")
-    program.attributes["shared"] = IntegerAttr(at, i64)
+    program.shared = IntegerAttr(at, i64)

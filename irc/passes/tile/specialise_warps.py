@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
@@ -61,9 +61,8 @@ def _specialise(program: tile.ProgramOp) -> None:
     rings = [op for op in block.ops if isinstance(op, tile.RingOp) and op.in_step is None]
     if not rings:
         return
-    threads = program.attributes["threads"]
-    assert isinstance(threads, IntegerAttr)
-    warps = threads.value.data // LANES
+    assert program.threads is not None
+    warps = program.threads.value.data // LANES
     body = [op for op in block.ops if not isinstance(op, tile.RingOp)]
     consumers = consumer_roles(program)
     roles = [_clone(body) for _ in range(1 + consumers)]
