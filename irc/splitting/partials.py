@@ -121,7 +121,7 @@ def alike_axes(shape: Sequence[int], reduced: Sequence[int]) -> tuple[tuple[int,
         if not runs or (extent != 1 and last is not None and is_reduced != last):
             runs.append([])
         runs[-1].append(axis)
-        last = is_reduced if extent != 1 or last is None else last
+        last = is_reduced if extent != 1 else last
     return tuple(tuple(run) for run in runs)
 
 
