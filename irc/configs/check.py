@@ -22,7 +22,6 @@ from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
-from irc.layout.requests import WIDEST
 from irc.splitting.products import can_split_product
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
@@ -92,8 +91,6 @@ class _Check:
             raise self._fail('only wgmma kernels have the schedule "pingpong"')
         if config.rows == "n" and config.instruction != "wgmma":
             raise self._fail('only wgmma kernels compute transposed products, found rows = "n"')
-        if config.vector not in (None, WIDEST):
-            raise self._fail(f"accesses are as wide as they can be, up to 16 bytes, found vector = {config.vector}")
         order = config.loop_order or ()
         if tuple(order) != tuple(range(len(order))):
             raise self._fail(f"no pass changes the order of tile loops yet, found loop_order = {list(order)}")

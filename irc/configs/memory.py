@@ -114,7 +114,7 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
         registers = _registers(reduction, held, is_full=is_full, is_row=tile[0] == 1)
         in_part = machine.registers // PARTS_OF_SM // (registers * machine.warp_size)
         occupancy = max(1, min(PARTS_OF_SM * in_part // warps, machine.blocks_per_sm))
-    return chosen.replace(tile=tile, warps=warps, schedule="grid", vector=VECTOR, occupancy=occupancy)
+    return chosen.replace(tile=tile, warps=warps, schedule="grid", occupancy=occupancy)
 
 
 def _registers(reduction: Reduction, held: int, *, is_full: bool, is_row: bool) -> int:
@@ -205,7 +205,7 @@ def choose_permute(kernel: FusedOp) -> ConfigAttr:
     words = max(loaded, MOST_LOADED / unrolled.most_elements)
     while height * width * words > MOST_LOADED * PERMUTE_WARPS * 32 and height * width > TALLEST:
         height, width = (height, width // 2) if width > height else (height // 2, width)
-    return ConfigAttr.of(tile=(height, width), warps=PERMUTE_WARPS, schedule="grid", vector=VECTOR)
+    return ConfigAttr.of(tile=(height, width), warps=PERMUTE_WARPS, schedule="grid")
 
 
 def _words(value: SSAValue) -> float:
@@ -238,7 +238,7 @@ def choose_map(shapes: list[tuple[int, ...]], kernel: FusedOp, machine: Target) 
     while run > 128 and ceil_div(elements, run) < machine.sms:
         run //= 2
         warps = max(1, min(warps, run // (32 * min(each, 2))))
-    return ConfigAttr.of(tile=(run,), warps=warps, schedule="grid", vector=VECTOR)
+    return ConfigAttr.of(tile=(run,), warps=warps, schedule="grid")
 
 
 def _elements_per_thread(kernel: FusedOp, elements: int) -> int:

@@ -79,7 +79,6 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan
         group=GROUP,
         split=None if given.tile or plan.split == 1 else plan.split,
         indexing="tma",
-        vector=16,
         instruction="wgmma",
         rows=None if side == "m" else side,
     )

@@ -51,7 +51,6 @@ def test_facts_of_the_architectures() -> None:
         ("tile = [64, 64, 64], cluster = [16, 1]", "do not divide 8 x 8 tiles"),
         ('cluster = [2, 1], instruction = "mma"', "only wgmma kernels have clusters"),
         ('schedule = "pingpong", instruction = "mma"', "only wgmma kernels have the schedule"),
-        ("vector = 4", "as wide as they can be"),
         ("loop_order = [1, 0]", "no pass changes the order of tile loops"),
         ('indexing = "pointers"', "a kernel of wgmma reads by tma"),
     ],

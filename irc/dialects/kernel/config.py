@@ -38,7 +38,6 @@ class ConfigFields:
     unroll: int | None = None
     occupancy: int | None = None
     indexing: str | None = None
-    vector: int | None = None
     panel: int | None = None
     instruction: str | None = None
     keep: str | None = None
@@ -96,7 +95,6 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "unroll": _check_positive,
     "occupancy": _check_positive,
     "indexing": _check_choice(INDEXINGS),
-    "vector": _check_positive,
     "panel": _check_positive,
     "instruction": _check_choice(INSTRUCTIONS),
     "keep": _check_choice(KEPT),
@@ -142,7 +140,6 @@ class ConfigAttr(Data[ConfigFields]):
     No pass acts on these yet; any other value than the one in force is refused:
 
     - `indexing`: `tma` or `pointers`, how operands are read; `tma` by wgmma, `pointers` otherwise.
-    - `vector`: bytes of one access of a thread to global memory; up to 16.
     - `loop_order`: the tiled dimensions, outermost first; in order.
     """
 
@@ -207,10 +204,6 @@ class ConfigAttr(Data[ConfigFields]):
     @property
     def indexing(self) -> str | None:
         return self.data.indexing
-
-    @property
-    def vector(self) -> int | None:
-        return self.data.vector
 
     @property
     def panel(self) -> int | None:

@@ -3,7 +3,7 @@
 // RUN: irc-opt %s -p 'choose-config{instruction="fma"}' | filecheck %s --check-prefix=FMA
 
 // A large product of bf16 uses wgmma where there is such an instruction.
-// CHECK:      @large matmul config<tile = [128, 256, 64], stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, indexing = "tma", vector = 16, instruction = "wgmma">
+// CHECK:      @large matmul config<tile = [128, 256, 64], stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, indexing = "tma", instruction = "wgmma">
 // SM80:       @large matmul config<{{.*}}instruction = "mma">
 // FMA:        @large matmul config<{{.*}}instruction = "fma">
 func.func @large(%x: tensor<2048x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<2048x4096xbf16> {
@@ -77,7 +77,7 @@ func.func @skinny(%x: tensor<9x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor
 }
 
 // A small result of a long K: parts of K in as many blocks as there is room for. Not where an epilogue reduces.
-// CHECK:      @deep matmul config<tile = [64, 64, 128], {{.*}} split = 8, indexing = "tma", vector = 16, instruction = "wgmma">
+// CHECK:      @deep matmul config<tile = [64, 64, 128], {{.*}} split = 8, indexing = "tma", instruction = "wgmma">
 func.func @deep(%x: tensor<256x8192xbf16>, %w: tensor<8192x256xbf16>) -> tensor<256x256xf32> {
   %r = kernel.fused @deep matmul (%a = %x : tensor<256x8192xbf16>, %b = %w : tensor<8192x256xbf16>) -> tensor<256x256xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x8192xbf16>, tensor<8192x256xbf16>) -> tensor<256x256xf32>
@@ -107,7 +107,7 @@ func.func @apart(%x: tensor<1000x1000xbf16>, %w: tensor<1000x1000xbf16>) -> tens
 }
 
 // A row that fits stays in registers; one that does not is read in steps.
-// CHECK:      @short reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, vector = 16>
+// CHECK:      @short reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4>
 func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {
   %r = kernel.fused @short reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<4096xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x8192xf32> -> tensor<4096xf32>
@@ -116,7 +116,7 @@ func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {
   func.return %r : tensor<4096xf32>
 }
 
-// CHECK:      @long reduce config<tile = [1, 1024], warps = 8, schedule = "grid", reduction = "looped", unroll = 4, occupancy = 8, vector = 16>
+// CHECK:      @long reduce config<tile = [1, 1024], warps = 8, schedule = "grid", reduction = "looped", unroll = 4, occupancy = 8>
 func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
   %r = kernel.fused @long reduce (%a = %x : tensor<4096x32768xf32>) -> tensor<4096xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x32768xf32> -> tensor<4096xf32>
@@ -126,7 +126,7 @@ func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
 }
 
 // What is read and written is more than the L2 holds: written lines leave it first.
-// CHECK:      @both reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, vector = 16, keep = "inputs">
+// CHECK:      @both reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, keep = "inputs">
 func.func @both(%x: tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
   %r = kernel.fused @both reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x8192xf32> -> tensor<4096xf32>
@@ -138,7 +138,7 @@ func.func @both(%x: tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
 }
 
 // One row leaves the GPU idle: it is split.
-// CHECK:      @whole reduce config<tile = [1, 1024], warps = 8, schedule = "grid", split = 2112, reduction = "looped", unroll = 4, occupancy = 8, vector = 16>
+// CHECK:      @whole reduce config<tile = [1, 1024], warps = 8, schedule = "grid", split = 2112, reduction = "looped", unroll = 4, occupancy = 8>
 func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
   %r = kernel.fused @whole reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<f32> {
     %s = nd.sum %a {axes = [0, 1]} : tensor<4096x8192xf32> -> tensor<f32>
@@ -148,7 +148,7 @@ func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
 }
 
 // Columns go side by side.
-// CHECK:      @columns reduce config<tile = [128, 8], warps = 8, {{.*}}split = 17, reduction = "looped", unroll = 4, occupancy = 8, vector = 16>
+// CHECK:      @columns reduce config<tile = [128, 8], warps = 8, {{.*}}split = 17, reduction = "looped", unroll = 4, occupancy = 8>
 func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
   %r = kernel.fused @columns reduce (%a = %x : tensor<16384x8192xf32>) -> tensor<8192xf32> {
     %s = nd.sum %a {axes = [0]} : tensor<16384x8192xf32> -> tensor<8192xf32>
@@ -157,7 +157,7 @@ func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
   func.return %r : tensor<8192xf32>
 }
 
-// CHECK:      @moved permute config<tile = [64, 64], warps = 8, schedule = "grid", vector = 16>
+// CHECK:      @moved permute config<tile = [64, 64], warps = 8, schedule = "grid">
 func.func @moved(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %r = kernel.fused @moved permute (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
     %p = nd.permute %a {permutation = [1, 0]} : tensor<512x512xf32> -> tensor<512x512xf32>
@@ -199,8 +199,8 @@ func.func @erfs(%x: tensor<8192x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<
 }
 
 // A norm's weights take registers: fewer blocks share an SM, and none spills.
-// CHECK:      @weighted reduce config<tile = [4, 1024], warps = 8, schedule = "grid", reduction = "persistent", occupancy = 6, vector = 16>
-// CHECK:      @plain reduce config<tile = [4, 1024], warps = 8, schedule = "grid", reduction = "persistent", occupancy = 8, vector = 16>
+// CHECK:      @weighted reduce config<tile = [4, 1024], warps = 8, schedule = "grid", reduction = "persistent", occupancy = 6>
+// CHECK:      @plain reduce config<tile = [4, 1024], warps = 8, schedule = "grid", reduction = "persistent", occupancy = 8>
 func.func @weighted(%x: tensor<8192x768xbf16>, %w: tensor<768xf32>) -> tensor<8192x768xbf16> {
   %r = kernel.fused @weighted reduce (%a = %x : tensor<8192x768xbf16>, %b = %w : tensor<768xf32>) -> tensor<8192x768xbf16> {
     %f = nd.cast %a : tensor<8192x768xbf16> -> tensor<8192x768xf32>
