@@ -103,8 +103,8 @@ def _place(error: Exception) -> LocationAttr | None:
 def note_pass(module: ModuleOp, name: str) -> None:
     """Notes that the module had the pass, unless it had a later one, and the architecture that it was lowered for."""
     if name in PIPELINES["all"][max(FIRST_NOTED, passes_had(module)) :]:
-        module.attributes[AFTER] = StringAttr(name)
         set_target(module, target_of(module).name)
+        module.attributes[AFTER] = StringAttr(name)
 
 
 def passes_had(module: ModuleOp) -> int:

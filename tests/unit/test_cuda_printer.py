@@ -100,8 +100,9 @@ def test_cache_hints(cache: str, instruction: str) -> None:
     source = kernel(
         f"""%r = cuda.registers : !cuda.registers<1 x f32>
         cuda.load %x[%t] -> %r[%c0] {{cache = "{cache}"}} : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
-        cuda.store %r[%c0], %x[%t] : !cuda.registers<1 x f32> -> !cuda.ptr<f32>""",
-        "%x: !cuda.ptr<f32>",
+        cuda.store %r[%c0], %y[%t] : !cuda.registers<1 x f32> -> !cuda.ptr<f32>""",
+        "%x: !cuda.ptr<f32>, %y: !cuda.ptr<f32>",
+        "writes [0, 1]",
     )
     assert uses(opcodes(build(source).cubin), instruction)
 

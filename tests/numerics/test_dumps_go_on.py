@@ -1,0 +1,61 @@
+"""What a pass printed goes on, by each command, to the kernels and the results of the whole pipeline.
+
+A run takes some of the passes of each example, drawn by a seed; `make test-all` takes all (IRC_SWEEP=all).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from example_sizes import DIMS, EXAMPLES
+
+from irc.driver.pipelines import ALL
+from irc_tools import compile as irc_compile
+from irc_tools import opt as irc_opt
+from irc_tools import run as irc_run
+
+DRAWN = 60
+
+SHARED = ("attention", "train_mlp")
+"""Examples of several functions that launch equal kernels: in a dump of all, the name is that of the first one."""
+
+
+def points() -> dict[str, list[int]]:
+    """For each example the numbers of the passes behind which its dumps go on; behind the last there is nothing."""
+    every = [(name, number) for name in DIMS for number in range(1, len(ALL))]
+    chosen = every if os.environ.get("IRC_SWEEP") == "all" else random.Random(13).sample(every, DRAWN)
+    return {name: sorted(number for other, number in chosen if other == name) for name, _ in sorted(chosen)}
+
+
+def simulated(file: Path, folder: Path, *options: str) -> list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
+    """The results of a run on the simulator."""
+    assert irc_run.main([str(file), "--target", "sim", "--output", str(folder), *options]) == 0
+    return [np.load(path) for path in sorted(folder.glob("*.npy"))]
+
+
+def emitted(file: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    """The kernels and the host plan of the function that is compiled."""
+    capsys.readouterr()
+    assert irc_compile.main([str(file), "--emit", "cuda", *options]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "numbers"), points().items(), ids=points())
+def test_dumps_go_on(name: str, numbers: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, defines = EXAMPLES / f"{name}.irc", [f"-D{dim}={size}" for dim, size in DIMS[name].items()]
+    dumped = ["-p", "all", "--dump-dir", str(tmp_path / "dumps"), "-o", str(tmp_path / "all.mlir")]
+    assert irc_opt.main([str(text), *defines, *dumped]) == 0
+    files = sorted((tmp_path / "dumps").iterdir())
+    whole, compiled = (tmp_path / "all.mlir").read_text(), emitted(text, capsys, *defines)
+    expected = simulated(text, tmp_path / "whole", *defines)
+    for number in numbers:
+        file = files[number]
+        assert irc_opt.main([str(file), "-p", "all", "-o", str(tmp_path / "on.mlir")]) == 0
+        assert (tmp_path / "on.mlir").read_text() == whole, file.name
+        assert name in SHARED or emitted(file, capsys) == compiled, file.name
+        for found, wanted in zip(simulated(file, tmp_path / file.stem), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted, file.name)
