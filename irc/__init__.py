@@ -9,13 +9,12 @@ from importlib import import_module
 from os.path import exists
 from typing import TYPE_CHECKING, Any
 
-from irc.support.version import __version__
-
 if TYPE_CHECKING:
     from irc.driver.compiler import compile
     from irc.runtime.executable import Executable
     from irc.support.diagnostics import IrcError
 
+__version__ = "0.1.0"
 
 _LAZY = {
     "compile": "irc.driver.compiler",

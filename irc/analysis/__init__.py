@@ -2,5 +2,5 @@
 
 Of nd regions: `op_classes`, `product_problem`, `reduction_problem`, `operand_work`, `whole_rows`, `costs`. Of tile
 programs: `accesses` and `multiples` (addresses), `tma` and `async_copies` (which hardware copies an access), `configs`,
-`in_place`, `resources`. `min_cut` is a graph algorithm.
+`in_place`, `resources`. `invariants` is what passes require and establish. `min_cut` is a graph algorithm.
 """

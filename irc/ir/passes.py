@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -55,10 +54,3 @@ def check_established(each: ModulePass, module: ModuleOp) -> None:
             raise IrcError(
                 f"pass '{each.name}' establishes that {invariant.text}, but left '{op.name}'", location_of(op)
             )
-
-
-def run_pass(each: ModulePass, context: Context, module: ModuleOp, *, checked: bool = True) -> None:
-    """Runs a pass; `checked`: on a module of which what it requires is known to hold only if it is looked for."""
-    if checked:
-        check_required(each, module)
-    each.apply(context, module)

@@ -16,7 +16,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from irc.support.version import __version__
+PACKAGE = Path(__file__).parents[1]
+"""irc's own source."""
 
 MOST_BYTES = 1 << 30
 """Of all entries of one kind; the ones that were used least recently go first."""
@@ -36,11 +37,10 @@ def cache_folder() -> Path | None:
 
 @cache
 def source_digest() -> str:
-    """A digest of irc's version and every source file of the package: a changed compiler misses the cache."""
-    digest = hashlib.sha256(__version__.encode())
-    root = Path(__file__).parent.parent
-    for path in sorted([*root.rglob("*.py"), *root.rglob("*.lark")]):
-        digest.update(str(path.relative_to(root)).encode())
+    """A digest of every source file of the package: a changed compiler misses the cache."""
+    digest = hashlib.sha256()
+    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.lark")]):
+        digest.update(str(path.relative_to(PACKAGE)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

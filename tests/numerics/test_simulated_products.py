@@ -249,7 +249,7 @@ ROWS = {
 }
 """,
     "turned": "func f(x: f16[64, 96], w: f16[80, 96]) -> f16[80, 64] {\n    return transpose(softmax(x @ transpose(w)))\n}\n",
-    "f32": """func f(x: f32[64, 64], w: f32[64, 72], b: f32[72]) -> f32[64, 72] {
+    "f32": """func f(x: f32[64, 32], w: f32[32, 72], b: f32[72]) -> f32[64, 72] {
     return layer_norm((x @ w) * 2 + b)
 }
 """,

@@ -137,6 +137,10 @@ def test_importing_irc_imports_nothing_else() -> None:
     assert run.returncode == 0
 
 
+def test_the_cache_knows_all_of_the_source() -> None:
+    assert Path(irc.__file__).parent == cache.PACKAGE
+
+
 def test_element_tables_agree() -> None:
     assert {element.name: element.dtype for element in ELEMENTS} == DTYPES
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from irc.driver.lowering import passes_of
+from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import ALL, PASSES
 from irc.driver.program import isolate, load, new_context
 from irc.driver.universe import resolve
-from irc.ir.passes import Invariant, check_established, check_required, run_pass
+from irc.ir.passes import Invariant, check_established, check_required
 from irc.support.diagnostics import IrcError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -26,7 +26,7 @@ def declared() -> list[tuple[str, Invariant]]:
 def test_they_hold_behind_each_pass(name: str) -> None:
     module, context = isolate(load(EXAMPLES / f"{name}.irc")), new_context()
     for each in passes_of(ALL):
-        run_pass(each, context, module)
+        each.apply(context, module)
         check_established(each, module)
 
 
@@ -42,7 +42,7 @@ def test_each_fails_before_the_pass_that_establishes_it() -> None:
     failed: set[str] = set()
     for each in passes_of(ALL):
         failed |= {one.name for one in type(each).establishes if one.offender(module) is not None}  # pyright: ignore[reportAttributeAccessIssue]
-        run_pass(each, context, module)
+        each.apply(context, module)
     assert failed == {each.name for _, each in declared()} - {"layout-free"}
 
 
@@ -51,9 +51,9 @@ def test_a_pass_out_of_order_is_one_error() -> None:
     (late,) = passes_of(["build-host-plan"])
     check_required(late, module)
     for each in passes_of(ALL[: ALL.index("tile-kernels")]):
-        run_pass(each, new_context(), module)
+        each.apply(new_context(), module)
     with pytest.raises(
         IrcError, match="pass 'build-host-plan' requires that kernels are the code of a thread"
     ) as caught:
-        run_pass(late, new_context(), module)
+        run_passes(module, [late])
     assert caught.value.hint == "run lower-to-cuda first"

@@ -81,4 +81,4 @@ def test_tiles_without_layouts_are_refused() -> None:
         ),
         ("lower-schedule", "lower-to-cuda"),
     )
-    assert "has no layout" in error.message
+    assert "requires that every tile and every shared buffer has a layout" in error.message

@@ -18,6 +18,7 @@ from xdsl.parser import Parser
 from irc.dialects.cuda import Cuda
 from irc.dialects.kernel import Kernel
 from irc.dialects.nd import Nd
+from irc.dialects.scalar import Scalar
 from irc.dialects.tile import ProgramOp, Tile
 from irc.interpreters import kernel
 from irc.interpreters.nd import interpreter as nd
@@ -35,7 +36,7 @@ TOLERANCE = {8: 1e-12, 4: 2e-6, 2: 1e-2, 1: 0.15}
 
 def context() -> Context:
     ctx = Context()
-    for dialect in (builtin.Builtin, func.Func, arith.Arith, math.Math, scf.Scf, Nd, Kernel, Tile, Cuda):
+    for dialect in (builtin.Builtin, func.Func, arith.Arith, math.Math, scf.Scf, Nd, Kernel, Tile, Scalar, Cuda):
         ctx.load_dialect(dialect)
     return ctx
 

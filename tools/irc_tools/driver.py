@@ -13,12 +13,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.targets.mlir import MLIRTarget
-from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
+from xdsl.utils.exceptions import ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from irc.driver.lowering import is_lowered, note_pass, passes_had, unexpected
-from irc.ir.parser import parse_error, parse_ir
-from irc.ir.passes import run_pass
+from irc.driver.manager import PassManager, is_lowered
+from irc.ir.parser import parse_ir
 from irc.ir.printer import print_ir
 from irc.ir.targets import set_target
 from irc.ir.verification import verify
@@ -39,6 +38,15 @@ class Piece:
 
     text: str
     line_offset: int
+
+
+class _Manager(PassManager):
+    """An error in irc is a diagnostic that names the pass, unless its traceback is asked for."""
+
+    shows_internal = False
+
+    def internal(self, entry: ModulePass, error: Exception) -> Exception:
+        return error if self.shows_internal else internal_error(error, f"pass '{entry.name}'")
 
 
 class OptMain(xDSLOptMain):
@@ -160,41 +168,16 @@ class OptMain(xDSLOptMain):
         return parse("\n" * piece.line_offset + piece.text, name, dims=parse_definitions(self.args.define))
 
     def _apply(self, module: ModuleOp) -> None:
-        """Runs the passes, verifying before the first and after each. Those of a named pipeline that the input had are
-        left out."""
+        """Runs the passes, verifying before the first and after each."""
         if self.args.arch is not None:
             set_target(module, self.args.arch)
-        self._verify(module, "")
+        verifies = not self.args.disable_verify
+        if verifies:
+            self.reports.timed("verify", lambda: verify(module))
         self.reports.start(module)
-        had, given = passes_had(module), is_lowered(module)
-        for index, step in enumerate(self.passes):
-            if step.position is not None and step.position < had:
-                continue
-            entry = step.entry
-            self.reports.before(index, entry, module)
-            self.reports.timed(entry.name, lambda entry=entry: self._apply_pass(entry, module, given))
-            self.reports.after(index, entry, module)
-            self._verify(module, entry.name)
-
-    def _verify(self, module: ModuleOp, after: str) -> None:
-        if not self.args.disable_verify:
-            self.reports.timed("verify", lambda: verify(module, after=after))
-
-    def _apply_pass(self, entry: ModulePass, module: ModuleOp, given: bool) -> None:
-        try:
-            run_pass(entry, self.ctx, module)
-            note_pass(module, entry.name)
-        except (IrcError, ShrinkException, RecursionError, MemoryError):
-            raise
-        except ParseError as error:
-            raise parse_error(error) from error
-        except DiagnosticException as error:
-            raise IrcError(f"pass '{entry.name}': {_first_line(error)}") from error
-        except Exception as error:
-            if self.args.debug:
-                raise
-            found = unexpected(entry, error) if given else internal_error(error, f"pass '{entry.name}'")
-            raise found from error
+        manager = _Manager(self.ctx, self.reports, verify_each=verifies, given=is_lowered(module))
+        manager.shows_internal = self.args.debug
+        manager.run(module, self.passes)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text of the target."""
@@ -225,7 +208,3 @@ class OptMain(xDSLOptMain):
             sys.stdout.flush()
             return
         write_text(Path(self.args.output_file), text)
-
-
-def _first_line(error: Exception) -> str:
-    return next((line for line in str(error).split("\n") if line.strip()), type(error).__name__)

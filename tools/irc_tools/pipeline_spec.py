@@ -14,6 +14,7 @@ from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, ParameterListType, 
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
 
+from irc.driver.manager import Step
 from irc.driver.pipelines import PIPELINES
 from irc.support.diagnostics import IrcError, Span, register_source
 
@@ -22,15 +23,6 @@ ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 TargetFactories = Mapping[str, Callable[..., object]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    """A pass of a list. position: where it is in the named pipeline that it comes from, each of which continues the one
-    before; None where it is named itself."""
-
-    entry: ModulePass
-    position: int | None = None
 
 
 def parse_passes(text: str, available: PassFactories) -> list[Step]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from irc.driver.manager import Instruments
 from irc.ir.printer import print_ir
 from irc.support.files import make_directory, write_text
 from irc_tools.pipeline_spec import parse_selection
@@ -19,7 +20,7 @@ from irc_tools.pipeline_spec import parse_selection
 ResultT = TypeVar("ResultT")
 
 
-class Reports:
+class Reports(Instruments):
     """The reports that the arguments ask for, on standard error or in a directory."""
 
     def __init__(self, args: argparse.Namespace, passes: Iterable[ModulePass]):

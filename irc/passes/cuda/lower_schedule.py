@@ -10,8 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block
 
+from irc.analysis.invariants import SCHEDULED, TILED
 from irc.dialects import cuda, tile
-from irc.ir.invariants import SCHEDULED, TILED
 from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.lowering.emitter import Emitter, Index

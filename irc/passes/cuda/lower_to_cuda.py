@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from irc.analysis.configs import config_of
+from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
 from irc.analysis.resources import check_shared
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.common import values_of
-from irc.ir.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP

@@ -10,8 +10,8 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import AtomicOp, LoadOp, StoreOp
-from irc.ir.invariants import THREADS
 from irc.ir.passes import Pass
 
 _DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.FloorDivSIOp)

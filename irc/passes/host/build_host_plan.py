@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.analysis.invariants import PLANNED, THREADS
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.common import number, values_of
 from irc.dialects.cuda.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
@@ -32,7 +33,6 @@ from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.ir.donation import donations
-from irc.ir.invariants import PLANNED, THREADS
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
+from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import (
     AtomicOp,
     CpAsyncOp,
@@ -19,7 +20,6 @@ from irc.dialects.cuda import (
     TmaStoreOp,
 )
 from irc.dialects.cuda.memory import GlobalLoadOp
-from irc.ir.invariants import THREADS
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of

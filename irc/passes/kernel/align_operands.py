@@ -16,13 +16,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import ELEMENTWISE, is_unit_reshape, shape_of
 from irc.analysis.product_problem import is_loadable, product_of
 from irc.configs.product_instructions import best_instruction
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, SliceOp
 from irc.ir.dtypes import element_of
-from irc.ir.invariants import FUSED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of

@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import FUSIBLE, shape_of
 from irc.analysis.product_problem import product_of
 from irc.analysis.reduction_problem import reduction_of
@@ -20,7 +21,6 @@ from irc.configs.product import choose_product
 from irc.configs.product_instructions import wgmma_operands
 from irc.configs.wgmma import explain_plans
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
-from irc.ir.invariants import FUSED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
+from irc.analysis.invariants import FUSED
 from irc.dialects.kernel import FusedOp
 from irc.fusion.explain import explain
 from irc.fusion.graph import FusionGraph
@@ -25,7 +26,6 @@ from irc.fusion.outline import outline
 from irc.fusion.products import casts_to_store, grow_epilogue, grow_prologue, seed_products
 from irc.fusion.recomputation import copy_across_kernels, copy_escaping, find_repeated
 from irc.fusion.reductions import grow_reductions
-from irc.ir.invariants import FUSED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 

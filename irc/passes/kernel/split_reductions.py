@@ -18,11 +18,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
-from irc.ir.invariants import FUSED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of

@@ -12,9 +12,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import PRODUCER_WARPS, compute_warps, config_of
+from irc.analysis.invariants import LAID_OUT, LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.ir.invariants import LAID_OUT, LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 
 from irc.analysis.in_place import may_share
+from irc.analysis.invariants import TILED
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
 from irc.ir.donation import donations
-from irc.ir.invariants import TILED
 from irc.ir.passes import Pass
 
 

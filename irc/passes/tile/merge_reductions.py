@@ -11,9 +11,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import fuse_locations
 

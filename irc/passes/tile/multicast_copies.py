@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import SSAValue
 
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 
 

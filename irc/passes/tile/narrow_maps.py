@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp, TensorType, i8
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.ir.rounding import cast_array
 from irc.tiling.map_body import finish

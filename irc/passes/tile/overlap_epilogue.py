@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import compute_warps, config_of, consumer_roles
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.tma import is_swizzled_load
 from irc.configs.product import EPILOGUE_BYTES, EXCHANGE_BYTES
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.layout.instructions import LANES
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE

@@ -13,9 +13,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
+from irc.analysis.invariants import LAID_OUT
 from irc.configs.product import EPILOGUE_BYTES, MOST_STAGES
 from irc.dialects import tile
-from irc.ir.invariants import LAID_OUT
 from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 from irc.ir.targets import target_of

@@ -13,10 +13,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.async_copies import async_copy
 from irc.analysis.configs import config_of
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import k_major, matrix_major

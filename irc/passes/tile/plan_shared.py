@@ -8,9 +8,9 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 
+from irc.analysis.invariants import LAID_OUT, SHARED_PLANNED
 from irc.analysis.resources import check_shared
 from irc.dialects import tile
-from irc.ir.invariants import LAID_OUT, SHARED_PLANNED
 from irc.ir.passes import Pass
 from irc.scheduling.rings import aligned, alloc_bytes, is_swizzled, ring_plan
 

@@ -14,9 +14,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
-from irc.ir.invariants import LAID_OUT
 from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 from irc.layout_assignment.attributes import fragment_layout

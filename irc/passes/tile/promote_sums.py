@@ -12,9 +12,9 @@ from xdsl.ir import Block, BlockArgument, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 

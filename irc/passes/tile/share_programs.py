@@ -8,9 +8,9 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 
+from irc.analysis.invariants import TILED
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
-from irc.ir.invariants import TILED
 from irc.ir.passes import Pass
 
 

@@ -12,11 +12,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.dialects.kernel import ConfigFields
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.layout.instructions import wgmma_depth
 from irc.scheduling.dead import erase_dead

@@ -13,9 +13,9 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.tiling.map_body import finish
 from irc.tiling.scalar_body import Body

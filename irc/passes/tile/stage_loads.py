@@ -10,9 +10,9 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.analysis.configs import config_of, consumer_roles
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE

@@ -12,11 +12,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of, consumer_roles
+from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.invariants import LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE

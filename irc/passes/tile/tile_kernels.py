@@ -11,10 +11,10 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
+from irc.analysis.invariants import FUSED, LAYOUT_FREE, TILED
 from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
-from irc.ir.invariants import FUSED, LAYOUT_FREE, TILED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of, remove_dead_code
 from irc.layout.requests import WIDEST

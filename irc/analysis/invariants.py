@@ -10,13 +10,11 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
+from irc.analysis.op_classes import FUSIBLE
 from irc.ir.passes import Invariant
 
 SHARED = ("tile.alloc", "tile.ring")
 """Ops that take shared memory, at an `offset` once that is planned."""
-
-STAYING = ("nd.reshape", "nd.sort", "nd.topk", "nd.conv")
-"""Ops that fuse-kernels leaves where they are: views, and what runs on the cpu target alone."""
 
 
 def _first(offends: Callable[[Operation], bool]) -> Callable[[ModuleOp], Operation | None]:
@@ -24,9 +22,9 @@ def _first(offends: Callable[[Operation], bool]) -> Callable[[ModuleOp], Operati
 
 
 def _outside(op: Operation) -> bool:
-    """Whether it is work on arrays that a kernel could do and none does."""
+    """Whether it is work on arrays that a kernel can do and none does. Reshapes between kernels are views."""
     parent = op.parent_op()
-    return op.name.startswith("nd.") and op.name not in STAYING and parent is not None and parent.name == "func.func"
+    return op.name in FUSIBLE and op.name != "nd.reshape" and parent is not None and parent.name == "func.func"
 
 
 def _in_program(op: Operation) -> bool:
@@ -48,17 +46,17 @@ def _has_layout(type: Attribute) -> bool:
 
 
 def _is_laid_out(type: Attribute) -> bool:
-    """Whether it is a tile or a shared buffer that has a layout."""
-    return (isinstance(type, TensorType) or hasattr(type, "layout")) and _has_layout(type)
+    """Whether it is a tile that has a fragment. Buffers may have layouts that a user gave them."""
+    return isinstance(type, TensorType) and _has_layout(type)
 
 
-FUSED = Invariant("fused", "work on arrays is in kernels", "fuse-kernels", _first(_outside))
+FUSED = Invariant("fused", "work on arrays that kernels can do is in kernels", "fuse-kernels", _first(_outside))
 
 TILED = Invariant("tiled", "kernels are tile programs", "tile-kernels", _first(lambda op: op.name == "kernel.fused"))
 
 LAYOUT_FREE = Invariant(
     "layout-free",
-    "no tile has a layout yet",
+    "no tile has a fragment yet",
     "tile-kernels",
     _first(lambda op: any(map(_is_laid_out, _types(op)))),
 )

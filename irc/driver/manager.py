@@ -1,0 +1,158 @@
+"""The pass manager: one way to run passes, behind irc-opt, irc-compile, irc-run and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from traceback import walk_tb
+from typing import TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
+
+from irc.driver.pipelines import PIPELINES
+from irc.ir.parser import parse_error
+from irc.ir.passes import check_established, check_required
+from irc.ir.targets import set_target, target_of
+from irc.ir.verification import verify
+from irc.support.diagnostics import IrcError
+
+AFTER = "irc.after"
+"""The attribute of a module that names the pass of the pipelines that it had last: whoever reads its text goes on from
+there. Passes up to `choose-config` find their work done where they run again, and are not noted."""
+
+FIRST_NOTED = PIPELINES["all"].index("split-reductions")
+
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass to run. position: where it is in the named pipeline that it comes from, each of which continues the one
+    before; None where it is named itself."""
+
+    entry: ModulePass
+    position: int | None = None
+
+
+class Instruments:
+    """What watches the passes run. This one sees nothing."""
+
+    def before(self, index: int, entry: ModulePass, module: ModuleOp) -> None:
+        """The pass at `index` is about to run."""
+
+    def after(self, index: int, entry: ModulePass, module: ModuleOp) -> None:
+        """The pass at `index` has run."""
+
+    def timed(self, step: str, run: Callable[[], ResultT]) -> ResultT:
+        """Runs a step."""
+        return run()
+
+
+@dataclass
+class PassManager:
+    """Runs passes on modules, in place.
+
+    checked: look whether what each pass requires holds. verify_each: verify the module behind each pass, and look
+    whether what the pass establishes holds. given: somebody else wrote IR below nd, of which passes can expect less: an
+    exception of a pass is a diagnostic then, see `unexpected`.
+    """
+
+    context: Context
+    instruments: Instruments = field(default_factory=Instruments)
+    checked: bool = True
+    verify_each: bool = False
+    given: bool = False
+
+    def run(self, module: ModuleOp, steps: Sequence[Step]) -> None:
+        """Runs the steps; those of a named pipeline that the module had are left out. IrcError where a pass finds what
+        it cannot do."""
+        had = passes_had(module)
+        for index, step in enumerate(steps):
+            if step.position is not None and step.position < had:
+                continue
+            entry = step.entry
+            self.instruments.before(index, entry, module)
+            self.instruments.timed(entry.name, lambda entry=entry: self._apply(entry, module))
+            self.instruments.after(index, entry, module)
+            if self.verify_each:
+                self.instruments.timed("verify", lambda entry=entry: self._verify(entry, module))
+
+    def _verify(self, entry: ModulePass, module: ModuleOp) -> None:
+        verify(module, after=entry.name)
+        check_established(entry, module)
+
+    def _apply(self, entry: ModulePass, module: ModuleOp) -> None:
+        if self.checked:
+            check_required(entry, module)
+        try:
+            entry.apply(self.context, module)
+        except (IrcError, ShrinkException, RecursionError, MemoryError):
+            raise
+        except ParseError as error:
+            raise parse_error(error) from error
+        except DiagnosticException as error:
+            raise IrcError(f"pass '{entry.name}': {_first_line(error)}") from error
+        except Exception as error:
+            raise (unexpected(entry, error) if self.given else self.internal(entry, error)) from error
+        note_pass(module, entry.name)
+
+    def internal(self, entry: ModulePass, error: Exception) -> Exception:
+        """What an exception of a pass on IR that irc made is raised as: an error in irc stays what it is."""
+        return error
+
+
+def unexpected(entry: ModulePass, error: Exception) -> IrcError:
+    """The diagnostic of an exception of a pass on IR that somebody else wrote, at the op that the pass was at.
+
+    What a pass relies on below nd the passes before it made, and verifiers check but a part of it. Where irc made all
+    of the IR, an exception is an error in irc, and stays what it is."""
+    detail = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return IrcError(
+        f"pass '{entry.name}' does not expect such IR: {detail}",
+        _place(error),
+        "it goes on from IR as passes print it; to change a program, stop before fuse-kernels",
+    )
+
+
+def _place(error: Exception) -> LocationAttr | None:
+    """That of the op that was worked on, as far as the functions in which the error was know one."""
+    found = None
+    for frame, _ in walk_tb(error.__traceback__):
+        ops = [value for value in frame.f_locals.values() if isinstance(value, Operation)]
+        found = next((op.location for op in ops if not isinstance(op.location, UnknownLoc)), found)
+    return found
+
+
+def _first_line(error: Exception) -> str:
+    return next((line for line in str(error).split("\n") if line.strip()), type(error).__name__)
+
+
+def is_lowered(module: ModuleOp) -> bool:
+    """Whether the module has something of a level below nd."""
+    return any(op.name.startswith(("kernel.", "tile.", "cuda.")) for op in module.walk())
+
+
+def note_pass(module: ModuleOp, name: str) -> None:
+    """Notes that the module had the pass, unless it had a later one, and the architecture that it was lowered for."""
+    if name in PIPELINES["all"][max(FIRST_NOTED, passes_had(module)) :]:
+        set_target(module, target_of(module).name)
+        module.attributes[AFTER] = StringAttr(name)
+
+
+def passes_had(module: ModuleOp) -> int:
+    """How many of the passes of `all` the module had, by what is noted on it. Where nothing is, a program whose shared
+    memory is planned, by hand for one, had those of its level."""
+    noted = module.attributes.get(AFTER)
+    if noted is None:
+        return len(PIPELINES["tile"]) if any(map(_is_planned, module.ops)) else 0
+    if not isinstance(noted, StringAttr) or noted.data not in PIPELINES["all"]:
+        raise IrcError(f"{AFTER}: expected a pass of the pipelines, found {noted}", module.location)
+    return PIPELINES["all"].index(noted.data) + 1
+
+
+def _is_planned(op: Operation) -> bool:
+    return op.name == "tile.program" and "shared" in op.properties
