@@ -1,14 +1,20 @@
-"""The generated reference pages are those of the definitions."""
+"""The generated reference pages are those of the definitions; the others name what there is."""
 
 from __future__ import annotations
 
+import re
+from itertools import chain
 from pathlib import Path
+
+import pytest
 
 from irc.driver.pipelines import DIALECTS, PASSES
 from irc.driver.universe import resolve
 from irc_tools.docs import main, pages, stale
+from irc_tools.pass_help import invariants_of
 
 DOCS = Path(__file__).parents[2] / "docs"
+WRITTEN = [DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 def test_the_pages_are_up_to_date() -> None:
@@ -32,3 +38,40 @@ def test_stale_pages_are_found_and_written(tmp_path: Path) -> None:
     page.write_text(page.read_text() + "more\n")
     assert stale(tmp_path) == ["passes.md"]
     assert main(["-o", str(tmp_path), "--check"]) == 1
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_links_and_files_are_there(page: Path) -> None:
+    text = page.read_text()
+    for link in re.findall(r"\]\(([^()\s]+)\)", text):
+        path, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in _anchors(target), link
+    files = re.findall(r"`((?:irc|frontend|tools|tests|docs|benchmarks|examples)/[\w/.\-]+\.\w+)`", text)
+    made = {
+        "irc/passes/tile/drop_identity_maps.py",
+        "tests/lit/tile/drop_identity_maps.mlir",
+    }  # by the tutorial's reader
+    assert [file for file in files if file not in made and not (DOCS.parent / file).exists()] == []
+
+
+def _rows(page: Path) -> dict[str, list[set[str]]]:
+    """What the page's table says that each pass requires and establishes."""
+    rows = re.findall(r"^\| (`[^|]*`) \|([^|]*)\|([^|]*)\|", page.read_text(), re.MULTILINE)
+    columns = ((passes, [set(re.findall(r"\*([\w-]+)\*", cell)) for cell in cells]) for passes, *cells in rows)
+    return {name: found for passes, found in columns for name in re.findall(r"`([^`]+)`", passes)}
+
+
+def test_the_pages_of_the_levels_have_what_passes_require_and_establish() -> None:
+    stated = dict(chain.from_iterable(_rows(page).items() for page in (DOCS / "levels").glob("*.md")))
+    for name in PASSES:
+        declared = [{each.name for each in part} for part in invariants_of(name)]
+        assert not any(declared) or stated[name] == declared, name

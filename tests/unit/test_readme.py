@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,22 @@ def _run(path: Path, marker: str, values: dict[str, Any]) -> dict[str, Any]:
 def _batch() -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     return rng.standard_normal((8, 64)).astype(np.float32), rng.integers(0, 10, 8)
+
+
+def test_the_first_program_of_the_readme_runs() -> None:
+    with ir.target("cpu"):
+        values = _run(README, "irc.compile(", {})
+    assert values["y"].shape == (512, 512)
+    assert (values["y"] == 257).all()
+
+
+def test_the_numbers_of_the_readme_are_of_the_commits_that_it_names() -> None:
+    named = re.findall(r"at commit (\w{7})\s+\(([^)]*)\)", README.read_text())
+    suites = {suite: commit for commit, listed in named for suite in re.findall(r"[\w-]+", listed)}
+    assert set(suites) == {"gemm", "memory", "torch-models", "torch-training"}
+    for suite, commit in suites.items():
+        record = README.parent / "benchmarks" / "results" / f"2026-11-22-h200-{suite}.json"
+        assert json.loads(record.read_text())["machine"]["commit"].startswith(commit)
 
 
 def test_the_training_step_of_the_readme_trains() -> None:

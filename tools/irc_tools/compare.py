@@ -24,7 +24,7 @@ TOLERANCES: dict[str, float] = {
 
 F8_PRODUCTS = 2e-3
 """The same for f32 results of programs that multiply f8 matrices: tensor cores keep about 13 bits of the sum of 32
-products (docs/design.md, Numbers on tensor cores)."""
+products (docs/levels/tile.md, Numbers on tensor cores)."""
 
 
 def multiplies_f8(module: ModuleOp) -> bool:

@@ -1,4 +1,4 @@
-"""The tile dialect: how a block works. docs/design.md describes the level."""
+"""The tile dialect: how a block works. docs/levels/tile.md describes the level."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A product is exact: operands are widened to float64 (integers to int64), summed, added to the accumulator and rounded
 once to its type. Tensor cores instead align the products of one instruction, truncate them and add them with
-truncation, so that their error grows towards 0 with K (docs/design.md, Numbers on tensor cores): results here are
+truncation, so that their error grows towards 0 with K (docs/levels/tile.md, Numbers on tensor cores): results here are
 right where the hardware's are, to the hardware's tolerance, and never the same bits by construction.
 """
 
