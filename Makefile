@@ -8,6 +8,8 @@
 #   make gpu-test      tests/gpu, where there is a GPU
 #   make test-cutlass  what irc-opt -t cutlass writes, compiled by nvcc (half a minute a file), and run where there is a GPU
 #   make test-sweep    the machine code of all products of the benchmarks (make test has one of each class)
+#   make test-all      make test, the kernels of all rows of the benchmarks, and what every pass prints of all examples, gone on from
+#   make sizes         files and lines of irc by folder
 #   make bench         speed of the kernels, where there is a GPU
 #   make bench-compile speed of the compiler
 
@@ -23,7 +25,7 @@ LOWEST_TESTS := $(patsubst %,tests/unit/test_%.py,bench_suites commands cuda_cac
   layout_algebra language_roundtrip name runtime suite_kernels) tests/numerics/test_simulated_examples.py
 PIP := -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep test-lowest wheel-test clean
+.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep test-all sizes test-lowest wheel-test clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
@@ -64,6 +66,13 @@ test-cutlass: $(TESTING)
 
 test-sweep: $(TESTING)
 	IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py -q -n auto
+
+test-all: test
+	IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py tests/numerics/test_dumps_go_on.py -q -n auto
+
+sizes:
+	@find irc -name '*.py' | xargs wc -l | grep -v total | awk '{n = split($$2, p, "/"); d = n > 2 ? p[1] "/" p[2] : p[1]; files[d]++; lines[d] += $$1; f++; l += $$1} \
+	  END {for (d in files) printf "%4d %6d %s\n", files[d], lines[d], d; printf "%4d %6d in all\n", f, l}' | sort -k3
 
 bench: $(RUNTIME)
 	$(BIN)/irc-bench --suite memory --suite gemm --suite random

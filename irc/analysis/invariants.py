@@ -59,6 +59,7 @@ LAYOUT_FREE = Invariant(
     "no tile has a fragment yet",
     "tile-kernels",
     _first(lambda op: any(map(_is_laid_out, _types(op)))),
+    "take the IR before assign-layouts",
 )
 
 LAID_OUT = Invariant(

@@ -19,13 +19,15 @@ class Invariant:
     """What holds of a module from one pass on.
 
     name: how documents and diagnostics call it. text: what holds, a clause. by: the pass that establishes it.
-    offender: the first op of a module for which it does not hold, None where it holds.
+    offender: the first op of a module for which it does not hold, None where it holds. remedy: what to do then, by
+    default to run that pass first.
     """
 
     name: str
     text: str
     by: str
     offender: Callable[[ModuleOp], Operation | None]
+    remedy: str | None = None
 
 
 class Pass(ModulePass):
@@ -43,7 +45,7 @@ def check_required(each: ModulePass, module: ModuleOp) -> None:
             raise IrcError(
                 f"pass '{each.name}' requires that {invariant.text}: found '{op.name}'",
                 location_of(op),
-                f"run {invariant.by} first",
+                invariant.remedy or f"run {invariant.by} first",
             )
 
 

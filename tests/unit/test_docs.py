@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from irc.driver.lowering import run_passes
 from irc.driver.pipelines import DIALECTS, PASSES
+from irc.driver.program import parse
 from irc.driver.universe import resolve
 from irc_tools.docs import main, pages, stale
 from irc_tools.pass_help import invariants_of
@@ -75,3 +78,16 @@ def test_the_pages_of_the_levels_have_what_passes_require_and_establish() -> Non
     for name in PASSES:
         declared = [{each.name for each in part} for part in invariants_of(name)]
         assert not any(declared) or stated[name] == declared, name
+
+
+def test_the_pass_of_the_tutorial_does_what_the_tutorial_shows() -> None:
+    blocks: list[tuple[str, str]] = re.findall(
+        r"```(\w+)\n(.*?)```", (DOCS / "first-tile-pass.md").read_text(), re.DOTALL
+    )
+    code = next(text for language, text in blocks if language == "python")
+    given, made, _ = (text for language, text in blocks if language == "mlir")
+    values: dict[str, Any] = {"__name__": __name__}
+    exec(compile(code, "first-tile-pass.md", "exec"), values)
+    module = parse(given, "same.mlir")
+    run_passes(module, [values["DropIdentityMapsPass"]()])
+    assert module.is_structurally_equivalent(parse(made, "dropped.mlir"))
