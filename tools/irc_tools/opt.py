@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 
 from irc.driver.pipelines import PIPELINE_HELP, PIPELINES, TARGETS
-from irc.ir.targets import DEFAULT_TARGET
 from irc_tools.arguments import ArgumentParser
 
 EXAMPLES = """\
@@ -86,7 +85,7 @@ def _add_passes(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--arch",
         metavar="NAME",
-        help=f"the architecture that the module is for (default: its own, or {DEFAULT_TARGET})",
+        help="the architecture that the module is for (default: its own, or sm_90a)",
     )
     group.add_argument(
         "--list-passes", action="store_true", help="print all passes with what they require and establish, and exit"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -57,12 +58,19 @@ def pass_help(name: str) -> PassHelp:
     path = _source(module_name)
     if path is None:
         return PassHelp(name, "(not in this installation)", ())
-    module = ast.parse(path.read_text(encoding="utf-8"))
+    module = ast.parse(_until_end(path.read_text(encoding="utf-8"), class_name))
     for node in module.body:
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             text = ast.get_docstring(node) or ast.get_docstring(module) or ""
             return PassHelp(name, text, tuple(_options(node, _constants(module))))
     return PassHelp(name, ast.get_docstring(module) or "", ())
+
+
+def _until_end(text: str, class_name: str) -> str:
+    """The text of a module up to the end of a class: what comes behind takes longer to parse than all else."""
+    begin = text.find(f"\nclass {class_name}(") + 1
+    end = re.compile(r"^\S", re.MULTILINE).search(text, begin + 1) if begin else None
+    return text if end is None else text[: end.start()]
 
 
 def _source(module_name: str) -> Path | None:
