@@ -27,16 +27,14 @@ def _outside(op: Operation) -> bool:
     return op.name in FUSIBLE and op.name != "nd.reshape" and parent is not None and parent.name == "func.func"
 
 
-def _in_program(op: Operation) -> bool:
-    while (parent := op.parent_op()) is not None:
-        if parent.name == "tile.program":
-            return True
-        op = parent
-    return False
+def _first_value(offends: Callable[[Attribute], bool]) -> Callable[[ModuleOp], Operation | None]:
+    """The first op of a tile program with a result of such a type."""
 
+    def offender(module: ModuleOp) -> Operation | None:
+        inside = (op for program in module.ops if program.name == "tile.program" for op in program.walk())
+        return next((op for op in inside if any(offends(value.type) for value in op.results)), None)
 
-def _types(op: Operation) -> list[Attribute]:
-    return [value.type for value in op.results] if _in_program(op) else []
+    return offender
 
 
 def _has_layout(type: Attribute) -> bool:
@@ -58,7 +56,7 @@ LAYOUT_FREE = Invariant(
     "layout-free",
     "no tile has a fragment yet",
     "tile-kernels",
-    _first(lambda op: any(map(_is_laid_out, _types(op)))),
+    _first_value(_is_laid_out),
     "take the IR before assign-layouts",
 )
 
@@ -66,7 +64,7 @@ LAID_OUT = Invariant(
     "laid-out",
     "every tile and every shared buffer has a layout",
     "assign-layouts",
-    _first(lambda op: not all(map(_has_layout, _types(op)))),
+    _first_value(lambda type: not _has_layout(type)),
 )
 
 SHARED_PLANNED = Invariant(

@@ -68,9 +68,8 @@ def _would_round(op: Operation) -> bool:
 
 def _evaluate(op: Operation, args: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
     """What the op gives for these arrays; None where the interpreter does not know it."""
-    from irc.interpreters.nd.interpreter import (
-        evaluate_op,  # imported late: only programs with constants to fold need numpy code
-    )
+    # Imported late: only programs with constants to fold need numpy code.
+    from irc.interpreters.nd.interpreter import evaluate_op
 
     try:
         return evaluate_op(op, args)[0]

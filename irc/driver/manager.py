@@ -58,7 +58,8 @@ class PassManager:
 
     checked: look whether what each pass requires holds. verify_each: verify the module behind each pass, and look
     whether what the pass establishes holds. given: somebody else wrote IR below nd, of which passes can expect less: an
-    exception of a pass is a diagnostic then, see `unexpected`.
+    exception of a pass is a diagnostic then, see `unexpected`. internal: what an exception of a pass on IR that irc
+    made is raised as; by default an error in irc stays what it is.
     """
 
     context: Context
@@ -66,6 +67,7 @@ class PassManager:
     checked: bool = True
     verify_each: bool = False
     given: bool = False
+    internal: Callable[[ModulePass, Exception], Exception] = lambda _, error: error
 
     def run(self, module: ModuleOp, steps: Sequence[Step]) -> None:
         """Runs the steps; those of a named pipeline that the module had are left out. IrcError where a pass finds what
@@ -99,10 +101,6 @@ class PassManager:
         except Exception as error:
             raise (unexpected(entry, error) if self.given else self.internal(entry, error)) from error
         note_pass(module, entry.name)
-
-    def internal(self, entry: ModulePass, error: Exception) -> Exception:
-        """What an exception of a pass on IR that irc made is raised as: an error in irc stays what it is."""
-        return error
 
 
 def unexpected(entry: ModulePass, error: Exception) -> IrcError:

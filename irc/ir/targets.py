@@ -59,11 +59,9 @@ class Target:
     white paper (5120 bytes a cycle in all), taken for the others too.
     has_tma: tensor memory accelerator, mbarriers and clusters. has_wgmma: the warp-group products of sm_90a.
     mma: for each element of operands, the shapes (m, n, k) of the warp-wide `mma.sync` on it (PTX ISA, Warp-level
-    matrix
-        instructions); the largest shape first.
+        matrix instructions); the largest shape first.
     wgmma: for each element of operands, the extent of k of `wgmma.mma_async` (PTX ISA, Asynchronous warpgroup-level
-    matrix
-        instructions); m is 64, n a multiple of 8 up to 256.
+        matrix instructions); m is 64, n a multiple of 8 up to 256.
     flops: for each element of operands, the peak rate of products, operations/s (a multiply-add is two).
     costs: what fusion weighs.
     """

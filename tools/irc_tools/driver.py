@@ -40,15 +40,6 @@ class Piece:
     line_offset: int
 
 
-class _Manager(PassManager):
-    """An error in irc is a diagnostic that names the pass, unless its traceback is asked for."""
-
-    shows_internal = False
-
-    def internal(self, entry: ModulePass, error: Exception) -> Exception:
-        return error if self.shows_internal else internal_error(error, f"pass '{entry.name}'")
-
-
 class OptMain(xDSLOptMain):
     """irc-opt. `args` comes from `irc_tools.opt.argument_parser`."""
 
@@ -175,9 +166,14 @@ class OptMain(xDSLOptMain):
         if verifies:
             self.reports.timed("verify", lambda: verify(module))
         self.reports.start(module)
-        manager = _Manager(self.ctx, self.reports, verify_each=verifies, given=is_lowered(module))
-        manager.shows_internal = self.args.debug
+        manager = PassManager(
+            self.ctx, self.reports, verify_each=verifies, given=is_lowered(module), internal=self._internal
+        )
         manager.run(module, self.passes)
+
+    def _internal(self, entry: ModulePass, error: Exception) -> Exception:
+        """An error in irc is a diagnostic that names the pass, unless its traceback is asked for."""
+        return error if self.args.debug else internal_error(error, f"pass '{entry.name}'")
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text of the target."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,15 +11,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from irc.analysis.invariants import FUSED
-from irc.analysis.op_classes import FUSIBLE, shape_of
+from irc.analysis.op_classes import FUSIBLE
 from irc.analysis.product_problem import product_of
-from irc.analysis.reduction_problem import reduction_of
-from irc.configs.check import check_config
-from irc.configs.memory import choose_map, choose_permute, choose_reduction, kept
-from irc.configs.product import choose_product
+from irc.configs.candidates import legal_config
 from irc.configs.product_instructions import wgmma_operands
 from irc.configs.wgmma import explain_plans
-from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
+from irc.dialects.kernel import INSTRUCTIONS, Anchor, FusedOp
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
@@ -43,9 +39,9 @@ class ChooseConfigPass(Pass):
         if self.instruction is not None and self.instruction not in INSTRUCTIONS:
             expected = ", ".join(INSTRUCTIONS)
             raise IrcError(f"unknown instruction {self.instruction}", hint=f"choose-config knows {expected}")
-        check_supported(op)
+        _check_supported(op)
         for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
-            kernel.config = _legal(kernel, machine, self.instruction)
+            kernel.config = legal_config(kernel, machine, self.instruction)
             if self.explain and kernel.kind is Anchor.MATMUL:
                 print(_explain(kernel, machine), end="", file=sys.stderr)
 
@@ -61,42 +57,10 @@ def _explain(kernel: FusedOp, machine: Target) -> str:
     return f"{sizes}\n" + explain_plans(product, machine, sums=operands.sums, parts=operands.parts)
 
 
-def check_supported(module: ModuleOp) -> None:
+def _check_supported(module: ModuleOp) -> None:
     """IrcError where a function has an op outside kernels that GPUs do not run so far."""
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         for op in function.walk():
             if op.name.startswith("nd.") and op.name not in FUSIBLE and not isinstance(op.parent_op(), FusedOp):
                 hint = "compile it for the target cpu"
                 raise IrcError(f"{op.name} runs on the cpu target only so far", location_of(op), hint)
-
-
-def _legal(kernel: FusedOp, machine: Target, instruction: str | None) -> ConfigAttr:
-    """What the kernel's config sets, completed by the first of the heuristic's candidates that goes with it. Where none
-    does, the IrcError of the first."""
-    given, refused = kernel.config or ConfigAttr.of(), None
-    for chosen in candidates(kernel, machine, instruction):
-        config = given.completed(chosen)
-        try:
-            check_config(kernel, config, machine)
-        except IrcError as error:
-            refused = refused or error
-            continue
-        return config
-    assert refused is not None
-    raise refused
-
-
-def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None) -> Iterator[ConfigAttr]:
-    """The heuristic's configs for a kernel, the best first; what the kernel's own sets is taken as given."""
-    given = kernel.config or ConfigAttr.of()
-    match kernel.kind:
-        case Anchor.MATMUL:
-            yield from choose_product(product_of(kernel), machine, given, instruction)
-            return
-        case Anchor.REDUCE:
-            chosen = choose_reduction(reduction_of(kernel), machine, given)
-        case Anchor.PERMUTE:
-            chosen = choose_permute(kernel)
-        case Anchor.MAP:
-            chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
-    yield chosen.replace(keep=kept(kernel, machine))

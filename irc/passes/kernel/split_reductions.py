@@ -22,11 +22,11 @@ from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
+from irc.configs.candidates import candidates
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
-from irc.passes.kernel.choose_config import candidates
 from irc.splitting.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.splitting.positions import split_position
 from irc.splitting.products import split_product

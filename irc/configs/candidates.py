@@ -1,0 +1,47 @@
+"""The heuristic's configs for a kernel, and the first of them that goes with what is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irc.analysis.op_classes import shape_of
+from irc.analysis.product_problem import product_of
+from irc.analysis.reduction_problem import reduction_of
+from irc.configs.check import check_config
+from irc.configs.memory import choose_map, choose_permute, choose_reduction, kept
+from irc.configs.product import choose_product
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.ir.targets import Target
+from irc.support.diagnostics import IrcError
+
+
+def legal_config(kernel: FusedOp, machine: Target, instruction: str | None) -> ConfigAttr:
+    """What the kernel's config sets, completed by the first of the heuristic's candidates that goes with it. Where none
+    does, the IrcError of the first."""
+    given, refused = kernel.config or ConfigAttr.of(), None
+    for chosen in candidates(kernel, machine, instruction):
+        config = given.completed(chosen)
+        try:
+            check_config(kernel, config, machine)
+        except IrcError as error:
+            refused = refused or error
+            continue
+        return config
+    assert refused is not None
+    raise refused
+
+
+def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None) -> Iterator[ConfigAttr]:
+    """The heuristic's configs for a kernel, the best first; what the kernel's own sets is taken as given."""
+    given = kernel.config or ConfigAttr.of()
+    match kernel.kind:
+        case Anchor.MATMUL:
+            yield from choose_product(product_of(kernel), machine, given, instruction)
+            return
+        case Anchor.REDUCE:
+            chosen = choose_reduction(reduction_of(kernel), machine, given)
+        case Anchor.PERMUTE:
+            chosen = choose_permute(kernel)
+        case Anchor.MAP:
+            chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
+    yield chosen.replace(keep=kept(kernel, machine))
