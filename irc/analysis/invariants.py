@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 from irc.analysis.op_classes import FUSIBLE
 from irc.ir.passes import Invariant
 
-SHARED = ("tile.alloc", "tile.ring")
+SHARED = ("tile.alloc", "tile.channel")
 """Ops that take shared memory, at an `offset` once that is planned."""
 
 
@@ -69,7 +69,7 @@ LAID_OUT = Invariant(
 
 SHARED_PLANNED = Invariant(
     "shared-planned",
-    "every ring and every buffer has its place in shared memory",
+    "every channel and every buffer has its place in shared memory",
     "plan-shared",
     _first(lambda op: op.name in SHARED and "offset" not in op.properties),
 )

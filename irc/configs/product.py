@@ -19,7 +19,7 @@ from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
 from irc.support.integers import ceil_div
 
 EPILOGUE_BYTES = 33 * KIB
-"""Shared memory that the ring leaves to the epilogue's staging and the barriers."""
+"""Shared memory that the channel leaves to the epilogue's staging and the barriers."""
 
 EXCHANGE_BYTES = 32 * KIB
 """Shared memory that panels of arrays which the epilogue reads take on top, on their way to the accumulators."""

@@ -11,7 +11,7 @@ LEAST_ROWS = 32
 """Rows from which on warp groups multiply, whatever else."""
 
 LEAST_STREAMED = 256 * KIB
-"""Bytes of operands from which on they do so with fewer rows: a ring of copies reads them at the memory's speed."""
+"""Bytes of operands from which on they do so with fewer rows: a channel of copies reads them at the memory's speed."""
 
 
 def best_instruction(product: Product, machine: Target, preferred: str | None = None) -> str:

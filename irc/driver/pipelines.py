@@ -97,7 +97,7 @@ TILE: tuple[str, ...] = (
     "prefetch-loads",
     "plan-shared",
 )
-"""To tile programs with layouts, rings and roles, their shared memory planned."""
+"""To tile programs with layouts, channels and roles, their shared memory planned."""
 
 CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda", "split-offsets")
 """To the code of a thread."""

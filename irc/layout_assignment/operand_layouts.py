@@ -21,7 +21,7 @@ from irc.layout.fragment import Fragment
 from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
 from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, panels, plain
 from irc.layout_assignment.attributes import fragment_layout
-from irc.scheduling.rings import fills_of, root_of
+from irc.scheduling.channels import fills_of, root_of
 from irc.support.diagnostics import IrcError
 
 _INSTRUCTIONS = {

@@ -16,7 +16,7 @@ from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, 
 from irc.layout.traffic import shared_vector
 from irc.layout_assignment.operand_layouts import mma_atom
 from irc.lowering.emitter import Index
-from irc.lowering.memory import element_offset, in_ring, shared_address
+from irc.lowering.memory import element_offset, in_channel, shared_address
 from irc.lowering.order import ANY
 from irc.lowering.places import Place, Walk
 from irc.lowering.values import Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
@@ -125,7 +125,7 @@ def _convert(code: Code, value: SSAValue, element: Attribute, unsigned: bool) ->
 def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
     atom = mma_atom(op)
     e = code.e
-    if in_ring(op.lhs):
+    if in_channel(op.lhs):
         code.stale.append(ANY)
     else:
         code.before_read()

@@ -281,22 +281,22 @@ def read_shared(code: Code, buffer: Buffer, target: Fragment, hint: str | None =
 
 def lower_write(code: Code, op: tile.WriteOp) -> None:
     source = code.materialise(code.tile(op.tile), tile_element(op.tile.type))
-    if not in_ring(op.buffer):
+    if not in_channel(op.buffer):
         code.before_write()
     write_shared(code, source, code.buffer(op.buffer))
 
 
-def in_ring(buffer: SSAValue) -> bool:
-    """Whether the buffer is a stage of a ring, whose barriers order its accesses."""
+def in_channel(buffer: SSAValue) -> bool:
+    """Whether the buffer is a stage of a channel, whose barriers order its accesses."""
     owner = buffer.owner
     if isinstance(owner, tile.SubviewOp):
-        return in_ring(owner.buffer)
+        return in_channel(owner.buffer)
     return isinstance(owner, tile.AcquireOp | tile.WaitOp)
 
 
 def lower_read(code: Code, op: tile.ReadOp) -> None:
     fragment = fragment_layout(op.result.type)
-    if not in_ring(op.buffer):
+    if not in_channel(op.buffer):
         code.before_read()
     buffer = code.buffer(op.buffer)
     loaded = matrices(fragment, buffer.layout, element_bytes(buffer.element))

@@ -11,13 +11,13 @@ from xdsl.ir import SSAValue
 
 from irc.analysis.tma import BoxAccess, box_access
 from irc.dialects import cuda, tile
-from irc.lowering import exchanges, memory, rings, step_rings
+from irc.lowering import channels, exchanges, memory, step_channels
 from irc.lowering.emitter import Index
 from irc.lowering.memory import element_offset
 from irc.lowering.order import ANY
 from irc.lowering.places import Place, Walk
 from irc.lowering.values import Buffer, Code, element_bytes
-from irc.scheduling.rings import is_staging
+from irc.scheduling.channels import is_staging
 from irc.support.diagnostics import IrcError
 
 SWIZZLE_ROWS = 8
@@ -25,22 +25,22 @@ SWIZZLE_ROWS = 8
 
 
 def lower_copy(code: Code, op: tile.CopyOp) -> None:
-    """TMA, a box a panel of the buffer's layout; counted on the full barrier of the ring's current stage. No swizzle
+    """TMA, a box a panel of the buffer's layout; counted on the full barrier of the channel's current stage. No swizzle
     moves the start of a panel, or of 8 rows of one."""
     if op.via is not None and op.via.data == "cp_async":
-        step_rings.copy(code, op)
+        step_channels.copy(code, op)
         return
     buffer = code.buffer(op.buffer)
     box = box_access(op, buffer.shape)
     assert box is not None
     e = code.e
-    ring = rings.ring_of(code, op.buffer)
-    barrier = ring.filling(code)
+    channel = channels.channel_of(code, op.buffer)
+    barrier = channel.filling(code)
     width = buffer.layout.modes[box.inner][0][0]
-    part = _own_part(code, op, ring.cluster, buffer.shape, box.inner, width)
+    part = _own_part(code, op, channel.cluster, buffer.shape, box.inner, width)
     extents = tuple(width if d == box.inner else n for d, n in enumerate(part.shape))
     mapping = _tensor_map(code, op, box, buffer, extents)
-    with e.when(rings.issuer(code)):
+    with e.when(channels.issuer(code)):
         for panel in range(part.shape[box.inner] // width):
             local = list(part.start)
             local[box.inner] = e.add(local[box.inner], panel * width)
@@ -74,7 +74,7 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     mapping = _tensor_map(code, op, box, buffer, (buffer.shape[0], width))
     if code.dirty:
         code.sync()
-    with e.when(rings.issuer(code)):
+    with e.when(channels.issuer(code)):
         for panel in range(buffer.shape[1] // width):
             address, at = _place(code, op, buffer, [0, panel * width])
             e.insert(cuda.TmaStoreOp(mapping, address, at))
@@ -100,7 +100,7 @@ def _is_followed(op: tile.WriteOp) -> bool:
 
 def lower_store_wait(code: Code, op: tile.StoreWaitOp) -> None:
     """The thread that issues stores waits for them; the others meet it before they write."""
-    with code.e.when(rings.issuer(code)):
+    with code.e.when(channels.issuer(code)):
         code.e.insert(cuda.TmaStoreWaitOp(op.pending_count, read=True))
     code.stale.append(ANY)
 
@@ -123,7 +123,7 @@ def _own_part(
     if op.multicast is None or cluster[op.multicast.value.data] == 1:
         return whole
     e, dim = code.e, op.multicast.value.data
-    blocks, (row, column) = cluster[dim], rings.place(e, cluster)
+    blocks, (row, column) = cluster[dim], channels.place(e, cluster)
     cut = inner if shape[inner] // width % blocks == 0 else 1 - inner
     if shape[cut] // blocks % SWIZZLE_ROWS:
         raise IrcError(f"{blocks} blocks cannot share a box of {list(shape)}", op.location, "a smaller cluster")

@@ -23,8 +23,8 @@ from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
 
 if TYPE_CHECKING:
-    from irc.lowering.rings import Ring
-    from irc.lowering.step_rings import StepRing
+    from irc.lowering.channels import Channel
+    from irc.lowering.step_channels import StepChannel
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ TURNS = 4096
 """Bytes of scratch memory over which small exchanges take turns: one need not wait for the readers of another."""
 
 Lowered = Tile | Buffer | Exchanged | Index
-"""What a tile-level value becomes; rings are apart."""
+"""What a tile-level value becomes; channels are apart."""
 
 
 @dataclass
@@ -123,10 +123,10 @@ class Code:
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
     )
     values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
-    rings: dict[SSAValue, Ring] = field(default_factory=dict[SSAValue, "Ring"])
-    """Rings as the role that is being lowered sees them."""
-    step_rings: dict[SSAValue, StepRing] = field(default_factory=dict[SSAValue, "StepRing"])
-    """Rings that all threads fill and read."""
+    channels: dict[SSAValue, Channel] = field(default_factory=dict[SSAValue, "Channel"])
+    """Channels as the role that is being lowered sees them."""
+    step_channels: dict[SSAValue, StepChannel] = field(default_factory=dict[SSAValue, "StepChannel"])
+    """Channels that all threads fill and read."""
     has_stmatrix: bool = False
     """Whether warps can store matrices to shared memory."""
     shared_align: int = 16

@@ -1,1 +1,2 @@
-"""How a program's copies, products and epilogue overlap: rings, panels of an epilogue, operands that are streamed."""
+"""How a program's copies, products and epilogue overlap: channels, panels of an epilogue, operands that are
+streamed."""

@@ -19,19 +19,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.ir.rewriting import give_location
-from irc.scheduling.rings import fills_of, readers_of
+from irc.scheduling.channels import fills_of, readers_of
 
 INDEX = IndexType()
 
 
-def pipeline_in_step(ring: tile.RingOp, loop: scf.ForOp, buffers: Sequence[SSAValue]) -> None:
-    """Puts the buffers that the loop fills, and its dots read, into the ring's stages."""
-    _Loop(ring, loop, buffers).rewrite()
+def pipeline_in_step(channel: tile.ChannelOp, loop: scf.ForOp, buffers: Sequence[SSAValue]) -> None:
+    """Puts the buffers that the loop fills, and its dots read, into the channel's stages."""
+    _Loop(channel, loop, buffers).rewrite()
 
 
 @dataclass
 class _Loop:
-    ring: tile.RingOp
+    channel: tile.ChannelOp
     loop: scf.ForOp
     buffers: Sequence[SSAValue]
 
@@ -61,9 +61,9 @@ class _Loop:
         self._fill_ahead()
         first = self.block.first_op
         assert first is not None
-        wait, acquire = tile.WaitOp(self.ring.ring), self._acquire()
+        wait, acquire = tile.WaitOp(self.channel.channel), self._acquire()
         start: list[Operation] = [wait, acquire]
-        place = self._offset(self.k, self.ring.stage_count - 1, start)
+        place = self._offset(self.k, self.channel.stage_count - 1, start)
         inside = self._inside(place, start)
         at = arith.SelectOp(inside, place, self.k)
         start.append(at)
@@ -71,7 +71,7 @@ class _Loop:
         start += [op.clone(mapping) for op in self.loading]
         copies = [op.clone(mapping) for op in self.copying]
         end: list[Operation] = [op.clone(mapping) for op in self.writing]
-        end.append(tile.CommitOp(self.ring.ring))
+        end.append(tile.CommitOp(self.channel.channel))
         for old, new in zip(self.buffers, wait.buffers, strict=True):
             new.name_hint = old.name_hint
             for use in list(old.uses):
@@ -87,13 +87,13 @@ class _Loop:
         last = self.block.last_op
         assert last is not None
         Rewriter.insert_op(self._all_located(end), InsertPoint.before(last))
-        skip = tile.SkipOp(self.ring.ring, self.ring.stage_count - 1)
+        skip = tile.SkipOp(self.channel.channel, self.channel.stage_count - 1)
         Rewriter.insert_op(self._located(skip), InsertPoint.after(self.loop))
 
     def _fill_ahead(self) -> None:
         """The stages that are filled before the loop."""
         ops: list[Operation] = []
-        for stage in range(self.ring.stage_count - 1):
+        for stage in range(self.channel.stage_count - 1):
             acquire = self._acquire()
             ops.append(acquire)
             place = self._offset(self.loop.lb, stage, ops)
@@ -102,13 +102,13 @@ class _Loop:
             ops.append(at)
             ops += self._branch(inside, self._copies(self.copying, place, acquire))
             ops += self._copies([*self.loading, *self.writing], at.result, acquire)
-            ops.append(tile.CommitOp(self.ring.ring))
+            ops.append(tile.CommitOp(self.channel.channel))
         Rewriter.insert_op(self._all_located(ops), InsertPoint.before(self.loop))
 
     # Parts
 
     def _acquire(self) -> tile.AcquireOp:
-        acquire = tile.AcquireOp(self.ring.ring)
+        acquire = tile.AcquireOp(self.channel.channel)
         for old, new in zip(self.buffers, acquire.buffers, strict=True):
             new.name_hint = old.name_hint
         return acquire

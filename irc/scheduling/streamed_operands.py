@@ -20,8 +20,8 @@ from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.layout.instructions import WGMMA_ROWS, wgmma_depth
+from irc.scheduling.channels import fills_of, root_of
 from irc.scheduling.operand_columns import group_of, make_columns
-from irc.scheduling.rings import fills_of, root_of
 
 _COMPUTED = (tile.MapOp, tile.LoadOp, tile.IotaOp, tile.SplatOp)
 

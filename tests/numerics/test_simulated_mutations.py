@@ -43,7 +43,7 @@ SYNCHRONISED: Mapping[str, Mapping[str, int]] = {
     "softmax": {"M": 8},
     "layer_norm_backward": {"M": 16},
     "reductions": {"A": 4, "B": 8, "C": 64},
-    # The ring of stages goes round.
+    # The channel of stages goes round.
     "gating": {"M": 128, "N": 128, "K": 1024},
     "attention": {},
 }

@@ -208,7 +208,7 @@ def test_products_of_warps(element: str, result: str, majors: str) -> None:
 @both_times
 @pytest.mark.parametrize("tile", [(128, 256, 32), (64, 128, 64)], ids=str)
 def test_long_epilogues(tile: tuple[int, int, int], lazy: bool) -> None:
-    """Panels in a loop that is not unrolled; their arrays come through a ring of their own."""
+    """Panels in a loop that is not unrolled; their arrays come through a channel of their own."""
     program = example("gated_unit_step", tile, B=128, H=256)
     program.check(lazy=lazy)
     counts, _ = program.counts()

@@ -24,7 +24,7 @@ LOWER = ("assign-layouts", "plan-shared", "lower-schedule", "lower-to-cuda")
 PRODUCT = ("merge-dots", "place-operands", *LOWER)
 LINE = 128
 """Bytes that scratch memory is rounded up to."""
-RING = (
+CHANNEL = (
     "merge-dots",
     "place-operands",
     "overlap-epilogue",

@@ -1,9 +1,9 @@
-"""From tile programs to the code of a thread: products, their rings and their instructions."""
+"""From tile programs to the code of a thread: products, their channels and their instructions."""
 
 from __future__ import annotations
 
 import pytest
-from lowered import INPUTS, PRODUCT, RING, Code, executions, lower, number, one_tile
+from lowered import CHANNEL, INPUTS, PRODUCT, Code, executions, lower, number, one_tile
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
@@ -60,8 +60,8 @@ def test_both_ways_hold_each_element_of_the_result_once() -> None:
         assert sum(product(64, 32, 32, element, "f32", config).elements(cuda.StoreOp)) == 64 * 32
 
 
-def test_a_ring_program_has_its_barriers_and_its_work() -> None:
-    code = lower((INPUTS / "gating.mlir").read_text(), RING)
+def test_a_channel_program_has_its_barriers_and_its_work() -> None:
+    code = lower((INPUTS / "gating.mlir").read_text(), CHANNEL)
     assert code.threads == 128 + 256
     stages = 4
     inits = code.ops(cuda.BarrierInitOp)
@@ -115,7 +115,7 @@ def evaluate(value: SSAValue, variable: int) -> int:
 
 @pytest.mark.parametrize("k", [16, 64, 128])
 def test_wgmma_walks_along_k_from_panel_to_panel(k: int) -> None:
-    code = product(64, 64, k, "bf16", "f32", 'warps = 4, stages = 2, instruction = "wgmma"', RING)
+    code = product(64, 64, k, "bf16", "f32", 'warps = 4, stages = 2, instruction = "wgmma"', CHANNEL)
     (wgmma,) = code.ops(cuda.WgmmaOp)
     assert executions(wgmma) == 2 * k // 16
     assert isinstance(wgmma.lhs.owner, arith.AddiOp)
@@ -125,11 +125,11 @@ def test_wgmma_walks_along_k_from_panel_to_panel(k: int) -> None:
 
 
 @pytest.mark.parametrize(("stages", "releases", "pending"), [(1, 1, [0]), (2, 2, [1, 0, 0])])
-def test_a_ring_of_one_stage_is_released_before_it_is_waited_for(
+def test_a_channel_of_one_stage_is_released_before_it_is_waited_for(
     stages: int, releases: int, pending: list[int]
 ) -> None:
     """With a dot in flight over one stage, the producer and the consumers would wait for each other."""
-    code = product(64, 64, 64, "bf16", "f32", f'warps = 4, stages = {stages}, instruction = "wgmma"', RING)
+    code = product(64, 64, 64, "bf16", "f32", f'warps = 4, stages = {stages}, instruction = "wgmma"', CHANNEL)
     assert len(code.ops(cuda.BarrierArriveOp)) == releases
     assert [op.pending.value.data for op in code.ops(cuda.WgmmaWaitOp)] == pending
 

@@ -180,12 +180,12 @@ tile.program @p(%x: !tile.view<5xf32>, %y: !tile.view<8xf32>) {results = 1 : i64
 def test_a_role_that_waits_in_vain_is_an_error() -> None:
     text = """
 tile.program @p() {results = 0 : i64} {
-  %ring = tile.ring {stages = 2 : i64} : !tile.ring<!tile.buffer<4xf32>>
+  %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
   tile.roles warps [1, 1] {
-    %a = tile.wait %ring : !tile.ring<!tile.buffer<4xf32>>
+    %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
   } {
-    %a = tile.acquire %ring : !tile.ring<!tile.buffer<4xf32>>
-    tile.commit %ring : !tile.ring<!tile.buffer<4xf32>>
+    %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
+    tile.commit %channel : !tile.channel<!tile.buffer<4xf32>>
   }
 }
 """

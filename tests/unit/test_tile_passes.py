@@ -1,4 +1,4 @@
-"""Every pass of the tile level keeps the meaning of programs: with layouts, buffers, rings and roles they give the same results."""
+"""Every pass of the tile level keeps the meaning of programs: with layouts, buffers, channels and roles they give the same results."""
 
 from __future__ import annotations
 

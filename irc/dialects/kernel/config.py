@@ -121,7 +121,7 @@ class ConfigAttr(Data[ConfigFields]):
       the instruction and of 32 along its columns (of 16 for a plain product whose right operand lies along K). A
       reduction: rows, elements of the reduced extent for each step. A permutation: elements of a run of the result, and
       of the operand. A map: elements along each merged dimension of the result. Lowering clamps them.
-    - `stages`: buffers in the ring of the operands of a wgmma or mma kernel; with one, mma has no ring.
+    - `stages`: buffers in the channel of the operands of a wgmma or mma kernel; with one, mma has no channel.
     - `warps`: warps that compute (a producer warp group comes on top).
     - `schedule`: `grid`, a block for each tile; `persistent`, a block for each SM that walks over the tiles;
       `pingpong`, the same with two crews of `warps` in a block that take turns in the tiles, of a wgmma kernel.

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from irc.dialects.tile.channel import (
+    AcquireOp,
+    BeginTurnOp,
+    ChannelOp,
+    CommitOp,
+    EndTurnOp,
+    ReleaseOp,
+    SkipOp,
+    WaitOp,
+)
 from irc.dialects.tile.compute import (
     ConcatOp,
     ConvertOp,
@@ -32,19 +42,9 @@ from irc.dialects.tile.memory import (
     ints,
 )
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
-from irc.dialects.tile.ring import (
-    AcquireOp,
-    BeginTurnOp,
-    CommitOp,
-    EndTurnOp,
-    ReleaseOp,
-    RingOp,
-    SkipOp,
-    WaitOp,
-)
 from irc.dialects.tile.types import (
     BufferType,
-    RingType,
+    ChannelType,
     ViewType,
     element_type_of,
     fragment_of,
@@ -75,7 +75,7 @@ Tile = Dialect(
         ReduceOp,
         ReleaseOp,
         ReshapeOp,
-        RingOp,
+        ChannelOp,
         RolesOp,
         SkipOp,
         ScanOp,
@@ -88,7 +88,7 @@ Tile = Dialect(
         WriteOp,
         YieldOp,
     ],
-    [BufferType, FragmentAttr, RingType, SharedAttr, ViewType],
+    [BufferType, FragmentAttr, ChannelType, SharedAttr, ViewType],
 )
 
 __all__ = [
@@ -97,6 +97,8 @@ __all__ = [
     "AllocOp",
     "BeginTurnOp",
     "BufferType",
+    "ChannelOp",
+    "ChannelType",
     "CombinerOp",
     "CommitOp",
     "ConcatOp",
@@ -116,8 +118,6 @@ __all__ = [
     "ReduceOp",
     "ReleaseOp",
     "ReshapeOp",
-    "RingOp",
-    "RingType",
     "RolesOp",
     "ScanOp",
     "SharedAttr",

@@ -1,4 +1,4 @@
-"""Programs, tile loops, rings and warp roles."""
+"""Programs, tile loops, channels and warp roles."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 class ProgramOp(IRDLOperation):
     """A kernel: the code of one launch. Arguments are views of the launch's operands, then of its `results` results.
 
-    Passes add what they decide: `threads` of a block (`assign-layouts`), bytes of `shared` memory that rings and
+    Passes add what they decide: `threads` of a block (`assign-layouts`), bytes of `shared` memory that channels and
     buffers take (`plan-shared`), blocks of the `grid` (`lower-schedule`). `in_place` are pairs of the numbers of an
     operand and of a result that may be written over it, counted behind the operands (`mark-in-place`).
     """

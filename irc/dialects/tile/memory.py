@@ -234,7 +234,7 @@ class StoreWaitOp(IRDLOperation):
 
 @irdl_op_definition
 class CopyOp(AccessOp):
-    """Global memory -> shared buffer, asynchronous inside a ring. Outside a checked dimension the buffer gets 0.
+    """Global memory -> shared buffer, asynchronous inside a channel. Outside a checked dimension the buffer gets 0.
 
     `via` is "tma", "cp_async" or "registers"; passes make the first two. `multicast` is a dimension of the
     cluster (0: M, 1: N) along which all blocks make this very copy: each brings a part of it, to all of them.

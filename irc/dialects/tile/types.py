@@ -1,7 +1,7 @@
 """Types and layout attributes of the tile level.
 
 A tile in registers is a builtin `tensor<128x64xbf16>`; its encoding is a `#tile.fragment` or nothing. Views, shared
-buffers and rings are types of their own.
+buffers and channels are types of their own.
 """
 
 from __future__ import annotations
@@ -166,20 +166,20 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_attr_definition
-class RingType(ParametrizedAttribute, TypeAttribute):
-    """`!tile.ring<!tile.buffer<...>, ...>`: a queue of stages, each holding one buffer of every type listed."""
+class ChannelType(ParametrizedAttribute, TypeAttribute):
+    """`!tile.channel<!tile.buffer<...>, ...>`: a queue of stages, each holding one buffer of every type listed."""
 
-    name = "tile.ring"
+    name = "tile.channel"
     buffers: ArrayAttr[Attribute]
 
     @staticmethod
-    def of(buffers: Sequence[Attribute]) -> RingType:
-        return RingType(ArrayAttr(buffers))
+    def of(buffers: Sequence[Attribute]) -> ChannelType:
+        return ChannelType(ArrayAttr(buffers))
 
     def verify(self) -> None:
         for buffer in self.buffers:
             if not isinstance(buffer, BufferType):
-                raise VerifyException(f"expected buffers in a ring, found {buffer}")
+                raise VerifyException(f"expected buffers in a channel, found {buffer}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:

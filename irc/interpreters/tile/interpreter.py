@@ -1,9 +1,9 @@
-"""What tile programs mean, in numpy: with or without layouts, buffers, rings and roles.
+"""What tile programs mean, in numpy: with or without layouts, buffers, channels and roles.
 
 A view is its memory and strides; a tile an array; a buffer a mutable array, of which a subview is a slice. Layouts and
-converts change nothing. Roles run one after the other in their order, each to its end: a ring keeps every stage that
+converts change nothing. Roles run one after the other in their order, each to its end: a channel keeps every stage that
 was committed, and each role reads the stages from the first. That is what concurrent roles compute, as long as a role
-waits only for rings that earlier roles fill. An access outside the view in a dimension that is not `checked` is an
+waits only for channels that earlier roles fill. An access outside the view in a dimension that is not `checked` is an
 error.
 """
 
@@ -43,7 +43,7 @@ class View:
 
 
 @dataclass
-class Ring:
+class Channel:
     """All stages committed so far; `readers` has how many each role has waited for."""
 
     types: tuple[tile.BufferType, ...]
@@ -144,44 +144,44 @@ def _roles(m: _Machine, op: tile.RolesOp) -> list[Any]:
     return []
 
 
-# Rings and buffers
+# Channels and buffers
 
 
 def _new_buffer(type: Any) -> Array:
     return np.zeros(type.get_shape(), dtype_of(type.element_type))
 
 
-def _ring(m: _Machine, op: tile.RingOp) -> list[Any]:
-    assert isinstance(op.ring.type, tile.RingType)
-    return [Ring(tuple(t for t in op.ring.type.buffers if isinstance(t, tile.BufferType)))]
+def _channel(m: _Machine, op: tile.ChannelOp) -> list[Any]:
+    assert isinstance(op.channel.type, tile.ChannelType)
+    return [Channel(tuple(t for t in op.channel.type.buffers if isinstance(t, tile.BufferType)))]
 
 
 def _acquire(m: _Machine, op: tile.AcquireOp) -> list[Any]:
-    ring: Ring = m.values[op.ring]
-    buffers = [_new_buffer(t) for t in ring.types]
-    ring.filling.append(buffers)
+    channel: Channel = m.values[op.channel]
+    buffers = [_new_buffer(t) for t in channel.types]
+    channel.filling.append(buffers)
     return buffers
 
 
 def _commit(m: _Machine, op: tile.CommitOp) -> list[Any]:
-    ring: Ring = m.values[op.ring]
-    if not ring.filling:
+    channel: Channel = m.values[op.channel]
+    if not channel.filling:
         raise IrcError("a stage is committed that was not acquired", op.location)
-    ring.committed.append(ring.filling.pop(0))
+    channel.committed.append(channel.filling.pop(0))
     return []
 
 
 def _wait(m: _Machine, op: tile.WaitOp) -> list[Any]:
-    ring: Ring = m.values[op.ring]
-    at = ring.readers.get(m.role, 0)
-    if at >= len(ring.committed):
+    channel: Channel = m.values[op.channel]
+    at = channel.readers.get(m.role, 0)
+    if at >= len(channel.committed):
         raise IrcError("a role waits for a stage that nothing before it commits", op.location)
-    ring.readers[m.role] = at + 1
-    return list(ring.committed[at])
+    channel.readers[m.role] = at + 1
+    return list(channel.committed[at])
 
 
 def _skip(m: _Machine, op: tile.SkipOp) -> list[Any]:
-    readers = m.values[op.ring].readers
+    readers = m.values[op.channel].readers
     readers[m.role] = readers.get(m.role, 0) + op.count.value.data
     return []
 
@@ -345,7 +345,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.RolesOp: _roles,
     scf.ForOp: _for,
     scf.IfOp: _if,
-    tile.RingOp: _ring,
+    tile.ChannelOp: _channel,
     tile.AcquireOp: _acquire,
     tile.CommitOp: _commit,
     tile.WaitOp: _wait,

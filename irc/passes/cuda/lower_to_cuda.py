@@ -20,11 +20,11 @@ from irc.dialects.cuda.common import values_of
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.lowering import compute, dots, exchanges, memory, reduce, rings, scan, step_rings, tma
+from irc.lowering import channels, compute, dots, exchanges, memory, reduce, scan, step_channels, tma
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
 from irc.lowering.values import TURNS, Code, Crew, Registers, Tile, buffer_of, tile_element
-from irc.scheduling.rings import ALIGNMENT, aligned, is_in_step, tile_bytes, turns_of
+from irc.scheduling.channels import ALIGNMENT, aligned, is_in_step, tile_bytes, turns_of
 from irc.support.diagnostics import IrcError
 
 INT32_ELEMENTS = 2**31 - 2**24
@@ -69,14 +69,14 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
     shared = _value(program.shared, 0)
     roles = next((op for op in program.body.block.ops if isinstance(op, tile.RolesOp)), None)
     threads = LANES * sum(roles.warp_counts) if roles is not None else _value(program.threads, 256)
-    has_ring = any(isinstance(op, tile.RingOp) for op in program.body.block.ops)
+    has_channel = any(isinstance(op, tile.ChannelOp) for op in program.body.block.ops)
     code = Code(
         e,
         Crew(thread, threads),
         body,
         dict(zip(views, body.args, strict=True)),
         has_stmatrix=target_of(program).has_tma,
-        shared_align=ALIGNMENT if has_ring else 16,
+        shared_align=ALIGNMENT if has_channel else 16,
         scratch_base=shared,
     )
     code.apart = _apart(roles, target_of(program).shared_memory - shared) if roles is not None else 0
@@ -108,7 +108,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
         cluster=_cluster(program),
         shared=shared,
         index=64 if _largest_index(program, code) >= INT32_ELEMENTS else 32,
-        min_blocks=1 if code.rings else config_of(program).occupancy,
+        min_blocks=1 if code.channels else config_of(program).occupancy,
         operands=operands,
         writes=writes,
         in_place=None if program.in_place is None else values_of(program.in_place),
@@ -119,7 +119,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
 
 def _cluster(program: tile.ProgramOp) -> list[int] | None:
     """The blocks of a cluster, side by side in the grid; None without clusters."""
-    sizes = {prod(op.cluster_shape) for op in program.body.block.ops if isinstance(op, tile.RingOp)}
+    sizes = {prod(op.cluster_shape) for op in program.body.block.ops if isinstance(op, tile.ChannelOp)}
     return [max(sizes), 1, 1] if max(sizes, default=1) > 1 else None
 
 
@@ -191,13 +191,13 @@ def _scalar(code: Code, op: Operation) -> None:
 
 
 def _touches_shared(region: Region) -> bool:
-    """Whether shared memory outside the rings changes hands in a region."""
+    """Whether shared memory outside the channels changes hands in a region."""
     return any(
         isinstance(op, tile.ConvertOp | tile.CombinerOp)
         or (isinstance(op, tile.LoadOp) and op.through is not None)
-        or (isinstance(op, tile.ReadOp | tile.WriteOp) and not memory.in_ring(op.buffer))
-        or (isinstance(op, tile.DotOp) and not memory.in_ring(op.rhs))
-        or (isinstance(op, tile.WaitOp) and is_in_step(op.ring))
+        or (isinstance(op, tile.ReadOp | tile.WriteOp) and not memory.in_channel(op.buffer))
+        or (isinstance(op, tile.DotOp) and not memory.in_channel(op.rhs))
+        or (isinstance(op, tile.WaitOp) and is_in_step(op.channel))
         for op in region.walk()
     )
 
@@ -302,17 +302,17 @@ def _if(code: Code, op: scf.IfOp) -> None:
 
 
 def _roles(code: Code, op: tile.RolesOp) -> None:
-    """Each role in a branch of its own, for its warps; the first one produces for the rings, the others consume."""
+    """Each role in a branch of its own, for its warps; the first one produces for the channels, the others consume."""
     e = code.e
     block = op.parent_block()
     assert block is not None
-    ring_ops = [r for r in block.ops if isinstance(r, tile.RingOp)]
+    channel_ops = [r for r in block.ops if isinstance(r, tile.ChannelOp)]
     # Where consumers take turns, one of them reads and releases a stage.
-    takes_turns = any(turns_of(ring) for ring in ring_ops)
+    takes_turns = any(turns_of(channel) for channel in channel_ops)
     producers, consumers = LANES * op.warp_counts[0], LANES * sum(op.warp_counts[1 : 2 if takes_turns else None])
-    for ring in ring_ops:
-        rings.initialise(code, ring, consumers, producers)
-    if any(ring.cluster is not None for ring in ring_ops):
+    for channel in channel_ops:
+        channels.initialise(code, channel, consumers, producers)
+    if any(channel.cluster is not None for channel in channel_ops):
         e.insert(cuda.ClusterSyncOp())
     else:
         code.sync()
@@ -321,51 +321,51 @@ def _roles(code: Code, op: tile.RolesOp) -> None:
     def chain(role: int, start: int) -> None:
         """One if/else over all roles: setmaxnreg needs each in a branch of its own."""
         if role == len(op.roles) - 1:
-            _role(code, op, ring_ops, role, start)
+            _role(code, op, channel_ops, role, start)
             return
         end = start + LANES * op.warp_counts[role]
         mine = e.compare("slt", group, end // WARP_GROUP)
-        e.branch(mine, lambda: _role(code, op, ring_ops, role, start), lambda: chain(role + 1, end))
+        e.branch(mine, lambda: _role(code, op, channel_ops, role, start), lambda: chain(role + 1, end))
 
     chain(0, 0)
 
 
-def _role(code: Code, op: tile.RolesOp, ring_ops: Sequence[tile.RingOp], role: int, start: int) -> None:
+def _role(code: Code, op: tile.RolesOp, channel_ops: Sequence[tile.ChannelOp], role: int, start: int) -> None:
     """The code of one role, whose first thread is `start`. A producer that only issues TMA is one thread."""
     e, whole = code.e, code.crew
     if op.registers is not None:
         e.insert(cuda.SetRegistersOp(op.register_counts[role], grow=role > 0))
     own = e.sub(whole.thread, start)
-    alone = role == 0 and not any(rings.is_written(r.ring) for r in ring_ops)
+    alone = role == 0 and not any(channels.is_written(r.channel) for r in channel_ops)
     code.crew = Crew(own, 1) if alone else Crew(own, LANES * op.warp_counts[role], role + 1)
     with e.when(e.compare("eq", own, 0) if alone else None):
-        for ring in ring_ops:
-            rings.enter(code, ring, producer=role == 0, first=role == 1)
+        for channel in channel_ops:
+            channels.enter(code, channel, producer=role == 0, first=role == 1)
         code.dirty, code.stale = [], []
         lower_block(code, op.roles[role].block)
-        for ring in ring_ops if role == 0 else ():
-            rings.leave(code, ring)
+        for channel in channel_ops if role == 0 else ():
+            channels.leave(code, channel)
     code.close_scratch()
     code.crew = whole
 
 
 def _alloc(code: Code, op: tile.AllocOp) -> None:
     assert isinstance(op.buffer.type, tile.BufferType)
-    code.values[op.buffer] = buffer_of(op.buffer.type, memory.shared_base(code, rings.offset_of(op)))
+    code.values[op.buffer] = buffer_of(op.buffer.type, memory.shared_base(code, channels.offset_of(op)))
 
 
-def _ring(code: Code, op: tile.RingOp) -> None:
-    """Rings with barriers are set up where the roles begin."""
+def _channel(code: Code, op: tile.ChannelOp) -> None:
+    """Channels with barriers are set up where the roles begin."""
     if op.in_step is not None:
-        step_rings.enter(code, op)
+        step_channels.enter(code, op)
 
 
 LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     scf.ForOp: _for,
     scf.IfOp: _if,
-    tile.AcquireOp: rings.lower_acquire,
+    tile.AcquireOp: channels.lower_acquire,
     tile.AllocOp: _alloc,
-    tile.CommitOp: rings.lower_commit,
+    tile.CommitOp: channels.lower_commit,
     tile.ConcatOp: compute.lower_concat,
     tile.ConvertOp: exchanges.lower_convert,
     tile.CopyOp: tma.lower_copy,
@@ -377,18 +377,18 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.PermuteOp: compute.lower_permute,
     tile.ReadOp: memory.lower_read,
     tile.ReduceOp: reduce.lower_reduce,
-    tile.ReleaseOp: rings.lower_release,
-    tile.RingOp: _ring,
+    tile.ReleaseOp: channels.lower_release,
+    tile.ChannelOp: _channel,
     tile.RolesOp: _roles,
     tile.ScanOp: scan.lower_scan,
-    tile.BeginTurnOp: rings.lower_begin_turn,
-    tile.EndTurnOp: rings.lower_end_turn,
-    tile.SkipOp: rings.lower_skip,
+    tile.BeginTurnOp: channels.lower_begin_turn,
+    tile.EndTurnOp: channels.lower_end_turn,
+    tile.SkipOp: channels.lower_skip,
     tile.SliceOp: compute.lower_slice,
     tile.SplatOp: compute.lower_splat,
     tile.StoreOp: tma.lower_store,
     tile.StoreWaitOp: tma.lower_store_wait,
-    tile.SubviewOp: rings.lower_subview,
-    tile.WaitOp: rings.lower_wait,
+    tile.SubviewOp: channels.lower_subview,
+    tile.WaitOp: channels.lower_wait,
     tile.WriteOp: tma.lower_write,
 }

@@ -33,7 +33,7 @@ from irc.layout_assignment.explain import explain
 from irc.layout_assignment.operand_layouts import assign_buffers, choose_atom, warp_split
 from irc.layout_assignment.problems import problem_of
 from irc.layout_assignment.spaces import Space, collect
-from irc.scheduling.rings import is_staging
+from irc.scheduling.channels import is_staging
 from irc.scheduling.streamed_operands import reads_bytes_of_rows
 from irc.support.diagnostics import IrcError
 

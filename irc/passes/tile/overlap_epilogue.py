@@ -21,12 +21,12 @@ from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.layout.instructions import LANES
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
+from irc.scheduling.channels import LOAD_STAGES, tile_bytes
 from irc.scheduling.panels import Carried, assemble, build, neutral_of, roll
-from irc.scheduling.rings import LOAD_STAGES, tile_bytes
 
 ACCUMULATOR = 64
 """Elements of an accumulator per thread from which on an epilogue is cut into panels, as it is where a stored tile has
-more bytes than are left beside the ring."""
+more bytes than are left beside the channel."""
 PANEL_BYTES = 128
 """Bytes of a row of a panel: a row of the widest swizzle."""
 MOST_UNROLLED = 8192
@@ -49,13 +49,12 @@ class OverlapEpiloguePass(Pass):
     """The epilogue of a product with a large accumulator, or a large result -> an unrolled loop over panels of columns.
 
     A panel's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
-    beside the ring and the accumulator does not spill. The panel is `panel` columns of the config, or else the widest,
-    up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel, by
-    wgmma as a few columns that panels are folded into, so that threads meet once behind the loop; where columns are
+    beside the channel and the accumulator does not spill. The panel is `panel` columns of the config, or else the
+    widest, up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel,
+    by wgmma as a few columns that panels are folded into, so that threads meet once behind the loop; where columns are
     read again behind it, what no such reduction needs has panels, and the rest has none, but arrays that TMA can bring
-    are loaded by panels.
-    The loop of a long epilogue is not unrolled: it carries the accumulator, which moves on by a few panels. An epilogue
-    whose tiles do not follow the product's is left alone.
+    are loaded by panels. The loop of a long epilogue is not unrolled: it carries the accumulator, which moves on by a
+    few panels. An epilogue whose tiles do not follow the product's is left alone.
     """
 
     name: ClassVar[str] = "overlap-epilogue"
@@ -143,7 +142,7 @@ def _arrives(op: Operation, columns: int) -> TypeGuard[tile.LoadOp]:
 
 
 def _arriving_width(load: tile.LoadOp) -> int:
-    """Columns of the panels in which such an array comes: the widest of which several fit beside the ring."""
+    """Columns of the panels in which such an array comes: the widest of which several fit beside the channel."""
     rows, columns = shape_of(load.result.type)
     size = element_of(load.view_type.element_type).size
     width = min(PANEL_BYTES // size, columns & -columns)

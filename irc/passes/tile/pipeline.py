@@ -1,4 +1,4 @@
-"""pipeline: buffers that a loop fills and multiplies become stages of a ring."""
+"""pipeline: buffers that a loop fills and multiplies become stages of a channel."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from irc.dialects import tile
 from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 from irc.ir.targets import target_of
+from irc.scheduling.channels import ALIGNMENT, aligned, alloc_bytes, channel_plan, fills_of, root_of, tile_bytes
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.pipeline_in_step import pipeline_in_step
-from irc.scheduling.rings import ALIGNMENT, aligned, alloc_bytes, fills_of, ring_plan, root_of, tile_bytes
 
 SCRATCH = 4 * 1024
-"""Shared memory left at least to the exchanges of an epilogue, reductions among them, where rings take the rest."""
+"""Shared memory left at least to the exchanges of an epilogue, reductions among them, where channels take the rest."""
 
 
 @dataclass(frozen=True)
 class PipelinePass(Pass):
-    """A loop with a wgmma dot: its operand buffers -> a ring, `acquire` and `commit` around what fills them, `wait`
+    """A loop with a wgmma dot: its operand buffers -> a channel, `acquire` and `commit` around what fills them, `wait`
     before the dot and `release` after it. One dot stays in flight: its stage is released when the next one has been
     issued. Of dots on parts of K, all but one stay in flight; of two that are computed in 16 bits, the next step reads
-    before it waits for the first. A ring of one stage has none to fill meanwhile, and is released at once; so is one
+    before it waits for the first. A channel of one stage has none to fill meanwhile, and is released at once; so is one
     whose dot's result the loop does more with than carry it. A loop with an mma dot, whose config asks for several
-    stages: a ring in which all threads fill the stages ahead of those that they multiply
+    stages: a channel in which all threads fill the stages ahead of those that they multiply
     (irc/scheduling/pipeline_in_step.py).
     """
 
@@ -60,40 +60,40 @@ def _products(loop: scf.ForOp, instruction: str) -> list[tile.DotOp]:
     return [op for op in dots if op.instruction is not None and op.instruction.data == instruction]
 
 
-def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, rings: int) -> None:
-    """`rings` is how many loops of the program get one: they share the stages that the config asks for."""
+def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -> None:
+    """`channels` is how many loops of the program get one: they share the stages that the config asks for."""
     block, dots = loop.body.block, _products(loop, "wgmma")
     buffers = _operands(block)
     if not buffers:
         return
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
-    stages = _stages(program, allocs, rings)
-    ring = _new_ring(program, loop, tile.RingOp(stages, [b.type for b in buffers], _cluster(loop)))
-    _fill_stages(ring, block, buffers)
-    _drain_stages(ring, loop, dots, buffers)
+    stages = _stages(program, allocs, channels)
+    channel = _new_channel(program, loop, tile.ChannelOp(stages, [b.type for b in buffers], _cluster(loop)))
+    _fill_stages(channel, block, buffers)
+    _drain_stages(channel, loop, dots, buffers)
     for alloc in allocs:
         Rewriter.erase_op(alloc)
 
 
-def _pipeline_threads(program: tile.ProgramOp, loop: scf.ForOp, rings: int) -> None:
-    """`rings` as for `_pipeline`."""
-    buffers, stages = _operands(loop.body.block), (config_of(program).stages or 1) // rings
+def _pipeline_threads(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -> None:
+    """`channels` as for `_pipeline`."""
+    buffers, stages = _operands(loop.body.block), (config_of(program).stages or 1) // channels
     if stages < 2 or not buffers:
         return
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
-    ring = _new_ring(program, loop, tile.RingOp(stages, [b.type for b in buffers], in_step=True))
-    pipeline_in_step(ring, loop, buffers)
+    channel = _new_channel(program, loop, tile.ChannelOp(stages, [b.type for b in buffers], in_step=True))
+    pipeline_in_step(channel, loop, buffers)
     for alloc in allocs:
         Rewriter.erase_op(alloc)
     erase_dead(loop)
 
 
-def _new_ring(program: tile.ProgramOp, loop: scf.ForOp, ring: tile.RingOp) -> tile.RingOp:
-    ring.location = loop.location
+def _new_channel(program: tile.ProgramOp, loop: scf.ForOp, channel: tile.ChannelOp) -> tile.ChannelOp:
+    channel.location = loop.location
     first = program.body.block.first_op
     assert first is not None
-    Rewriter.insert_op(ring, InsertPoint.before(first))
-    return ring
+    Rewriter.insert_op(channel, InsertPoint.before(first))
+    return channel
 
 
 def _pipeline_reads(program: tile.ProgramOp, loop: scf.ForOp, limit: int) -> None:
@@ -104,20 +104,25 @@ def _pipeline_reads(program: tile.ProgramOp, loop: scf.ForOp, limit: int) -> Non
         if isinstance(read.buffer.owner, tile.AllocOp):
             by_type.setdefault(read.buffer.type, []).append(read.buffer.owner)
     for type, allocs in by_type.items():
-        used = sum(ring_plan(op).size for op in program.walk() if isinstance(op, tile.RingOp))
+        used = sum(channel_plan(op).size for op in program.walk() if isinstance(op, tile.ChannelOp))
         others = [op for op in program.walk() if isinstance(op, tile.AllocOp) and op not in allocs]
         room = limit - used - sum(aligned(alloc_bytes(op)) for op in others) - max(SCRATCH, exchanged + ALIGNMENT)
         stages = max(1, min(MOST_STAGES, room // aligned(alloc_bytes(allocs[0]))))
-        ring = _new_ring(program, loop, tile.RingOp(stages, [type]))
+        channel = _new_channel(program, loop, tile.ChannelOp(stages, [type]))
         for alloc in allocs:
-            _pass_through(ring.ring, alloc)
+            _pass_through(channel.channel, alloc)
 
 
-def _pass_through(ring: SSAValue, alloc: tile.AllocOp) -> None:
+def _pass_through(channel: SSAValue, alloc: tile.AllocOp) -> None:
     """The copy to a buffer, and the read of it, on a stage of their own."""
     uses = {type(use.operation): use.operation for use in alloc.buffer.uses}
     copy, read = uses[tile.CopyOp], uses[tile.ReadOp]
-    acquire, commit, wait, release = tile.AcquireOp(ring), tile.CommitOp(ring), tile.WaitOp(ring), tile.ReleaseOp(ring)
+    acquire, commit, wait, release = (
+        tile.AcquireOp(channel),
+        tile.CommitOp(channel),
+        tile.WaitOp(channel),
+        tile.ReleaseOp(channel),
+    )
     for op in (acquire, commit, wait, release):
         op.location = alloc.location
     for op, stage in ((copy, acquire.buffers[0]), (read, wait.buffers[0])):
@@ -138,12 +143,12 @@ def _cluster(loop: scf.ForOp) -> tuple[int, int] | None:
     return parent.cluster_shape if parent is not None and parent.cluster is not None else None
 
 
-def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], rings: int) -> int:
+def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], channels: int) -> int:
     stages = config_of(program).stages
     if stages is None:
         room = target_of(program).shared_memory - EPILOGUE_BYTES
         stages = min(MOST_STAGES, room // sum(alloc_bytes(a) for a in allocs))
-    return max(1, stages // rings)
+    return max(1, stages // channels)
 
 
 def _operands(block: Block) -> list[SSAValue]:
@@ -158,9 +163,9 @@ def _is_fill(op: Operation) -> bool:
     return isinstance(op, tile.CopyOp | tile.WriteOp) or (isinstance(op, tile.SubviewOp) and bool(fills_of(op.result)))
 
 
-def _fill_stages(ring: tile.RingOp, block: Block, buffers: list[SSAValue]) -> None:
+def _fill_stages(channel: tile.ChannelOp, block: Block, buffers: list[SSAValue]) -> None:
     fills = [op for op in block.ops if _is_fill(op)]
-    acquire = tile.AcquireOp(ring.ring)
+    acquire = tile.AcquireOp(channel.channel)
     acquire.location = fills[0].location
     Rewriter.insert_op(acquire, InsertPoint.before(fills[0]))
     for old, new in zip(buffers, acquire.buffers, strict=True):
@@ -168,28 +173,28 @@ def _fill_stages(ring: tile.RingOp, block: Block, buffers: list[SSAValue]) -> No
         for use in list(old.uses):
             if _is_fill(use.operation):
                 use.operation.operands[use.index] = new
-    commit = tile.CommitOp(ring.ring)
+    commit = tile.CommitOp(channel.channel)
     commit.location = fills[-1].location
     Rewriter.insert_op(commit, InsertPoint.after(fills[-1]))
 
 
-def _drain_stages(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], buffers: list[SSAValue]) -> None:
+def _drain_stages(channel: tile.ChannelOp, loop: scf.ForOp, dots: list[tile.DotOp], buffers: list[SSAValue]) -> None:
     location = dots[0].location
     drains = {use.operation for buffer in buffers for use in buffer.uses}
     _put_last(loop.body.block, [op for op in loop.body.block.ops if op in drains])
-    wait = tile.WaitOp(ring.ring)
+    wait = tile.WaitOp(channel.channel)
     wait.location = location
     Rewriter.insert_op(wait, InsertPoint.before(next(op for op in loop.body.block.ops if op in drains)))
     for old, new in zip(buffers, wait.buffers, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
     pending = _most_in_flight(loop, dots)
-    if ring.stage_count == 1 or not pending:
-        release = tile.ReleaseOp(ring.ring)
+    if channel.stage_count == 1 or not pending:
+        release = tile.ReleaseOp(channel.channel)
         release.location = location
         Rewriter.insert_op(release, InsertPoint.after(dots[-1]))
         return
-    _keep_in_flight(ring, loop, dots, pending)
+    _keep_in_flight(channel, loop, dots, pending)
 
 
 def _most_in_flight(loop: scf.ForOp, dots: list[tile.DotOp]) -> int:
@@ -246,7 +251,7 @@ def _is_narrow(op: tile.MapOp) -> bool:
     return all(isinstance(v.type, Float16Type | BFloat16Type) for each in op.body.block.ops for v in each.results)
 
 
-def _keep_in_flight(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], pending: int) -> None:
+def _keep_in_flight(channel: tile.ChannelOp, loop: scf.ForOp, dots: list[tile.DotOp], pending: int) -> None:
     """Releases the stage of the step before; the last dots and their stage are waited for and released after the
     loop."""
     dot, location = dots[-1], dots[-1].location
@@ -254,7 +259,7 @@ def _keep_in_flight(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], 
         each.in_flight = IntegerAttr(pending, i64)
     _read_ahead(loop, dots, pending)
     later = arith.CmpiOp(loop.body.block.args[0], loop.lb, "ugt")
-    lagging = tile.ReleaseOp(ring.ring, lag=1)
+    lagging = tile.ReleaseOp(channel.channel, lag=1)
     branch = scf.IfOp(later.result, [], Region(Block([lagging, scf.YieldOp()])))
     for op in (later, branch):
         give_location(op, location)
@@ -263,7 +268,7 @@ def _keep_in_flight(ring: tile.RingOp, loop: scf.ForOp, dots: list[tile.DotOp], 
     assert last is not None
     result = loop.results[list(last.operands).index(dot.result)]
     done = tile.DotWaitOp(result, location=location)
-    release = tile.ReleaseOp(ring.ring)
+    release = tile.ReleaseOp(channel.channel)
     release.location = location
     Rewriter.insert_op([done, release], InsertPoint.after(loop))
     for use in list(result.uses):

@@ -1,4 +1,4 @@
-"""plan-shared: where rings and buffers lie in shared memory."""
+"""plan-shared: where channels and buffers lie in shared memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from irc.analysis.invariants import LAID_OUT, SHARED_PLANNED
 from irc.analysis.resources import check_shared
 from irc.dialects import tile
 from irc.ir.passes import Pass
-from irc.scheduling.rings import aligned, alloc_bytes, is_swizzled, ring_plan
+from irc.scheduling.channels import aligned, alloc_bytes, channel_plan, is_swizzled
 
 
 @dataclass(frozen=True)
 class PlanSharedPass(Pass):
-    """Gives every `tile.ring` and `tile.alloc` its byte offset and the program its `shared` size.
+    """Gives every `tile.channel` and `tile.alloc` its byte offset and the program its `shared` size.
 
-    Rings come first: their stages are aligned to 1024 bytes, what the 128-byte swizzle needs. So are swizzled buffers.
+    Channels come first: their stages are aligned to 1024 bytes, what the 128-byte swizzle needs. So are swizzled
+    buffers.
     """
 
     name: ClassVar[str] = "plan-shared"
@@ -34,9 +35,9 @@ class PlanSharedPass(Pass):
 
 def plan(program: tile.ProgramOp) -> None:
     at = 0
-    for ring in (op for op in program.walk() if isinstance(op, tile.RingOp)):
-        ring.offset = IntegerAttr(at, i64)
-        at += ring_plan(ring).size
+    for channel in (op for op in program.walk() if isinstance(op, tile.ChannelOp)):
+        channel.offset = IntegerAttr(at, i64)
+        at += channel_plan(channel).size
     for alloc in (op for op in program.walk() if isinstance(op, tile.AllocOp)):
         at = aligned(at) if is_swizzled(alloc) else at
         alloc.offset = IntegerAttr(at, i64)

@@ -1,4 +1,4 @@
-"""specialise-warps: the users of a ring part into a role that fills it and a role that computes."""
+"""specialise-warps: the users of a channel part into a role that fills it and a role that computes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.layout.instructions import LANES
 from irc.layout_assignment.attributes import fragment_layout
+from irc.scheduling.channels import aligned, is_staging
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.loops import trips, with_carried
-from irc.scheduling.rings import aligned, is_staging
 
 REGISTER_BYTES = 4
 REGISTERS = 65536
@@ -41,10 +41,10 @@ FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
 
 @dataclass(frozen=True)
 class SpecialiseWarpsPass(Pass):
-    """A program with a ring -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that wait,
-    multiply, release and run the epilogue. Both walk over the same tiles. Registers move from the first to the others.
-    With the schedule "pingpong" there are two consumers, which take turns in the tiles: the epilogue of one runs beside
-    the products of the other.
+    """A program with a channel -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that
+    wait, multiply, release and run the epilogue. Both walk over the same tiles. Registers move from the first to the
+    others. With the schedule "pingpong" there are two consumers, which take turns in the tiles: the epilogue of one
+    runs beside the products of the other.
     """
 
     name: ClassVar[str] = "specialise-warps"
@@ -58,12 +58,12 @@ class SpecialiseWarpsPass(Pass):
 
 def _specialise(program: tile.ProgramOp) -> None:
     block = program.body.block
-    rings = [op for op in block.ops if isinstance(op, tile.RingOp) and op.in_step is None]
-    if not rings:
+    channels = [op for op in block.ops if isinstance(op, tile.ChannelOp) and op.in_step is None]
+    if not channels:
         return
     assert program.threads is not None
     warps = program.threads.value.data // LANES
-    body = [op for op in block.ops if not isinstance(op, tile.RingOp)]
+    body = [op for op in block.ops if not isinstance(op, tile.ChannelOp)]
     consumers = consumer_roles(program)
     roles = [_clone(body) for _ in range(1 + consumers)]
     for op in reversed(body):
@@ -119,7 +119,7 @@ def _launched(warps: int) -> int:
 
 
 def _producer(region: Region) -> None:
-    """Keeps what fills rings and what that needs; loops without accumulators."""
+    """Keeps what fills channels and what that needs; loops without accumulators."""
     kept: set[Operation] = set()
     loops = [op for op in region.walk() if isinstance(op, scf.ForOp) and any(map(_is_fill, op.walk()))]
     bounds = [v.owner for loop in loops for v in (loop.lb, loop.ub, loop.step)]
@@ -154,12 +154,12 @@ def _take_turns(region: Region, turn: int, consumers: int) -> None:
     for loop in [op for op in region.walk() if isinstance(op, tile.ForTilesOp)]:
         loop.turn = tile.dense([turn, consumers])
         waits = [op for op in loop.walk() if isinstance(op, tile.WaitOp)]
-        for ring in dict.fromkeys(op.ring for op in waits):
-            own = [op for op in waits if op.ring is ring]
+        for channel in dict.fromkeys(op.channel for op in waits):
+            own = [op for op in waits if op.channel is channel]
             stages = sum(_repeats(op, loop) for op in own)
-            before = _skip(ring, turn * stages)
-            begin, end = tile.BeginTurnOp(ring, (turn, consumers)), tile.EndTurnOp(ring, (turn, consumers))
-            after = _skip(ring, (consumers - 1 - turn) * stages)
+            before = _skip(channel, turn * stages)
+            begin, end = tile.BeginTurnOp(channel, (turn, consumers)), tile.EndTurnOp(channel, (turn, consumers))
+            after = _skip(channel, (consumers - 1 - turn) * stages)
             for op in (*before, begin, end, *after):
                 op.location = own[0].location
             Rewriter.insert_op([*before, begin], InsertPoint.before(_outermost(own[0], loop)))
@@ -167,8 +167,8 @@ def _take_turns(region: Region, turn: int, consumers: int) -> None:
             Rewriter.insert_op(after, InsertPoint.at_end(loop.body.block))
 
 
-def _skip(ring: SSAValue, stages: int) -> list[Operation]:
-    return [tile.SkipOp(ring, stages)] if stages else []
+def _skip(channel: SSAValue, stages: int) -> list[Operation]:
+    return [tile.SkipOp(channel, stages)] if stages else []
 
 
 def _outermost(op: Operation, loop: tile.ForTilesOp) -> Operation:

@@ -16,7 +16,7 @@ from irc.dialects import tile
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
-from irc.scheduling.rings import LOAD_STAGES, ring_bytes, tile_bytes
+from irc.scheduling.channels import LOAD_STAGES, channel_bytes, tile_bytes
 from irc.scheduling.streamed_operands import copied
 
 
@@ -54,7 +54,7 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
             continue
         size = max(tile_bytes(op.result) for op in loads)
         stored = max((tile_bytes(op.tile) for op in panels.body.block.ops if isinstance(op, tile.StoreOp)), default=0)
-        if ring_bytes(loop, config_of(program).stages or 1) + LOAD_STAGES * size + stored > limit:
+        if channel_bytes(loop, config_of(program).stages or 1) + LOAD_STAGES * size + stored > limit:
             continue
         for load in loads:
             copied(load, panels)

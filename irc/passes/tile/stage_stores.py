@@ -20,8 +20,8 @@ from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
+from irc.scheduling.channels import aligned, channel_bytes, tile_bytes
 from irc.scheduling.loops import trips
-from irc.scheduling.rings import aligned, ring_bytes, tile_bytes
 
 SCRATCH = 1024
 """Shared memory left to each consumer's reductions; stores that are not staged, and loads beside them, take as much as
@@ -33,7 +33,7 @@ BUFFERS = 2
 @dataclass(frozen=True)
 class StageStoresPass(Pass):
     """A store of a tile that a wgmma product ends in -> a write to a shared buffer and a store from there by TMA, where
-    the access is a box of the view and the buffer fits beside the ring.
+    the access is a box of the view and the buffer fits beside the channel.
 
     The store runs beside what follows: in a loop over panels, panels take turns in two buffers where there is room, and
     a buffer is waited for when it is written again. Stores along columns, or of a few elements, are left alone.
@@ -65,7 +65,9 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
     shapes = {shape_of(op.tile.type) for op in every}
     loads = [op.result for op in block.ops if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
     exchanged = max((tile_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
-    room = (limit - ring_bytes(loop, config_of(program).stages or 1)) // consumer_roles(program) - exchanged - SCRATCH
+    room = (
+        (limit - channel_bytes(loop, config_of(program).stages or 1)) // consumer_roles(program) - exchanged - SCRATCH
+    )
     need = sum(aligned(tile_bytes(op.tile)) for op in stores)
     if need > room:
         return

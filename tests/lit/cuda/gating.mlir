@@ -1,5 +1,5 @@
 // The gated product sigmoid(x @ w1 + b1) * (x @ w2 + b2) at 4096, as one persistent kernel on clusters of two blocks: a producer thread loads
-// tiles by TMA into a ring of four stages, two warp groups of 64 rows multiply. One m64n256 wgmma has w1's 128 columns and w2's.
+// tiles by TMA into a channel of four stages, two warp groups of 64 rows multiply. One m64n256 wgmma has w1's 128 columns and w2's.
 // RUN: irc-opt %s | filecheck %s
 // RUN: irc-opt %s -t cuda | filecheck %s --check-prefix=SOURCE
 

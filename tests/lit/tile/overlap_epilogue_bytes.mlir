@@ -2,7 +2,7 @@
 // RUN: irc-opt %s -p 'tile-kernels,place-operands,overlap-epilogue,stage-stores,assign-layouts,pipeline,specialise-warps,plan-shared' | filecheck %s --check-prefix=SHARED
 
 // A thread of twelve warps has 48 elements of the accumulator, which are no reason for panels. But all of the tile of
-// f32 has 73728 bytes, for which there is no room beside a ring of 184320, in the 232448 of a block.
+// f32 has 73728 bytes, for which there is no room beside a channel of 184320, in the 232448 of a block.
 // CHECK-LABEL: tile.program @wide
 // CHECK:         [[ACC:%[0-9]+]] = scf.for
 // CHECK:         scf.for %column

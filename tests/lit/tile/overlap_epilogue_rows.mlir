@@ -20,7 +20,7 @@
 
 // A panel has the fragment of the rows, and stages of its own, which are filled beside the last products.
 // ROLES-LABEL: tile.program @rows
-// ROLES:         tile.ring {stages = 5 : i64} : !tile.ring<!tile.buffer<128x32xbf16, [[SHARED:#[a-z0-9]+]]>>
+// ROLES:         tile.channel {stages = 5 : i64} : !tile.channel<!tile.buffer<128x32xbf16, [[SHARED:#[a-z0-9]+]]>>
 // ROLES:         tile.roles
 // ROLES:           tile.copy %r{{.*}} !tile.buffer<128x32xbf16, [[SHARED]]>
 // ROLES:         } {

@@ -2,31 +2,31 @@
 // RUN: irc-opt %S/Inputs/streamed.mlir -p place-operands,slice-dots,narrow-maps,assign-layouts,pipeline | filecheck %s --check-prefix=PARTS
 // RUN: irc-opt %S/Inputs/softmax.mlir -p assign-layouts,pipeline | filecheck %s --check-prefix=ALONE
 
-// CHECK:       [[RING:%[0-9]+]] = tile.ring {stages = 4 : i64}
+// CHECK:       [[CHANNEL:%[0-9]+]] = tile.channel {stages = 4 : i64}
 // CHECK-NOT:   tile.alloc
 // CHECK:       [[ACC:%[0-9]+]] = scf.for
-// CHECK:         tile.acquire [[RING]]
+// CHECK:         tile.acquire [[CHANNEL]]
 // CHECK:         tile.copy
 // CHECK:         tile.copy
 // CHECK:         tile.copy
-// CHECK-NEXT:    tile.commit [[RING]]
-// CHECK-NEXT:    {{.*}} = tile.wait [[RING]]
+// CHECK-NEXT:    tile.commit [[CHANNEL]]
+// CHECK-NEXT:    {{.*}} = tile.wait [[CHANNEL]]
 // CHECK-NEXT:    tile.dot {{.*}} in_flight = 1 : i64
 // CHECK-NEXT:    [[LATER:%[0-9]+]] = arith.cmpi ugt, %k, %c0 : index
 // CHECK-NEXT:    scf.if [[LATER]] {
-// CHECK-NEXT:      tile.release [[RING]] {lag = 1 : i64}
+// CHECK-NEXT:      tile.release [[CHANNEL]] {lag = 1 : i64}
 // CHECK:       tile.dot_wait [[ACC]]
-// CHECK-NEXT:  tile.release [[RING]]
+// CHECK-NEXT:  tile.release [[CHANNEL]]
 
-// ALONE-NOT: tile.ring
+// ALONE-NOT: tile.channel
 // ALONE:     tile.store
 
 // Dots on parts of K leave all but one in flight; the stage of the step before is released after the last of them, which
 // the next step waits for when it has read.
 // PARTS-LABEL: @streamed
-// PARTS:         [[RING:%[0-9]+]] = tile.ring {stages = 2 : i64}
-// PARTS:         tile.commit [[RING]]
-// PARTS-NEXT:    {{.*}} = tile.wait [[RING]]
+// PARTS:         [[CHANNEL:%[0-9]+]] = tile.channel {stages = 2 : i64}
+// PARTS:         tile.commit [[CHANNEL]]
+// PARTS-NEXT:    {{.*}} = tile.wait [[CHANNEL]]
 // PARTS-NOT:     tile.map
 // PARTS:         tile.read
 // PARTS:         [[READY:%[0-9]+]] = tile.dot_wait %acc {pending = 1 : i64}
@@ -34,6 +34,6 @@
 // PARTS:         tile.dot [[A]], {{%[0-9]+}}, [[READY]] {instruction = "wgmma", in_flight = 1 : i64}
 // PARTS:         tile.dot {{.*}} in_flight = 2 : i64
 // PARTS-NEXT:    arith.cmpi
-// PARTS:           tile.release [[RING]] {lag = 1 : i64}
+// PARTS:           tile.release [[CHANNEL]] {lag = 1 : i64}
 // PARTS:         tile.dot_wait
-// PARTS-NEXT:    tile.release [[RING]]
+// PARTS-NEXT:    tile.release [[CHANNEL]]

@@ -7,21 +7,21 @@
 // and written after it.
 
 // CHECK-LABEL: tile.program @staged
-// CHECK:       [[RING:%[0-9]+]] = tile.ring {stages = 3 : i64, in_step, offset = 0 : i64}
+// CHECK:       [[CHANNEL:%[0-9]+]] = tile.channel {stages = 3 : i64, in_step, offset = 0 : i64}
 // CHECK-NOT:   tile.roles
-// CHECK-COUNT-2: tile.commit [[RING]]
+// CHECK-COUNT-2: tile.commit [[CHANNEL]]
 // CHECK:       scf.for %k = {{.*}} iter_args([[ACC:%[a-z0-9_]+]] =
-// CHECK-NEXT:    [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait [[RING]]
-// CHECK-NEXT:    [[A:%[a-z0-9_]+]], [[B:%[a-z0-9_]+]] = tile.acquire [[RING]]
+// CHECK-NEXT:    [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait [[CHANNEL]]
+// CHECK-NEXT:    [[A:%[a-z0-9_]+]], [[B:%[a-z0-9_]+]] = tile.acquire [[CHANNEL]]
 // CHECK:         [[INSIDE:%[0-9]+]] = arith.cmpi ult, [[AT:%[0-9]+]], %cK : index
 // CHECK-NEXT:    [[CLAMPED:%[0-9]+]] = arith.select [[INSIDE]], [[AT]], %k : index
 // CHECK:         [[W:%[a-z0-9_]+]] = tile.load %w{{.*}}[[CLAMPED]]
 // CHECK-NEXT:    tile.copy %x[%c0, [[CLAMPED]]] -> [[A]] {via = "cp_async"}
 // CHECK-NEXT:    [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma", atom = "m16n8k16"}
 // CHECK-NEXT:    tile.write [[W]], [[B]]
-// CHECK-NEXT:    tile.commit [[RING]]
+// CHECK-NEXT:    tile.commit [[CHANNEL]]
 // CHECK-NEXT:    scf.yield [[SUM]]
-// CHECK:       tile.skip [[RING]] {count = 2 : i64}
+// CHECK:       tile.skip [[CHANNEL]] {count = 2 : i64}
 
 // CUDA-LABEL: cuda.kernel @staged
 // CUDA:       cuda.cp_async
@@ -67,10 +67,10 @@ tile.program @staged(%x: !tile.view<64x256xbf16>, %w: !tile.view<256x63xbf16>, %
 
 // -----
 
-// One stage asks for no ring: operands are written, then multiplied.
+// One stage asks for no channel: operands are written, then multiplied.
 
 // CHECK-LABEL: tile.program @alone
-// CHECK-NOT:   tile.ring
+// CHECK-NOT:   tile.channel
 // CHECK:       tile.write
 // CHECK:       tile.write
 // CHECK-NEXT:  tile.dot

@@ -3,7 +3,7 @@
 // RUN: not irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,pipeline,specialise-warps,plan-shared --arch sm_89 2>&1 | filecheck %s --check-prefix=LARGE
 
 // CHECK: shared = 197632 : i64
-// CHECK: tile.ring {stages = 4 : i64, offset = 0 : i64}
+// CHECK: tile.channel {stages = 4 : i64, offset = 0 : i64}
 
 // LARGE: needs 197632 bytes of shared memory for its buffers, sm_89 has 101376 a block
 // LARGE: fewer stages or smaller tiles

@@ -1,4 +1,4 @@
-"""Rings: pipelines of stages through shared memory."""
+"""Channels: pipelines of stages through shared memory."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import dense, ints, verify_same
-from irc.dialects.tile.types import RingType
+from irc.dialects.tile.types import ChannelType
 
 
 @irdl_op_definition
-class RingOp(IRDLOperation):
+class ChannelOp(IRDLOperation):
     """A pipeline of `stages` stages through shared memory, with a full and an empty barrier a stage.
 
     A producer acquires a stage, copies into its buffers and commits; a consumer waits for it, reads and releases.
@@ -41,16 +41,16 @@ class RingOp(IRDLOperation):
     `plan-shared`.
     """
 
-    name = "tile.ring"
+    name = "tile.channel"
     stages = prop_def(IntegerAttr)
     cluster = opt_prop_def(DenseArrayBase)
     in_step = opt_prop_def(UnitAttr)
     offset = opt_prop_def(IntegerAttr)
-    ring = result_def(RingType)
+    channel = result_def(ChannelType)
 
     traits = traits_def(MemoryAllocEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "attr-dict `:` type($ring)"
+    assembly_format = "attr-dict `:` type($channel)"
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class RingOp(IRDLOperation):
                 "cluster": None if cluster is None else dense(cluster),
                 "in_step": UnitAttr() if in_step else None,
             },
-            result_types=[RingType.of(buffers)],
+            result_types=[ChannelType.of(buffers)],
         )
 
     @property
@@ -84,28 +84,28 @@ class RingOp(IRDLOperation):
             raise VerifyException(f"expected at least {least} stage{'s' * (least > 1)}, found {self.stage_count}")
 
 
-class RingAccessOp(IRDLOperation):
-    """What `acquire` and `wait` share: `%a, %b = tile.wait %ring : !tile.ring<A, B>`
-    gives one buffer for each type of the ring."""
+class ChannelAccessOp(IRDLOperation):
+    """What `acquire` and `wait` share: `%a, %b = tile.wait %channel : !tile.channel<A, B>`
+    gives one buffer for each type of the channel."""
 
-    ring = operand_def(RingType)
+    channel = operand_def(ChannelType)
     buffers = var_result_def()
 
-    def __init__(self, ring: SSAValue | Operation):
-        value = SSAValue.get(ring)
-        assert isinstance(value.type, RingType)
+    def __init__(self, channel: SSAValue | Operation):
+        value = SSAValue.get(channel)
+        assert isinstance(value.type, ChannelType)
         super().__init__(operands=[value], result_types=[list(value.type.buffers)])
 
     def verify_(self) -> None:
-        assert isinstance(self.ring.type, RingType)
-        verify_same("buffers", [str(t) for t in self.ring.type.buffers], [str(b.type) for b in self.buffers])
+        assert isinstance(self.channel.type, ChannelType)
+        verify_same("buffers", [str(t) for t in self.channel.type.buffers], [str(b.type) for b in self.buffers])
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_ssa_value(self.ring)
+        printer.print_ssa_value(self.channel)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
-        printer.print_attribute(self.ring.type)
+        printer.print_attribute(self.channel.type)
 
     @classmethod
     def parse(cls, parser: Parser):
@@ -113,15 +113,15 @@ class RingAccessOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_attribute()
-        if not isinstance(type, RingType):
-            parser.raise_error(f"expected a ring, found {type}")
+        if not isinstance(type, ChannelType):
+            parser.raise_error(f"expected a channel, found {type}")
         op = cls(parser.resolve_operand(unresolved, type))
         op.attributes |= attributes
         return op
 
 
 @irdl_op_definition
-class AcquireOp(RingAccessOp):
+class AcquireOp(ChannelAccessOp):
     """The producer's next stage, when its consumers have released it."""
 
     name = "tile.acquire"
@@ -129,7 +129,7 @@ class AcquireOp(RingAccessOp):
 
 
 @irdl_op_definition
-class WaitOp(RingAccessOp):
+class WaitOp(ChannelAccessOp):
     """The consumer's next stage, when its copies have arrived."""
 
     name = "tile.wait"
@@ -141,13 +141,13 @@ class CommitOp(IRDLOperation):
     """The copies into the stage acquired last are on their way; consumers may wait for it."""
 
     name = "tile.commit"
-    ring = operand_def(RingType)
+    channel = operand_def(ChannelType)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = "$ring attr-dict `:` type($ring)"
+    assembly_format = "$channel attr-dict `:` type($channel)"
 
-    def __init__(self, ring: SSAValue | Operation):
-        super().__init__(operands=[ring])
+    def __init__(self, channel: SSAValue | Operation):
+        super().__init__(operands=[channel])
 
 
 @irdl_op_definition
@@ -155,29 +155,29 @@ class ReleaseOp(IRDLOperation):
     """The stage waited for `lag` waits ago (0: the last) may be filled again."""
 
     name = "tile.release"
-    ring = operand_def(RingType)
+    channel = operand_def(ChannelType)
     lag = opt_prop_def(IntegerAttr)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$ring attr-dict `:` type($ring)"
+    assembly_format = "$channel attr-dict `:` type($channel)"
 
-    def __init__(self, ring: SSAValue | Operation, lag: int = 0):
-        super().__init__(operands=[ring], properties={"lag": IntegerAttr(lag, i64) if lag else None})
+    def __init__(self, channel: SSAValue | Operation, lag: int = 0):
+        super().__init__(operands=[channel], properties={"lag": IntegerAttr(lag, i64) if lag else None})
 
 
 class TurnOp(IRDLOperation):
     """What `begin_turn` and `end_turn` share: `turn` is [t, n], as that of `for_tiles`."""
 
-    ring = operand_def(RingType)
+    channel = operand_def(ChannelType)
     turn = prop_def(DenseArrayBase)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$ring attr-dict `:` type($ring)"
+    assembly_format = "$channel attr-dict `:` type($channel)"
 
-    def __init__(self, ring: SSAValue | Operation, turn: Sequence[int]):
-        super().__init__(operands=[ring], properties={"turn": dense(turn)})
+    def __init__(self, channel: SSAValue | Operation, turn: Sequence[int]):
+        super().__init__(operands=[channel], properties={"turn": dense(turn)})
 
     @property
     def turns(self) -> tuple[int, int]:
@@ -192,7 +192,7 @@ class TurnOp(IRDLOperation):
 
 @irdl_op_definition
 class BeginTurnOp(TurnOp):
-    """Consumer t of n that take turns in the stages of a ring goes on when the one before it has ended its turn.
+    """Consumer t of n that take turns in the stages of a channel goes on when the one before it has ended its turn.
 
     Without it, a consumer could wait for a stage a whole round before it is its own: a barrier knows only the parity
     of its phase.
@@ -213,12 +213,12 @@ class SkipOp(IRDLOperation):
     """The next `count` stages are not this consumer's: it neither waits for them nor releases them."""
 
     name = "tile.skip"
-    ring = operand_def(RingType)
+    channel = operand_def(ChannelType)
     count = prop_def(IntegerAttr)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$ring attr-dict `:` type($ring)"
+    assembly_format = "$channel attr-dict `:` type($channel)"
 
-    def __init__(self, ring: SSAValue | Operation, count: int):
-        super().__init__(operands=[ring], properties={"count": IntegerAttr(count, i64)})
+    def __init__(self, channel: SSAValue | Operation, count: int):
+        super().__init__(operands=[channel], properties={"count": IntegerAttr(count, i64)})

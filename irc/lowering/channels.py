@@ -1,4 +1,4 @@
-"""Rings: stages of shared memory that TMA or a producer fills, guarded by a full and an empty mbarrier each.
+"""Channels: stages of shared memory that TMA or a producer fills, guarded by a full and an empty mbarrier each.
 
 Parity protocol (PTX ISA, 9.7.13.15 mbarrier): a consumer waits for phase 0 of `full` first; a producer starts with
 phase 1 of `empty`, which a fresh barrier lets pass.
@@ -14,11 +14,11 @@ from xdsl.ir import SSAValue
 from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.lowering import step_rings
+from irc.lowering import step_channels
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.memory import shared_base
 from irc.lowering.values import Buffer, Code, buffer_of, element_bytes
-from irc.scheduling.rings import BARRIER_BYTES, RingPlan, fills_of, readers_of, ring_plan
+from irc.scheduling.channels import BARRIER_BYTES, ChannelPlan, channel_plan, fills_of, readers_of
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Cursor:
 
 
 @dataclass(frozen=True)
-class Ring:
-    """A ring as one role sees it."""
+class Channel:
+    """A channel as one role sees it."""
 
-    plan: RingPlan
-    type: tile.RingType
+    plan: ChannelPlan
+    type: tile.ChannelType
     offset: int
     cursor: Cursor
     released: Cursor
@@ -65,29 +65,29 @@ def _advance(e: Emitter, cursor: Cursor, stages: int) -> None:
     e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
 
 
-def offset_of(op: tile.RingOp | tile.AllocOp) -> int:
+def offset_of(op: tile.ChannelOp | tile.AllocOp) -> int:
     return op.offset.value.data if op.offset is not None else 0
 
 
-def _filled(ring: SSAValue) -> list[SSAValue]:
+def _filled(channel: SSAValue) -> list[SSAValue]:
     """The buffers of the stages that a producer acquires."""
-    acquires = [use.operation for use in ring.uses if isinstance(use.operation, tile.AcquireOp)]
+    acquires = [use.operation for use in channel.uses if isinstance(use.operation, tile.AcquireOp)]
     return [buffer for acquire in acquires for buffer in acquire.buffers]
 
 
-def is_written(ring: SSAValue) -> bool:
-    """Whether a `tile.write` fills part of a stage of the ring."""
-    return any(isinstance(fill, tile.WriteOp) for buffer in _filled(ring) for fill in fills_of(buffer))
+def is_written(channel: SSAValue) -> bool:
+    """Whether a `tile.write` fills part of a stage of the channel."""
+    return any(isinstance(fill, tile.WriteOp) for buffer in _filled(channel) for fill in fills_of(buffer))
 
 
-def is_copied(ring: SSAValue) -> bool:
-    """Whether TMA fills part of a stage of the ring."""
-    return any(isinstance(fill, tile.CopyOp) for buffer in _filled(ring) for fill in fills_of(buffer))
+def is_copied(channel: SSAValue) -> bool:
+    """Whether TMA fills part of a stage of the channel."""
+    return any(isinstance(fill, tile.CopyOp) for buffer in _filled(channel) for fill in fills_of(buffer))
 
 
-def is_read(ring: SSAValue) -> bool:
-    """Whether a `tile.read` reads part of a stage of the ring."""
-    waits = [use.operation for use in ring.uses if isinstance(use.operation, tile.WaitOp)]
+def is_read(channel: SSAValue) -> bool:
+    """Whether a `tile.read` reads part of a stage of the channel."""
+    waits = [use.operation for use in channel.uses if isinstance(use.operation, tile.WaitOp)]
     return any(
         isinstance(each, tile.ReadOp) for wait in waits for buffer in wait.buffers for each in readers_of(buffer)
     )
@@ -99,12 +99,12 @@ def _releasing(read: bool) -> int:
     return LANES if read else WARP_GROUP
 
 
-def initialise(code: Code, op: tile.RingOp, consumers: int, producers: int) -> None:
+def initialise(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> None:
     """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty
     one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to."""
-    e, plan = code.e, ring_plan(op)
-    arrivals = (1 if is_copied(op.ring) else 0) + (producers if is_written(op.ring) else 0)
-    releases = consumers // _releasing(is_read(op.ring)) * _neighbours(op.cluster_shape)
+    e, plan = code.e, channel_plan(op)
+    arrivals = (1 if is_copied(op.channel) else 0) + (producers if is_written(op.channel) else 0)
+    releases = consumers // _releasing(is_read(op.channel)) * _neighbours(op.cluster_shape)
     with e.when(e.compare("eq", code.crew.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
         base = shared_base(code, offset_of(op))
         for which, count in ((plan.full, arrivals), (plan.empty, releases)):
@@ -123,66 +123,66 @@ def _neighbours(cluster: tuple[int, int]) -> int:
     return sum(cluster) - 1
 
 
-def enter(code: Code, op: tile.RingOp, *, producer: bool, first: bool) -> None:
+def enter(code: Code, op: tile.ChannelOp, *, producer: bool, first: bool) -> None:
     """The role's own cursors. `first`: whether it is the first consumer, whose first turn begins at once."""
     e = code.e
     cursor = Cursor(e.counter(), e.counter(1 if producer else 0))
     released = Cursor(e.counter(), e.counter())
-    assert isinstance(op.ring.type, tile.RingType)
-    plan, turn = ring_plan(op), e.counter(1 if first else 0)
-    code.rings[op.ring] = Ring(
+    assert isinstance(op.channel.type, tile.ChannelType)
+    plan, turn = channel_plan(op), e.counter(1 if first else 0)
+    code.channels[op.channel] = Channel(
         plan,
-        op.ring.type,
+        op.channel.type,
         offset_of(op),
         cursor,
         released,
-        is_written(op.ring),
-        is_read(op.ring),
+        is_written(op.channel),
+        is_read(op.channel),
         turn,
         op.cluster_shape,
     )
 
 
-def leave(code: Code, op: tile.RingOp) -> None:
+def leave(code: Code, op: tile.ChannelOp) -> None:
     """A producer of a cluster stays until every stage has been released: until then other blocks arrive on its
     barriers."""
-    ring = code.rings[op.ring]
-    if _neighbours(ring.cluster) == 1:
+    channel = code.channels[op.channel]
+    if _neighbours(channel.cluster) == 1:
         return
-    with code.e.loop(0, ring.plan.stages):
-        _await_empty(code, ring)
-        _advance(code.e, ring.cursor, ring.plan.stages)
+    with code.e.loop(0, channel.plan.stages):
+        _await_empty(code, channel)
+        _advance(code.e, channel.cursor, channel.plan.stages)
 
 
-def _await_empty(code: Code, ring: Ring) -> SSAValue:
+def _await_empty(code: Code, channel: Channel) -> SSAValue:
     """Waits until the current stage is free; gives its number."""
-    stage, phase = code.e.read(ring.cursor.stage), code.e.read(ring.cursor.phase)
-    code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.empty, stage), code.e.i32(phase)))
+    stage, phase = code.e.read(channel.cursor.stage), code.e.read(channel.cursor.phase)
+    code.e.insert(cuda.BarrierWaitOp(channel.barrier(code, channel.plan.empty, stage), code.e.i32(phase)))
     return stage
 
 
 def lower_skip(code: Code, op: tile.SkipOp) -> None:
-    if op.ring in code.step_rings:
-        step_rings.skip(code, op)
+    if op.channel in code.step_channels:
+        step_channels.skip(code, op)
         return
-    ring = code.rings[op.ring]
-    for cursor in (ring.cursor, ring.released):
-        _skip(code.e, cursor, ring.plan.stages, op.count.value.data)
+    channel = code.channels[op.channel]
+    for cursor in (channel.cursor, channel.released):
+        _skip(code.e, cursor, channel.plan.stages, op.count.value.data)
 
 
 def lower_begin_turn(code: Code, op: tile.BeginTurnOp) -> None:
-    ring, e = code.rings[op.ring], code.e
-    parity = e.read(ring.turn)
-    e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.turn, op.turns[0]), e.i32(parity)))
-    e.insert(cuda.SetOp(ring.turn, e.index(0), e.index(e.xor(parity, 1))))
+    channel, e = code.channels[op.channel], code.e
+    parity = e.read(channel.turn)
+    e.insert(cuda.BarrierWaitOp(channel.barrier(code, channel.plan.turn, op.turns[0]), e.i32(parity)))
+    e.insert(cuda.SetOp(channel.turn, e.index(0), e.index(e.xor(parity, 1))))
 
 
 def lower_end_turn(code: Code, op: tile.EndTurnOp) -> None:
     """One thread lets the next consumer go on. All threads have: it meets them before its next turn."""
-    ring, e = code.rings[op.ring], code.e
+    channel, e = code.channels[op.channel], code.e
     own, count = op.turns
     with e.when(issuer(code)):
-        e.insert(cuda.BarrierArriveOp(ring.barrier(code, ring.plan.turn, (own + 1) % count)))
+        e.insert(cuda.BarrierArriveOp(channel.barrier(code, channel.plan.turn, (own + 1) % count)))
 
 
 def _skip(e: Emitter, cursor: Cursor, stages: int, count: int) -> None:
@@ -195,25 +195,25 @@ def _skip(e: Emitter, cursor: Cursor, stages: int, count: int) -> None:
     e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
 
 
-def _stage_buffers(code: Code, ring: Ring, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
+def _stage_buffers(code: Code, channel: Channel, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
     e = code.e
-    for value, start, pitch in zip(op.buffers, ring.plan.buffers, ring.plan.pitches, strict=True):
+    for value, start, pitch in zip(op.buffers, channel.plan.buffers, channel.plan.pitches, strict=True):
         assert isinstance(value.type, tile.BufferType)
-        address = e.add(shared_base(code, ring.offset + start), e.mul(stage, pitch))
+        address = e.add(shared_base(code, channel.offset + start), e.mul(stage, pitch))
         code.values[value] = buffer_of(value.type, address)
 
 
 def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
-    if op.ring in code.step_rings:
-        step_rings.acquire(code, op)
+    if op.channel in code.step_channels:
+        step_channels.acquire(code, op)
         return
-    ring = code.rings[op.ring]
-    stage = _await_empty(code, ring)
-    _stage_buffers(code, ring, op, stage)
+    channel = code.channels[op.channel]
+    stage = _await_empty(code, channel)
+    _stage_buffers(code, channel, op, stage)
     expected = sum(_copied_bytes(buffer) for buffer in op.buffers)
     if expected:
         with code.e.when(issuer(code)):
-            code.e.insert(cuda.BarrierExpectOp(ring.barrier(code, ring.plan.full, stage), expected))
+            code.e.insert(cuda.BarrierExpectOp(channel.barrier(code, channel.plan.full, stage), expected))
 
 
 def _copied_bytes(buffer: SSAValue) -> int:
@@ -228,43 +228,43 @@ def issuer(code: Code) -> SSAValue | None:
 
 
 def lower_commit(code: Code, op: tile.CommitOp) -> None:
-    if op.ring in code.step_rings:
-        step_rings.commit(code, op)
+    if op.channel in code.step_channels:
+        step_channels.commit(code, op)
         return
-    ring = code.rings[op.ring]
-    if ring.written:
+    channel = code.channels[op.channel]
+    if channel.written:
         code.e.insert(cuda.FenceProxyAsyncOp())
-        stage = code.e.read(ring.cursor.stage)
-        code.e.insert(cuda.BarrierArriveOp(ring.barrier(code, ring.plan.full, stage)))
-    _advance(code.e, ring.cursor, ring.plan.stages)
+        stage = code.e.read(channel.cursor.stage)
+        code.e.insert(cuda.BarrierArriveOp(channel.barrier(code, channel.plan.full, stage)))
+    _advance(code.e, channel.cursor, channel.plan.stages)
 
 
 def lower_wait(code: Code, op: tile.WaitOp) -> None:
-    if op.ring in code.step_rings:
-        step_rings.wait(code, op)
+    if op.channel in code.step_channels:
+        step_channels.wait(code, op)
         return
-    ring = code.rings[op.ring]
-    stage, phase = code.e.read(ring.cursor.stage), code.e.read(ring.cursor.phase)
-    code.e.insert(cuda.BarrierWaitOp(ring.barrier(code, ring.plan.full, stage), code.e.i32(phase)))
-    _stage_buffers(code, ring, op, stage)
-    _advance(code.e, ring.cursor, ring.plan.stages)
+    channel = code.channels[op.channel]
+    stage, phase = code.e.read(channel.cursor.stage), code.e.read(channel.cursor.phase)
+    code.e.insert(cuda.BarrierWaitOp(channel.barrier(code, channel.plan.full, stage), code.e.i32(phase)))
+    _stage_buffers(code, channel, op, stage)
+    _advance(code.e, channel.cursor, channel.plan.stages)
 
 
 def lower_release(code: Code, op: tile.ReleaseOp) -> None:
     """One thread of each warp group arrives: its wgmmas that read the stage are complete. Where threads read the stage
     too, one of each warp. In a cluster, one thread for each block that may fill the stage."""
-    ring = code.rings[op.ring]
+    channel = code.channels[op.channel]
     e = code.e
-    if ring.read:
+    if channel.read:
         e.insert(cuda.WarpSyncOp())
-    barrier = ring.barrier(code, ring.plan.empty, e.read(ring.released.stage))
-    lane, blocks = e.rem(code.crew.thread, _releasing(ring.read)), _neighbours(ring.cluster)
+    barrier = channel.barrier(code, channel.plan.empty, e.read(channel.released.stage))
+    lane, blocks = e.rem(code.crew.thread, _releasing(channel.read)), _neighbours(channel.cluster)
     with e.when(e.compare("ult", lane, blocks)):
         if blocks == 1:
             e.insert(cuda.BarrierArriveOp(barrier))
         else:
-            e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbour(e, ring.cluster, lane))))
-    _advance(e, ring.released, ring.plan.stages)
+            e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbour(e, channel.cluster, lane))))
+    _advance(e, channel.released, channel.plan.stages)
 
 
 def _neighbour(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:
@@ -285,12 +285,12 @@ def place(e: Emitter, cluster: tuple[int, int]) -> tuple[Index, Index]:
     return row, column
 
 
-def ring_of(code: Code, buffer: SSAValue) -> Ring:
+def channel_of(code: Code, buffer: SSAValue) -> Channel:
     owner = buffer.owner
     if isinstance(owner, tile.SubviewOp):
-        return ring_of(code, owner.buffer)
+        return channel_of(code, owner.buffer)
     assert isinstance(owner, tile.AcquireOp)
-    return code.rings[owner.ring]
+    return code.channels[owner.channel]
 
 
 def lower_subview(code: Code, op: tile.SubviewOp) -> None:

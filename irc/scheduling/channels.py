@@ -1,4 +1,4 @@
-"""What fills shared buffers, and where the stages and barriers of a ring lie."""
+"""What fills shared buffers, and where the stages and barriers of a channel lie."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from irc.dialects.tile import (
     AllocOp,
     BeginTurnOp,
     BufferType,
+    ChannelOp,
+    ChannelType,
     CopyOp,
     DotOp,
     ForTilesOp,
     ReadOp,
-    RingOp,
-    RingType,
     SubviewOp,
     WriteOp,
     element_type_of,
@@ -50,11 +50,11 @@ def tile_bytes(value: SSAValue) -> int:
 
 
 LOAD_STAGES = 4
-"""Stages, at least, of a ring through which arrays of an epilogue come."""
+"""Stages, at least, of a channel through which arrays of an epilogue come."""
 
 
-def ring_bytes(loop: ForTilesOp, stages: int) -> int:
-    """Shared memory that the rings of a tile loop will take: `stages` of the operands of its products, and those of
+def channel_bytes(loop: ForTilesOp, stages: int) -> int:
+    """Shared memory that the channels of a tile loop will take: `stages` of the operands of its products, and those of
     what its epilogue reads."""
     size = ALIGNMENT
     for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
@@ -66,9 +66,9 @@ def ring_bytes(loop: ForTilesOp, stages: int) -> int:
 
 
 @dataclass(frozen=True)
-class RingPlan:
-    """Byte offsets from the ring's start: of each buffer's stage 0, of the full and the empty barriers, of one barrier
-    a turn, and the whole size. Threads that are in step have no barriers."""
+class ChannelPlan:
+    """Byte offsets from the channel's start: of each buffer's stage 0, of the full and the empty barriers, of one
+    barrier a turn, and the whole size. Threads that are in step have no barriers."""
 
     stages: int
     buffers: tuple[int, ...]
@@ -80,32 +80,34 @@ class RingPlan:
     size: int
 
 
-def ring_plan(ring: RingOp) -> RingPlan:
-    assert isinstance(ring.ring.type, RingType)
+def channel_plan(channel: ChannelOp) -> ChannelPlan:
+    assert isinstance(channel.channel.type, ChannelType)
     at = 0
     starts: list[int] = []
     pitches: list[int] = []
-    for type in ring.ring.type.buffers:
+    for type in channel.channel.type.buffers:
         assert isinstance(type, BufferType)
         starts.append(at)
         pitches.append(aligned(buffer_bytes(type)))
-        at += pitches[-1] * ring.stage_count
-    if ring.in_step is not None:
-        return RingPlan(ring.stage_count, tuple(starts), tuple(pitches), at, at, at, 0, at)
-    empty = at + BARRIER_BYTES * ring.stage_count
-    turn, turns = empty + BARRIER_BYTES * ring.stage_count, turns_of(ring)
+        at += pitches[-1] * channel.stage_count
+    if channel.in_step is not None:
+        return ChannelPlan(channel.stage_count, tuple(starts), tuple(pitches), at, at, at, 0, at)
+    empty = at + BARRIER_BYTES * channel.stage_count
+    turn, turns = empty + BARRIER_BYTES * channel.stage_count, turns_of(channel)
     size = aligned(turn + BARRIER_BYTES * turns)
-    return RingPlan(ring.stage_count, tuple(starts), tuple(pitches), at, empty, turn, turns, size)
+    return ChannelPlan(channel.stage_count, tuple(starts), tuple(pitches), at, empty, turn, turns, size)
 
 
-def is_in_step(ring: SSAValue) -> bool:
-    """Whether all threads fill and read the ring's stages."""
-    return isinstance(ring.owner, RingOp) and ring.owner.in_step is not None
+def is_in_step(channel: SSAValue) -> bool:
+    """Whether all threads fill and read the channel's stages."""
+    return isinstance(channel.owner, ChannelOp) and channel.owner.in_step is not None
 
 
-def turns_of(ring: RingOp) -> int:
-    """How many consumers take turns in the ring's stages; 0 where all read every stage."""
-    return max((use.operation.turns[1] for use in ring.ring.uses if isinstance(use.operation, BeginTurnOp)), default=0)
+def turns_of(channel: ChannelOp) -> int:
+    """How many consumers take turns in the channel's stages; 0 where all read every stage."""
+    return max(
+        (use.operation.turns[1] for use in channel.channel.uses if isinstance(use.operation, BeginTurnOp)), default=0
+    )
 
 
 def alloc_bytes(alloc: AllocOp) -> int:

@@ -1,4 +1,4 @@
-"""Rings that all threads of a block fill and read in step: cp.async groups (PTX ISA, cp.async.wait_group) and one
+"""Channels that all threads of a block fill and read in step: cp.async groups (PTX ISA, cp.async.wait_group) and one
 barrier of the block for each stage.
 
 The wait for a stage is for the thread's own copies into it, then for the other threads. Behind it every thread has read
@@ -17,14 +17,14 @@ from irc.lowering import memory
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Bytes
 from irc.lowering.values import Code, buffer_of, element_bytes
-from irc.scheduling.rings import RingPlan, fills_of, ring_plan
+from irc.scheduling.channels import ChannelPlan, channel_plan, fills_of
 
 
 @dataclass(frozen=True)
-class StepRing:
+class StepChannel:
     """The stages that are read and filled next are numbers in registers."""
 
-    plan: RingPlan
+    plan: ChannelPlan
     offset: int
     read: SSAValue
     filled: SSAValue
@@ -36,43 +36,43 @@ class StepRing:
         return self.offset, self.offset + self.plan.size
 
 
-def enter(code: Code, op: tile.RingOp) -> None:
+def enter(code: Code, op: tile.ChannelOp) -> None:
     e = code.e
-    acquires = [use.operation for use in op.ring.uses if isinstance(use.operation, tile.AcquireOp)]
+    acquires = [use.operation for use in op.channel.uses if isinstance(use.operation, tile.AcquireOp)]
     fills = [fill for acquire in acquires for buffer in acquire.buffers for fill in fills_of(buffer)]
     offset = op.offset.value.data if op.offset is not None else 0
     is_copied = any(isinstance(fill, tile.CopyOp) for fill in fills)
-    code.step_rings[op.ring] = StepRing(ring_plan(op), offset, e.counter(), e.counter(), is_copied)
+    code.step_channels[op.channel] = StepChannel(channel_plan(op), offset, e.counter(), e.counter(), is_copied)
 
 
 def acquire(code: Code, op: tile.AcquireOp) -> None:
-    ring = code.step_rings[op.ring]
-    code.before_write(ring.place)
-    _stage_buffers(code, ring, op, code.e.read(ring.filled))
+    channel = code.step_channels[op.channel]
+    code.before_write(channel.place)
+    _stage_buffers(code, channel, op, code.e.read(channel.filled))
 
 
 def commit(code: Code, op: tile.CommitOp) -> None:
-    ring = code.step_rings[op.ring]
-    if ring.is_copied:
+    channel = code.step_channels[op.channel]
+    if channel.is_copied:
         code.e.insert(cuda.CpAsyncCommitOp())
-    _advance(code.e, ring.filled, ring.plan.stages)
+    _advance(code.e, channel.filled, channel.plan.stages)
 
 
 def wait(code: Code, op: tile.WaitOp) -> None:
-    ring = code.step_rings[op.ring]
-    if ring.is_copied:
-        code.e.insert(cuda.CpAsyncWaitOp(ring.plan.stages - 2))
+    channel = code.step_channels[op.channel]
+    if channel.is_copied:
+        code.e.insert(cuda.CpAsyncWaitOp(channel.plan.stages - 2))
     code.sync()
-    _stage_buffers(code, ring, op, code.e.read(ring.read))
-    _advance(code.e, ring.read, ring.plan.stages)
+    _stage_buffers(code, channel, op, code.e.read(channel.read))
+    _advance(code.e, channel.read, channel.plan.stages)
 
 
 def skip(code: Code, op: tile.SkipOp) -> None:
     """What is left is not read; the copies into it end before it is filled again."""
-    ring = code.step_rings[op.ring]
-    if ring.is_copied:
+    channel = code.step_channels[op.channel]
+    if channel.is_copied:
         code.e.insert(cuda.CpAsyncWaitOp(0))
-    _advance(code.e, ring.read, ring.plan.stages, op.count.value.data)
+    _advance(code.e, channel.read, channel.plan.stages, op.count.value.data)
 
 
 def copy(code: Code, op: tile.CopyOp) -> None:
@@ -88,11 +88,11 @@ def copy(code: Code, op: tile.CopyOp) -> None:
         e.insert(cuda.CpAsyncOp(address, code.pointers[op.view], e.index(offset), e.all(conditions), bytes=width))
 
 
-def _stage_buffers(code: Code, ring: StepRing, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
+def _stage_buffers(code: Code, channel: StepChannel, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
     e = code.e
-    for value, start, pitch in zip(op.buffers, ring.plan.buffers, ring.plan.pitches, strict=True):
+    for value, start, pitch in zip(op.buffers, channel.plan.buffers, channel.plan.pitches, strict=True):
         assert isinstance(value.type, tile.BufferType)
-        base = memory.shared_base(code, ring.offset + start)
+        base = memory.shared_base(code, channel.offset + start)
         code.values[value] = buffer_of(value.type, e.add(base, e.mul(stage, pitch)))
 
 
