@@ -19,8 +19,8 @@ from irc.codegen.literals import literal
 from irc.codegen.names import Names
 from irc.codegen.prelude import prelude
 from irc.dialects.cuda import KernelOp, PtrType, SharedOp, TensorMapType
-from irc.dialects.cuda.common import values_of
 from irc.ir.dtypes import element_of
+from irc.ir.properties import values_of
 from irc.support.diagnostics import IrcError, places
 
 OpT = TypeVar("OpT", bound=Operation)

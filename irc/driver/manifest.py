@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from irc.analysis.costs import Cost, cost_of
 from irc.dialects.cuda import KernelOp
-from irc.dialects.cuda.common import values_of
 from irc.dialects.kernel import ConfigAttr, FusedOp
 from irc.ir.dtypes import element_of
 from irc.ir.locations import describe
+from irc.ir.properties import values_of
 from irc.ir.rewriting import location_of
 
 

@@ -59,6 +59,7 @@ DIALECTS: dict[str, str] = {
     "tile": "irc.dialects.tile:Tile",
     "scalar": "irc.dialects.scalar:Scalar",
     "cuda": "irc.dialects.cuda:Cuda",
+    "host": "irc.dialects.host:Host",
 }
 """Dialect name to `module:attribute`."""
 

@@ -14,7 +14,7 @@ def entry_of(module: ModuleOp, func: str | None = None) -> FuncOp:
     if func is not None:
         functions = [op for op in functions if op.sym_name.data == func]
     if not functions:
-        plan = next((op for op in module.ops if op.name == "cuda.plan"), None)
+        plan = next((op for op in module.ops if op.name == "host.plan"), None)
         if plan is not None:
             raise IrcError("the program is a host plan already", plan.location, "take the IR before build-host-plan")
         raise IrcError("the program has no function" if func is None else f"the program has no function named {func}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from irc.dialects.cuda.host import ARENA_ALIGNMENT
+from irc.dialects.host import ARENA_ALIGNMENT
 from irc.support.integers import round_up
 
 

@@ -1,4 +1,4 @@
-"""The host plan as plain data: what `cuda.plan` says, in a form that is stored and executed without xDSL.
+"""The host plan as plain data: what `host.plan` says, in a form that is stored and executed without xDSL.
 
 A plan is a list of steps in the order in which they are enqueued. Memory is named by `Buffer`s: a range of bytes of an
 argument, of a result, of the arena or of a constant.

@@ -1,4 +1,4 @@
-"""From `cuda.plan` to `irc.runtime.plan.Plan`."""
+"""From `host.plan` to `irc.runtime.plan.Plan`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from irc.dialects.cuda.common import values_of
-from irc.dialects.cuda.host import (
+from irc.dialects.cuda.kernel import KernelOp
+from irc.dialects.cuda.sync import DependencyWaitOp
+from irc.dialects.cuda.types import PtrType, TensorMapType
+from irc.dialects.host import (
     ArenaOp,
+    BufferType,
     ConstantOp,
     CopyOp,
     LaunchOp,
@@ -21,11 +24,9 @@ from irc.dialects.cuda.host import (
     StepOp,
     WaitOp,
 )
-from irc.dialects.cuda.kernel import KernelOp
-from irc.dialects.cuda.plan_checks import extent_of
-from irc.dialects.cuda.sync import DependencyWaitOp
-from irc.dialects.cuda.types import BufferType, PtrType, TensorMapType
+from irc.dialects.host.checks import extent_of
 from irc.ir.dtypes import element_of
+from irc.ir.properties import values_of
 from irc.ir.rewriting import location_of
 from irc.runtime.plan import (
     CALLERS_STREAM,
@@ -45,10 +46,10 @@ from irc.support.diagnostics import IrcError
 
 
 def read_plan(module: ModuleOp) -> Plan:
-    """The module's one `cuda.plan` as data. IrcError where there is none or there are several."""
+    """The module's one `host.plan` as data. IrcError where there is none or there are several."""
     plans = [op for op in module.ops if isinstance(op, PlanOp)]
     if len(plans) != 1:
-        raise IrcError(f"expected one cuda.plan in the module, found {len(plans)}", module.location)
+        raise IrcError(f"expected one host.plan in the module, found {len(plans)}", module.location)
     kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
     return _Reader(plans[0], kernels).plan()
 

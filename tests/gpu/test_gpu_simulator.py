@@ -13,8 +13,8 @@ from unit.sim_wgmma_kernels import PRODUCTS, M, N, Product
 
 from irc.codegen import compile_kernel
 from irc.dialects import cuda
-from irc.dialects.cuda.common import values_of
 from irc.ir.dtypes import element_of
+from irc.ir.properties import values_of
 from irc.runtime.device import Stream
 from irc.runtime.driver import device, is_present, present_arch
 from irc.runtime.launches import Cells, Slots

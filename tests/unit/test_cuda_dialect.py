@@ -12,7 +12,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from irc.dialects import cuda
-from irc.dialects.cuda import Cuda, PlanOp, RegistersType, TensorMapType
+from irc.dialects.cuda import Cuda, RegistersType, TensorMapType
 
 
 def context() -> Context:
@@ -197,61 +197,6 @@ def test_effects() -> None:
     assert names.count("cuda.get") == 2
     assert names.count("cuda.set") == 2 and names.count("cuda.load") == 1 and names.count("cuda.sync") == 1
     assert "cuda.shuffle" not in names
-
-
-PLAN = """
-cuda.kernel @k(%x: !cuda.ptr<f32>, %y: !cuda.ptr<f32>) grid [1, 1, 1] block 64 writes [0, 1] {{
-  cuda.return
-}}
-cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> streams 2 {{
-  %arena = cuda.arena : !cuda.buffer<1024>
-  %a = cuda.buffer %arena {{offset = 0}} : !cuda.buffer<1024> -> !cuda.buffer<256>
-  %b = cuda.buffer %arena {{offset = {offset}}} : !cuda.buffer<1024> -> !cuda.buffer<256>
-  cuda.launch @k(%x, %a) : (!cuda.buffer<256>, !cuda.buffer<256>)
-  cuda.record {{event = 0}}
-  {wait}
-  cuda.launch @{kernel}(%a, %b) {{stream = 1}} : (!cuda.buffer<256>, !cuda.buffer<256>)
-  {more}
-  cuda.record {{event = 1, stream = 1}}
-  {join}
-  cuda.copy %b -> %out : !cuda.buffer<256> -> !cuda.buffer<256>
-  cuda.return
-}}"""
-RIGHT = {
-    "offset": "256",
-    "wait": "cuda.wait {event = 0, stream = 1}",
-    "kernel": "k",
-    "more": "",
-    "join": "cuda.wait {event = 1}",
-}
-
-WRONG_PLANS = [
-    ({"wait": ""}, "expected an event between steps 0 (cuda.launch) and 2 (cuda.launch)"),
-    ({"join": ""}, "expected stream 0 to wait for all work"),
-    ({"wait": "cuda.wait {event = 7, stream = 1}"}, "expected event 7 to be recorded before"),
-    ({"wait": "cuda.wait {event = 0, stream = 2}"}, "expected a stream below 2, found 2"),
-    ({"kernel": "missing"}, "missing"),
-    ({"offset": "100"}, "expected an offset that is a multiple of 256"),
-    ({"offset": "1024"}, "expected a range inside of 1024 bytes"),
-    (
-        {"more": "cuda.launch @k(%x, %a) {stream = 1} : (!cuda.buffer<256>, !cuda.buffer<256>)", "offset": "0"},
-        "expected the buffer at bytes 0 to 256 to hold what was written to it",
-    ),
-]
-
-
-def test_plan_round_trips() -> None:
-    module = parse(PLAN.format(**RIGHT))
-    assert parse(str(module)).is_structurally_equivalent(module)
-    plan = next(op for op in module.walk() if isinstance(op, PlanOp))
-    assert len(plan.inputs) == len(plan.outputs) == 1
-
-
-@pytest.mark.parametrize("change, message", WRONG_PLANS)
-def test_wrong_plans(change: dict[str, str], message: str) -> None:
-    with pytest.raises(VerifyException) as caught:
-        parse(PLAN.format(**(RIGHT | change)))
-    assert message in str(caught.value)
 
 
 def test_no_affine_maps_in_types() -> None:

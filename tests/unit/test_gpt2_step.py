@@ -6,7 +6,7 @@ from __future__ import annotations
 from xdsl.dialects import scf
 
 from irc.dialects.cuda import KernelOp
-from irc.dialects.cuda.host import LaunchOp
+from irc.dialects.host import LaunchOp
 from irc.dialects.tile import DotOp, ProgramOp
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import ALL

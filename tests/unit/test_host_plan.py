@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.dialects.cuda.host import CopyOp, LaunchOp, PlanOp, RecordOp, StepOp, WaitOp
+from irc.dialects.host import CopyOp, LaunchOp, PlanOp, RecordOp, StepOp, WaitOp
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, load, new_context, parse
 from irc.ir.parser import parse_ir

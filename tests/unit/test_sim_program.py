@@ -40,12 +40,12 @@ cuda.kernel @copy(%from: !cuda.ptr<i32>, %to: !cuda.ptr<i32>) grid [1, 1, 1] blo
 def program(steps: str, count: int = 64) -> SimProgram:
     """A plan from x to y, with an arena of two arrays `a` and `b`, and a kernel that copies `count` elements."""
     text = f"""
-cuda.plan @f(%x, %y) : (tensor<64xi32>) -> tensor<64xi32> {{
-  %arena = cuda.arena : !cuda.buffer<512>
-  %a = cuda.buffer %arena {{offset = 0 : i64}} : !cuda.buffer<512> -> !cuda.buffer<256>
-  %b = cuda.buffer %arena {{offset = 256 : i64}} : !cuda.buffer<512> -> !cuda.buffer<256>
+host.plan @f(%x, %y) : (tensor<64xi32>) -> tensor<64xi32> {{
+  %arena = host.arena : !host.buffer<512>
+  %a = host.buffer %arena {{offset = 0 : i64}} : !host.buffer<512> -> !host.buffer<256>
+  %b = host.buffer %arena {{offset = 256 : i64}} : !host.buffer<512> -> !host.buffer<256>
   {steps}
-  cuda.return
+  host.return
 }}
 {KERNEL.replace("COUNT", str(count))}"""
     module = parse_ir(new_context(), text, "plan")
@@ -53,25 +53,25 @@ cuda.plan @f(%x, %y) : (tensor<64xi32>) -> tensor<64xi32> {{
 
 
 def launch(source: str, target: str) -> str:
-    return f"cuda.launch @copy({source}, {target}) : (!cuda.buffer<256>, !cuda.buffer<256>)\n"
+    return f"host.launch @copy({source}, {target}) : (!host.buffer<256>, !host.buffer<256>)\n"
 
 
 X = np.arange(64, dtype=np.int32)
 
 
 def test_a_plan_goes_through_the_arena() -> None:
-    copy = "cuda.copy %a -> %b : !cuda.buffer<256> -> !cuda.buffer<256>\n"
+    copy = "host.copy %a -> %b : !host.buffer<256> -> !host.buffer<256>\n"
     (found,) = program(launch("%x", "%a") + copy + launch("%b", "%y")).run([X], None)
     np.testing.assert_array_equal(found, X)
 
 
 def test_a_memset_is_a_write() -> None:
-    memset = "cuda.memset %b {value = 1 : i64} : !cuda.buffer<256>\n"
+    memset = "host.memset %b {value = 1 : i64} : !host.buffer<256>\n"
     (found,) = program(memset + launch("%b", "%y")).run([X], None)
     assert (found == 0x01010101).all()
 
 
-@pytest.mark.parametrize("copy", ["", "cuda.copy %a -> %b : !cuda.buffer<256> -> !cuda.buffer<256>\n"])
+@pytest.mark.parametrize("copy", ["", "host.copy %a -> %b : !host.buffer<256> -> !host.buffer<256>\n"])
 def test_a_read_of_an_arena_that_nothing_wrote(copy: str) -> None:
     """A copy of nothing is nothing."""
     with pytest.raises(SimulationError, match="workspace, which nothing has written") as caught:

@@ -1,4 +1,4 @@
-"""The cuda dialect: a kernel is the code of one thread, the host is one static plan."""
+"""The cuda dialect: a kernel is the code of one thread."""
 
 from xdsl.ir import Dialect, Operation
 
@@ -18,20 +18,6 @@ from irc.dialects.cuda.async_ops import (
     TmaStoreCommitOp,
     TmaStoreOp,
     TmaStoreWaitOp,
-)
-from irc.dialects.cuda.host import (
-    ARENA_ALIGNMENT,
-    ArenaOp,
-    BufferOp,
-    ConstantOp,
-    CopyOp,
-    LaunchOp,
-    MemsetOp,
-    PlanOp,
-    RecordOp,
-    StepOp,
-    WaitOp,
-    bytes_of,
 )
 from irc.dialects.cuda.kernel import (
     AssumeOp,
@@ -81,7 +67,7 @@ from irc.dialects.cuda.tensor_core import (
     WgmmaRegistersOp,
     WgmmaWaitOp,
 )
-from irc.dialects.cuda.types import BufferType, PtrType, RegistersType, TensorMapType, row_major, size_of
+from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, row_major, size_of
 
 DEVICE_OPS: list[type[Operation]] = [
     KernelOp,
@@ -142,18 +128,13 @@ DEVICE_OPS: list[type[Operation]] = [
     ShuffleOp,
 ]
 
-HOST_OPS: list[type[Operation]] = [PlanOp, ArenaOp, BufferOp, ConstantOp, LaunchOp, MemsetOp, CopyOp, RecordOp, WaitOp]
-
-Cuda = Dialect("cuda", DEVICE_OPS + HOST_OPS, [PtrType, RegistersType, TensorMapType, BufferType])
+Cuda = Dialect("cuda", DEVICE_OPS, [PtrType, RegistersType, TensorMapType])
 
 __all__ = [
-    "ARENA_ALIGNMENT",
     "DEVICE_OPS",
-    "HOST_OPS",
     "PACKED_KINDS",
     "PAIR",
     "WORD",
-    "ArenaOp",
     "AssumeOp",
     "AtomicOp",
     "BarrierArriveClusterOp",
@@ -162,12 +143,8 @@ __all__ = [
     "BarrierInitOp",
     "BarrierWaitOp",
     "BlockIdOp",
-    "BufferOp",
-    "BufferType",
     "ClusterRankOp",
     "ClusterSyncOp",
-    "ConstantOp",
-    "CopyOp",
     "CpAsyncCommitOp",
     "CpAsyncOp",
     "CpAsyncWaitOp",
@@ -181,20 +158,16 @@ __all__ = [
     "GridSizeOp",
     "KernelOp",
     "LaunchDependentsOp",
-    "LaunchOp",
     "LdmatrixOp",
     "LoadAcrossOp",
     "LoadOp",
-    "MemsetOp",
     "MmaOp",
     "NamedArriveOp",
     "NamedSyncOp",
     "PackedOp",
     "PackedWidenOp",
-    "PlanOp",
     "PrefetchTensorMapOp",
     "PtrType",
-    "RecordOp",
     "RegistersFenceOp",
     "RegistersOp",
     "RegistersType",
@@ -206,7 +179,6 @@ __all__ = [
     "SharedOp",
     "SharedStoreOp",
     "ShuffleOp",
-    "StepOp",
     "StmatrixOp",
     "StoreOp",
     "SyncOp",
@@ -216,7 +188,6 @@ __all__ = [
     "TmaStoreCommitOp",
     "TmaStoreOp",
     "TmaStoreWaitOp",
-    "WaitOp",
     "WarpSyncOp",
     "WarpUniformOp",
     "WgmmaCommitOp",
@@ -224,7 +195,6 @@ __all__ = [
     "WgmmaOp",
     "WgmmaRegistersOp",
     "WgmmaWaitOp",
-    "bytes_of",
     "row_major",
     "size_of",
 ]

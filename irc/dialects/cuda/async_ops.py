@@ -20,8 +20,9 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import FALSE, check_one_of, effects, flag, number
+from irc.dialects.cuda.common import FALSE, check_one_of
 from irc.dialects.cuda.types import PtrType, TensorMapType
+from irc.ir.properties import effects, flag, number
 
 MAX_ARRIVALS = 2**20 - 1
 """The greatest count of an mbarrier (PTX ISA, 9.7.13.15.9)."""

@@ -1,16 +1,15 @@
-"""What the families of cuda ops share: short spellings of properties and effects."""
+"""What the families of cuda ops share: sizes of accesses, values that are known, checks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.types import RegistersType, integers
+from irc.dialects.cuda.types import RegistersType
 
 FALSE = BoolAttr.from_bool(False)
 
@@ -18,32 +17,6 @@ ACCESS_BYTES = (1, 2, 4, 8, 16)
 """Sizes of one memory access of one thread (PTX ISA, 6.4.1)."""
 
 Value = SSAValue | Operation
-
-
-def effects() -> tuple[MemoryReadEffect, MemoryWriteEffect]:
-    """Traits of an op that reads and writes memory or orders accesses: it is neither removed, merged nor moved over
-    another."""
-    return MemoryReadEffect(), MemoryWriteEffect()
-
-
-def number(value: int) -> IntegerAttr:
-    """The property of an integer."""
-    return IntegerAttr(value, i64)
-
-
-def flag(value: bool) -> BoolAttr:
-    """The property of a truth value."""
-    return BoolAttr.from_bool(value)
-
-
-def numbers(values: Sequence[int] | None) -> DenseArrayBase | None:
-    """The property of a list of integers, or none."""
-    return None if values is None else DenseArrayBase.from_list(i64, values)
-
-
-def values_of(array: DenseArrayBase | None) -> tuple[int, ...]:
-    """The integers of such a property; () of none."""
-    return () if array is None else integers(array)
 
 
 def constant_of(value: SSAValue) -> int | None:

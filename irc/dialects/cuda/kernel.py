@@ -47,8 +47,10 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import check_registers, effects, number, numbers, values_of
+from irc.dialects.cuda.common import check_registers
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
+from irc.ir.launching import LaunchableInterface
+from irc.ir.properties import effects, number, numbers, values_of
 from irc.support.parameters import MOST_BYTES, layout_of_set
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
@@ -56,7 +58,7 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 
 
 @irdl_op_definition
-class KernelOp(IRDLOperation):
+class KernelOp(IRDLOperation, LaunchableInterface):
     """The code of one thread: `cuda.kernel @name(%x: !cuda.ptr<bf16>, ...) grid [x, y, z] block n {...}`.
 
     `grid` and `cluster` are blocks along x, y, z; `block` is threads along x; `shared` is bytes of dynamic shared
@@ -124,12 +126,19 @@ class KernelOp(IRDLOperation):
         )
 
     @property
+    def symbol(self) -> str:
+        return self.sym_name.data
+
+    @property
     def arguments(self) -> Sequence[SSAValue]:
         return self.body.block.args
 
+    def takes_memory(self, argument: SSAValue) -> bool:
+        return isinstance(argument.type, PtrType | TensorMapType)
+
     @property
     def operand_of_argument(self) -> tuple[int, ...]:
-        """For each argument the operand of the launch that it describes; in order where the property is absent."""
+        """In order where the property is absent."""
         if self.launch_operands is None:
             return tuple(range(len(self.arguments)))
         return values_of(self.launch_operands)
@@ -142,7 +151,6 @@ class KernelOp(IRDLOperation):
 
     @property
     def most_sets(self) -> int:
-        """How many sets of operands a launch has at most."""
         return 1 if self.sets is None else self.sets.value.data
 
     @property
@@ -160,9 +168,9 @@ class KernelOp(IRDLOperation):
 
     @property
     def written(self) -> tuple[bool, ...]:
-        """For each argument whether the kernel may write through it; all of them where the property is absent."""
+        """All that is memory where the property is absent."""
         if self.writes is None:
-            return tuple(isinstance(argument.type, PtrType | TensorMapType) for argument in self.arguments)
+            return tuple(map(self.takes_memory, self.arguments))
         return tuple(value != 0 for value in values_of(self.writes))
 
     def verify_(self) -> None:
@@ -201,7 +209,7 @@ class KernelOp(IRDLOperation):
 
     def _verify_arguments(self) -> None:
         for argument in self.arguments:
-            if not isinstance(argument.type, PtrType | TensorMapType):
+            if not self.takes_memory(argument):
                 size_of(argument.type)
         count = len(self.arguments)
         for name, array in (("operands", self.launch_operands), ("writes", self.writes)):
@@ -298,7 +306,7 @@ def _check_dimensions(what: str, values: tuple[int, ...], limits: tuple[int, ...
 
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
-    """The end of a kernel or a plan."""
+    """The end of a kernel."""
 
     name = "cuda.return"
     traits = traits_def(IsTerminator(), Pure())

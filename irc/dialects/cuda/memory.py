@@ -30,8 +30,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_registers, effects, flag, number
+from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_registers
 from irc.dialects.cuda.types import PtrType, RegistersType, size_of
+from irc.ir.properties import effects, flag, number
 
 CACHES = ("streaming", "read_only", "kept", "global")
 """`ld.global.cs` and `st.global.cs`, `ld.global.nc`, the same with the priority `evict_last` in the L2, `ld.global.cg`

@@ -24,8 +24,9 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import check_one_of, check_registers, effects
+from irc.dialects.cuda.common import check_one_of, check_registers
 from irc.dialects.cuda.types import RegistersType
+from irc.ir.properties import effects
 
 PACKED_KINDS = ("addf", "subf", "mulf", "maximumf", "minimumf")
 """Named as in `arith`; a maximum or minimum is NaN where either element is."""

@@ -21,8 +21,9 @@ from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.async_ops import BareOp
-from irc.dialects.cuda.common import check_one_of, effects, flag, number
+from irc.dialects.cuda.common import check_one_of
 from irc.dialects.cuda.types import size_of
+from irc.ir.properties import effects, flag, number
 
 SHUFFLES = ("xor", "up", "down", "index")
 

@@ -18,8 +18,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.async_ops import BareOp, PendingOp
-from irc.dialects.cuda.common import FALSE, check_one_of, check_registers, effects, flag, number
+from irc.dialects.cuda.common import FALSE, check_one_of, check_registers
 from irc.dialects.cuda.types import SWIZZLES, RegistersType, size_of
+from irc.ir.properties import effects, flag, number
 
 WGMMA_DEPTH = {"bf16": 16, "f16": 16, "f32": 8, "i8": 32, "ui8": 32, "f8E4M3FN": 32, "f8E5M2": 32}
 """k of a wgmma by the type of its operands: 32 bytes. f32 operands are read as tf32."""

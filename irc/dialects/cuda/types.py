@@ -1,4 +1,4 @@
-"""Types of the cuda dialect: global pointers, register arrays, tensor maps; on the host, events' and buffers' types.
+"""Types of the cuda dialect: global pointers, register arrays, tensor maps.
 
 A shared-memory address is a plain `i32`: the byte address in the shared window (PTX ISA, 5.1.7), as `cuda.shared`
 gives it.
@@ -7,7 +7,6 @@ gives it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -27,6 +26,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
+from irc.ir.properties import values_of
 
 SWIZZLES = (0, 32, 64, 128)
 """Widths in bytes of the shared-memory swizzle patterns of TMA and wgmma; 0 is none (PTX ISA, 5.5.6)."""
@@ -197,31 +198,6 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(f", swizzle {self.swizzle.data}")
 
 
-@irdl_attr_definition
-class BufferType(ParametrizedAttribute, TypeAttribute):
-    """`!cuda.buffer<8192>`: a range of global memory that the host plan names, of that many bytes."""
-
-    name = "cuda.buffer"
-
-    size: IntAttr
-
-    def __init__(self, size: int | IntAttr):
-        super().__init__(IntAttr(size) if isinstance(size, int) else size)
-
-    def verify(self) -> None:
-        if self.size.data < 0:
-            raise VerifyException(f"expected a size of zero bytes or more, found {self.size.data}")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return (IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False)),)
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_int(self.size.data)
-
-
 def row_major(extents: Sequence[int]) -> list[int]:
     """Strides, in elements, of a contiguous row-major array."""
     strides = [1] * len(extents)
@@ -230,13 +206,8 @@ def row_major(extents: Sequence[int]) -> list[int]:
     return strides
 
 
-def integers(array: DenseArrayBase) -> tuple[int, ...]:
-    """The values of a dense array of integers."""
-    return tuple(cast(DenseArrayBase[IntegerType], array).get_values())
-
-
 def _values(array: DenseArrayBase) -> list[int]:
-    return list(integers(array))
+    return list(values_of(array))
 
 
 def _parse_list(parser: AttrParser) -> list[int]:

@@ -7,10 +7,10 @@ from math import prod
 from typing import Any
 
 from irc.dialects import cuda
-from irc.dialects.cuda.common import values_of
 from irc.interpreters.sim.frame import shared_granule
 from irc.interpreters.sim.memory import Array, Memory, Span
 from irc.interpreters.sim.shadow import Shadow
+from irc.ir.properties import values_of
 
 
 class Grid:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from irc.dialects import cuda
-from irc.dialects.cuda.common import values_of
 from irc.interpreters.sim import rules  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from irc.interpreters.sim.code import Code
 from irc.interpreters.sim.errors import SimulationError
@@ -19,6 +18,7 @@ from irc.interpreters.sim.registry import waits
 from irc.interpreters.sim.scalars import dtype_of
 from irc.interpreters.sim.statistics import Counters
 from irc.interpreters.sim.strands import WARP, Strand, StuckError, Waiting, run_all
+from irc.ir.properties import values_of
 from irc.ir.rounding import cast_array
 from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up

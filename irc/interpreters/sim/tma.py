@@ -15,7 +15,6 @@ import numpy as np
 from xdsl.ir import Operation
 
 from irc.dialects import cuda
-from irc.dialects.cuda.common import values_of
 from irc.interpreters.sim.access import read_shared, write_shared
 from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.mbarriers import Barrier, barrier_at, barriers_of, require_fenced
@@ -27,6 +26,7 @@ from irc.interpreters.sim.shared_matrix import CHUNK
 from irc.interpreters.sim.strands import Strand
 from irc.interpreters.sim.tensor_box import ALIGNMENT, TensorBox
 from irc.interpreters.sim.units import Groups, fail_at_end, kept
+from irc.ir.properties import values_of
 from irc.support.integers import ceil_div
 
 

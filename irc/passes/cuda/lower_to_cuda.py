@@ -16,8 +16,8 @@ from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
 from irc.analysis.resources import check_shared
 from irc.dialects import cuda, tile
-from irc.dialects.cuda.common import values_of
 from irc.ir.passes import Pass
+from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering import channels, compute, dots, exchanges, memory, reduce, scan, step_channels, tma

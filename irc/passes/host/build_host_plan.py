@@ -1,4 +1,4 @@
-"""`build-host-plan`: the host function becomes one static `cuda.plan`."""
+"""`build-host-plan`: the host function becomes one static `host.plan`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.invariants import PLANNED, THREADS
 from irc.dialects.cuda import KernelOp
-from irc.dialects.cuda.common import number, values_of
-from irc.dialects.cuda.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
-from irc.dialects.cuda.kernel import ReturnOp as EndOp
 from irc.dialects.cuda.memory import GlobalLoadOp
+from irc.dialects.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
+from irc.dialects.host import ReturnOp as EndOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.ir.donation import donations
 from irc.ir.passes import Pass
+from irc.ir.properties import number, values_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
 from irc.planning.arena import Lifetime, place

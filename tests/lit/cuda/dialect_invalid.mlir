@@ -64,16 +64,6 @@ cuda.kernel @k(%m: !cuda.tensor_map<f32, [64, 64], box [8, 32]>) grid [1, 1, 1] 
 
 // -----
 
-cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
-  %arena = cuda.arena : !cuda.buffer<256>
-  %a = cuda.buffer %arena {offset = 0} : !cuda.buffer<256> -> !cuda.buffer<256>
-  cuda.copy %a -> %out : !cuda.buffer<256> -> !cuda.buffer<256>
-  cuda.return
-}
-// CHECK: step 0 (cuda.copy): expected the buffer at bytes 0 to 256 to hold what was written to it
-
-// -----
-
 cuda.kernel @f() grid [1, 1, 1] block 32 {
   %r = cuda.registers : !cuda.registers<2 x f32>
   %z = arith.constant 0 : index
@@ -139,36 +129,3 @@ cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 w
   cuda.return
 }
 // CHECK: expected at most 1 sets: of 16 bytes in 4096, one where a kernel uses its place along z; found 2
-
-// -----
-
-cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
-  cuda.return
-}
-cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
-  cuda.launch @k(%x, %out, %x, %out, %x, %out) {sets = 3} : (!cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>)
-  cuda.return
-}
-// CHECK: expected at most 2 sets of operands for @k, found 3
-
-// -----
-
-cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
-  cuda.return
-}
-cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
-  cuda.launch @k(%x, %out, %out, %x) {sets = 2} : (!cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>)
-  cuda.return
-}
-// CHECK: expected the sets of operands of @k apart, found bytes 0 to 256, which set 0 writes, in set 1
-
-// -----
-
-cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
-  cuda.return
-}
-cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
-  cuda.launch @k(%x, %out, %out) {sets = 2} : (!cuda.buffer<256>, !cuda.buffer<256>, !cuda.buffer<256>)
-  cuda.return
-}
-// CHECK: expected operands in 2 sets, found 3

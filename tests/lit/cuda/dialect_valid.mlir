@@ -88,22 +88,3 @@ cuda.kernel @asynchronous(%m: !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 
   cuda.barrier_arrive_cluster %s, %s
   cuda.return
 }
-
-// CHECK: cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> streams 2 {
-cuda.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> streams 2 {
-  // CHECK: %arena = cuda.arena : !cuda.buffer<512>
-  %arena = cuda.arena : !cuda.buffer<512>
-  // CHECK: %a = cuda.buffer %arena {offset = 256 : i64} : !cuda.buffer<512> -> !cuda.buffer<256>
-  %a = cuda.buffer %arena {offset = 256} : !cuda.buffer<512> -> !cuda.buffer<256>
-  // CHECK: cuda.memset %a {value = 255 : i64} : !cuda.buffer<256>
-  cuda.memset %a {value = 255} : !cuda.buffer<256>
-  // CHECK: cuda.record {event = 0 : i64}
-  cuda.record {event = 0}
-  // CHECK: cuda.wait {event = 0 : i64, stream = 1 : i64}
-  cuda.wait {event = 0, stream = 1}
-  // CHECK: cuda.copy %a -> %out {stream = 1 : i64} : !cuda.buffer<256> -> !cuda.buffer<256>
-  cuda.copy %a -> %out {stream = 1} : !cuda.buffer<256> -> !cuda.buffer<256>
-  cuda.record {event = 1, stream = 1}
-  cuda.wait {event = 1}
-  cuda.return
-}

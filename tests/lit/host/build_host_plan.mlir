@@ -9,19 +9,19 @@ cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32
 
 // Launches of different kernels, independent of each other, run on two streams; the result is written in place, through
 // the reshape.
-// CHECK: cuda.plan @diamond
+// CHECK: host.plan @diamond
 // CHECK-SAME: streams 2
-// CHECK: %arena = cuda.arena : !cuda.buffer<512>
-// CHECK-NEXT: [[A:%\S+]] = cuda.buffer %arena {offset = 0 : i64} : !cuda.buffer<512> -> !cuda.buffer<32>
-// CHECK-NEXT: [[B:%\S+]] = cuda.buffer %arena {offset = 256 : i64} : !cuda.buffer<512> -> !cuda.buffer<32>
-// CHECK-NEXT: cuda.launch @neg(%x, [[A]])
-// CHECK-NEXT: cuda.record {event = 0 : i64}
-// CHECK-NEXT: cuda.launch @add(%x, %x, [[B]]) {stream = 1 : i64}
-// CHECK-NEXT: cuda.wait {event = 0 : i64, stream = 1 : i64}
-// CHECK-NEXT: cuda.launch @add([[A]], [[B]], %result0) {stream = 1 : i64}
-// CHECK-NEXT: cuda.record {event = 1 : i64, stream = 1 : i64}
-// CHECK-NEXT: cuda.wait {event = 1 : i64}
-// CHECK-NEXT: cuda.return
+// CHECK: %arena = host.arena : !host.buffer<512>
+// CHECK-NEXT: [[A:%\S+]] = host.buffer %arena {offset = 0 : i64} : !host.buffer<512> -> !host.buffer<32>
+// CHECK-NEXT: [[B:%\S+]] = host.buffer %arena {offset = 256 : i64} : !host.buffer<512> -> !host.buffer<32>
+// CHECK-NEXT: host.launch @neg(%x, [[A]])
+// CHECK-NEXT: host.record {event = 0 : i64}
+// CHECK-NEXT: host.launch @add(%x, %x, [[B]]) {stream = 1 : i64}
+// CHECK-NEXT: host.wait {event = 0 : i64, stream = 1 : i64}
+// CHECK-NEXT: host.launch @add([[A]], [[B]], %result0) {stream = 1 : i64}
+// CHECK-NEXT: host.record {event = 1 : i64, stream = 1 : i64}
+// CHECK-NEXT: host.wait {event = 1 : i64}
+// CHECK-NEXT: host.return
 func.func @diamond(%x: tensor<8xf32>) -> tensor<2x4xf32> {
   %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
   %b = kernel.launch @add(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -31,14 +31,14 @@ func.func @diamond(%x: tensor<8xf32>) -> tensor<2x4xf32> {
 }
 
 // A chain stays on stream 0, without events, and the third buffer takes the place of the first.
-// CHECK: cuda.plan @chain
+// CHECK: host.plan @chain
 // CHECK-NOT: streams
-// CHECK: cuda.arena : !cuda.buffer<512>
-// CHECK: [[A:%\S+]] = cuda.buffer %{{\S+}} {offset = 0 : i64}
-// CHECK: [[B:%\S+]] = cuda.buffer %{{\S+}} {offset = 256 : i64}
-// CHECK: [[C:%\S+]] = cuda.buffer %{{\S+}} {offset = 0 : i64}
-// CHECK-NOT: cuda.record
-// CHECK: cuda.return
+// CHECK: host.arena : !host.buffer<512>
+// CHECK: [[A:%\S+]] = host.buffer %{{\S+}} {offset = 0 : i64}
+// CHECK: [[B:%\S+]] = host.buffer %{{\S+}} {offset = 256 : i64}
+// CHECK: [[C:%\S+]] = host.buffer %{{\S+}} {offset = 0 : i64}
+// CHECK-NOT: host.record
+// CHECK: host.return
 func.func @chain(%x: tensor<8xf32>) -> tensor<8xf32> {
   %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
   %b = kernel.launch @neg(%a) : (tensor<8xf32>) -> tensor<8xf32>
@@ -48,10 +48,10 @@ func.func @chain(%x: tensor<8xf32>) -> tensor<8xf32> {
 }
 
 // An argument that is returned, and a result that is returned again, are copied.
-// CHECK: cuda.plan @copies
-// CHECK: cuda.launch @neg(%x, %result0)
-// CHECK: cuda.copy %x -> %result1
-// CHECK: cuda.copy %result0 -> %result2
+// CHECK: host.plan @copies
+// CHECK: host.launch @neg(%x, %result0)
+// CHECK: host.copy %x -> %result1
+// CHECK: host.copy %result0 -> %result2
 func.func @copies(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
   func.return %a, %x, %a : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>

@@ -4,10 +4,10 @@ cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32
   cuda.return
 }
 
-// CHECK: cuda.plan @f
+// CHECK: host.plan @f
 // CHECK-NOT: stream
-// CHECK-NOT: cuda.record
-// CHECK: cuda.return
+// CHECK-NOT: host.record
+// CHECK: host.return
 func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
   %b = kernel.launch @neg(%y) : (tensor<8xf32>) -> tensor<8xf32>

@@ -21,11 +21,11 @@ cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32
 }
 
 // A kernel that may work in place writes over the argument, behind a later step that reads it.
-// CHECK: cuda.plan @later_reader
+// CHECK: host.plan @later_reader
 // CHECK-SAME: attributes {donated = array<i64: 0, 0>}
-// CHECK-NEXT: cuda.launch @neg(%w, %result1)
-// CHECK-NEXT: cuda.launch @update(%w, %g, %w)
-// CHECK-NEXT: cuda.return
+// CHECK-NEXT: host.launch @neg(%w, %result1)
+// CHECK-NEXT: host.launch @update(%w, %g, %w)
+// CHECK-NEXT: host.return
 func.func @later_reader(%w: tensor<8xf32> {irc.donated = 0 : i64}, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %w1 = kernel.launch @update(%w, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %n = kernel.launch @neg(%w) : (tensor<8xf32>) -> tensor<8xf32>
@@ -33,20 +33,20 @@ func.func @later_reader(%w: tensor<8xf32> {irc.donated = 0 : i64}, %g: tensor<8x
 }
 
 // One that may not writes to the arena, and is copied over the argument.
-// CHECK: cuda.plan @not_in_place
-// CHECK: [[A:%\S+]] = cuda.buffer %arena
-// CHECK-NEXT: cuda.launch @neg(%w, [[A]])
-// CHECK-NEXT: cuda.copy [[A]] -> %w
+// CHECK: host.plan @not_in_place
+// CHECK: [[A:%\S+]] = host.buffer %arena
+// CHECK-NEXT: host.launch @neg(%w, [[A]])
+// CHECK-NEXT: host.copy [[A]] -> %w
 func.func @not_in_place(%w: tensor<8xf32> {irc.donated = 0 : i64}) -> tensor<8xf32> {
   %n = kernel.launch @neg(%w) : (tensor<8xf32>) -> tensor<8xf32>
   func.return %n : tensor<8xf32>
 }
 
 // So is one whose result is needed to read the argument once more.
-// CHECK: cuda.plan @read_again
-// CHECK: cuda.launch @update(%w, %g, [[A:%\S+]])
-// CHECK-NEXT: cuda.launch @update(%w, [[A]], %result1)
-// CHECK-NEXT: cuda.copy [[A]] -> %w
+// CHECK: host.plan @read_again
+// CHECK: host.launch @update(%w, %g, [[A:%\S+]])
+// CHECK-NEXT: host.launch @update(%w, [[A]], %result1)
+// CHECK-NEXT: host.copy [[A]] -> %w
 func.func @read_again(%w: tensor<8xf32> {irc.donated = 0 : i64}, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %w1 = kernel.launch @update(%w, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %w2 = kernel.launch @update(%w, %w1) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -54,8 +54,8 @@ func.func @read_again(%w: tensor<8xf32> {irc.donated = 0 : i64}, %g: tensor<8xf3
 }
 
 // What is returned as it was stays where it is.
-// CHECK: cuda.plan @same
-// CHECK-NEXT: cuda.return
+// CHECK: host.plan @same
+// CHECK-NEXT: host.return
 func.func @same(%w: tensor<8xf32> {irc.donated = 0 : i64}) -> tensor<8xf32> {
   func.return %w : tensor<8xf32>
 }

@@ -25,17 +25,17 @@ cuda.kernel @planes(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 2] block
 // CHECK-SAME: sets 2
 // CHECK-NOT: sets
 // Small launches of one kernel at one distance from the end are one launch; no stream and no event is needed.
-// CHECK: cuda.plan @diamond
+// CHECK: host.plan @diamond
 // CHECK-NOT: streams
-// CHECK: [[A:%\S+]] = cuda.buffer %arena {offset = 0 : i64}
-// CHECK: [[B:%\S+]] = cuda.buffer %arena {offset = 256 : i64}
-// CHECK-NEXT: cuda.launch @neg(%x, [[A]], %y, [[B]]) {sets = 2 : i64}
-// CHECK-NEXT: cuda.launch @add([[A]], [[B]], %result0) :
-// CHECK-NEXT: cuda.return
-// ALONE: cuda.plan @diamond
+// CHECK: [[A:%\S+]] = host.buffer %arena {offset = 0 : i64}
+// CHECK: [[B:%\S+]] = host.buffer %arena {offset = 256 : i64}
+// CHECK-NEXT: host.launch @neg(%x, [[A]], %y, [[B]]) {sets = 2 : i64}
+// CHECK-NEXT: host.launch @add([[A]], [[B]], %result0) :
+// CHECK-NEXT: host.return
+// ALONE: host.plan @diamond
 // ALONE-SAME: streams 2
 // ALONE-NOT: sets =
-// ALONE: cuda.plan @alone
+// ALONE: host.plan @alone
 func.func @diamond(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   %a = kernel.launch @neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
   %b = kernel.launch @neg(%y) : (tensor<8xf32>) -> tensor<8xf32>
@@ -44,7 +44,7 @@ func.func @diamond(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 }
 
 // A kernel that fills the device, one that has a grid along z already, and launches of which one needs the other.
-// CHECK: cuda.plan @alone
+// CHECK: host.plan @alone
 // CHECK-NOT: sets
 func.func @alone(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %a = kernel.launch @filling(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -57,13 +57,13 @@ func.func @alone(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf
 }
 
 // Sets that overwrite an argument each are one launch in place. One whose argument another one reads comes behind it.
-// CHECK: cuda.plan @updates
-// CHECK-NEXT: cuda.launch @update(%v, %g, %v, %w, %g, %w) {sets = 2 : i64}
-// CHECK-NEXT: cuda.return
-// CHECK: cuda.plan @ordered_updates
-// CHECK-NEXT: cuda.launch @update(%v, %w, %v) :
-// CHECK-NEXT: cuda.launch @update(%w, %g, %w) :
-// CHECK-NEXT: cuda.return
+// CHECK: host.plan @updates
+// CHECK-NEXT: host.launch @update(%v, %g, %v, %w, %g, %w) {sets = 2 : i64}
+// CHECK-NEXT: host.return
+// CHECK: host.plan @ordered_updates
+// CHECK-NEXT: host.launch @update(%v, %w, %v) :
+// CHECK-NEXT: host.launch @update(%w, %g, %w) :
+// CHECK-NEXT: host.return
 func.func @updates(%v: tensor<8xf32> {irc.donated = 0 : i64}, %w: tensor<8xf32> {irc.donated = 1 : i64}, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %a = kernel.launch @update(%v, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %b = kernel.launch @update(%w, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>

@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.host import (
-    ArenaOp,
-    BufferOp,
-    ConstantOp,
-    EventOp,
-    LaunchOp,
-    PlanOp,
-    RecordOp,
-    StepOp,
-    WaitOp,
-    accesses_of_set,
-)
-from irc.dialects.cuda.kernel import KernelOp
-from irc.dialects.cuda.types import BufferType, PtrType, TensorMapType
+from irc.dialects.host.memory import ArenaOp, BufferOp, BufferType, ConstantOp
+from irc.dialects.host.steps import EventOp, Kernels, LaunchOp, RecordOp, StepOp, WaitOp, accesses_of_set
+from irc.ir.launching import LaunchableInterface
 
 Accesses = Sequence[tuple[SSAValue, bool]]
 
@@ -48,35 +37,35 @@ def extent_of(buffer: SSAValue) -> Extent:
     return Extent(buffer, start, start + size)
 
 
-def check_plan(plan: PlanOp) -> None:
-    """VerifyException at the first step that breaks a rule."""
-    arenas = [op for op in plan.body.block.ops if isinstance(op, ArenaOp)]
+def check_steps(block: Block, streams: int, kernels: Kernels | None) -> None:
+    """VerifyException at the first step of a plan's block that breaks a rule. `kernels`: what the plan can launch, None
+    where nobody knows."""
+    arenas = [op for op in block.ops if isinstance(op, ArenaOp)]
     if len(arenas) > 1:
         raise VerifyException(f"expected at most one arena in a plan, found {len(arenas)}")
-    steps = [op for op in plan.body.block.ops if isinstance(op, StepOp)]
-    kernels = kernels_beside(plan)
+    steps = [op for op in block.ops if isinstance(op, StepOp)]
     for step in steps:
         if kernels is not None and isinstance(step, LaunchOp):
             _check_launch(step, kernels.get(step.kernel_name))
-    before = _order(plan, steps)
+    before = _order(steps, streams)
     accesses = [step.accesses(kernels or {}) for step in steps]
     _check_contents(steps, accesses)
-    if plan.streams.value.data > 1:
+    if streams > 1:
         _check_races(steps, accesses, before)
 
 
-def kernels_beside(plan: PlanOp) -> dict[str, KernelOp] | None:
-    """The kernels of the plan's module by name; None for a plan that is in none."""
+def kernels_beside(plan: Operation) -> Kernels | None:
+    """What a plan can launch, by name; None for a plan that is in no module."""
     block = plan.parent_block()
     if block is None:
         return None
-    return {op.sym_name.data: op for op in block.ops if isinstance(op, KernelOp)}
+    return {op.symbol: op for op in block.ops if isinstance(op, LaunchableInterface)}
 
 
-def _check_launch(launch: LaunchOp, kernel: KernelOp | None) -> None:
+def _check_launch(launch: LaunchOp, kernel: LaunchableInterface | None) -> None:
     """A launch names a kernel, and passes what its arguments describe, for no more sets than the kernel has."""
     if kernel is None:
-        raise VerifyException(f"expected {launch.kernel} to be a cuda.kernel, found none")
+        raise VerifyException(f"expected {launch.kernel} to be a kernel of the module, found none")
     if launch.sets.value.data > kernel.most_sets:
         raise VerifyException(
             f"expected at most {kernel.most_sets} sets of operands for {launch.kernel}, found {launch.sets.value.data}"
@@ -87,18 +76,18 @@ def _check_launch(launch: LaunchOp, kernel: KernelOp | None) -> None:
         _check_sets(launch, kernel)
 
 
-def _check_operands(launch: LaunchOp, operands: Sequence[SSAValue], kernel: KernelOp) -> None:
+def _check_operands(launch: LaunchOp, operands: Sequence[SSAValue], kernel: LaunchableInterface) -> None:
     """The operands of one set are what the kernel's arguments describe."""
     for argument, operand in zip(kernel.arguments, kernel.operand_of_argument, strict=True):
         if operand >= len(operands):
             raise VerifyException(f"expected an operand {operand} for {launch.kernel}, found {len(operands)}")
         passed = operands[operand].type
-        memory = isinstance(argument.type, PtrType | TensorMapType)
+        memory = kernel.takes_memory(argument)
         if memory != isinstance(passed, BufferType) or (not memory and passed != argument.type):
             raise VerifyException(f"expected operand {operand} of {launch.kernel} for {argument.type}, found {passed}")
 
 
-def _check_sets(launch: LaunchOp, kernel: KernelOp) -> None:
+def _check_sets(launch: LaunchOp, kernel: LaunchableInterface) -> None:
     """What one set of operands writes, no other one touches: nothing orders them."""
     sets = [accesses_of_set(operands, kernel) for operands in launch.operand_sets]
     touched: dict[SSAValue, list[tuple[int, Extent]]] = {}
@@ -116,9 +105,9 @@ def _check_sets(launch: LaunchOp, kernel: KernelOp) -> None:
                 )
 
 
-def _order(plan: PlanOp, steps: list[StepOp]) -> list[int]:
-    """For each step the set (as bits) of those that are complete before it starts."""
-    streams = [0] * plan.streams.value.data
+def _order(steps: list[StepOp], count: int) -> list[int]:
+    """For each step on one of `count` streams the set (as bits) of those that are complete before it starts."""
+    streams = [0] * count
     events: dict[int, int] = {}
     before: list[int] = []
     for index, step in enumerate(steps):

@@ -1,0 +1,151 @@
+"""Steps of a plan: launches, copies, and events between streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import FlatSymbolRefAttr, IntegerAttr, SymbolRefAttr
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.host.memory import BufferType
+from irc.ir.launching import LaunchableInterface
+from irc.ir.properties import effects, number
+
+Kernels = Mapping[str, LaunchableInterface]
+
+
+class StepOp(IRDLOperation):
+    """A step of the plan: it is enqueued on `stream`."""
+
+    stream = prop_def(IntegerAttr, default_value=number(0))
+
+    def accesses(self, kernels: Kernels) -> Sequence[tuple[SSAValue, bool]]:
+        """Each buffer that the step touches, and whether it may write it; `kernels` are the module's, by name."""
+        return ()
+
+
+@irdl_op_definition
+class LaunchOp(StepOp):
+    """Run a kernel: its `operands` property says which of these buffers (or scalar constants) each of its arguments
+    describes. With `sets` the buffers are as many sets of operands, one behind the other, on which the kernel runs side
+    by side."""
+
+    name = "host.launch"
+    kernel = prop_def(FlatSymbolRefAttr)
+    buffers = var_operand_def()
+    sets = prop_def(IntegerAttr, default_value=number(1))
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$kernel `(` $buffers `)` attr-dict `:` `(` type($buffers) `)`"
+
+    def __init__(self, kernel: str, buffers: Sequence[SSAValue], *, stream: int = 0, sets: int = 1) -> None:
+        properties = {"kernel": SymbolRefAttr(kernel), "stream": number(stream), "sets": number(sets)}
+        super().__init__(operands=[buffers], properties=properties)
+
+    @property
+    def kernel_name(self) -> str:
+        return self.kernel.root_reference.data
+
+    @property
+    def operand_sets(self) -> list[Sequence[SSAValue]]:
+        """The sets of operands."""
+        sets = max(1, self.sets.value.data)
+        size = len(self.buffers) // sets
+        return [self.buffers[number * size : (number + 1) * size] for number in range(sets)]
+
+    def accesses(self, kernels: Kernels) -> Sequence[tuple[SSAValue, bool]]:
+        kernel = kernels.get(self.kernel_name)
+        if kernel is None:
+            return [(buffer, True) for buffer in self.buffers]
+        return [access for each in self.operand_sets for access in accesses_of_set(each, kernel)]
+
+    def verify_(self) -> None:
+        sets = self.sets.value.data
+        if sets < 1 or len(self.buffers) % sets:
+            raise VerifyException(f"expected operands in {sets} sets, found {len(self.buffers)}")
+
+
+def accesses_of_set(operands: Sequence[SSAValue], kernel: LaunchableInterface) -> list[tuple[SSAValue, bool]]:
+    """Each buffer of a set of operands, and whether the kernel may write it."""
+    written = {o for o, writes in zip(kernel.operand_of_argument, kernel.written, strict=True) if writes}
+    return [(b, i in written) for i, b in enumerate(operands) if isinstance(b.type, BufferType)]
+
+
+@irdl_op_definition
+class MemsetOp(StepOp):
+    """Set every byte of a buffer to `value`, 0..255."""
+
+    name = "host.memset"
+    buffer = operand_def(BufferType)
+    value = prop_def(IntegerAttr, default_value=number(0))
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$buffer attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: SSAValue, value: int = 0, *, stream: int = 0) -> None:
+        super().__init__(operands=[buffer], properties={"value": number(value), "stream": number(stream)})
+
+    def accesses(self, kernels: Kernels) -> Sequence[tuple[SSAValue, bool]]:
+        return [(self.buffer, True)]
+
+    def verify_(self) -> None:
+        if not 0 <= self.value.value.data <= 255:
+            raise VerifyException(f"expected a byte, found {self.value.value.data}")
+
+
+@irdl_op_definition
+class CopyOp(StepOp):
+    """Copy the bytes of one buffer to another of the same size."""
+
+    name = "host.copy"
+    source = operand_def(BufferType)
+    destination = operand_def(BufferType)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source `->` $destination attr-dict `:` type($source) `->` type($destination)"
+
+    def __init__(self, source: SSAValue, destination: SSAValue, *, stream: int = 0) -> None:
+        super().__init__(operands=[source, destination], properties={"stream": number(stream)})
+
+    def accesses(self, kernels: Kernels) -> Sequence[tuple[SSAValue, bool]]:
+        return [(self.source, False), (self.destination, True)]
+
+    def verify_(self) -> None:
+        if self.source.type != self.destination.type:
+            raise VerifyException(f"expected buffers of one size, found {self.source.type} and {self.destination.type}")
+
+
+class EventOp(StepOp):
+    """A step on an event."""
+
+    event = prop_def(IntegerAttr)
+    traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def __init__(self, event: int, *, stream: int) -> None:
+        super().__init__(properties={"event": number(event), "stream": number(stream)})
+
+
+@irdl_op_definition
+class RecordOp(EventOp):
+    """The event is complete when all steps before this one on the stream are."""
+
+    name = "host.record"
+
+
+@irdl_op_definition
+class WaitOp(EventOp):
+    """Later steps of the stream start when the event, recorded above, is complete."""
+
+    name = "host.wait"

@@ -1,0 +1,42 @@
+// RUN: irc-opt %s --verify-diagnostics --split-input-file | filecheck %s
+
+host.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
+  %arena = host.arena : !host.buffer<256>
+  %a = host.buffer %arena {offset = 0} : !host.buffer<256> -> !host.buffer<256>
+  host.copy %a -> %out : !host.buffer<256> -> !host.buffer<256>
+  host.return
+}
+// CHECK: step 0 (host.copy): expected the buffer at bytes 0 to 256 to hold what was written to it
+
+// -----
+
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
+  cuda.return
+}
+host.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
+  host.launch @k(%x, %out, %x, %out, %x, %out) {sets = 3} : (!host.buffer<256>, !host.buffer<256>, !host.buffer<256>, !host.buffer<256>, !host.buffer<256>, !host.buffer<256>)
+  host.return
+}
+// CHECK: expected at most 2 sets of operands for @k, found 3
+
+// -----
+
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
+  cuda.return
+}
+host.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
+  host.launch @k(%x, %out, %out, %x) {sets = 2} : (!host.buffer<256>, !host.buffer<256>, !host.buffer<256>, !host.buffer<256>)
+  host.return
+}
+// CHECK: expected the sets of operands of @k apart, found bytes 0 to 256, which set 0 writes, in set 1
+
+// -----
+
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 2 {
+  cuda.return
+}
+host.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
+  host.launch @k(%x, %out, %out) {sets = 2} : (!host.buffer<256>, !host.buffer<256>, !host.buffer<256>)
+  host.return
+}
+// CHECK: expected operands in 2 sets, found 3
