@@ -10,6 +10,14 @@ from irc.ir.dominance import first_early_use
 from irc.support.diagnostics import IrcError
 
 
+class NestedVerifyException(VerifyException):
+    """What a verifier finds about `op`, an op that is nested in the one that it verifies."""
+
+    def __init__(self, op: Operation, message: str):
+        super().__init__(message)
+        self.op = op
+
+
 def verify(op: Operation, *, after: str = "") -> None:
     """Verifies an op and all that is nested in it; the first fault is an `IrcError` at its op.
 
@@ -36,7 +44,7 @@ def check_order(op: Operation, *, after: str = "") -> None:
 
 
 def _diagnostic(root: Operation, error: Exception, after: str) -> IrcError:
-    culprit = _culprit(root, str(error))
+    culprit = error.op if isinstance(error, NestedVerifyException) else _culprit(root, str(error))
     message = " ".join(str(error).split()) or type(error).__name__
     if not isinstance(error, VerifyException):
         message = f"{type(error).__name__}: {message}"

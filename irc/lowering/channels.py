@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import BlockArgument, SSAValue
 
 from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
@@ -228,10 +229,11 @@ def issuer(code: Code) -> SSAValue | None:
 
 
 def lower_commit(code: Code, op: tile.CommitOp) -> None:
-    if op.channel in code.step_channels:
-        step_channels.commit(code, op)
+    held = tile.channel_of(op.slot)
+    if held in code.step_channels:
+        step_channels.commit(code, held)
         return
-    channel = code.channels[op.channel]
+    channel = code.channels[held]
     if channel.written:
         code.e.insert(cuda.FenceProxyAsyncOp())
         stage = code.e.read(channel.cursor.stage)
@@ -253,18 +255,31 @@ def lower_wait(code: Code, op: tile.WaitOp) -> None:
 def lower_release(code: Code, op: tile.ReleaseOp) -> None:
     """One thread of each warp group arrives: its wgmmas that read the stage are complete. Where threads read the stage
     too, one of each warp. In a cluster, one thread for each block that may fill the stage."""
-    channel = code.channels[op.channel]
+    held = tile.channel_of(op.slot)
+    if held in code.step_channels:
+        return
+    channel = code.channels[held]
     e = code.e
-    if channel.read:
-        e.insert(cuda.WarpSyncOp())
-    barrier = channel.barrier(code, channel.plan.empty, e.read(channel.released.stage))
-    lane, blocks = e.rem(code.crew.thread, _releasing(channel.read)), _neighbours(channel.cluster)
-    with e.when(e.compare("ult", lane, blocks)):
-        if blocks == 1:
-            e.insert(cuda.BarrierArriveOp(barrier))
-        else:
-            e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbour(e, channel.cluster, lane))))
-    _advance(e, channel.released, channel.plan.stages)
+    with e.when(_is_held(code, op.slot)):
+        if channel.read:
+            e.insert(cuda.WarpSyncOp())
+        barrier = channel.barrier(code, channel.plan.empty, e.read(channel.released.stage))
+        lane, blocks = e.rem(code.crew.thread, _releasing(channel.read)), _neighbours(channel.cluster)
+        with e.when(e.compare("ult", lane, blocks)):
+            if blocks == 1:
+                e.insert(cuda.BarrierArriveOp(barrier))
+            else:
+                e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbour(e, channel.cluster, lane))))
+        _advance(e, channel.released, channel.plan.stages)
+
+
+def _is_held(code: Code, slot: SSAValue) -> SSAValue | None:
+    """Whether a slot is one that a loop has carried from the iteration before, where it begins without; None of
+    others."""
+    loop = slot.owner.parent_op() if isinstance(slot, BlockArgument) else None
+    if not isinstance(loop, scf.ForOp) or not isinstance(tile.carried_from(slot)[0].owner, tile.NoSlotOp):
+        return None
+    return code.e.compare("ugt", code.scalar(loop.body.block.args[0]), code.scalar(loop.lb))
 
 
 def _neighbour(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:

@@ -9,6 +9,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType, Signedness, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
+from irc.analysis.pending_dots import COMPLETE, issued_since, leaves_in_flight
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.tensor_core import MMA_OPERANDS
 from irc.layout.fragment import Fragment, Mode
@@ -37,7 +38,7 @@ def lower_dot(code: Code, op: tile.DotOp) -> None:
     starts = instruction == "wgmma" and _is_zero(source)
     if starts:
         acc = code.array(source.fragment, element, op.result.name_hint)
-    elif isinstance(source, Registers) and op.acc.has_one_use() and _block_of(op.acc) is op.parent_block():
+    elif isinstance(source, Registers) and (isinstance(op.acc.type, tile.PendingType) or _is_last_use(op)):
         acc = source
     else:
         acc = code.array(source.fragment, element, op.result.name_hint)
@@ -63,17 +64,79 @@ def _is_zero(tile: Tile) -> bool:
     return isinstance(value, FloatAttr) and value.value.data == 0
 
 
+def _is_last_use(op: tile.DotOp) -> bool:
+    return op.acc.has_one_use() and _block_of(op.acc) is op.parent_block()
+
+
 def _block_of(value: SSAValue) -> Block | None:
     """Where a value is made. One from outside a loop is used once an iteration."""
     return value.owner if isinstance(value.owner, Block) else value.owner.parent_block()
 
 
+def lower_as_pending(code: Code, op: tile.AsPendingOp) -> None:
+    code.values[op.result] = code.tile(op.tile)
+
+
 def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:
     acc = code.tile(op.acc)
-    assert isinstance(acc, Registers)
-    code.e.insert(cuda.WgmmaWaitOp(op.pending.value.data if op.pending is not None else 0))
-    code.e.insert(cuda.RegistersFenceOp(acc.array))
+    if (since := issued_since(op.acc, op)) < COMPLETE:
+        assert isinstance(acc, Registers)
+        code.e.insert(cuda.WgmmaWaitOp(since))
+        code.e.insert(cuda.RegistersFenceOp(acc.array))
     code.values[op.result] = acc
+
+
+def lower_await(code: Code, op: tile.AwaitOp) -> None:
+    """Waits until only dots that were issued later are in flight. The last wait of an iteration is also for these
+    where no iteration follows, see `_wait_in_last`."""
+    since = issued_since(op.dot, op)
+    if since == COMPLETE:
+        return
+    e, block = code.e, op.parent_block()
+    assert block is not None
+    if op is _last_wait(block) and leaves_in_flight(block):
+        e.branch(
+            _more(code, block),
+            lambda: e.insert(cuda.WgmmaWaitOp(since)),
+            lambda: e.insert(cuda.WgmmaWaitOp(0)),
+        )
+    else:
+        e.insert(cuda.WgmmaWaitOp(since))
+    e.insert(cuda.RegistersFenceOp(_accumulator(code, op.dot)))
+
+
+def _wait_in_last(code: Code, block: Block) -> None:
+    """In the last iteration of a loop that keeps dots in flight, waits for them, unless its last wait will.
+
+    The wait after the loop would do, but ptxas 13.0 moves conversions of the accumulator up over it. It does not move
+    them into a branch.
+    """
+    if isinstance(block.parent_op(), scf.ForOp) and leaves_in_flight(block) and _last_wait(block) is None:
+        with code.e.when(_more(code, block, "uge")):
+            code.e.insert(cuda.WgmmaWaitOp(0))
+
+
+def _last_wait(block: Block) -> tile.AwaitOp | None:
+    """The last wait behind the last dot of a block."""
+    ops = [op for op in block.ops if isinstance(op, tile.AwaitOp | tile.DotOp)]
+    return ops[-1] if ops and isinstance(ops[-1], tile.AwaitOp) else None
+
+
+def _more(code: Code, block: Block, predicate: str = "ult") -> SSAValue:
+    """Whether an iteration follows; with `uge`, whether none does."""
+    loop = block.parent_op()
+    assert isinstance(loop, scf.ForOp)
+    following = code.e.add(code.scalar(block.args[0]), code.scalar(loop.step))
+    return code.e.compare(predicate, following, code.scalar(loop.ub))
+
+
+def _accumulator(code: Code, dot: SSAValue) -> SSAValue:
+    """The registers that a dot in flight adds to: those of the dots that it goes on with."""
+    known = code.values.get(dot)
+    if isinstance(known, Registers):
+        return known.array
+    source = dot.owner.acc if isinstance(dot.owner, tile.DotOp) else tile.carried_from(dot)[1]
+    return _accumulator(code, source)
 
 
 # Scalar multiply-adds
@@ -272,38 +335,16 @@ def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *,
     _finish(code, op, acc)
 
 
-def _is_last(dot: tile.DotOp) -> bool:
-    """Whether no other dot of the step goes on with the accumulator."""
-    return not any(isinstance(use.operation, tile.DotOp) for use in dot.result.uses)
-
-
 def _finish(code: Code, op: tile.DotOp, acc: Registers) -> None:
     """What follows the products of a dot; the compiler sees their registers change where they are waited for."""
     code.e.insert(cuda.WgmmaCommitOp())
-    if _await(code, op):
+    block = op.parent_block()
+    assert block is not None
+    if not isinstance(op.result.type, tile.PendingType):
+        code.e.insert(cuda.WgmmaWaitOp(0))
         code.e.insert(cuda.RegistersFenceOp(acc.array))
-
-
-def _await(code: Code, op: tile.DotOp) -> bool:
-    """Waits for all but the products that stay in flight; in the last iteration of the loop for these too. Whether it
-    waits in every iteration: not where all products of a step stay in flight.
-
-    The wait after the loop would do, but ptxas 13.0 moves conversions of the accumulator up over it. It does not move
-    them into a branch.
-    """
-    e, loop = code.e, op.parent_op()
-    pending = op.in_flight.value.data if op.in_flight is not None else 0
-    if not pending or not isinstance(loop, scf.ForOp) or not _is_last(op):
-        e.insert(cuda.WgmmaWaitOp(pending))
-        return True
-    following = e.add(code.scalar(loop.body.block.args[0]), code.scalar(loop.step))
-    if pending >= sum(isinstance(each, tile.DotOp) for each in loop.body.block.ops) > 1:
-        with e.when(e.compare("uge", following, code.scalar(loop.ub))):
-            e.insert(cuda.WgmmaWaitOp(0))
-        return False
-    more = e.compare("ult", following, code.scalar(loop.ub))
-    e.branch(more, lambda: e.insert(cuda.WgmmaWaitOp(pending)), lambda: e.insert(cuda.WgmmaWaitOp(0)))
-    return True
+    elif op is [each for each in block.ops if isinstance(each, tile.DotOp)][-1]:
+        _wait_in_last(code, block)
 
 
 def _advance(code: Code, descriptor: SSAValue, buffer: Buffer, k_dim: int, step: Index, depth: int) -> SSAValue:

@@ -51,8 +51,8 @@ def acquire(code: Code, op: tile.AcquireOp) -> None:
     _stage_buffers(code, channel, op, code.e.read(channel.filled))
 
 
-def commit(code: Code, op: tile.CommitOp) -> None:
-    channel = code.step_channels[op.channel]
+def commit(code: Code, held: SSAValue) -> None:
+    channel = code.step_channels[held]
     if channel.is_copied:
         code.e.insert(cuda.CpAsyncCommitOp())
     _advance(code.e, channel.filled, channel.plan.stages)

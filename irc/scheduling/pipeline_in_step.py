@@ -20,13 +20,17 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.dialects import tile
 from irc.ir.rewriting import give_location
 from irc.scheduling.channels import fills_of, readers_of
+from irc.scheduling.loops import with_carried
 
 INDEX = IndexType()
 
 
-def pipeline_in_step(channel: tile.ChannelOp, loop: scf.ForOp, buffers: Sequence[SSAValue]) -> None:
-    """Puts the buffers that the loop fills, and its dots read, into the channel's stages."""
-    _Loop(channel, loop, buffers).rewrite()
+def pipeline_in_step(channel: tile.ChannelOp, loop: scf.ForOp, buffers: Sequence[SSAValue]) -> scf.ForOp:
+    """Puts the buffers that the loop fills, and its dots read, into the channel's stages; gives the loop that replaces
+    it."""
+    rewritten = _Loop(channel, loop, buffers)
+    rewritten.rewrite()
+    return rewritten.loop
 
 
 @dataclass
@@ -62,7 +66,9 @@ class _Loop:
         first = self.block.first_op
         assert first is not None
         wait, acquire = tile.WaitOp(self.channel.channel), self._acquire()
-        start: list[Operation] = [wait, acquire]
+        previous = self.block.insert_arg(wait.slot.type, len(self.block.args))
+        previous.name_hint = "previous"
+        start: list[Operation] = [wait, tile.ReleaseOp(previous), acquire]
         place = self._offset(self.k, self.channel.stage_count - 1, start)
         inside = self._inside(place, start)
         at = arith.SelectOp(inside, place, self.k)
@@ -71,7 +77,7 @@ class _Loop:
         start += [op.clone(mapping) for op in self.loading]
         copies = [op.clone(mapping) for op in self.copying]
         end: list[Operation] = [op.clone(mapping) for op in self.writing]
-        end.append(tile.CommitOp(self.channel.channel))
+        end.append(tile.CommitOp(acquire.slot))
         for old, new in zip(self.buffers, wait.buffers, strict=True):
             new.name_hint = old.name_hint
             for use in list(old.uses):
@@ -87,8 +93,20 @@ class _Loop:
         last = self.block.last_op
         assert last is not None
         Rewriter.insert_op(self._all_located(end), InsertPoint.before(last))
-        skip = tile.SkipOp(self.channel.channel, self.channel.stage_count - 1)
-        Rewriter.insert_op(self._located(skip), InsertPoint.after(self.loop))
+        Rewriter.replace_op(last, self._located(scf.YieldOp(*last.operands, wait.slot)))
+        self._carry_slot()
+
+    def _carry_slot(self) -> None:
+        """The stage of the step before is free when all threads have come to the next; the stages that were filled
+        behind the end are skipped."""
+        no_slot = tile.NoSlotOp()
+        Rewriter.insert_op(self._located(no_slot), InsertPoint.before(self.loop))
+        new = with_carried(self.loop, [*self.loop.iter_args, no_slot.slot])
+        new.attributes |= self.loop.attributes
+        ended = [tile.ReleaseOp(new.results[-1]), tile.SkipOp(self.channel.channel, self.channel.stage_count - 1)]
+        Rewriter.insert_op(self._all_located(ended), InsertPoint.after(new))
+        Rewriter.replace_op(self.loop, [], new.results[:-1])
+        self.loop = new
 
     def _fill_ahead(self) -> None:
         """The stages that are filled before the loop."""
@@ -102,7 +120,7 @@ class _Loop:
             ops.append(at)
             ops += self._branch(inside, self._copies(self.copying, place, acquire))
             ops += self._copies([*self.loading, *self.writing], at.result, acquire)
-            ops.append(tile.CommitOp(self.channel.channel))
+            ops.append(tile.CommitOp(acquire.slot))
         Rewriter.insert_op(self._all_located(ops), InsertPoint.before(self.loop))
 
     # Parts

@@ -10,15 +10,17 @@ from irc.dialects.tile.channel import (
     ChannelOp,
     CommitOp,
     EndTurnOp,
+    NoSlotOp,
     ReleaseOp,
     SkipOp,
+    StageOp,
     WaitOp,
+    carried_from,
+    channel_of,
 )
 from irc.dialects.tile.compute import (
     ConcatOp,
     ConvertOp,
-    DotOp,
-    DotWaitOp,
     IotaOp,
     MapOp,
     PermuteOp,
@@ -26,7 +28,8 @@ from irc.dialects.tile.compute import (
     SliceOp,
     SplatOp,
 )
-from irc.dialects.tile.control import ForTilesOp, ProgramOp, RolesOp, YieldOp
+from irc.dialects.tile.control import ForTilesOp, RolesOp, YieldOp
+from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import (
     AccessOp,
@@ -41,15 +44,19 @@ from irc.dialects.tile.memory import (
     dense,
     ints,
 )
+from irc.dialects.tile.program import ProgramOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
 from irc.dialects.tile.types import (
     BufferType,
     ChannelType,
+    PendingType,
+    SlotType,
     ViewType,
     element_type_of,
     fragment_of,
     row_major_strides,
     shape_of,
+    tile_type_of,
 )
 
 Tile = Dialect(
@@ -57,6 +64,8 @@ Tile = Dialect(
     [
         AcquireOp,
         AllocOp,
+        AsPendingOp,
+        AwaitOp,
         BeginTurnOp,
         CommitOp,
         ConcatOp,
@@ -69,6 +78,7 @@ Tile = Dialect(
         IotaOp,
         LoadOp,
         MapOp,
+        NoSlotOp,
         PermuteOp,
         ProgramOp,
         ReadOp,
@@ -88,13 +98,15 @@ Tile = Dialect(
         WriteOp,
         YieldOp,
     ],
-    [BufferType, FragmentAttr, ChannelType, SharedAttr, ViewType],
+    [BufferType, ChannelType, FragmentAttr, PendingType, SharedAttr, SlotType, ViewType],
 )
 
 __all__ = [
     "AccessOp",
     "AcquireOp",
     "AllocOp",
+    "AsPendingOp",
+    "AwaitOp",
     "BeginTurnOp",
     "BufferType",
     "ChannelOp",
@@ -112,6 +124,8 @@ __all__ = [
     "IotaOp",
     "LoadOp",
     "MapOp",
+    "NoSlotOp",
+    "PendingType",
     "PermuteOp",
     "ProgramOp",
     "ReadOp",
@@ -123,7 +137,9 @@ __all__ = [
     "SharedAttr",
     "SkipOp",
     "SliceOp",
+    "SlotType",
     "SplatOp",
+    "StageOp",
     "StoreOp",
     "StoreWaitOp",
     "SubviewOp",
@@ -132,10 +148,13 @@ __all__ = [
     "WaitOp",
     "WriteOp",
     "YieldOp",
+    "carried_from",
+    "channel_of",
     "dense",
     "element_type_of",
     "fragment_of",
     "ints",
     "row_major_strides",
     "shape_of",
+    "tile_type_of",
 ]

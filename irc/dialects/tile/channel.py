@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import (
+    EqAttrConstraint,
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
@@ -23,11 +26,12 @@ from xdsl.traits import (
     MemoryAllocEffect,
     MemoryReadEffect,
     MemoryWriteEffect,
+    Pure,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import dense, ints, verify_same
-from irc.dialects.tile.types import ChannelType
+from irc.dialects.tile.types import DRAIN, FILL, ChannelType, SlotType
 
 
 @irdl_op_definition
@@ -84,20 +88,25 @@ class ChannelOp(IRDLOperation):
             raise VerifyException(f"expected at least {least} stage{'s' * (least > 1)}, found {self.stage_count}")
 
 
-class ChannelAccessOp(IRDLOperation):
-    """What `acquire` and `wait` share: `%a, %b = tile.wait %channel : !tile.channel<A, B>`
-    gives one buffer for each type of the channel."""
+class StageOp(IRDLOperation):
+    """What `acquire` and `wait` share: `%s, %a, %b = tile.wait %channel : !tile.channel<A, B>` gives a slot, and one
+    buffer for each type of the channel."""
 
     channel = operand_def(ChannelType)
+    slot = result_def(SlotType)
     buffers = var_result_def()
+
+    END: ClassVar[SlotType]
 
     def __init__(self, channel: SSAValue | Operation):
         value = SSAValue.get(channel)
         assert isinstance(value.type, ChannelType)
-        super().__init__(operands=[value], result_types=[list(value.type.buffers)])
+        super().__init__(operands=[value], result_types=[self.END, list(value.type.buffers)])
+        self.slot.name_hint = "slot"
 
     def verify_(self) -> None:
         assert isinstance(self.channel.type, ChannelType)
+        verify_same("a slot of type", self.END, self.slot.type)
         verify_same("buffers", [str(t) for t in self.channel.type.buffers], [str(b.type) for b in self.buffers])
 
     def print(self, printer: Printer) -> None:
@@ -121,49 +130,95 @@ class ChannelAccessOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AcquireOp(ChannelAccessOp):
-    """The producer's next stage, when its consumers have released it."""
+class AcquireOp(StageOp):
+    """The next stage to fill, when those that drain the channel have released it."""
 
     name = "tile.acquire"
+    END: ClassVar[SlotType] = FILL
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
-class WaitOp(ChannelAccessOp):
-    """The consumer's next stage, when its copies have arrived."""
+class WaitOp(StageOp):
+    """The next stage to drain, when what fills it has arrived."""
 
     name = "tile.wait"
+    END: ClassVar[SlotType] = DRAIN
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
 class CommitOp(IRDLOperation):
-    """The copies into the stage acquired last are on their way; consumers may wait for it."""
+    """What fills an acquired stage is on its way; the stage may be waited for."""
 
     name = "tile.commit"
-    channel = operand_def(ChannelType)
+    slot = operand_def(EqAttrConstraint(FILL))
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = "$channel attr-dict `:` type($channel)"
+    assembly_format = "$slot attr-dict"
 
-    def __init__(self, channel: SSAValue | Operation):
-        super().__init__(operands=[channel])
+    def __init__(self, slot: SSAValue):
+        super().__init__(operands=[slot])
 
 
 @irdl_op_definition
 class ReleaseOp(IRDLOperation):
-    """The stage waited for `lag` waits ago (0: the last) may be filled again."""
+    """A stage that was waited for may be filled again. In the first iteration of a loop that begins with `no_slot`
+    there is none, and nothing happens."""
 
     name = "tile.release"
-    channel = operand_def(ChannelType)
-    lag = opt_prop_def(IntegerAttr)
+    slot = operand_def(EqAttrConstraint(DRAIN))
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$channel attr-dict `:` type($channel)"
+    assembly_format = "$slot attr-dict"
 
-    def __init__(self, channel: SSAValue | Operation, lag: int = 0):
-        super().__init__(operands=[channel], properties={"lag": IntegerAttr(lag, i64) if lag else None})
+    def __init__(self, slot: SSAValue):
+        super().__init__(operands=[slot])
+
+
+@irdl_op_definition
+class NoSlotOp(IRDLOperation):
+    """No stage: what a loop that carries the slot of the step before begins with."""
+
+    name = "tile.no_slot"
+    slot = result_def(EqAttrConstraint(DRAIN))
+
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict"
+
+    def __init__(self):
+        super().__init__(result_types=[DRAIN])
+
+
+def channel_of(slot: SSAValue) -> SSAValue:
+    """The channel of a slot, through the loops that carry it."""
+    found = _channels(slot, set())
+    if len(found) != 1:
+        raise VerifyException(f"expected a slot of one channel, found one of {len(found)}")
+    return found.pop()
+
+
+def _channels(slot: SSAValue, seen: set[SSAValue]) -> set[SSAValue]:
+    if slot in seen:
+        return set()
+    seen.add(slot)
+    owner = slot.owner
+    if isinstance(owner, StageOp):
+        return {owner.channel}
+    sources = carried_from(slot)
+    return {channel for source in sources for channel in _channels(source, seen)}
+
+
+def carried_from(value: SSAValue) -> list[SSAValue]:
+    """What a loop's carried value or result is: its start, and what an iteration ends with. Nothing of others."""
+    loop = value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
+    if not isinstance(loop, scf.ForOp):
+        return []
+    assert isinstance(value, BlockArgument | OpResult)
+    at = value.index - 1 if isinstance(value, BlockArgument) else value.index
+    last = loop.body.block.last_op
+    assert last is not None
+    return [loop.iter_args[at], last.operands[at]]
 
 
 class TurnOp(IRDLOperation):

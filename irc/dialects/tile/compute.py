@@ -7,15 +7,10 @@ from math import prod
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    Float8E4M3FNType,
-    Float8E5M2Type,
     IndexType,
     IntegerAttr,
     LocationAttr,
-    StringAttr,
     TensorType,
-    UnitAttr,
-    i8,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -31,12 +26,12 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, Pure
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.bodies import verify_body
 from irc.dialects.tile.memory import dense, ints, verify_box, verify_same
-from irc.dialects.tile.types import BufferType, SharedAttr, element_type_of, shape_of
+from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of
 from irc.ir.locations import set_location
 
 
@@ -245,100 +240,6 @@ class ReshapeOp(IRDLOperation):
 
     def verify_(self) -> None:
         verify_same("a tile with elements:", prod(shape_of(self.source.type)), prod(shape_of(self.result.type)))
-
-
-@irdl_op_definition
-class DotOp(IRDLOperation):
-    """acc + a b, for a: M x K, b: K x N (tiles or buffers), acc and the result: M x N tiles.
-
-    `instruction` names what computes it (`assign-layouts` decides), `atom` the shape of one `mma`; with `in_flight` n
-    the result is not there until at most n later dots are pending: only `dot`, `yield` and `dot_wait` may use it.
-    `precision` is `default f32 tf32 bf16` for f32 operands; `unsigned` says that 8-bit integers have no sign. Operands
-    are of one type, or both f8.
-    """
-
-    name = "tile.dot"
-    lhs = operand_def()
-    rhs = operand_def()
-    acc = operand_def(TensorType)
-    instruction = opt_prop_def(StringAttr)
-    atom = opt_prop_def(StringAttr)
-    in_flight = opt_prop_def(IntegerAttr)
-    precision = opt_prop_def(StringAttr)
-    unsigned = opt_prop_def(UnitAttr)
-    result = result_def(TensorType)
-
-    traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)"
-
-    def __init__(
-        self,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        acc: SSAValue,
-        *,
-        instruction: str | None = None,
-        in_flight: int | None = None,
-        precision: str | None = None,
-        unsigned: bool = False,
-        location: LocationAttr | None = None,
-    ):
-        super().__init__(
-            operands=[lhs, rhs, acc],
-            result_types=[acc.type],
-            properties={
-                "instruction": None if instruction is None else StringAttr(instruction),
-                "in_flight": None if in_flight is None else IntegerAttr(in_flight, i64),
-                "precision": None if precision is None else StringAttr(precision),
-                "unsigned": UnitAttr() if unsigned else None,
-            },
-        )
-        set_location(self, location)
-
-    @property
-    def mnk(self) -> tuple[int, int, int]:
-        (m, k), (_, n) = shape_of(self.lhs.type), shape_of(self.rhs.type)
-        return m, n, k
-
-    def verify_(self) -> None:
-        for value in (self.lhs, self.rhs):
-            if not isinstance(value.type, TensorType | BufferType) or len(shape_of(value.type)) != 2:
-                raise VerifyException(f"expected a 2-d tile or buffer, found {value.type}")
-        m, n, k = self.mnk
-        verify_same("operands of the same K:", k, shape_of(self.rhs.type)[0])
-        verify_same("an accumulator of shape", (m, n), shape_of(self.acc.type))
-        verify_same("a result of type", self.acc.type, self.result.type)
-        types = [element_type_of(value.type) for value in (self.lhs, self.rhs)]
-        if not all(isinstance(type, Float8E4M3FNType | Float8E5M2Type) for type in types):
-            verify_same("operands of one type:", *types)
-        if self.unsigned is not None:
-            verify_same("integers of 8 bits where they are unsigned:", i8, types[0])
-
-
-@irdl_op_definition
-class DotWaitOp(IRDLOperation):
-    """The accumulator when at most `pending` dots are still in flight (0 where absent)."""
-
-    name = "tile.dot_wait"
-    acc = operand_def(TensorType)
-    pending = opt_prop_def(IntegerAttr)
-    result = result_def(TensorType)
-
-    traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$acc attr-dict `:` type($acc) `->` type($result)"
-
-    def __init__(self, acc: SSAValue, pending: int = 0, location: LocationAttr | None = None):
-        super().__init__(
-            operands=[acc],
-            result_types=[acc.type],
-            properties={"pending": IntegerAttr(pending, i64) if pending else None},
-        )
-        set_location(self, location)
-
-    def verify_(self) -> None:
-        verify_same("a result of type", self.acc.type, self.result.type)
 
 
 @irdl_op_definition

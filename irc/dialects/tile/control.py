@@ -1,4 +1,4 @@
-"""Programs, tile loops, channels and warp roles."""
+"""Tile loops and warp roles."""
 
 from __future__ import annotations
 
@@ -19,26 +19,17 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
-    IsolatedFromAbove,
     IsTerminator,
     NoTerminator,
     Pure,
     RecursiveMemoryEffect,
-    SymbolOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import dense, ints, verify_same
-from irc.dialects.tile.types import ViewType, verify_fragment
 from irc.support.integers import ceil_div
 
 SCHEDULES = ("grid", "persistent")
-
-DECIDED = {"threads": 1, "shared": 0, "grid": 1}
-"""What passes decide about a program, and its least value."""
-
-PROGRAM_PROPERTIES = ("results", *DECIDED, "in_place", "config")
-"""The properties of a program, in the order in which they are printed."""
 
 
 @irdl_op_definition
@@ -47,109 +38,6 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
     name = "tile.yield"
     traits = traits_def(IsTerminator(), Pure())
-
-
-@irdl_op_definition
-class ProgramOp(IRDLOperation):
-    """A kernel: the code of one launch. Arguments are views of the launch's operands, then of its `results` results.
-
-    Passes add what they decide: `threads` of a block (`assign-layouts`), bytes of `shared` memory that channels and
-    buffers take (`plan-shared`), blocks of the `grid` (`lower-schedule`). `in_place` are pairs of the numbers of an
-    operand and of a result that may be written over it, counted behind the operands (`mark-in-place`).
-    """
-
-    name = "tile.program"
-    sym_name = prop_def(StringAttr)
-    results_count = prop_def(IntegerAttr, prop_name="results")
-    threads = opt_prop_def(IntegerAttr)
-    shared = opt_prop_def(IntegerAttr)
-    grid = opt_prop_def(IntegerAttr)
-    in_place = opt_prop_def(DenseArrayBase)
-    config = opt_prop_def()
-    body = region_def("single_block")
-
-    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
-
-    def __init__(
-        self,
-        name: str,
-        views: Sequence[ViewType],
-        results: int,
-        *,
-        config: Attribute | None = None,
-        location: LocationAttr | None = None,
-    ):
-        super().__init__(
-            properties={"sym_name": StringAttr(name), "results": IntegerAttr(results, i64), "config": config},
-            regions=[Region(Block(arg_types=views))],
-        )
-        self.location = location if location is not None else self.location
-
-    @property
-    def result_count(self) -> int:
-        """How many trailing arguments are results."""
-        return self.results_count.value.data
-
-    @property
-    def inputs(self) -> tuple[SSAValue, ...]:
-        args = self.body.block.args
-        return tuple(args[: len(args) - self.result_count])
-
-    @property
-    def outputs(self) -> tuple[SSAValue, ...]:
-        args = self.body.block.args
-        return tuple(args[len(args) - self.result_count :])
-
-    def verify_(self) -> None:
-        args = self.body.block.args
-        for arg in args:
-            if not isinstance(arg.type, ViewType):
-                raise VerifyException(f"expected views as arguments of a program, found {arg.type}")
-        if not 0 <= self.result_count <= len(args):
-            raise VerifyException(f"expected at most {len(args)} results, found {self.result_count}")
-        for name, least in DECIDED.items():
-            value = self.properties.get(name)
-            if isinstance(value, IntegerAttr) and value.value.data < least:
-                raise VerifyException(f"expected {name} of {least} or more, found {value.value.data}")
-        inputs = len(args) - self.result_count
-        for operand, result in self.shared_places:
-            if not (0 <= operand < inputs <= result < len(args)):
-                raise VerifyException(f"expected in_place to pair an operand and a result, found {operand}, {result}")
-        for type in {result.type: None for op in self.walk() for result in op.results}:
-            verify_fragment(type)
-
-    @property
-    def shared_places(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of `in_place`."""
-        numbers = ints(self.in_place)
-        return tuple(zip(numbers[::2], numbers[1::2], strict=False))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_list(self.body.block.args, lambda arg: printer.print_block_argument(arg))
-        properties = {name: self.properties[name] for name in PROGRAM_PROPERTIES if name in self.properties}
-        printer.print_op_attributes({**properties, **self.attributes})
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ProgramOp:
-        name = parser.parse_symbol_name()
-        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-        attributes = parser.parse_optional_attr_dict()
-        properties = {key: attributes.pop(key) for key in PROGRAM_PROPERTIES if key in attributes}
-        if "results" not in properties:
-            parser.raise_error("expected `results`, the number of trailing arguments that are results")
-        region = parser.parse_region(args)
-        if not region.blocks:
-            region.add_block(Block(arg_types=[a.type for a in args]))
-        return cls.create(
-            properties={"sym_name": name, **properties},
-            attributes=attributes,
-            regions=[region],
-        )
 
 
 @irdl_op_definition

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -190,15 +190,56 @@ class ChannelType(ParametrizedAttribute, TypeAttribute):
             printer.print_list(self.buffers, printer.print_attribute)
 
 
+@irdl_attr_definition
+class SlotType(ParametrizedAttribute, TypeAttribute):
+    """`!tile.slot<fill>`, `!tile.slot<drain>`: a stage of a channel that is held, from `acquire` to `commit` or from
+    `wait` to `release`. It is linear: on every path, one op ends it."""
+
+    name = "tile.slot"
+    end: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            return [StringAttr(parser.parse_keyword_in(("fill", "drain")))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.end.data)
+
+
+FILL, DRAIN = SlotType(StringAttr("fill")), SlotType(StringAttr("drain"))
+
+
+@irdl_attr_definition
+class PendingType(ParametrizedAttribute, TypeAttribute):
+    """`!tile.pending<tensor<64x64xf32>>`: the accumulator of a dot that may still be in flight. Only dots, which go on
+    with it in place, loops, and waits take it."""
+
+    name = "tile.pending"
+    tile: Attribute
+
+    def verify(self) -> None:
+        if not isinstance(self.tile, TensorType):
+            raise VerifyException(f"expected a tile, found {self.tile}")
+
+
+def tile_type_of(type: Attribute) -> Attribute:
+    """The type of the tile that a dot in flight gives; any other type as it is."""
+    return type.tile if isinstance(type, PendingType) else type
+
+
 def shape_of(type: Attribute) -> tuple[int, ...]:
-    """The shape of a tile, buffer or view."""
+    """The shape of a tile, one in flight too, of a buffer or a view."""
+    type = tile_type_of(type)
     if isinstance(type, TensorType | ViewType | BufferType):
         return tuple(type.get_shape())
     raise VerifyException(f"expected a tile, buffer or view, found {type}")
 
 
 def element_type_of(type: Attribute) -> Attribute:
-    """The element type of a tile, buffer or view; a scalar's own type."""
+    """The element type of a tile, one in flight too, of a buffer or a view; a scalar's own type."""
+    type = tile_type_of(type)
     if isinstance(type, TensorType | ViewType | BufferType):
         shaped: Any = type
         return shaped.element_type
@@ -218,6 +259,7 @@ def verify_fragment(type: Attribute) -> None:
 
 def fragment_of(type: Attribute) -> FragmentAttr | None:
     """The fragment layout of a tile, or None where none has been assigned."""
+    type = tile_type_of(type)
     tensor: Any = type
     if isinstance(type, TensorType) and isinstance(tensor.encoding, FragmentAttr):
         return tensor.encoding

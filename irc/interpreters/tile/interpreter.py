@@ -44,12 +44,21 @@ class View:
 
 @dataclass
 class Channel:
-    """All stages committed so far; `readers` has how many each role has waited for."""
+    """All stages committed so far; `readers` has how many each role has waited for, `held` the slots that it has."""
 
     types: tuple[tile.BufferType, ...]
-    filling: list[list[Array]] = field(default_factory=list[list[Array]])
+    filling: list[Slot] = field(default_factory=list["Slot"])
     committed: list[list[Array]] = field(default_factory=list[list[Array]])
     readers: dict[int, int] = field(default_factory=dict[int, int])
+    held: dict[int, list[Slot]] = field(default_factory=dict[int, list["Slot"]])
+
+
+@dataclass(eq=False)
+class Slot:
+    """A stage of a channel that a role holds."""
+
+    channel: Channel
+    buffers: list[Array]
 
 
 def evaluate(module: ModuleOp, args: Sequence[Array], func: str | None = None) -> tuple[Array, ...]:
@@ -158,16 +167,16 @@ def _channel(m: _Machine, op: tile.ChannelOp) -> list[Any]:
 
 def _acquire(m: _Machine, op: tile.AcquireOp) -> list[Any]:
     channel: Channel = m.values[op.channel]
-    buffers = [_new_buffer(t) for t in channel.types]
-    channel.filling.append(buffers)
-    return buffers
+    slot = Slot(channel, [_new_buffer(t) for t in channel.types])
+    channel.filling.append(slot)
+    return [slot, *slot.buffers]
 
 
 def _commit(m: _Machine, op: tile.CommitOp) -> list[Any]:
-    channel: Channel = m.values[op.channel]
-    if not channel.filling:
-        raise IrcError("a stage is committed that was not acquired", op.location)
-    channel.committed.append(channel.filling.pop(0))
+    slot: Slot = m.values[op.slot]
+    if not slot.channel.filling or slot.channel.filling.pop(0) is not slot:
+        raise IrcError("a stage is committed that is not the first of those acquired", op.location)
+    slot.channel.committed.append(slot.buffers)
     return []
 
 
@@ -177,7 +186,16 @@ def _wait(m: _Machine, op: tile.WaitOp) -> list[Any]:
     if at >= len(channel.committed):
         raise IrcError("a role waits for a stage that nothing before it commits", op.location)
     channel.readers[m.role] = at + 1
-    return list(channel.committed[at])
+    slot = Slot(channel, channel.committed[at])
+    channel.held.setdefault(m.role, []).append(slot)
+    return [slot, *slot.buffers]
+
+
+def _release(m: _Machine, op: tile.ReleaseOp) -> list[Any]:
+    slot: Slot | None = m.values[op.slot]
+    if slot is not None and slot.channel.held[m.role].pop(0) is not slot:
+        raise IrcError("a stage is released that is not the first of those waited for", op.location)
+    return []
 
 
 def _skip(m: _Machine, op: tile.SkipOp) -> list[Any]:
@@ -352,7 +370,8 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.BeginTurnOp: lambda m, op: [],
     tile.EndTurnOp: lambda m, op: [],
     tile.SkipOp: _skip,
-    tile.ReleaseOp: lambda m, op: [],
+    tile.ReleaseOp: _release,
+    tile.NoSlotOp: lambda m, op: [None],
     tile.AllocOp: lambda m, op: [_new_buffer(op.buffer.type)],
     tile.SubviewOp: _subview,
     tile.ReadOp: lambda m, op: [m.values[op.buffer].copy()],
@@ -372,5 +391,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.ScanOp: _scan,
     tile.DotOp: _dot,
     tile.DotWaitOp: lambda m, op: m.get([op.acc]),
+    tile.AsPendingOp: lambda m, op: m.get([op.tile]),
+    tile.AwaitOp: lambda m, op: [],
     tile.ConvertOp: lambda m, op: m.get([op.source]),
 }

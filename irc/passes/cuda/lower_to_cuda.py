@@ -203,9 +203,13 @@ def _touches_shared(region: Region) -> bool:
 
 
 def _for(code: Code, op: scf.ForOp) -> None:
-    """Loop-carried values live in registers that the body updates."""
-    carried = [_carried(code, initial) for initial in op.iter_args]
+    """Loop-carried values live in registers that the body updates; slots, and dots that are only waited for, in
+    none."""
     block = op.body.block
+    carried = [
+        None if _is_token(argument) else _carried(code, initial)
+        for argument, initial in zip(block.args[1:], op.iter_args, strict=True)
+    ]
     factor = op.attributes.get("unroll")
     unroll = factor.value.data if isinstance(factor, IntegerAttr) else factor is not None
     shares = _touches_shared(op.body)
@@ -216,7 +220,8 @@ def _for(code: Code, op: scf.ForOp) -> None:
     ) as i:
         code.values[block.args[0]] = i
         for argument, place in zip(block.args[1:], carried, strict=True):
-            code.values[argument] = _current(code, place)
+            if place is not None:
+                code.values[argument] = _current(code, place)
         for inner in block.ops:
             with code.e.at(inner.location):
                 if isinstance(inner, scf.YieldOp):
@@ -226,12 +231,21 @@ def _for(code: Code, op: scf.ForOp) -> None:
     if shares:
         code.forget_order()
     for result, place in zip(op.results, carried, strict=True):
-        code.values[result] = _current(code, place)
+        if place is not None:
+            code.values[result] = _current(code, place)
+
+
+def _is_token(carried: SSAValue) -> bool:
+    """Whether a carried value only says when something is done."""
+    waited = isinstance(carried.type, tile.PendingType)
+    return isinstance(carried.type, tile.SlotType) or (
+        waited and all(isinstance(use.operation, tile.AwaitOp) for use in carried.uses)
+    )
 
 
 def _carried(code: Code, initial: SSAValue) -> Registers | SSAValue:
     """The registers that hold a loop-carried tile, or the one that holds a scalar, with the initial value in them."""
-    if isinstance(initial.type, TensorType):
+    if isinstance(initial.type, TensorType | tile.PendingType):
         source = code.tile(initial)
         place = code.array(source.fragment, tile_element(initial.type), initial.name_hint)
         code.copy(source, place)
@@ -247,12 +261,14 @@ def _current(code: Code, place: Registers | SSAValue) -> Registers | SSAValue:
     return code.e.value(cuda.GetOp(place, code.e.index(0)))
 
 
-def _update(code: Code, op: scf.YieldOp, carried: Sequence[Registers | SSAValue]) -> None:
+def _update(code: Code, op: scf.YieldOp, carried: Sequence[Registers | SSAValue | None]) -> None:
     """Puts the yielded values in place. A tile that lies in the registers of another place is copied out first."""
     arrays = {place.array for place in carried if isinstance(place, Registers)}
     tiles: list[tuple[Tile, Registers]] = []
     scalars: list[tuple[SSAValue, SSAValue]] = []
     for value, place in zip(op.operands, carried, strict=True):
+        if place is None:
+            continue
         if not isinstance(place, Registers):
             scalars.append((code.ssa(value), place))
             continue
@@ -365,6 +381,8 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     scf.IfOp: _if,
     tile.AcquireOp: channels.lower_acquire,
     tile.AllocOp: _alloc,
+    tile.AsPendingOp: dots.lower_as_pending,
+    tile.AwaitOp: dots.lower_await,
     tile.CommitOp: channels.lower_commit,
     tile.ConcatOp: compute.lower_concat,
     tile.ConvertOp: exchanges.lower_convert,
@@ -375,6 +393,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.LoadOp: exchanges.lower_load,
     tile.MapOp: compute.lower_map,
     tile.PermuteOp: compute.lower_permute,
+    tile.NoSlotOp: lambda code, op: None,
     tile.ReadOp: memory.lower_read,
     tile.ReduceOp: reduce.lower_reduce,
     tile.ReleaseOp: channels.lower_release,

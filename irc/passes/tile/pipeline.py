@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerAttr, ModuleOp, TensorType, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
@@ -17,10 +17,10 @@ from irc.analysis.invariants import LAID_OUT
 from irc.configs.product import EPILOGUE_BYTES, MOST_STAGES
 from irc.dialects import tile
 from irc.ir.passes import Pass
-from irc.ir.rewriting import give_location
 from irc.ir.targets import target_of
 from irc.scheduling.channels import ALIGNMENT, aligned, alloc_bytes, channel_plan, fills_of, root_of, tile_bytes
 from irc.scheduling.dead import erase_dead
+from irc.scheduling.loops import with_carried
 from irc.scheduling.pipeline_in_step import pipeline_in_step
 
 SCRATCH = 4 * 1024
@@ -44,15 +44,18 @@ class PipelinePass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                loops = [o for o in program.walk() if isinstance(o, scf.ForOp)]
-                products = [loop for loop in loops if _products(loop, "wgmma")]
+                products = [loop for loop in _loops(program) if _products(loop, "wgmma")]
                 for loop in products:
                     _pipeline(program, loop, len(products))
-                in_step = [loop for loop in loops if _products(loop, "mma")]
+                in_step = [loop for loop in _loops(program) if _products(loop, "mma")]
                 for loop in in_step:
                     _pipeline_threads(program, loop, len(in_step))
-                for loop in [loop for loop in loops if loop not in products]:
+                for loop in [loop for loop in _loops(program) if not _products(loop, "wgmma")]:
                     _pipeline_reads(program, loop, target_of(op).shared_memory)
+
+
+def _loops(program: tile.ProgramOp) -> list[scf.ForOp]:
+    return [op for op in program.walk() if isinstance(op, scf.ForOp)]
 
 
 def _products(loop: scf.ForOp, instruction: str) -> list[tile.DotOp]:
@@ -82,10 +85,10 @@ def _pipeline_threads(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -
         return
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
     channel = _new_channel(program, loop, tile.ChannelOp(stages, [b.type for b in buffers], in_step=True))
-    pipeline_in_step(channel, loop, buffers)
+    rewritten = pipeline_in_step(channel, loop, buffers)
     for alloc in allocs:
         Rewriter.erase_op(alloc)
-    erase_dead(loop)
+    erase_dead(rewritten)
 
 
 def _new_channel(program: tile.ProgramOp, loop: scf.ForOp, channel: tile.ChannelOp) -> tile.ChannelOp:
@@ -117,12 +120,8 @@ def _pass_through(channel: SSAValue, alloc: tile.AllocOp) -> None:
     """The copy to a buffer, and the read of it, on a stage of their own."""
     uses = {type(use.operation): use.operation for use in alloc.buffer.uses}
     copy, read = uses[tile.CopyOp], uses[tile.ReadOp]
-    acquire, commit, wait, release = (
-        tile.AcquireOp(channel),
-        tile.CommitOp(channel),
-        tile.WaitOp(channel),
-        tile.ReleaseOp(channel),
-    )
+    acquire, wait = tile.AcquireOp(channel), tile.WaitOp(channel)
+    commit, release = tile.CommitOp(acquire.slot), tile.ReleaseOp(wait.slot)
     for op in (acquire, commit, wait, release):
         op.location = alloc.location
     for op, stage in ((copy, acquire.buffers[0]), (read, wait.buffers[0])):
@@ -173,7 +172,7 @@ def _fill_stages(channel: tile.ChannelOp, block: Block, buffers: list[SSAValue])
         for use in list(old.uses):
             if _is_fill(use.operation):
                 use.operation.operands[use.index] = new
-    commit = tile.CommitOp(channel.channel)
+    commit = tile.CommitOp(acquire.slot)
     commit.location = fills[-1].location
     Rewriter.insert_op(commit, InsertPoint.after(fills[-1]))
 
@@ -188,25 +187,24 @@ def _drain_stages(channel: tile.ChannelOp, loop: scf.ForOp, dots: list[tile.DotO
     for old, new in zip(buffers, wait.buffers, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    pending = _most_in_flight(loop, dots)
-    if channel.stage_count == 1 or not pending:
-        release = tile.ReleaseOp(channel.channel)
+    for dot, following in pairwise(dots):
+        if following.acc is dot.result and dot.result.has_one_use():
+            Rewriter.replace_value_with_new_type(dot.result, tile.PendingType(dot.result.type))
+    if channel.stage_count == 1 or not _stay_in_flight(loop, dots):
+        release = tile.ReleaseOp(wait.slot)
         release.location = location
         Rewriter.insert_op(release, InsertPoint.after(dots[-1]))
         return
-    _keep_in_flight(channel, loop, dots, pending)
+    _keep_in_flight(loop, dots, wait.slot)
 
 
-def _most_in_flight(loop: scf.ForOp, dots: list[tile.DotOp]) -> int:
-    """How many dots may be in flight when the next one has been issued. One on buffers leaves those to the next step;
+def _stay_in_flight(loop: scf.ForOp, dots: list[tile.DotOp]) -> bool:
+    """Whether dots may be in flight when the next one has been issued. One on buffers leaves those to the next step;
     dots on parts of K leave the others of a whole step, so that a part's registers are free when it is computed
     again."""
     follow = all(after.acc is before.result for before, after in pairwise(dots))
-    if not follow or not all(_is_carried(loop, dot) for dot in dots):
-        return 0
-    if len(dots) == 1:
-        return 0 if isinstance(dots[0].lhs.type, TensorType) else 1
-    return len(dots) - 1 if all(isinstance(dot.lhs.type, TensorType) for dot in dots) else 0
+    are_computed = [isinstance(dot.lhs.type, TensorType) for dot in dots]
+    return follow and all(_is_carried(loop, dot) for dot in dots) and are_computed == [len(dots) > 1] * len(dots)
 
 
 def _put_last(block: Block, drains: list[Operation]) -> None:
@@ -232,18 +230,12 @@ def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
     return all(use.operation is last or isinstance(use.operation, tile.DotOp) for use in dot.result.uses)
 
 
-def _read_ahead(loop: scf.ForOp, dots: list[tile.DotOp], pending: int) -> None:
-    """Lets a step of two parts begin to read while both dots of the one before are in flight: what the last one waits
-    for is waited for before the first map, which computes a part in registers that are free then. Steps of more parts,
-    and maps that compute in 32 bits, need more registers than ptxas leaves: it would serialise the products."""
-    maps = [op for op in loop.body.block.ops if isinstance(op, tile.MapOp)]
-    are_computed = all(isinstance(dot.lhs.owner, tile.MapOp) for dot in dots)
-    if len(dots) != 2 or not are_computed or not all(map(_is_narrow, maps)):
-        return
-    dots[-1].in_flight = IntegerAttr(pending + 1, i64)
-    done = tile.DotWaitOp(dots[0].acc, pending, dots[0].location)
-    Rewriter.insert_op(done, InsertPoint.before(maps[0]))
-    dots[0].operands[2] = done.result
+def _reads_ahead(block: Block, dots: list[tile.DotOp]) -> bool:
+    """Whether a step of two parts begins to read while both dots of the one before are in flight: what the last one
+    waits for is waited for before the first map, which computes a part in registers that are free then. Steps of more
+    parts, and maps that compute in 32 bits, need more registers than ptxas leaves: it would serialise the products."""
+    maps = [op for op in block.ops if isinstance(op, tile.MapOp)]
+    return len(dots) == 2 and all(isinstance(dot.lhs.owner, tile.MapOp) for dot in dots) and all(map(_is_narrow, maps))
 
 
 def _is_narrow(op: tile.MapOp) -> bool:
@@ -251,26 +243,44 @@ def _is_narrow(op: tile.MapOp) -> bool:
     return all(isinstance(v.type, Float16Type | BFloat16Type) for each in op.body.block.ops for v in each.results)
 
 
-def _keep_in_flight(channel: tile.ChannelOp, loop: scf.ForOp, dots: list[tile.DotOp], pending: int) -> None:
-    """Releases the stage of the step before; the last dots and their stage are waited for and released after the
-    loop."""
-    dot, location = dots[-1], dots[-1].location
-    for each in dots:
-        each.in_flight = IntegerAttr(pending, i64)
-    _read_ahead(loop, dots, pending)
-    later = arith.CmpiOp(loop.body.block.args[0], loop.lb, "ugt")
-    lagging = tile.ReleaseOp(channel.channel, lag=1)
-    branch = scf.IfOp(later.result, [], Region(Block([lagging, scf.YieldOp()])))
-    for op in (later, branch):
-        give_location(op, location)
-    Rewriter.insert_op([later, branch], InsertPoint.after(dot))
-    last = loop.body.block.last_op
+def _keep_in_flight(loop: scf.ForOp, dots: list[tile.DotOp], slot: SSAValue) -> None:
+    """Dots are waited for when their operands are to be overwritten, and the stage of the step before is released
+    behind the last one; the last dots and their stage are waited for and released after the loop."""
+    block, last, location = loop.body.block, loop.body.block.last_op, dots[-1].location
     assert last is not None
-    result = loop.results[list(last.operands).index(dot.result)]
-    done = tile.DotWaitOp(result, location=location)
-    release = tile.ReleaseOp(channel.channel)
-    release.location = location
-    Rewriter.insert_op([done, release], InsertPoint.after(loop))
-    for use in list(result.uses):
-        if use.operation is not done:
-            use.operation.operands[use.index] = done.result
+    at = list(last.operands).index(dots[-1].result)
+    Rewriter.replace_value_with_new_type(dots[-1].result, tile.PendingType(dots[-1].result.type))
+    accumulator = Rewriter.replace_value_with_new_type(block.args[at + 1], dots[-1].result.type)
+    begin, no_slot = tile.AsPendingOp(loop.iter_args[at]), tile.NoSlotOp()
+    ahead = _reads_ahead(block, dots)
+    others = dots[:1] if ahead else dots[1:-1]
+    before = {dot: block.insert_arg(accumulator.type, len(block.args)) for dot in others} | {dots[-1]: accumulator}
+    previous = block.insert_arg(slot.type, len(block.args))
+    previous.name_hint = "previous"
+    release = tile.ReleaseOp(previous)
+    yields = scf.YieldOp(*last.operands, *(dot.result for dot in others), slot)
+    for op in (begin, no_slot, release, yields):
+        op.location = location
+    Rewriter.insert_op(release, InsertPoint.after(dots[-1]))
+    if ahead:
+        first = next(op for op in block.ops if isinstance(op, tile.MapOp))
+        Rewriter.insert_op(tile.AwaitOp(before[dots[0]], location), InsertPoint.before(first))
+    for dot, following in pairwise(dots):
+        Rewriter.insert_op(tile.AwaitOp(before[following], location), InsertPoint.after(dot))
+    if not ahead:
+        oldest = dots[0].result if len(dots) > 1 else accumulator
+        Rewriter.insert_op(tile.AwaitOp(oldest, location), InsertPoint.after(dots[-1]))
+    Rewriter.replace_op(last, yields)
+    starts = [*loop.iter_args, *[begin.result] * len(others), no_slot.slot]
+    starts[at] = begin.result
+    Rewriter.insert_op([begin, no_slot], InsertPoint.before(loop))
+    new = with_carried(loop, starts)
+    done, released = tile.DotWaitOp(new.results[at], location), tile.ReleaseOp(new.results[-1])
+    released.location = location
+    Rewriter.insert_op([done, released], InsertPoint.after(new))
+    results = list(new.results[: len(loop.results)])
+    results[at] = done.result
+    for old, result in zip(loop.results, results, strict=True):
+        result.name_hint = old.name_hint
+    new.attributes |= loop.attributes
+    Rewriter.replace_op(loop, [], results)

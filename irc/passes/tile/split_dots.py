@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float32Type, IntegerAttr, ModuleOp, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, f32, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -84,8 +84,6 @@ def _split(dot: tile.DotOp, parts: dict[SSAValue, tuple[SSAValue, SSAValue]]) ->
         product = tile.DotOp(a, b, acc, precision="tf32", location=dot.location)
         products.append(product)
         acc = product.result
-    for pending, product in enumerate(products[:-1], 1):
-        product.in_flight = IntegerAttr(pending, i64)
     Rewriter.replace_op(dot, products, [acc])
 
 

@@ -69,16 +69,21 @@ tile.program @indexed(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
 // CHECK:         tile.alloc {offset = 128 : i64} : !tile.buffer<128x64xbf16, #shared>
 // CHECK:         tile.channel {stages = 4 : i64, cluster = array<i64: 2, 1>} : !tile.channel<!tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>>
 // CHECK:         tile.roles warps [1, 8] registers [40, 232] {
-// CHECK:           %a, %b = tile.acquire %channel : !tile.channel<!tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>>
+// CHECK:           %s, %a, %b = tile.acquire %channel : !tile.channel<!tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>>
 // CHECK:           tile.copy %x[%m, %k] -> %a {via = "tma"} : !tile.view<256x128xbf16> -> !tile.buffer<128x64xbf16, #shared>
 // CHECK:           tile.subview %b {at = array<i64: 0, 128>} : !tile.buffer<64x256xbf16, #shared1> -> !tile.buffer<64x128xbf16>
 // CHECK:           tile.copy %w[%k, %n] -> %q {via = "tma", multicast = 1 : i64}
-// CHECK:           tile.commit %channel
+// CHECK:           tile.commit %s
 // CHECK:         } {
-// CHECK:           tile.wait %channel
-// CHECK:           tile.dot %{{.*}}, %{{.*}}, %{{.*}} {instruction = "wgmma", in_flight = 1 : i64} : !tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>, tensor<128x256xf32> -> tensor<128x256xf32>
-// CHECK:           tile.release %channel {lag = 1 : i64}
+// CHECK:           tile.no_slot
+// CHECK:           tile.as_pending %{{.*}} : tensor<128x256xf32> -> !tile.pending<tensor<128x256xf32>>
+// CHECK:           scf.for {{.*}} -> (!tile.pending<tensor<128x256xf32>>, !tile.slot<drain>)
+// CHECK:             tile.wait %channel
+// CHECK:             tile.dot %{{.*}}, %{{.*}}, %{{.*}} {instruction = "wgmma"} : !tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>, !tile.pending<tensor<128x256xf32>> -> !tile.pending<tensor<128x256xf32>>
+// CHECK:             tile.await %{{.*}} : !tile.pending<tensor<128x256xf32>>
+// CHECK:             tile.release %previous
 // CHECK:           tile.dot_wait
+// CHECK:           tile.release
 // CHECK:           tile.convert %{{.*}} {through = #shared2} : tensor<128x128xf32> -> tensor<128x128xf32, #frag>
 // CHECK:           tile.read %buffer : !tile.buffer<128x64xbf16, #shared> -> tensor<128x64xbf16>
 // CHECK:           tile.write %{{.*}}, %buffer : tensor<128x64xbf16>, !tile.buffer<128x64xbf16, #shared>
@@ -88,20 +93,29 @@ tile.program @product(%x: !tile.view<256x128xbf16>, %w: !tile.view<128x256xbf16>
   tile.roles warps [1, 8] registers [40, 232] {
     tile.for_tiles (%m, %n) extents [256, 256] steps [128, 256] {
       %k = arith.constant 0 : index
-      %a, %b = tile.acquire %channel : !tile.channel<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
+      %s, %a, %b = tile.acquire %channel : !tile.channel<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
       tile.copy %x[%m, %k] -> %a {via = "tma"} : !tile.view<256x128xbf16> -> !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>
       %q = tile.subview %b {at = array<i64: 0, 128>} : !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>> -> !tile.buffer<64x128xbf16>
       tile.copy %w[%k, %n] -> %q {via = "tma", multicast = 1 : i64} : !tile.view<128x256xbf16> -> !tile.buffer<64x128xbf16>
-      tile.commit %channel : !tile.channel<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
+      tile.commit %s
     }
   } {
     tile.for_tiles (%m, %n) extents [256, 256] steps [128, 256] {
       %zero = arith.constant 0.0 : f32
       %z = tile.splat %zero : f32 -> tensor<128x256xf32>
-      %a, %b = tile.wait %channel : !tile.channel<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
-      %d = tile.dot %a, %b, %z {instruction = "wgmma", in_flight = 1 : i64} : !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>, tensor<128x256xf32> -> tensor<128x256xf32>
-      tile.release %channel {lag = 1 : i64} : !tile.channel<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
-      %e = tile.dot_wait %d : tensor<128x256xf32> -> tensor<128x256xf32>
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %none = tile.no_slot
+      %p = tile.as_pending %z : tensor<128x256xf32> -> !tile.pending<tensor<128x256xf32>>
+      %d, %last = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %p, %previous = %none) -> (!tile.pending<tensor<128x256xf32>>, !tile.slot<drain>) {
+        %s, %a, %b = tile.wait %channel : !tile.channel<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
+        %next = tile.dot %a, %b, %acc {instruction = "wgmma"} : !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>, !tile.pending<tensor<128x256xf32>> -> !tile.pending<tensor<128x256xf32>>
+        tile.await %acc : !tile.pending<tensor<128x256xf32>>
+        tile.release %previous
+        scf.yield %next, %s : !tile.pending<tensor<128x256xf32>>, !tile.slot<drain>
+      }
+      %e = tile.dot_wait %d : !tile.pending<tensor<128x256xf32>> -> tensor<128x256xf32>
+      tile.release %last
       %h = tile.slice %e {at = array<i64: 0, 0>} : tensor<128x256xf32> -> tensor<128x128xf32>
       %f = tile.convert %h {through = #tile.shared<(128,128):(128,1)>} : tensor<128x128xf32> -> tensor<128x128xf32, #tile.fragment<((4,8,4,2),(2,2,16)):((256,1,16,64),(128,8,1024))>>
       %r = tile.read %buffer : !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>> -> tensor<128x64xbf16>

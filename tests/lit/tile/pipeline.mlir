@@ -4,19 +4,20 @@
 
 // CHECK:       [[CHANNEL:%[0-9]+]] = tile.channel {stages = 4 : i64}
 // CHECK-NOT:   tile.alloc
-// CHECK:       [[ACC:%[0-9]+]] = scf.for
-// CHECK:         tile.acquire [[CHANNEL]]
+// CHECK:       [[NONE:%[0-9]+]] = tile.no_slot
+// CHECK:       [[ACC:%[a-z0-9_]+]], [[LAST:%[a-z0-9_]+]] = scf.for {{.*}} iter_args([[BEFORE:%[a-z0-9_]+]] = {{%[a-z0-9_]+}}, [[PREVIOUS:%[a-z0-9_]+]] = [[NONE]])
+// CHECK:         [[FILLED:%[a-z0-9_]+]], {{.*}} = tile.acquire [[CHANNEL]]
 // CHECK:         tile.copy
 // CHECK:         tile.copy
 // CHECK:         tile.copy
-// CHECK-NEXT:    tile.commit [[CHANNEL]]
-// CHECK-NEXT:    {{.*}} = tile.wait [[CHANNEL]]
-// CHECK-NEXT:    tile.dot {{.*}} in_flight = 1 : i64
-// CHECK-NEXT:    [[LATER:%[0-9]+]] = arith.cmpi ugt, %k, %c0 : index
-// CHECK-NEXT:    scf.if [[LATER]] {
-// CHECK-NEXT:      tile.release [[CHANNEL]] {lag = 1 : i64}
+// CHECK-NEXT:    tile.commit [[FILLED]]
+// CHECK-NEXT:    [[SLOT:%slot[0-9_]*]], {{.*}} = tile.wait [[CHANNEL]]
+// CHECK-NEXT:    [[SUM:%[a-z0-9_]+]] = tile.dot {{.*}}, [[BEFORE]] {instruction = "wgmma"}
+// CHECK-NEXT:    tile.await [[BEFORE]]
+// CHECK-NEXT:    tile.release [[PREVIOUS]]
+// CHECK-NEXT:    scf.yield [[SUM]], [[SLOT]]
 // CHECK:       tile.dot_wait [[ACC]]
-// CHECK-NEXT:  tile.release [[CHANNEL]]
+// CHECK-NEXT:  tile.release [[LAST]]
 
 // ALONE-NOT: tile.channel
 // ALONE:     tile.store
@@ -25,15 +26,16 @@
 // the next step waits for when it has read.
 // PARTS-LABEL: @streamed
 // PARTS:         [[CHANNEL:%[0-9]+]] = tile.channel {stages = 2 : i64}
-// PARTS:         tile.commit [[CHANNEL]]
+// PARTS:         tile.commit
 // PARTS-NEXT:    {{.*}} = tile.wait [[CHANNEL]]
 // PARTS-NOT:     tile.map
 // PARTS:         tile.read
-// PARTS:         [[READY:%[0-9]+]] = tile.dot_wait %acc {pending = 1 : i64}
+// PARTS:         tile.await [[FIRST:%[a-z0-9_]+]]
 // PARTS-NEXT:    [[A:%a]] = tile.map
-// PARTS:         tile.dot [[A]], {{%[0-9]+}}, [[READY]] {instruction = "wgmma", in_flight = 1 : i64}
-// PARTS:         tile.dot {{.*}} in_flight = 2 : i64
-// PARTS-NEXT:    arith.cmpi
-// PARTS:           tile.release [[CHANNEL]] {lag = 1 : i64}
+// PARTS:         [[HALF:%[a-z0-9_]+]] = tile.dot [[A]], {{%[0-9]+}}, [[ACC:%[a-z0-9_]+]] {instruction = "wgmma"}
+// PARTS-NEXT:    tile.await [[ACC]]
+// PARTS:         tile.dot {{.*}}, [[HALF]] {instruction = "wgmma"}
+// PARTS-NEXT:    tile.release
+// PARTS-NEXT:    scf.yield
 // PARTS:         tile.dot_wait
-// PARTS-NEXT:    tile.release [[CHANNEL]]
+// PARTS-NEXT:    tile.release

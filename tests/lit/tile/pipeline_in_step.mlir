@@ -9,18 +9,19 @@
 // CHECK-LABEL: tile.program @staged
 // CHECK:       [[CHANNEL:%[0-9]+]] = tile.channel {stages = 3 : i64, in_step, offset = 0 : i64}
 // CHECK-NOT:   tile.roles
-// CHECK-COUNT-2: tile.commit [[CHANNEL]]
-// CHECK:       scf.for %k = {{.*}} iter_args([[ACC:%[a-z0-9_]+]] =
-// CHECK-NEXT:    [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait [[CHANNEL]]
-// CHECK-NEXT:    [[A:%[a-z0-9_]+]], [[B:%[a-z0-9_]+]] = tile.acquire [[CHANNEL]]
+// CHECK-COUNT-2: tile.commit
+// CHECK:       scf.for %k = {{.*}} iter_args([[ACC:%[a-z0-9_]+]] = {{%[a-z0-9_]+}}, [[PREVIOUS:%[a-z0-9_]+]] =
+// CHECK-NEXT:    [[SLOT:%[a-z0-9_]+]], [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait [[CHANNEL]]
+// CHECK-NEXT:    tile.release [[PREVIOUS]]
+// CHECK-NEXT:    [[FILLED:%[a-z0-9_]+]], [[A:%[a-z0-9_]+]], [[B:%[a-z0-9_]+]] = tile.acquire [[CHANNEL]]
 // CHECK:         [[INSIDE:%[0-9]+]] = arith.cmpi ult, [[AT:%[0-9]+]], %cK : index
 // CHECK-NEXT:    [[CLAMPED:%[0-9]+]] = arith.select [[INSIDE]], [[AT]], %k : index
 // CHECK:         [[W:%[a-z0-9_]+]] = tile.load %w{{.*}}[[CLAMPED]]
 // CHECK-NEXT:    tile.copy %x[%c0, [[CLAMPED]]] -> [[A]] {via = "cp_async"}
 // CHECK-NEXT:    [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma", atom = "m16n8k16"}
 // CHECK-NEXT:    tile.write [[W]], [[B]]
-// CHECK-NEXT:    tile.commit [[CHANNEL]]
-// CHECK-NEXT:    scf.yield [[SUM]]
+// CHECK-NEXT:    tile.commit [[FILLED]]
+// CHECK-NEXT:    scf.yield [[SUM]], [[SLOT]]
 // CHECK:       tile.skip [[CHANNEL]] {count = 2 : i64}
 
 // CUDA-LABEL: cuda.kernel @staged
@@ -39,7 +40,7 @@
 // Of dots on halves of a step, the first is before the copies.
 // SLICED-LABEL: tile.program @staged
 // SLICED:       scf.for %k
-// SLICED-NEXT:    [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait
+// SLICED-NEXT:    {{%[a-z0-9_]+}}, [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait
 // SLICED:         tile.load %w
 // SLICED:         tile.subview [[LHS]] {at = array<i64: 0, 0>}
 // SLICED:         tile.dot

@@ -11,8 +11,8 @@
 // CHECK:           arith.subf
 // CHECK:         %b_high = tile.map %b
 // CHECK:         %b_low = tile.map %b, %b_high
-// CHECK:         [[FIRST:%[a-z0-9_]+]] = tile.dot %a_low, %b_high, [[ZERO]] {precision = "tf32", in_flight = 1
-// CHECK-NEXT:    [[SECOND:%[a-z0-9_]+]] = tile.dot %a_high, %b_low, [[FIRST]] {precision = "tf32", in_flight = 2
+// CHECK:         [[FIRST:%[a-z0-9_]+]] = tile.dot %a_low, %b_high, [[ZERO]] {precision = "tf32"
+// CHECK-NEXT:    [[SECOND:%[a-z0-9_]+]] = tile.dot %a_high, %b_low, [[FIRST]] {precision = "tf32"
 // CHECK-NEXT:    [[THIRD:%[a-z0-9_]+]] = tile.dot %a_high, %b_high, [[SECOND]] {precision = "tf32"}
 // CHECK-NEXT:    tile.map %acc, [[THIRD]]
 

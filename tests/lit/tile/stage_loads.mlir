@@ -18,14 +18,14 @@
 // ROLES-NEXT:      arith.addi
 // ROLES-NEXT:      tile.acquire [[LOADS]]
 // ROLES-NEXT:      tile.copy %r
-// ROLES-NEXT:      tile.commit [[LOADS]]
+// ROLES-NEXT:      tile.commit %slot
 // ROLES-NEXT:    } {unroll}
 // ROLES:         scf.for
 // ROLES:           tile.dot
 // ROLES:         scf.for %column
 // ROLES:           tile.wait [[LOADS]]
 // ROLES-NEXT:      tile.read
-// ROLES-NEXT:      tile.release [[LOADS]]
+// ROLES-NEXT:      tile.release %slot
 
 // Left alone: vectors only.
 // ALONE:     scf.for %column

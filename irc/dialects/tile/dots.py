@@ -1,0 +1,150 @@
+"""Products: dots, and those in flight."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    LocationAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i8,
+)
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.tile.memory import verify_same
+from irc.dialects.tile.types import BufferType, PendingType, element_type_of, shape_of, tile_type_of
+from irc.ir.locations import set_location
+
+
+@irdl_op_definition
+class DotOp(IRDLOperation):
+    """acc + a b, for a: M x K, b: K x N (tiles or buffers), acc and the result: M x N tiles.
+
+    `instruction` names what computes it (`assign-layouts` decides), `atom` the shape of one `mma`. A dot whose result
+    is a `!tile.pending` may still be in flight behind it; one on a pending accumulator goes on with it in place.
+    `precision` is `default f32 tf32 bf16` for f32 operands; `unsigned` says that 8-bit integers have no sign. Operands
+    are of one type, or both f8.
+    """
+
+    name = "tile.dot"
+    lhs = operand_def()
+    rhs = operand_def()
+    acc = operand_def(BaseAttr(TensorType) | BaseAttr(PendingType))
+    instruction = opt_prop_def(StringAttr)
+    atom = opt_prop_def(StringAttr)
+    precision = opt_prop_def(StringAttr)
+    unsigned = opt_prop_def(UnitAttr)
+    result = result_def(BaseAttr(TensorType) | BaseAttr(PendingType))
+
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)"
+
+    def __init__(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        acc: SSAValue,
+        *,
+        instruction: str | None = None,
+        is_pending: bool = False,
+        precision: str | None = None,
+        unsigned: bool = False,
+        location: LocationAttr | None = None,
+    ):
+        super().__init__(
+            operands=[lhs, rhs, acc],
+            result_types=[PendingType(tile_type_of(acc.type)) if is_pending else tile_type_of(acc.type)],
+            properties={
+                "instruction": None if instruction is None else StringAttr(instruction),
+                "precision": None if precision is None else StringAttr(precision),
+                "unsigned": UnitAttr() if unsigned else None,
+            },
+        )
+        set_location(self, location)
+
+    @property
+    def mnk(self) -> tuple[int, int, int]:
+        (m, k), (_, n) = shape_of(self.lhs.type), shape_of(self.rhs.type)
+        return m, n, k
+
+    def verify_(self) -> None:
+        for value in (self.lhs, self.rhs):
+            if not isinstance(value.type, TensorType | BufferType) or len(shape_of(value.type)) != 2:
+                raise VerifyException(f"expected a 2-d tile or buffer, found {value.type}")
+        m, n, k = self.mnk
+        verify_same("operands of the same K:", k, shape_of(self.rhs.type)[0])
+        verify_same("an accumulator of shape", (m, n), shape_of(self.acc.type))
+        verify_same("a result of type", tile_type_of(self.acc.type), tile_type_of(self.result.type))
+        types = [element_type_of(value.type) for value in (self.lhs, self.rhs)]
+        if not all(isinstance(type, Float8E4M3FNType | Float8E5M2Type) for type in types):
+            verify_same("operands of one type:", *types)
+        if self.unsigned is not None:
+            verify_same("integers of 8 bits where they are unsigned:", i8, types[0])
+
+
+@irdl_op_definition
+class AsPendingOp(IRDLOperation):
+    """A tile as if a dot had given it: what a loop that keeps dots in flight begins with."""
+
+    name = "tile.as_pending"
+    tile = operand_def(TensorType)
+    result = result_def(PendingType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
+
+    def __init__(self, tile: SSAValue):
+        super().__init__(operands=[tile], result_types=[PendingType(tile.type)])
+
+    def verify_(self) -> None:
+        verify_same("a result of type", PendingType(self.tile.type), self.result.type)
+
+
+@irdl_op_definition
+class DotWaitOp(IRDLOperation):
+    """The accumulator when the dot that gives it is complete."""
+
+    name = "tile.dot_wait"
+    acc = operand_def(PendingType)
+    result = result_def(TensorType)
+
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$acc attr-dict `:` type($acc) `->` type($result)"
+
+    def __init__(self, acc: SSAValue, location: LocationAttr | None = None):
+        super().__init__(operands=[acc], result_types=[tile_type_of(acc.type)])
+        set_location(self, location)
+
+    def verify_(self) -> None:
+        verify_same("a result of type", tile_type_of(self.acc.type), self.result.type)
+
+
+@irdl_op_definition
+class AwaitOp(IRDLOperation):
+    """Goes on when a dot is complete, and with it those issued before: what they read may be overwritten. Other dots
+    may go on with its accumulator meanwhile."""
+
+    name = "tile.await"
+    dot = operand_def(PendingType)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$dot attr-dict `:` type($dot)"
+
+    def __init__(self, dot: SSAValue, location: LocationAttr | None = None):
+        super().__init__(operands=[dot])
+        set_location(self, location)
