@@ -4,12 +4,13 @@ refuses those that would be."""
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from irc.dialects.nd.base import (
@@ -34,6 +35,7 @@ from irc.dialects.nd.base import (
 )
 from irc.dialects.nd.unary import UnaryOp
 from irc.ir.dtypes import Element
+from irc.ir.iteration import Access, Iteration, IterationInterface, Pattern, access, dim_exprs, over_result
 
 
 class IndexedOp(NdOp, ABC):
@@ -72,10 +74,11 @@ class CheckIndicesOp(UnaryOp):
 
 
 @irdl_op_definition
-class TakeOp(IndexedOp):
+class TakeOp(IndexedOp, IterationInterface):
     """numpy.take: the axis of x is replaced by the axes of `indices`."""
 
     name = "nd.take"
+    PATTERN: ClassVar[Pattern] = Pattern.MOVE
     x = operand_def(TensorType)
     indices = operand_def(TensorType)
     result = result_def(TensorType)
@@ -90,6 +93,11 @@ class TakeOp(IndexedOp):
         check_same_element(self, self.x)
         check_result_shape(self, taken_shape(shape_of(self.x), shape_of(self.indices), integer(self.axis)))
 
+    def iteration(self) -> Iteration:
+        at, axis = dim_exprs(rank_of(self.result)), integer(self.axis)
+        behind = axis + rank_of(self.indices)
+        return over_result(shape_of(self.result), _gathered(at, axis, at[behind:], at[axis:behind]))
+
 
 def taken_shape(shape: tuple[int, ...], indices: tuple[int, ...], axis: int) -> tuple[int, ...]:
     """`shape` with the extent of `axis` replaced by `indices`."""
@@ -97,10 +105,11 @@ def taken_shape(shape: tuple[int, ...], indices: tuple[int, ...], axis: int) -> 
 
 
 @irdl_op_definition
-class TakeAlongOp(IndexedOp):
+class TakeAlongOp(IndexedOp, IterationInterface):
     """numpy.take_along_axis: x at `indices` along the axis, the other coordinates as in the result."""
 
     name = "nd.take_along"
+    PATTERN: ClassVar[Pattern] = Pattern.MOVE
     x = operand_def(TensorType)
     indices = operand_def(TensorType)
     result = result_def(TensorType)
@@ -118,6 +127,18 @@ class TakeAlongOp(IndexedOp):
                 f"expects indices with x's extents except on axis {axis}, found {self.indices.type} for {self.x.type}"
             )
         check_result_shape(self, indices)
+
+    def iteration(self) -> Iteration:
+        at, axis = dim_exprs(rank_of(self.result)), integer(self.axis)
+        return over_result(shape_of(self.result), _gathered(at, axis, at[axis + 1 :], at))
+
+
+def _gathered(
+    at: Sequence[AffineExpr], axis: int, after: Sequence[AffineExpr], indices: Sequence[AffineExpr]
+) -> list[Access]:
+    """The accesses of the array, whose coordinate at `axis` is an index, and of the indices."""
+    places = AffineMap(len(at), 1, (*at[:axis], AffineExpr.symbol(0), *after))
+    return [Access(places, indices=(1,)), access(len(at), indices)]
 
 
 @irdl_op_definition

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from irc.dialects.nd.base import (
@@ -28,12 +31,13 @@ from irc.dialects.nd.base import (
     tensor,
 )
 from irc.ir.dtypes import Element
+from irc.ir.iteration import Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
 
 PRECISIONS = ("default", "f32", "tf32", "bf16")
 
 
 @irdl_op_definition
-class MatmulOp(NdOp):
+class MatmulOp(NdOp, IterationInterface):
     """Sums products over pairs of contracted axes, for each index of the batch axes, which are pairs too.
 
     The result's axes are the batch axes (in the order of `lhs_batch`), then lhs's free axes, then rhs's, each in their
@@ -45,6 +49,7 @@ class MatmulOp(NdOp):
     """
 
     name = "nd.matmul"
+    PATTERN: ClassVar[Pattern] = Pattern.PRODUCT
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     result = result_def(TensorType)
@@ -89,6 +94,22 @@ class MatmulOp(NdOp):
     def rhs_free(self) -> tuple[int, ...]:
         """The axes of rhs that are neither batch nor contracted."""
         return _free(rank_of(self.rhs), ints(self.rhs_batch), ints(self.rhs_contract))
+
+    def iteration(self) -> Iteration:
+        lhs, rhs, contract = shape_of(self.lhs), shape_of(self.rhs), ints(self.lhs_contract)
+        dims = (
+            *numbered("b", [lhs[axis] for axis in ints(self.lhs_batch)]),
+            *numbered("m", [lhs[axis] for axis in self.lhs_free]),
+            *numbered("n", [rhs[axis] for axis in self.rhs_free]),
+            *numbered("k", [lhs[axis] for axis in contract], Kind.REDUCE, "sum"),
+        )
+        places = list(zip(dims, dim_exprs(len(dims)), strict=True))
+        b, m, n, k = ([place for dim, place in places if dim.role == role] for role in "bmnk")
+        left = dict(zip((*ints(self.lhs_batch), *self.lhs_free, *contract), (*b, *m, *k), strict=True))
+        right_axes = (*ints(self.rhs_batch), *self.rhs_free, *ints(self.rhs_contract))
+        right = dict(zip(right_axes, (*b, *n, *k), strict=True))
+        inputs = tuple(access(len(dims), [side[axis] for axis in range(len(side))]) for side in (left, right))
+        return Iteration(dims, inputs, AffineMap(len(dims), 0, (*b, *m, *n)))
 
     def check(self) -> None:
         elements = [element_of(value) for value in (self.lhs, self.rhs)]
@@ -137,7 +158,7 @@ def _free(rank: int, batch: Sequence[int], contract: Sequence[int]) -> tuple[int
 
 
 @irdl_op_definition
-class ConvOp(NdOp):
+class ConvOp(NdOp, IterationInterface):
     """An n-dimensional convolution (cross-correlation): x is N, C, spatial...; kernel is O, C / groups, spatial...;
     the result N, O, spatial...
 
@@ -147,6 +168,7 @@ class ConvOp(NdOp):
     """
 
     name = "nd.conv"
+    PATTERN: ClassVar[Pattern] = Pattern.CONVOLUTION
     x = operand_def(TensorType)
     kernel = operand_def(TensorType)
     result = result_def(TensorType)
@@ -177,6 +199,28 @@ class ConvOp(NdOp):
         names = ("strides", "low", "high", "dilation", "input_dilation")
         properties = {**dict(zip(names, numbers, strict=True)), "groups": groups}
         self.setup([x, kernel], [tensor(shape, element or element_of(x))], properties, location)
+
+    def iteration(self) -> Iteration:
+        """b0 is the group, m0 the image, n0 one of the group's output channels, k0 one of its input channels; the other
+        m are the place in the result, the other k that in the window."""
+        shape, kernel, groups = shape_of(self.x), shape_of(self.kernel), integer(self.groups)
+        m, window = (shape[0], *shape_of(self.result)[2:]), numbered("k", kernel[1:], Kind.WINDOW, "sum")
+        channels = kernel[0] // groups
+        dims = (*numbered("b", [groups]), *numbered("m", m), *numbered("n", [channels]), *window)
+        dims = tuple(replace(dim, kind=Kind.REDUCE) if dim.name == "k0" else dim for dim in dims)
+        group, image, *place = dim_exprs(len(dims))
+        place, (channel, depth, *taps) = place[: len(m) - 1], place[len(m) - 1 :]
+        at: list[AffineExpr] = []
+        inside: list[Bound] = []
+        windows = (ints(p) for p in (self.strides, self.dilation, self.low, self.input_dilation))
+        for p, tap, extent, stride, dilation, low, apart in zip(place, taps, shape[2:], *windows, strict=True):
+            padded = p * stride + tap * dilation - low
+            at.append(padded // apart)
+            inside += [Bound(padded, 0, (extent - 1) * apart + 1), Bound(padded % apart, 0, 1)]
+        x = replace(access(len(dims), [image, group * kernel[1] + depth, *at]), inside=tuple(inside), outside=0)
+        output = group * channels + channel
+        result = AffineMap(len(dims), 0, (image, output, *place))
+        return Iteration(dims, (x, access(len(dims), [output, depth, *taps])), result)
 
     def check(self) -> None:
         x, kernel, groups = shape_of(self.x), shape_of(self.kernel), integer(self.groups)

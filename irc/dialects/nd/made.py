@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i64
@@ -33,10 +33,20 @@ from irc.dialects.nd.base import (
 from irc.dialects.nd.elements import ElementsAttr, Literal, Number, print_elements
 from irc.dialects.nd.syntax import parse_dictionary, print_dictionary
 from irc.ir.dtypes import element_of_dtype
+from irc.ir.iteration import Iteration, IterationInterface, Pattern, over_result
+
+
+class MadeOp(NdOp, IterationInterface, ABC):
+    """An op without operands that knows each element by its place."""
+
+    PATTERN: ClassVar[Pattern] = Pattern.MADE
+
+    def iteration(self) -> Iteration:
+        return over_result(shape_of(self.results[0]), [])
 
 
 @irdl_op_definition
-class ConstantOp(NdOp, HasFolderInterface):
+class ConstantOp(MadeOp, HasFolderInterface):
     """Known elements: `nd.constant 1.0 : tensor<4x8xf32>` (a splat, free for any shape), `nd.constant [1, 2] :
     tensor<2xi32>`."""
 
@@ -92,7 +102,7 @@ class ConstantOp(NdOp, HasFolderInterface):
 
 
 @irdl_op_definition
-class IotaOp(NdOp):
+class IotaOp(MadeOp):
     """Each element is its index along `axis`, rounded to the element type of the result."""
 
     name = "nd.iota"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import TensorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
@@ -37,6 +37,7 @@ from irc.dialects.nd.base import (
     type_of,
 )
 from irc.ir.dtypes import Element
+from irc.ir.iteration import Iteration, IterationInterface, Kind, Pattern, over_operand
 
 
 def reduced_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
@@ -54,6 +55,24 @@ class ReduceOp(NdOp, ABC):
     def check(self) -> None:
         check_increasing(self, ints(self.axes), rank_of(self.x))
         check_result_shape(self, reduced_shape(shape_of(self.x), ints(self.axes)))
+
+
+class MonoidOp(NdOp, IterationInterface, ABC):
+    """A reduction or scan of one operand that joins elements by a monoid, along the property `axes` or `axis`."""
+
+    PATTERN: ClassVar[Pattern] = Pattern.REDUCE
+    MONOID: ClassVar[str]
+
+    @property
+    def joined_axes(self) -> tuple[int, ...]:
+        """The operand's axes along which elements are joined, increasing."""
+        if (axes := self.properties.get("axes")) is not None:
+            return ints(cast(DenseArrayBase[Any], axes))
+        return (integer(cast(IntegerAttr[Any], self.properties["axis"])),)
+
+    def iteration(self) -> Iteration:
+        kind = Kind.SCAN if self.PATTERN is Pattern.SCAN else Kind.REDUCE
+        return over_operand(shape_of(self.operands[0]), self.joined_axes, kind, self.MONOID)
 
 
 class AccumulateOp(ReduceOp, ABC):
@@ -85,17 +104,19 @@ def _accumulated(element: Element) -> Attribute:
 
 
 @irdl_op_definition
-class SumOp(AccumulateOp):
+class SumOp(AccumulateOp, MonoidOp):
     """numpy.sum; 0 over nothing. Integers wrap."""
 
     name = "nd.sum"
+    MONOID: ClassVar[str] = "sum"
 
 
 @irdl_op_definition
-class ProdOp(AccumulateOp):
+class ProdOp(AccumulateOp, MonoidOp):
     """numpy.prod; 1 over nothing. Integers wrap."""
 
     name = "nd.prod"
+    MONOID: ClassVar[str] = "prod"
 
 
 class FloatResultOp(AccumulateOp, ABC):
@@ -135,7 +156,7 @@ class VarOp(FloatResultOp):
         self.setup([x], [result], {"axes": axes, "correction": correction}, location)
 
 
-class SelectOp(ReduceOp, ABC):
+class SelectOp(ReduceOp, MonoidOp, ABC):
     """A reduction to the operand's element type."""
 
     ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_number)
@@ -166,6 +187,7 @@ class MaxOp(ExtremeOp):
     """The greatest element; NaN where one is NaN."""
 
     name = "nd.max"
+    MONOID: ClassVar[str] = "max"
 
 
 @irdl_op_definition
@@ -173,6 +195,7 @@ class MinOp(ExtremeOp):
     """The least element; NaN where one is NaN."""
 
     name = "nd.min"
+    MONOID: ClassVar[str] = "min"
 
 
 @irdl_op_definition
@@ -183,6 +206,7 @@ class AnyOp(SelectOp):
     WHAT: ClassVar[str] = "bool"
 
     name = "nd.any"
+    MONOID: ClassVar[str] = "any"
 
 
 @irdl_op_definition
@@ -193,9 +217,10 @@ class AllOp(SelectOp):
     WHAT: ClassVar[str] = "bool"
 
     name = "nd.all"
+    MONOID: ClassVar[str] = "all"
 
 
-class ArgReduceOp(NdOp, ABC):
+class ArgReduceOp(MonoidOp, ABC):
     """The i64 index along `axis` of an extreme element: the first of equals, the first NaN where there is one."""
 
     x = operand_def(TensorType)
@@ -220,6 +245,7 @@ class ArgmaxOp(ArgReduceOp):
     """numpy.argmax."""
 
     name = "nd.argmax"
+    MONOID: ClassVar[str] = "argmax"
 
 
 @irdl_op_definition
@@ -227,6 +253,7 @@ class ArgminOp(ArgReduceOp):
     """numpy.argmin."""
 
     name = "nd.argmin"
+    MONOID: ClassVar[str] = "argmin"
 
 
 class AxisOp(NdOp, ABC):
@@ -245,8 +272,10 @@ class AxisOp(NdOp, ABC):
         check_result_type(self, type_of(self.x))
 
 
-class ScanOp(AxisOp, ABC):
+class ScanOp(AxisOp, MonoidOp, ABC):
     """An inclusive scan; f16, bf16 and f8 accumulate in f32, integers wrap."""
+
+    PATTERN: ClassVar[Pattern] = Pattern.SCAN
 
 
 @irdl_op_definition
@@ -254,6 +283,7 @@ class CumsumOp(ScanOp):
     """numpy.cumsum."""
 
     name = "nd.cumsum"
+    MONOID: ClassVar[str] = "sum"
 
 
 @irdl_op_definition
@@ -261,6 +291,7 @@ class CumprodOp(ScanOp):
     """numpy.cumprod."""
 
     name = "nd.cumprod"
+    MONOID: ClassVar[str] = "prod"
 
 
 @irdl_op_definition

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
+from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, var_operand_def
 
 from irc.dialects.nd.base import (
@@ -32,6 +35,7 @@ from irc.dialects.nd.base import (
     tensor,
     type_of,
 )
+from irc.ir.iteration import Access, Bound, Iteration, IterationInterface, Pattern, access, dim_exprs, over_result
 
 
 class IndexMapOp(NdOp, ABC):
@@ -53,8 +57,22 @@ class MoveOp(IndexMapOp, ABC):
         raise NotImplementedError
 
 
+class AccessOp(MoveOp, IterationInterface, ABC):
+    """A `MoveOp` whose operand has an element for each place of the result."""
+
+    PATTERN: ClassVar[Pattern] = Pattern.MOVE
+
+    def iteration(self) -> Iteration:
+        shape = shape_of(self.result)
+        return over_result(shape, [access(len(shape), self.coordinates(dim_exprs(len(shape))))])
+
+    @abstractmethod
+    def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        """Where in x the element of the result at these coordinates is."""
+
+
 @irdl_op_definition
-class BroadcastOp(MoveOp):
+class BroadcastOp(AccessOp):
     """Repeats x: operand axis i becomes result axis dims[i], whose extent is the same, or any where the operand's is
     1."""
 
@@ -72,9 +90,13 @@ class BroadcastOp(MoveOp):
             if shape[axis] not in (1, result[dim]):
                 raise self.fail(f"expects extent 1 or {result[dim]} of operand axis {axis}, found {shape[axis]}")
 
+    def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        axes = zip(shape_of(self.x), ints(self.dims), strict=True)
+        return [AffineExpr.constant(0) if extent == 1 else at[dim] for extent, dim in axes]
+
 
 @irdl_op_definition
-class PermuteOp(MoveOp):
+class PermuteOp(AccessOp):
     """numpy.transpose: result axis i is operand axis permutation[i]."""
 
     name = "nd.permute"
@@ -91,9 +113,12 @@ class PermuteOp(MoveOp):
             raise self.fail(f"expects a permutation of the {len(shape)} operand axes, found {list(order)}")
         check_result_shape(self, [shape[axis] for axis in order])
 
+    def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        return [at[ints(self.permutation).index(axis)] for axis in range(len(at))]
+
 
 @irdl_op_definition
-class ReshapeOp(MoveOp):
+class ReshapeOp(AccessOp):
     """The same elements in row-major order, in another shape."""
 
     name = "nd.reshape"
@@ -107,9 +132,48 @@ class ReshapeOp(MoveOp):
                 f"expects as many elements as the operand's {prod(shape)}, found {prod(result)} in {list(result)}"
             )
 
+    def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        """By way of a row-major index, of as few axes at a time as go together."""
+        source, result = shape_of(self.x), shape_of(self.result)
+        found: list[AffineExpr] = []
+        for to, of in _regrouped(result, source):
+            index = AffineExpr.constant(0)
+            for axis in to:
+                index = index * result[axis] + at[axis]
+            found += _delinearised(index, [source[axis] for axis in of])
+        return found
+
+
+def _regrouped(result: Sequence[int], source: Sequence[int]) -> list[tuple[range, range]]:
+    """Neighbouring axes of two shapes of as many elements, in the smallest groups that have as many."""
+    groups: list[tuple[range, range]] = []
+    i = j = 0
+    while j < len(source):
+        first_i, first_j, a, b = i, j, 1, 1
+        while a != b or i == first_i or j == first_j:
+            if a <= b and i < len(result) and (a < b or i == first_i):
+                a, i = a * result[i], i + 1
+            elif j < len(source):
+                b, j = b * source[j], j + 1
+            elif i < len(result):
+                a, i = a * result[i], i + 1
+            else:
+                break
+        groups.append((range(first_i, i), range(first_j, j)))
+    return groups
+
+
+def _delinearised(index: AffineExpr, shape: Sequence[int]) -> list[AffineExpr]:
+    """The coordinates at a row-major index. The first is not reduced: an index out of range stays out of range."""
+    found: list[AffineExpr] = []
+    for axis, extent in enumerate(shape):
+        quotient = index // max(prod(shape[axis + 1 :]), 1)
+        found.append(quotient if axis == 0 or extent == 0 else quotient % extent)
+    return found
+
 
 @irdl_op_definition
-class SliceOp(MoveOp):
+class SliceOp(AccessOp):
     """x[starts[0]:stops[0]:steps[0], ...] with 0 <= start <= stop <= extent and positive steps."""
 
     name = "nd.slice"
@@ -141,6 +205,9 @@ class SliceOp(MoveOp):
                 raise self.fail(f"expects a positive step on axis {axis}, found {step}")
         check_result_shape(self, sliced_shape(starts, stops, steps))
 
+    def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        return [e * step + start for e, start, step in zip(at, ints(self.starts), ints(self.steps), strict=True)]
+
 
 def sliced_shape(starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -> tuple[int, ...]:
     """The extents of a slice with positive steps."""
@@ -150,7 +217,7 @@ def sliced_shape(starts: Sequence[int], stops: Sequence[int], steps: Sequence[in
 
 
 @irdl_op_definition
-class PadOp(IndexMapOp):
+class PadOp(IndexMapOp, IterationInterface):
     """x with low[i] elements before it and high[i] after it on axis i, all of them the rank-0 `value`."""
 
     name = "nd.pad"
@@ -159,6 +226,7 @@ class PadOp(IndexMapOp):
     result = result_def(TensorType)
     low = ints_prop()
     high = ints_prop()
+    PATTERN: ClassVar[Pattern] = Pattern.MOVE
 
     def __init__(
         self, x: Operand, value: Operand, low: Sequence[int], high: Sequence[int], *, location: Location | None = None
@@ -177,15 +245,23 @@ class PadOp(IndexMapOp):
                 raise self.fail(f"expects {what} widths of 0 or more, found {list(values)}")
         check_result_shape(self, [a + b + c for a, b, c in zip(low, shape, high, strict=True)])
 
+    def iteration(self) -> Iteration:
+        shape = shape_of(self.x)
+        at = [e - low for e, low in zip(dim_exprs(len(shape)), ints(self.low), strict=True)]
+        inside = tuple(Bound(e, 0, extent) for e, extent in zip(at, shape, strict=True))
+        x = replace(access(len(shape), at), inside=inside)
+        return over_result(shape_of(self.result), [x, access(len(shape), [])])
+
 
 @irdl_op_definition
-class ConcatOp(IndexMapOp):
+class ConcatOp(IndexMapOp, IterationInterface):
     """numpy.concatenate along `axis`; one operand or more."""
 
     name = "nd.concat"
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
     axis = int_prop()
+    PATTERN: ClassVar[Pattern] = Pattern.MOVE
 
     def __init__(self, inputs: Sequence[Operand], axis: int, *, location: Location | None = None):
         types = [type_of(x) for x in inputs]
@@ -209,9 +285,19 @@ class ConcatOp(IndexMapOp):
         shape[axis] = sum(s[axis] for s in shapes)
         check_result_shape(self, shape)
 
+    def iteration(self) -> Iteration:
+        axis, at, start = integer(self.axis), dim_exprs(rank_of(self.result)), 0
+        inputs: list[Access] = []
+        for x in self.inputs:
+            stop = start + shape_of(x)[axis]
+            each = access(len(at), [*at[:axis], at[axis] - start, *at[axis + 1 :]])
+            inputs.append(replace(each, inside=(Bound(at[axis], start, stop),)))
+            start = stop
+        return over_result(shape_of(self.result), inputs)
+
 
 @irdl_op_definition
-class FlipOp(MoveOp):
+class FlipOp(AccessOp):
     """numpy.flip: x backwards along `axes`."""
 
     name = "nd.flip"
@@ -223,6 +309,10 @@ class FlipOp(MoveOp):
     def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
         check_increasing(self, ints(self.axes), len(shape))
         check_result_shape(self, shape)
+
+    def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        shape, axes = shape_of(self.x), ints(self.axes)
+        return [-e + (shape[axis] - 1) if axis in axes else e for axis, e in enumerate(at)]
 
 
 @irdl_op_definition

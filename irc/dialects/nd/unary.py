@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType, i1
 from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from irc.dialects.nd.base import (
@@ -22,14 +23,22 @@ from irc.dialects.nd.base import (
     is_bool,
     is_float,
     is_number,
+    shape_of,
     tensor,
     type_of,
 )
 from irc.ir.dtypes import Element
+from irc.ir.iteration import Access, Iteration, IterationInterface, Pattern, over_result
 
 
-class Elementwise(NdOp, ABC):
+class Elementwise(NdOp, IterationInterface, ABC):
     """An op of which each result element depends on the operands' elements at the same place."""
+
+    PATTERN: ClassVar[Pattern] = Pattern.ELEMENTWISE
+
+    def iteration(self) -> Iteration:
+        shape = shape_of(self.results[0])
+        return over_result(shape, [Access(AffineMap.identity(len(shape)))] * len(self.operands))
 
 
 class UnaryOp(Elementwise, ABC):

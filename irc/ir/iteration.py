@@ -1,0 +1,163 @@
+"""What an op computes, as a nest of loops: its iteration dimensions, and which elements each point of them reads.
+
+MLIR's linalg has them as iterator types and indexing maps, TVM's tensor expressions as axes and accesses. Passes that
+fuse, split and tile read this instead of names of ops. It is local to an op: it looks at types and properties alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+from typing import ClassVar
+
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+
+class Kind(Enum):
+    """What the points along a dimension have to do with each other. Those of a window are reduced, and neighbours along
+    other dimensions read some of the same elements."""
+
+    PARALLEL = "parallel"
+    REDUCE = "reduce"
+    WINDOW = "window"
+    SCAN = "scan"
+
+
+class Pattern(Enum):
+    """What a point computes of the elements that it reads (TVM's TOpPattern), and what becomes of it.
+
+    - `ELEMENTWISE`: a scalar function of one element of each operand, all at the same place, is an element of the
+      result.
+    - `MOVE`: the element of the first operand whose access is inside is one of the result. Operands of indices do not
+      count.
+    - `MADE`: an element comes from its place alone.
+    - `REDUCE`, `SCAN`: the monoid of the dimension joins the elements.
+    - `PRODUCT`: products of two elements are summed: work for matrix instructions.
+    - `CONVOLUTION`: the same, over windows.
+    """
+
+    ELEMENTWISE = "elementwise"
+    MOVE = "move"
+    MADE = "made"
+    REDUCE = "reduce"
+    SCAN = "scan"
+    PRODUCT = "product"
+    CONVOLUTION = "convolution"
+
+
+@dataclass(frozen=True)
+class IterationDim:
+    """A dimension: a role and a number, `m0`, and how far it runs. monoid: what joins the points of one that is
+    reduced or scanned, `sum prod max min any all argmax argmin`.
+
+    Roles of products: `b`, of both operands and the result; `m`, `n`, of the left or right operand and the result; `k`,
+    of both operands and reduced. Of other ops: `d`, parallel; `r`, reduced; `s`, scanned."""
+
+    role: str
+    number: int
+    extent: int
+    kind: Kind = Kind.PARALLEL
+    monoid: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.role}{self.number}"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Holds where low <= expr < high."""
+
+    expr: AffineExpr
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Access:
+    """Which element of an operand a point reads.
+
+    map: from the dimensions to the operand's coordinates; a symbol is a clamped index, the element of the operand whose
+    number `indices` has. inside: what holds for the points that have such an element; the others read `outside`, or,
+    where that is None, the next operand."""
+
+    map: AffineMap
+    inside: tuple[Bound, ...] = ()
+    outside: int | None = None
+    indices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """The dimensions of an op, the access of each operand, and where in the result the points without reduced
+    dimensions lie."""
+
+    dims: tuple[IterationDim, ...]
+    inputs: tuple[Access, ...]
+    result: AffineMap
+
+    def extent(self, role: str) -> int:
+        """Of all dimensions with a role together."""
+        return prod(dim.extent for dim in self.dims if dim.role == role)
+
+    def roles(self, map: AffineMap) -> tuple[str | None, ...]:
+        """For each coordinate of an access, the role of the dimension that it is; None where it is not just one."""
+        return tuple(self.dims[e.position].role if isinstance(e, AffineDimExpr) else None for e in map.results)
+
+    def axes(self, map: AffineMap, role: str) -> tuple[int, ...]:
+        """The coordinates of an access that are dimensions with a role."""
+        return tuple(axis for axis, found in enumerate(self.roles(map)) if found == role)
+
+
+class IterationInterface(Operation, ABC):
+    """An op that says how it iterates. Its `PATTERN` is known of its class."""
+
+    PATTERN: ClassVar[Pattern]
+
+    @abstractmethod
+    def iteration(self) -> Iteration: ...
+
+
+def pattern_of(op: Operation) -> Pattern | None:
+    """None of an op that does not say how it iterates."""
+    return op.PATTERN if isinstance(op, IterationInterface) else None
+
+
+# What implementations are made of
+
+
+def numbered(
+    role: str, extents: Sequence[int], kind: Kind = Kind.PARALLEL, monoid: str | None = None
+) -> list[IterationDim]:
+    """Dimensions with a role, in order."""
+    return [IterationDim(role, number, extent, kind, monoid) for number, extent in enumerate(extents)]
+
+
+def dim_exprs(count: int) -> list[AffineExpr]:
+    """The first dimensions, as expressions."""
+    return [AffineExpr.dimension(i) for i in range(count)]
+
+
+def access(rank: int, coordinates: Sequence[AffineExpr]) -> Access:
+    """Of so many dimensions, at these coordinates."""
+    return Access(AffineMap(rank, 0, tuple(coordinates)))
+
+
+def over_result(shape: Sequence[int], inputs: Sequence[Access]) -> Iteration:
+    """The points are the places of the result."""
+    return Iteration(tuple(numbered("d", shape)), tuple(inputs), AffineMap.identity(len(shape)))
+
+
+def over_operand(shape: Sequence[int], axes: Sequence[int], kind: Kind, monoid: str) -> Iteration:
+    """The points are the places of the one operand, reduced or scanned along some axes."""
+    role = "s" if kind is Kind.SCAN else "r"
+    joined = iter(numbered(role, [shape[axis] for axis in axes], kind, monoid))
+    kept = iter(numbered("d", [extent for axis, extent in enumerate(shape) if axis not in axes]))
+    dims = tuple(next(joined if axis in axes else kept) for axis in range(len(shape)))
+    points = AffineMap.identity(len(shape))
+    stored = [e for axis, e in enumerate(points.results) if kind is Kind.SCAN or axis not in axes]
+    return Iteration(dims, (Access(points),), AffineMap(len(shape), 0, tuple(stored)))
