@@ -16,7 +16,7 @@ import irc_frontend as ir
 from irc.runtime.driver import is_present
 from irc_frontend import nn
 from irc_frontend.data import prefetch
-from irc_frontend.realise import current_target
+from irc_frontend.evaluation import current_target
 
 CHECKPOINT = "checkpoint.safetensors"
 PLOT = "loss.png"

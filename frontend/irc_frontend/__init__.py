@@ -33,6 +33,7 @@ from irc_frontend import (
 from irc_frontend.arrangement_functions import *  # noqa: F403
 from irc_frontend.composed_functions import *  # noqa: F403
 from irc_frontend.elementwise_functions import *  # noqa: F403
+from irc_frontend.evaluation import target
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
 from irc_frontend.jit import jit
@@ -40,7 +41,6 @@ from irc_frontend.linear_functions import *  # noqa: F403
 from irc_frontend.logic_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
-from irc_frontend.realise import target
 from irc_frontend.tensor import Tensor
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]

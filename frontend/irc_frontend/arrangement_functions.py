@@ -1,4 +1,4 @@
-"""numpy's functions on Tensors that rearrange elements or pick them (a diagonal, neighbours), composed of others."""
+"""numpy's functions on Tensors that rearrange elements or pick them (a diagonal, neighbors), composed of others."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def broadcast_arrays(*arrays: Like) -> list[Tensor]:
 
 
 def diff(x: Like, n: int = 1, axis: int = -1) -> Tensor:
-    """The differences of neighbours along the axis, `n` times."""
+    """The differences of neighbors along the axis, `n` times."""
     tensor = Tensor.of(node_of(x))
     at = axis_of(axis, tensor.ndim)
     for _ in range(n):

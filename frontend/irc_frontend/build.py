@@ -26,7 +26,7 @@ FUNCTION = "graph"
 SEVERAL = frozenset(["topk"])
 """Ops with several results."""
 
-MOST_KEPT = 4096
+MAX_KEPT = 4096
 """Types and locations that are kept: layers that repeat have the same ones."""
 
 
@@ -96,7 +96,7 @@ def _type(node: Node) -> TensorAttr:
     return _tensor(node.shape, node.element)
 
 
-@lru_cache(MOST_KEPT)
+@lru_cache(MAX_KEPT)
 def _tensor(shape: tuple[int, ...], element: str) -> TensorAttr:
     type = tensor(shape, element_named(element))
     assert isinstance(type, TensorType)
@@ -109,6 +109,6 @@ def location_of_node(node: Node) -> LocationAttr:
     return UnknownLoc() if node.place is None else node.place.span().location()
 
 
-@lru_cache(MOST_KEPT)
+@lru_cache(MAX_KEPT)
 def _location(code: CodeType, instruction: int) -> LocationAttr:
     return Place(code, instruction).span().location()

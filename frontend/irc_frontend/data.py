@@ -10,8 +10,8 @@ import numpy as np
 
 from irc.runtime.driver import device, is_present
 from irc.support.diagnostics import IrcError
+from irc_frontend.evaluation import current_target
 from irc_frontend.pytrees import rebuilt, tree_leaves
-from irc_frontend.realise import current_target
 
 if TYPE_CHECKING:
     from irc.runtime.feed import Feed

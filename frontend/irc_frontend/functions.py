@@ -9,8 +9,8 @@ from typing import Any
 from irc_frontend import elementwise, indexed, reduction, structure
 from irc_frontend.elementwise import Number
 from irc_frontend.elementwise_functions import where
+from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import element_named, fail
-from irc_frontend.realise import realise
 from irc_frontend.shapes import Axes, axis_of, shape_of
 from irc_frontend.tensor import Like, Tensor, node_of
 
@@ -65,7 +65,7 @@ __all__ = [
 
 def realize(*tensors: Tensor) -> tuple[Any, ...]:
     """The values of several tensors, computed by one program."""
-    return tuple(realise([tensor.node for tensor in tensors]))
+    return tuple(evaluate([tensor.node for tensor in tensors]))
 
 
 def reshape(x: Like, shape: Sequence[int]) -> Tensor:
@@ -277,16 +277,16 @@ def part_of(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
 
 
 def softmax(x: Like, axis: int = -1) -> Tensor:
-    return Tensor.of(reduction.normalise("softmax", node_of(x), axis))
+    return Tensor.of(reduction.normalize("softmax", node_of(x), axis))
 
 
 def log_softmax(x: Like, axis: int = -1) -> Tensor:
-    return Tensor.of(reduction.normalise("log_softmax", node_of(x), axis))
+    return Tensor.of(reduction.normalize("log_softmax", node_of(x), axis))
 
 
 def layer_norm(x: Like, axis: int = -1, eps: float = 1e-5) -> Tensor:
-    return Tensor.of(reduction.normalise("layer_norm", node_of(x), axis, eps))
+    return Tensor.of(reduction.normalize("layer_norm", node_of(x), axis, eps))
 
 
 def rms_norm(x: Like, axis: int = -1, eps: float = 1e-6) -> Tensor:
-    return Tensor.of(reduction.normalise("rms_norm", node_of(x), axis, eps))
+    return Tensor.of(reduction.normalize("rms_norm", node_of(x), axis, eps))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from irc_frontend.evaluation import compile_nodes, current_target, evaluate
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
 from irc_frontend.leaves import placed
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
-from irc_frontend.realise import compile_nodes, current_target, realise
 from irc_frontend.tensor import Tensor, node_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _jit(function: Callable[..., Any], donate: Sequence[int] = ()) -> Callable[.
             program = _record(function, args, options, nodes, given)
             with lock:
                 program = programs.setdefault(key, program)
-        values = realise(nodes)
+        values = evaluate(nodes)
         results = program(values)
         for number in given:
             nodes[number].value = Donated(getattr(function, "__name__", "a function"))
@@ -142,7 +142,7 @@ def _record(
     if not roots:
         return _Program(None, (), tree, ())
     fixed = _fixed(roots)
-    realise(fixed)
+    evaluate(fixed)
     order = sorted_nodes([*fixed, *inputs, *roots])
     executable = compile_nodes(order, roots, [*fixed, *inputs], [len(fixed) + number for number in donate])
     return _Program(executable, fixed, tree, [root.element for root in roots])

@@ -1,4 +1,4 @@
-"""Reductions, scans and the composed normalisations, on nodes."""
+"""Reductions, scans and the composed normalizations, on nodes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def scan(op: str, x: Node, axis: int | None) -> Node:
     return along(op, reshape(x, [prod(x.shape)]) if axis is None else x, axis or 0)
 
 
-def normalise(op: str, x: Node, axis: int, eps: float | None = None) -> Node:
+def normalize(op: str, x: Node, axis: int, eps: float | None = None) -> Node:
     """`softmax log_softmax layer_norm rms_norm`."""
     if not x.is_float:
         raise fail(f"cannot take {op} of {x.type}", "cast it first: x.astype('f32')")

@@ -10,9 +10,9 @@ import numpy as np
 from irc.runtime.artifact import DTYPES
 from irc_frontend import elementwise, indexed, linear, reduction, structure
 from irc_frontend.elementwise import Number
+from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import LEAF, Node, element_named, fail
 from irc_frontend.leaves import leaf, moved, to_numpy
-from irc_frontend.realise import realise
 from irc_frontend.shapes import Axes
 
 Like: TypeAlias = "Tensor | np.ndarray[Any, Any] | np.generic | Number"
@@ -89,7 +89,7 @@ class Tensor:
 
     def value(self) -> Any:
         """The array, computed now if it was not: numpy's, or of the library whose device arrays went in."""
-        return realise([self._node])[0]
+        return evaluate([self._node])[0]
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a numpy array."""

@@ -13,7 +13,7 @@ from irc.analysis.accesses import access_of
 from irc.dialects.tile import AccessOp
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 
-LEAST_BYTES = 4
+MIN_BYTES = 4
 """The narrowest copy that cp.async makes; the others are of 8 and 16 bytes."""
 
 
@@ -32,13 +32,13 @@ def async_copy(op: AccessOp, shape: Sequence[int]) -> AsyncCopy | None:
         return None
     access = access_of(op)
     widest = max((AsyncCopy(d, access.vector(d, n)) for d, n in enumerate(shape)), key=lambda copy: copy.vector)
-    if widest.vector * access.element_bytes < LEAST_BYTES or access.straddled(widest.inner, widest.vector):
+    if widest.vector * access.element_bytes < MIN_BYTES or access.straddled(widest.inner, widest.vector):
         return None
     return widest
 
 
 def copy_fragment(shape: Sequence[int], copy: AsyncCopy, threads: int) -> Fragment:
-    """Neighbouring threads copy neighbouring runs, then the next rows: the lines of global memory are read at once."""
+    """Neighboring threads copy neighboring runs, then the next rows: the lines of global memory are read at once."""
     inner, outer = copy.inner, 1 - copy.inner
     runs = shape[inner] // copy.vector
     across = min(runs, threads)

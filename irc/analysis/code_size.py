@@ -13,17 +13,17 @@ from xdsl.ir import Operation, SSAValue
 from irc.analysis.op_classes import MOVEMENT, instructions_of
 from irc.dialects.kernel import FusedOp
 
-MOST_WORK = 1024
+MAX_WORK = 1024
 """Instructions for each element, about, from which on a kernel takes in no more work: 4 elements of a thread stay below
 10,000 then, which NVRTC compiles in three seconds."""
 
 LITTLE_WORK = 64
 """Work that is not worth to be stored for another kernel."""
 
-MOST_UNROLLED = 4 * MOST_WORK
+MAX_UNROLLED = 4 * MAX_WORK
 """Instructions of all elements of a thread, about."""
 
-MOST_READ = 96
+MAX_READ = 96
 """Registers of a thread that hold what it reads at several places for each element; with 128 some windows spill."""
 
 INDEXED = 8
@@ -67,5 +67,5 @@ class Unrolled:
     def most_elements(self) -> int:
         """That a thread may have."""
         reads = sum(places for places in self.places if places > 1)
-        most = MOST_UNROLLED // max(self.work, 1)
-        return max(1, min(most, MOST_READ // reads) if reads else most)
+        most = MAX_UNROLLED // max(self.work, 1)
+        return max(1, min(most, MAX_READ // reads) if reads else most)

@@ -125,7 +125,7 @@ def moves_memory(op: Operation) -> bool:
 
 
 def is_transpose(op: Operation) -> bool:
-    """Whether the op is a permutation that swaps two groups of neighbouring axes, behind those that stay."""
+    """Whether the op is a permutation that swaps two groups of neighboring axes, behind those that stay."""
     if not moves_memory(op):
         return False
     order = list(integers(op, "permutation"))

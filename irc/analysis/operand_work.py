@@ -25,10 +25,10 @@ _EXACT = frozenset({"nd.relu", "nd.minimum", "nd.maximum"})
 """Ops that round nothing."""
 
 WIDENED, WIDENED_ALONE, IN_PAIRS = 1.75, 7, 3.5
-"""Instructions to widen an element of 8 bits to 16, two at a time; and to 32. What it takes more where neighbours along
+"""Instructions to widen an element of 8 bits to 16, two at a time; and to 32. What it takes more where neighbors along
 K are read in pairs: ldmatrix turns elements that are contiguous along M, but has no matrices of bytes along K."""
 
-LEAST_DEPTH = 32
+MIN_DEPTH = 32
 """Elements of the shortest step along K: rows of bytes of the narrowest swizzle. Groups of K are a multiple of it, as a
 step is inside of one."""
 
@@ -96,7 +96,7 @@ class OperandWork:
         large = [v for v in self.arrays if size_of(v) == size]
         rows = [prod(shape_of(v)[-1:]) * element_of(v.type).size for v in large]
         return all(isinstance(v, BlockArgument) for v in large) and not any(
-            (*(r % TENSOR_MAP_ALIGNMENT for r in rows), self.group % LEAST_DEPTH)
+            (*(r % TENSOR_MAP_ALIGNMENT for r in rows), self.group % MIN_DEPTH)
         )
 
 

@@ -43,9 +43,9 @@ class Product:
     divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products.
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
-    what follows; arrives: whether TMA can bring all of it by panels of tiles. row: columns that a tile has to have, as
-    what follows reduces rows and reads them again; else 1.
-    precision: how f32 operands are multiplied, `default f32 tf32 bf16`.
+    what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
+    as what follows reduces rows and reads them again; else 1. precision: how f32 operands are multiplied, `default f32
+    tf32 bf16`.
     """
 
     count: int
@@ -126,7 +126,7 @@ def product_of(kernel: FusedOp) -> Product:
 
 
 def _is_boxed(value: SSAValue, shape: tuple[int, ...]) -> bool:
-    """Whether tensor maps can load the panels of a tile of the result from an array of its shape."""
+    """Whether tensor maps can load the subtiles of a tile of the result from an array of its shape."""
     if shape_of(value) != shape or not shape:
         return False
     return shape[-1] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0

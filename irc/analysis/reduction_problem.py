@@ -82,10 +82,10 @@ def reduction_of(kernel: FusedOp) -> Reduction:
 ALIGNED = 16
 """Bytes of the widest access."""
 
-LEAST_ROWS = 64
+MIN_ROWS = 64
 """Rows, each of several put together, for which it is worth it to reduce those several in the end."""
 
-LEAST_ROW = 4096
+MIN_ROW = 4096
 """Elements of such a row that waste little of its last tile."""
 
 
@@ -99,8 +99,8 @@ def _together(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) ->
     if _is_nested(kernel) or _returns(kernel, shape):
         return 1
     least = ALIGNED // gcd(ALIGNED, columns * size)
-    together = least * max(1, power_of_two(ceil_div(LEAST_ROW, least * columns)))
-    return together if extent >= LEAST_ROWS * together else 1
+    together = least * max(1, power_of_two(ceil_div(MIN_ROW, least * columns)))
+    return together if extent >= MIN_ROWS * together else 1
 
 
 def _is_contiguous(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:

@@ -1,7 +1,7 @@
 """Choices between two numbers by a comparison, and sums along an axis on which such a choice hits one place.
 
 The gradient of a loss that takes one class of each row is such an array, made by a comparison of classes with
-positions, and its normalisation sums it: a pass over all of it for what is known of each row.
+positions, and its normalization sums it: a pass over all of it for what is known of each row.
 
 Canonical forms:
 

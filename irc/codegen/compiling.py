@@ -46,7 +46,7 @@ class CompiledKernel:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Lines of the compiler that say that it serialised wgmma."""
+        """Lines of the compiler that say that it serialized wgmma."""
         return self.compilation.warnings
 
 

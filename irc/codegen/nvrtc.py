@@ -20,7 +20,7 @@ from xdsl.ir import Attribute
 from irc.support.cuda_wheels import WITHOUT_CUDA, cuda_module
 from irc.support.diagnostics import IrcError
 
-MOST_ERROR_LINES = 8
+MAX_ERROR_LINES = 8
 """Lines of a compiler's log that an error quotes."""
 
 
@@ -43,7 +43,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class Compilation:
-    """The result of NVRTC: `resources` by kernel name; `warnings` are the lines that say that wgmma was serialised
+    """The result of NVRTC: `resources` by kernel name; `warnings` are the lines that say that wgmma was serialized
     (C75xx)."""
 
     ptx: str
@@ -165,7 +165,7 @@ def parse_resources(log: str) -> dict[str, Resources]:
 def _refusal(name: str, arch: str, status: Any, log: str, location: Attribute | None) -> IrcError:
     lines = [line for line in log.splitlines() if line.strip() and "info" not in line]
     errors = [line for line in lines if "error" in line] or lines
-    quoted = "\n".join(errors[:MOST_ERROR_LINES])
+    quoted = "\n".join(errors[:MAX_ERROR_LINES])
     if not quoted:
         quoted = str(status)
     return IrcError(f"NVRTC cannot compile {name} for {arch}:\n{quoted}", location)

@@ -1,4 +1,4 @@
-"""Snippets: storage types, vector accesses, warp and block synchronisation."""
+"""Snippets: storage types, vector accesses, warp and block synchronization."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOADS = {
     "": "*{}",
     "streaming": "__ldcs({})",
     "read_only": "__ldg({})",
-    "kept": "load_kept({})",
+    "evict_last": "load_evict_last({})",
     "global": "__ldcg({})",
 }
 _STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})", "write_back": "__stwb({0}, {1})"}
@@ -27,30 +27,30 @@ def access_name(direction: str, size: int, cache: str = "") -> str:
 def _load(size: int, cache: str) -> Snippet:
     name = access_name("load", size, cache)
     text = f"DEVICE void {name}(void* registers, const void* memory) {{{_load_body(size, _LOADS[cache])}}}\n"
-    return Snippet(name, text, (f"kept_{size}",) if cache == "kept" else ())
+    return Snippet(name, text, (f"evict_last_{size}",) if cache == "evict_last" else ())
 
 
-_KEEP = 0x14F0000000000000
+_EVICT_LAST = 0x14F0000000000000
 """The policy that `createpolicy.fractional.L2::evict_last.b64` makes for all of what is read (CUTLASS has it as
 `TMA::CacheHintSm90::EVICT_LAST`). Made by that instruction, it stands in the branch of each load that is guarded, which
 ptxas then does not turn into a predicate."""
 
 
-def _kept(size: int) -> Snippet:
+def _load_evict_last(size: int) -> Snippet:
     """The load, by the policy. The asm is not volatile: nothing writes what it reads during the kernel."""
     type, count, bits = _TYPES[size], max(1, size // 4), min(32, 8 * size)
     places = _braced(", ".join(f"%{i}" for i in range(count)), count)
     parts = ("",) if count == 1 else (".x", ".y", ".z", ".w")[:count]
     outputs = ", ".join(f'"={"h" if bits < 32 else "r"}"(v{part})' for part in parts)
     text = f"""\
-DEVICE {type} load_kept(const {type}* memory) {{
+DEVICE {type} load_evict_last(const {type}* memory) {{
   {type if size > 1 else _TYPES[2]} v;
   asm("ld.global.nc.L2::cache_hint{_vector(count)}.u{bits} {places}, [%{count}], %{count + 1};"
-      : {outputs} : "l"(memory), "l"({_KEEP:#x}ull));
+      : {outputs} : "l"(memory), "l"({_EVICT_LAST:#x}ull));
   return v;
 }}
 """
-    return Snippet(f"kept_{size}", text)
+    return Snippet(f"evict_last_{size}", text)
 
 
 def _load_body(size: int, read: str) -> str:
@@ -193,7 +193,9 @@ template <int SIZE, int LEFT, typename I> DEVICE void {name}(void* registers, co
   realign<SIZE>(registers, w, ((int)offset & (16 / SIZE - 1)) * SIZE);
 }}
 """
-    return Snippet(name, text, ("realign", *(f"kept_{size}" for size in (_TYPES if cache == "kept" else ()))))
+    return Snippet(
+        name, text, ("realign", *(f"evict_last_{size}" for size in (_TYPES if cache == "evict_last" else ())))
+    )
 
 
 CORE: tuple[Snippet, ...] = (
@@ -202,14 +204,14 @@ CORE: tuple[Snippet, ...] = (
     _storage("f8e4m3", "unsigned char"),
     _storage("f8e5m2", "unsigned char"),
     Snippet("TensorMap", "struct alignas(64) TensorMap { unsigned char opaque[128]; };\n"),
-    *(_kept(size) for size in _TYPES),
+    *(_load_evict_last(size) for size in _TYPES),
     *(_load(size, cache) for cache in _LOADS for size in (1, 2, 4, 8, 16)),
     *(_store(size, cache) for cache in _STORES for size in (1, 2, 4, 8, 16)),
     *(_shared_load(size) for size in (1, 2, 4, 8, 16)),
     *(_shared_store(size) for size in (1, 2, 4, 8, 16)),
     Snippet("realign", _REALIGN),
     Snippet("shared_load_across", _SHARED_ACROSS, ("realign", "shared_load_16")),
-    *(_across(cache) for cache in ("", "read_only", "kept")),
+    *(_across(cache) for cache in ("", "read_only", "evict_last")),
     Snippet("registers_fence", _FENCE),
     Snippet(
         "cluster_sync",

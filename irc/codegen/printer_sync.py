@@ -1,4 +1,4 @@
-"""Printing of synchronisation and of shuffles."""
+"""Printing of synchronization and of shuffles."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from irc.dialects.kernel import ConfigAttr
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div, power_of_two
 
-MOST_STAGES = 4
+MAX_STAGES = 4
 
 GROUP = 8
 """Rows of tiles that are walked together, so that the columns of the right operand stay in the L2 cache."""
@@ -99,7 +99,7 @@ def _blocked_warps(tile: tuple[int, ...], *, is_wide: bool) -> int:
 def _blocked_stages(product: Product, machine: Target, tile: tuple[int, ...]) -> int:
     """As many as leave room for a second block on the SM, with what its epilogue exchanges."""
     room = machine.shared_memory_per_sm // 2 - tile[0] * tile[1] * product.result.size // 2
-    return max(2, min(MOST_STAGES, room // mma_stage_bytes(product, tile)))
+    return max(2, min(MAX_STAGES, room // mma_stage_bytes(product, tile)))
 
 
 def mma_stage_bytes(product: Product, tile: tuple[int, ...]) -> int:

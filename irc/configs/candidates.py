@@ -8,7 +8,7 @@ from irc.analysis.op_classes import shape_of
 from irc.analysis.product_problem import product_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.configs.check import check_config
-from irc.configs.memory import choose_map, choose_permute, choose_reduction, kept
+from irc.configs.memory import choose_map, choose_permute, choose_reduction, evict_last
 from irc.configs.product import choose_product
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.ir.targets import Target
@@ -44,4 +44,4 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
             chosen = choose_permute(kernel)
         case Anchor.MAP:
             chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
-    yield chosen.replace(keep=kept(kernel, machine))
+    yield chosen.replace(evict_last=evict_last(kernel, machine))

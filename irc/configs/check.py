@@ -16,7 +16,7 @@ from irc.configs.product_instructions import (
     mma_shapes,
     wgmma_operands,
 )
-from irc.configs.wgmma import MOST_COLUMNS, NARROW_COLUMNS, can_be_narrow
+from irc.configs.wgmma import MAX_COLUMNS, NARROW_COLUMNS, can_be_narrow
 from irc.configs.wgmma_cycles import COLUMNS
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.ir.rewriting import location_of
@@ -74,8 +74,8 @@ class _Check:
     def _total_warps(config: ConfigAttr) -> int:
         """A wgmma kernel has a producer warp group beside the warps that compute."""
         producers = GROUP_WARPS if config.instruction == "wgmma" else 0
-        crews = 2 if config.schedule == "pingpong" else 1
-        return crews * (config.warps or 1) + producers
+        consumers = 2 if config.schedule == "pingpong" else 1
+        return consumers * (config.warps or 1) + producers
 
     def cluster(self, config: ConfigAttr) -> None:
         blocks = prod(config.cluster or (1,))
@@ -89,8 +89,8 @@ class _Check:
             raise self._fail(f"only wgmma kernels have clusters, found cluster = {list(config.cluster or ())}")
         if config.schedule == "pingpong" and config.instruction != "wgmma":
             raise self._fail('only wgmma kernels have the schedule "pingpong"')
-        if config.rows == "n" and config.instruction != "wgmma":
-            raise self._fail('only wgmma kernels compute transposed products, found rows = "n"')
+        if config.swap_ab and config.instruction != "wgmma":
+            raise self._fail("only wgmma kernels compute transposed products, found swap_ab = true")
         order = config.loop_order or ()
         if tuple(order) != tuple(range(len(order))):
             raise self._fail(f"no pass changes the order of tile loops yet, found loop_order = {list(order)}")
@@ -170,9 +170,9 @@ class _Check:
                 f"{'' if product.is_loadable else 'not '}loadable",
                 "rows of 16-byte multiples can be loaded",
             )
-        if config.rows == "n" and product.count > 1:
-            raise self._fail(f'one product can have its rows along N, found rows = "n" of {product.count}')
-        tall, wide = (tile[1], tile[0]) if config.rows == "n" else (tile[0], tile[1])
+        if config.swap_ab and product.count > 1:
+            raise self._fail(f"one product can have its rows along N, found swap_ab = true of {product.count}")
+        tall, wide = (tile[1], tile[0]) if config.swap_ab else (tile[0], tile[1])
         warps = config.warps or GROUP_WARPS
         rows = WGMMA_ROWS * max(1, warps // GROUP_WARPS)
         if warps % GROUP_WARPS or tall % rows:
@@ -180,9 +180,9 @@ class _Check:
         depth = self._machine.wgmma[operands.operand]
         if tile[2] % depth:
             raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile[2]}")
-        if wide * product.count > MOST_COLUMNS:
+        if wide * product.count > MAX_COLUMNS:
             raise self._fail(
-                f"wgmma computes up to {MOST_COLUMNS} columns, found {product.count} x {wide}",
+                f"wgmma computes up to {MAX_COLUMNS} columns, found {product.count} x {wide}",
                 "use a narrower tile",
             )
         multiple = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
@@ -193,7 +193,7 @@ class _Check:
         stage = (
             mma_stage_bytes(product, tile)
             if config.instruction == "mma"
-            else stage_bytes(product, tile, config.rows or "m")
+            else stage_bytes(product, tile, "n" if config.swap_ab else "m")
         )
         need = (config.stages or 1) * stage
         limit = self._machine.shared_memory

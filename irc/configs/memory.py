@@ -14,7 +14,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div, power_of_two
 
-LEAST_PER_THREAD = 4
+MIN_PER_THREAD = 4
 """Elements of a step that a thread takes: 16 bytes of f32."""
 
 ELEMENTS_PER_THREAD = 16
@@ -23,7 +23,7 @@ ELEMENTS_PER_THREAD = 16
 LONGEST_PERSISTENT = 16384
 """The longest row that one block holds in registers: 32 elements in each of 512 threads."""
 
-MOST_WARPS = 16
+MAX_WARPS = 16
 STEP_THREADS = 256
 """Threads of a block that walks in steps. Each makes one access of 16 bytes a step."""
 
@@ -47,17 +47,17 @@ STEP = 32
 
 FEW_REGISTERS = 32
 WEIGHED_REGISTERS = 40
-MOST_REGISTERS = 64
+MAX_REGISTERS = 64
 """Registers of a thread that holds at most ELEMENTS_PER_THREAD elements of one aligned array, so that an SM is full of
 them; of one that reads weights beside them, which would be spilled; and of one that holds more elements."""
 
 PARTS_OF_SM = 4
 """Parts of an SM with registers and warps of their own (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
-MOST_ACCUMULATORS = 2
+MAX_ACCUMULATORS = 2
 """Reductions of one kernel for which that is enough."""
 
-LEAST_PART = 8192
+MIN_PART = 8192
 """Elements that a block should reduce at least, for a split to be worth another kernel."""
 
 BLOCKS_PER_SM = 2
@@ -83,7 +83,7 @@ TALLEST = 128
 """Rows of a tile that is permuted."""
 
 PERMUTE_WARPS = 8
-MOST_LOADED = 64
+MAX_LOADED = 64
 """Registers of a thread that hold what a tile of a permutation loads, so that two blocks and more share an SM."""
 
 MAP_THREADS = 256
@@ -101,12 +101,12 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     chosen = _choose_rows(reduction, machine) if by_rows else _choose_columns(reduction, machine)
     tile = given.tile or chosen.tile
     assert tile is not None
-    threads = min(prod(tile) // ELEMENTS_PER_THREAD, MOST_WARPS * machine.warp_size)
+    threads = min(prod(tile) // ELEMENTS_PER_THREAD, MAX_WARPS * machine.warp_size)
     if chosen.reduction == "looped":
-        threads = min(prod(tile) // LEAST_PER_THREAD, _step_threads(reduction, machine))
+        threads = min(prod(tile) // MIN_PER_THREAD, _step_threads(reduction, machine))
     warps = max(1, power_of_two(threads) // machine.warp_size)
     occupancy = None
-    is_simple = reduction.arrays <= 1 and reduction.count <= MOST_ACCUMULATORS and reduction.element.size <= WORD
+    is_simple = reduction.arrays <= 1 and reduction.count <= MAX_ACCUMULATORS and reduction.element.size <= WORD
     if reduction.is_aligned and is_simple:
         held = prod(tile) * (2 * reduction.count if chosen.reduction == "looped" else 1)
         held //= warps * machine.warp_size
@@ -123,7 +123,7 @@ def _registers(reduction: Reduction, held: int, *, is_full: bool, is_row: bool) 
     fill their tile, what is stored and what is loaded is held beside what is reduced. Pairs of 16 bits fit in what
     weights have, but for those of long rows, of which a tile is one."""
     weights = reduction.weights if reduction.is_contiguous else 0
-    registers = (WEIGHED_REGISTERS if weights else FEW_REGISTERS) if held <= ELEMENTS_PER_THREAD else MOST_REGISTERS
+    registers = (WEIGHED_REGISTERS if weights else FEW_REGISTERS) if held <= ELEMENTS_PER_THREAD else MAX_REGISTERS
     is_wide = reduction.loaded.size >= WORD
     beside = is_wide * max(weights - 1, 0) if reduction.gives_rows else 0
     if reduction.returns and not is_full and is_wide:
@@ -158,7 +158,7 @@ def _step_threads(reduction: Reduction, machine: Target) -> int:
         return threads
     row = reduction.extent * reduction.arrays * reduction.loaded.size
     fitting = L2_SHARE * machine.l2 / (row * machine.sms)
-    wanted = power_of_two(ceil(machine.registers / (MOST_REGISTERS * max(fitting, 1))))
+    wanted = power_of_two(ceil(machine.registers / (MAX_REGISTERS * max(fitting, 1))))
     return max(threads, min(wanted, machine.threads_per_block)) if fitting >= 1 else threads
 
 
@@ -188,7 +188,7 @@ def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> i
     if not reduction.can_be_split or blocks == 0 or blocks >= BLOCKS_PER_SM * machine.sms:
         return None
     wanted = ceil_div(per_sm * machine.sms, blocks)
-    parts = min(wanted, reduction.rows * reduction.extent // (LEAST_PART * blocks))
+    parts = min(wanted, reduction.rows * reduction.extent // (MIN_PART * blocks))
     return parts if parts > 1 else None
 
 
@@ -202,8 +202,8 @@ def choose_permute(kernel: FusedOp) -> ConfigAttr:
     unrolled = Unrolled(kernel)
     read = zip(kernel.inputs, unrolled.places, strict=True)
     loaded = sum(_words(value) * places for value, places in read if prod(shape_of(value)) * LARGE >= elements)
-    words = max(loaded, MOST_LOADED / unrolled.most_elements)
-    while height * width * words > MOST_LOADED * PERMUTE_WARPS * 32 and height * width > TALLEST:
+    words = max(loaded, MAX_LOADED / unrolled.most_elements)
+    while height * width * words > MAX_LOADED * PERMUTE_WARPS * 32 and height * width > TALLEST:
         height, width = (height, width // 2) if width > height else (height // 2, width)
     return ConfigAttr.of(tile=(height, width), warps=PERMUTE_WARPS, schedule="grid")
 
@@ -215,7 +215,7 @@ def _words(value: SSAValue) -> float:
     return max(size / WORD, 1 if shape and shape[-1] * size % WORD else 0)
 
 
-def kept(kernel: FusedOp, machine: Target) -> str | None:
+def evict_last(kernel: FusedOp, machine: Target) -> str | None:
     """What the L2 keeps longest. Where a kernel moves more than fits, what it reads: that is not read again, but what
     is written then leaves early, in order. On an H200 a norm of rows gets from 0.975 to 1.008 of a copy by that, a map
     from 1.000 to 1.013; the device memory moves the same bytes, and what runs next takes as long. Of kernels that read

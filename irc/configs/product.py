@@ -7,11 +7,11 @@ from functools import partial
 from itertools import islice
 from math import gcd
 
-from irc.analysis.operand_work import LEAST_DEPTH
+from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
 from irc.configs.product_instructions import best_instruction, wgmma_operands
-from irc.configs.wgmma import comes_in_panels, ranked_plans, turn
+from irc.configs.wgmma import comes_in_subtiles, ranked_plans, turn
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Plan, shared_pair
 from irc.dialects.kernel import ConfigAttr
 from irc.ir.targets import KIB, Target
@@ -22,15 +22,15 @@ EPILOGUE_BYTES = 33 * KIB
 """Shared memory that the channel leaves to the epilogue's staging and the barriers."""
 
 EXCHANGE_BYTES = 32 * KIB
-"""Shared memory that panels of arrays which the epilogue reads take on top, on their way to the accumulators."""
+"""Shared memory that subtiles of arrays which the epilogue reads take on top, on their way to the accumulators."""
 
 ACCUMULATOR_BYTES = 4
 
 VECTOR_BYTES = KIB
 """What a vector takes of a stage: buffers begin at multiples of the widest swizzle's pattern."""
 
-MOST_STAGES = 8
-SMALL_TILE, LONG_K, LEAST_STAGES = 64 * 128, 32, 4
+MAX_STAGES = 8
+SMALL_TILE, LONG_K, MIN_STAGES = 64 * 128, 32, 4
 """Elements of a small tile, and steps of a long K, whose stages may be few and deep."""
 
 GROUP_WARPS = WARP_GROUP // LANES
@@ -53,7 +53,7 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Itera
     if given.tile or given.warps:
         given = given.completed(ConfigAttr.of(schedule="persistent"))
     if given.tile:
-        given = given.completed(ConfigAttr.of(rows="m"))
+        given = given.completed(ConfigAttr.of(swap_ab=False))
     for plan in ranked_plans(product, machine, given, sums=sums, parts=parts):
         yield _warp_group(product, machine, given, plan, sums)
 
@@ -70,7 +70,7 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan
     stages = room // max(stage_bytes(product, tile, side), 1)
     return ConfigAttr.of(
         tile=tile,
-        stages=max(1, min(MOST_STAGES, stages)),
+        stages=max(1, min(MAX_STAGES, stages)),
         cluster=_cluster(product, tile, schedule)
         if side == "m"
         else _cluster(turn(product), tile[1::-1], schedule)[::-1],
@@ -80,13 +80,13 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan
         split=None if given.tile or plan.split == 1 else plan.split,
         indexing="tma",
         instruction="wgmma",
-        rows=None if side == "m" else side,
+        swap_ab=True if side == "n" else None,
     )
 
 
 def _exchanged(product: Product, tile: tuple[int, ...], schedule: str) -> int:
-    """Shared memory through which arrays that the epilogue reads come to the accumulators: by panels, or at once."""
-    return EXCHANGE_BYTES if comes_in_panels(product, schedule) else tile[0] * tile[1] * ACCUMULATOR_BYTES
+    """Shared memory through which arrays that the epilogue reads come to the accumulators: by subtiles, or at once."""
+    return EXCHANGE_BYTES if comes_in_subtiles(product, schedule) else tile[0] * tile[1] * ACCUMULATOR_BYTES
 
 
 def _depth(product: Product, side: str) -> int:
@@ -96,7 +96,7 @@ def _depth(product: Product, side: str) -> int:
     if made is None:
         return depth
     depth = depth if made.loaded < product.lhs.size else depth // 2
-    return gcd(depth, made.group) if made.group % LEAST_DEPTH == 0 else depth
+    return gcd(depth, made.group) if made.group % MIN_DEPTH == 0 else depth
 
 
 def _has_room_for_steps(product: Product, side: str, depth: int) -> bool:
@@ -112,13 +112,13 @@ def _steps_together(product: Product, tile: tuple[int, ...], side: str, room: in
         return 1
     doubled = 2 * stage_bytes(product, tile, side)
     is_small = tile[0] * tile[1] * product.count <= SMALL_TILE and product.k >= LONG_K * tile[2]
-    return 2 if doubled * (stages or (LEAST_STAGES if is_small else MOST_STAGES)) <= room else 1
+    return 2 if doubled * (stages or (MIN_STAGES if is_small else MAX_STAGES)) <= room else 1
 
 
 def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[int, int]:
-    """Two blocks share the right operand where a producer reads global memory too, and beside long epilogues of crews
-    that take turns, or one of the operands where their way is long; else there is room enough between the L2 cache and
-    the SMs, and blocks by themselves wait less."""
+    """Two blocks share the right operand where a producer reads global memory too, and beside long epilogues of
+    consumer groups that take turns, or one of the operands where their way is long; else there is room enough between
+    the L2 cache and the SMs, and blocks by themselves wait less."""
     is_shared = product.is_computed or (schedule == "pingpong" and product.costly > 0)
     if is_shared and ceil_div(product.m, tile[0]) % 2 == 0:
         return (2, 1)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from irc.analysis.product_problem import Product
 from irc.ir.targets import KIB, Target
 
-LEAST_ROWS = 32
+MIN_ROWS = 32
 """Rows from which on warp groups multiply, whatever else."""
 
-LEAST_STREAMED = 256 * KIB
+MIN_STREAMED = 256 * KIB
 """Bytes of operands from which on they do so with fewer rows: a channel of copies reads them at the memory's speed."""
 
 
@@ -25,7 +25,7 @@ def best_instruction(product: Product, machine: Target, preferred: str | None = 
     if preferred in possible:
         return preferred
     streamed = product.k * (product.m * product.lhs.size + product.n * product.rhs.size)
-    if "wgmma" in possible and (product.m >= LEAST_ROWS or streamed >= LEAST_STREAMED):
+    if "wgmma" in possible and (product.m >= MIN_ROWS or streamed >= MIN_STREAMED):
         return "wgmma"
     return "mma" if "mma" in possible else "fma"
 

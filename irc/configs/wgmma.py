@@ -13,18 +13,18 @@ from irc.ir.targets import Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
 from irc.support.integers import power_of_two
 
-MOST_COLUMNS = 256
+MAX_COLUMNS = 256
 """Columns of a wgmma: those of all products of a kernel together."""
 
 NARROW_COLUMNS = 16
-"""As `COLUMNS`, where only the result is stored, and rows of the right operand lie along K: panels are half as wide
-then. Only where epilogues run beside no products: what narrow panels cost those was not measured."""
+"""As `COLUMNS`, where only the result is stored, and rows of the right operand lie along K: subtiles are half as wide
+then. Only where epilogues run beside no products: what narrow subtiles cost those was not measured."""
 
 TALL = 256
 TALL_COLUMNS = 128
 """The tallest tile, and its columns."""
 
-LEAST_COLUMNS = 16
+MIN_COLUMNS = 16
 """Columns of the narrowest tile."""
 
 ACCUMULATORS = {1: 192, 2: 192, 3: 96}
@@ -33,10 +33,10 @@ ACCUMULATORS = {1: 192, 2: 192, 3: 96}
 FEW_ACCUMULATORS = 128
 """The same where the epilogue reads other tiles, or a producer computes operands: both need registers."""
 
-LEAST_STEPS = 4
+MIN_STEPS = 4
 """Steps along K of the shortest part."""
 
-MOST_PARTS = 128
+MAX_PARTS = 128
 
 SHOWN = 4
 """Plans that an explanation lists."""
@@ -64,7 +64,7 @@ def _candidates(
     sides = {"m": product, "n": turn(product)}
     return [
         (Model(sides[side], machine, parts), plan)
-        for side in ((given.rows,) if given.rows else _sides(product))
+        for side in (_sides(product) if given.swap_ab is None else ("n",) if given.swap_ab else ("m",))
         for plan in _plans(sides[side], side, sums, given)
     ]
 
@@ -115,8 +115,8 @@ def _plans(product: Product, side: str, sums: int, given: ConfigAttr) -> Iterato
 def _columns(product: Product) -> list[int]:
     """Extents of a product's tile along N: a short N at once, else more than a few columns."""
     if product.n <= COLUMNS:
-        return [max(LEAST_COLUMNS, power_of_two(product.n))]
-    widest = MOST_COLUMNS // product.count
+        return [max(MIN_COLUMNS, power_of_two(product.n))]
+    widest = MAX_COLUMNS // product.count
     step = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
     found = [n for n in range(COLUMNS, widest + 1, step) if product.is_copied or n == power_of_two(n)]
     return [n for n in found if n >= product.row]
@@ -124,7 +124,7 @@ def _columns(product: Product) -> list[int]:
 
 def _fits(product: Product, plan: Plan, sums: int) -> bool:
     """Whether a thread has registers for it. Threads of a producer that computes operands need some too."""
-    if plan.rows > WGMMA_ROWS and product.row > 1 and product.returns and not comes_in_panels(product, plan.schedule):
+    if plan.rows > WGMMA_ROWS and product.row > 1 and product.returns and not comes_in_subtiles(product, plan.schedule):
         return False  # whole rows of another array pass through shared memory
     if plan.rows > 2 * WGMMA_ROWS and (not product.is_copied or plan.schedule == "pingpong"):
         return False
@@ -137,9 +137,10 @@ def _fits(product: Product, plan: Plan, sums: int) -> bool:
     return held <= (most if product.is_copied and not product.returns else min(most, FEW_ACCUMULATORS))
 
 
-def comes_in_panels(product: Product, schedule: str) -> bool:
-    """Whether arrays that the epilogue reads come through shared memory by panels, beside the products: by TMA
-    (stage-loads), which crews that take turns do not need, or one after the other where there are no whole rows."""
+def comes_in_subtiles(product: Product, schedule: str) -> bool:
+    """Whether arrays that the epilogue reads come through shared memory by subtiles, beside the products: by TMA
+    (stage-loads), which consumer groups that take turns do not need, or one after the other where there are no whole
+    rows."""
     return product.row == 1 or (product.arrives and schedule == "persistent")
 
 
@@ -147,7 +148,7 @@ def _splits(product: Product) -> list[int]:
     """Numbers of parts of whole steps."""
     step = STEP_BYTES // product.lhs.size
     steps = product.divisible // step if product.divisible % step == 0 else 0
-    return [1, *(n for n in range(2, MOST_PARTS + 1) if steps % n == 0 and steps // n >= LEAST_STEPS)]
+    return [1, *(n for n in range(2, MAX_PARTS + 1) if steps % n == 0 and steps // n >= MIN_STEPS)]
 
 
 def can_be_narrow(product: Product) -> bool:

@@ -24,9 +24,9 @@ GROUPS = {64: 1, 128: 2, 192: 3, 256: 2}
 STEP_BYTES = 128
 """Bytes of a row of an operand tile: the widest swizzle."""
 
-NARROW_PANELS = 2.0
-"""How much longer panels of half as many columns take to store, in rows of 32 bytes. Fitted to an H200: 2056 cubed
-takes 34.4 us in tiles of 192 x 176, 33.5 in those of 192 x 192, as many of them at a time."""
+NARROW_SUBTILES = 2.0
+"""How much longer epilogue subtiles of half as many columns take to store, in rows of 32 bytes. Fitted to an H200: 2056
+cubed takes 34.4 us in tiles of 192 x 176, 33.5 in those of 192 x 192, as many of them at a time."""
 
 PART, PART_CYCLES, STEP_CYCLES = 16, 20, 100
 """Elements along K of a part of a left operand that is computed at once, what the threads which multiply wait for
@@ -61,13 +61,14 @@ STORE_CYCLES, CHEAP_CYCLES, COSTLY_CYCLES = 0.05, 0.008, 0.08
 """Cycles of an SM for a byte of a result, and for an elementwise op on an element."""
 
 TAKE_TURNS_CYCLES = 3000
-"""What a second crew waits for its first turn, and the last epilogue takes longer by half as many threads."""
+"""What a second consumer group waits before its first turn, and the last epilogue takes longer by half as many
+threads."""
 
 INSTRUCTION_BYTES = 16
-LEAST_CODE = 14 << 10
+MIN_CODE = 14 << 10
 CODE_CACHE, CODE_RATE = 100 << 10, 5
 """Bytes of a kernel's code before its epilogues; of code that an SM keeps; and of the rest that it fetches in a cycle,
-again for every tile: epilogues are unrolled over a thread's accumulators, and each crew has its own."""
+again for every tile: epilogues are unrolled over a thread's accumulators, and each consumer group has its own."""
 
 BESIDE_MEMORY = 0.1
 """How much of the shorter of an SM's work and device memory's shows: at the start, and where they do not overlap."""
@@ -168,15 +169,15 @@ class Model:
         if plan.split > 1:
             return plan.rows * plan.columns * product.count * product.result.size * STORE_CYCLES
         following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
-        stored = product.stored * STORE_CYCLES * (NARROW_PANELS if plan.columns % COLUMNS else 1.0)
+        stored = product.stored * STORE_CYCLES * (NARROW_SUBTILES if plan.columns % COLUMNS else 1.0)
         return plan.rows * plan.columns * (stored + following)
 
     def _fetched(self, plan: Plan) -> float:
         """What a tile waits for code that does not stay in the SM."""
         product = self._product
         values = plan.rows * plan.columns * product.count // (plan.groups * WARP_GROUP)
-        crews = 2 if plan.schedule == "pingpong" else 1
-        code = LEAST_CODE + crews * values * product.instructions * INSTRUCTION_BYTES
+        consumers = 2 if plan.schedule == "pingpong" else 1
+        code = MIN_CODE + consumers * values * product.instructions * INSTRUCTION_BYTES
         return max(0, code - CODE_CACHE) / CODE_RATE
 
     def _memory(self) -> float:

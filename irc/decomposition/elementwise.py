@@ -1,6 +1,6 @@
 """Decompositions of activations, clamps and tests into plain arithmetic.
 
-Each keeps the NaN and infinity behaviour that `irc/dialects/nd` states: `maximum` and `minimum` propagate NaN, a
+Each keeps the NaN and infinity behavior that `irc/dialects/nd` states: `maximum` and `minimum` propagate NaN, a
 comparison with NaN is false. Narrow floats are computed in f32 (`widened`), with one deferred cast at the end
 (`narrowed`).
 """

@@ -48,7 +48,7 @@ def var(op: nd.VarOp, at: Inserter) -> Term:
 
 
 def is_held(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Whether a block can hold what one result is reduced from: a short row of neighbours in memory, or nothing."""
+    """Whether a block can hold what one result is reduced from: a short row of neighbors in memory, or nothing."""
     innermost = max((axis for axis, extent in enumerate(shape) if extent != 1), default=None)
     count = prod(shape[axis] for axis in axes)
     return prod(shape) == 0 or count == 1 or (innermost in axes and count <= LONGEST_HELD)

@@ -30,7 +30,7 @@ DEFAULT_ARCH = "sm_90a"
 
 TARGETS = ("cpu", "cuda", "sim")
 
-MOST_IN_MEMORY = 256
+MAX_IN_MEMORY = 256
 """Executables that are kept; the one used least recently goes first."""
 
 
@@ -282,7 +282,7 @@ class _Executables:
         """Stores it, unless another thread was faster; returns the one that is stored."""
         with self._lock:
             kept = self._entries.setdefault(key, executable)
-            while len(self._entries) > MOST_IN_MEMORY:
+            while len(self._entries) > MAX_IN_MEMORY:
                 self._entries.popitem(last=False)
             return kept
 

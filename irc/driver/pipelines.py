@@ -35,7 +35,7 @@ PASSES: dict[str, str] = {
     "stage-stores": "irc.passes.tile.stage_stores:StageStoresPass",
     "assign-layouts": "irc.passes.tile.assign_layouts:AssignLayoutsPass",
     "pipeline": "irc.passes.tile.pipeline:PipelinePass",
-    "specialise-warps": "irc.passes.tile.specialise_warps:SpecialiseWarpsPass",
+    "specialize-warps": "irc.passes.tile.specialize_warps:SpecializeWarpsPass",
     "prefetch-loads": "irc.passes.tile.prefetch_loads:PrefetchLoadsPass",
     "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
     "lower-schedule": "irc.passes.cuda.lower_schedule:LowerSchedulePass",
@@ -94,7 +94,7 @@ TILE: tuple[str, ...] = (
     "stage-stores",
     "assign-layouts",
     "pipeline",
-    "specialise-warps",
+    "specialize-warps",
     "prefetch-loads",
     "plan-shared",
 )

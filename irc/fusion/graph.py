@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from irc.analysis.code_size import INDEXED, LITTLE_WORK, MOST_WORK, places_of, work_of
+from irc.analysis.code_size import INDEXED, LITTLE_WORK, MAX_WORK, places_of, work_of
 from irc.analysis.op_classes import ELEMENTWISE, FUSIBLE, MOVEMENT, is_transparent, is_view, shape_of
 from irc.dialects.kernel import Anchor
 from irc.ir.targets import target_of
 
-MOST_PLACES = 16
+MAX_PLACES = 16
 """Of elements that a kernel computes of one value for one element of what it stores: each is code of its own. The sum
 that doubles its reach at each step, as in the gradient of a product over an axis, would compute its first step at every
 place."""
@@ -181,9 +181,9 @@ class FusionGraph:
 
     def can_merge(self, a: Cluster, b: Cluster) -> bool:
         """Whether a merge makes no cycle, of paths that leave one of the two and enter the other through a third, puts
-        no gather beside what it reads if that was gathered itself, computes no value at more than `MOST_PLACES`, and
+        no gather beside what it reads if that was gathered itself, computes no value at more than `MAX_PLACES`, and
         makes no kernel of too much code."""
-        if a.work + b.work > MOST_WORK and min(a.work, b.work) > LITTLE_WORK:
+        if a.work + b.work > MAX_WORK and min(a.work, b.work) > LITTLE_WORK:
             return False
         for i, users in self._gathered.items():
             if (a.members | b.members) >> i & 1 and (a.members | b.members) & users:
@@ -194,9 +194,9 @@ class FusionGraph:
         return not self._is_everywhere(a.members | b.members)
 
     def _is_everywhere(self, members: int) -> bool:
-        """Whether a value of these nodes would be computed at more than `MOST_PLACES`: those of its users, each time
+        """Whether a value of these nodes would be computed at more than `MAX_PLACES`: those of its users, each time
         another one behind a user that moves."""
-        if 1 << (members & self._moving).bit_count() <= MOST_PLACES:
+        if 1 << (members & self._moving).bit_count() <= MAX_PLACES:
             return False
         places: dict[int, set[tuple[int, ...]]] = {}
         for i in reversed(list(bits(members))):
@@ -204,7 +204,7 @@ class FusionGraph:
             for edge in self.users[i]:
                 behind = (edge.user,) if self._moving >> edge.user & 1 else ()
                 found |= {behind + place for place in places.get(edge.user, {()})}
-            if len(found) > MOST_PLACES:
+            if len(found) > MAX_PLACES:
                 return True
             places[i] = found or {()}
         return False
@@ -258,7 +258,7 @@ class FusionGraph:
         """Whether the cluster has room for the node with what would follow it: all of that, where it is computed anew
         at several places. What follows a node at one place can still be cut, and to read a stored value takes as much
         as to read what a little is moved from."""
-        room = MOST_WORK - cluster.work
+        room = MAX_WORK - cluster.work
         if places == 1 and room > 0:
             return True
         ahead = self._work_ahead(i)
@@ -267,7 +267,7 @@ class FusionGraph:
     def _work_ahead(self, i: int) -> int:
         """Of the node and free ones that it is computed from, as far as it matters."""
         seen, stack, work = {i}, [i], 0
-        while stack and work <= MOST_WORK:
+        while stack and work <= MAX_WORK:
             node = stack.pop()
             work += work_of(self.ops[node])
             more = {edge.producer for edge in self.sources[node] if self.is_free(edge.producer)} - seen

@@ -9,7 +9,7 @@ from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import reads_along_domain
 from irc.fusion.graph import Cluster, FusionGraph, bits
 
-MOST_RESULTS = 8
+MAX_RESULTS = 8
 """Results of a kernel that grows by joining groups which merely read the same array."""
 
 
@@ -107,7 +107,7 @@ def _arrays_read(graph: FusionGraph, cluster: Cluster) -> list[SSAValue]:
 
 def _join(graph: FusionGraph, first: Cluster, other: Cluster) -> None:
     a, b = graph.cluster_of[_lowest(first)], graph.cluster_of[_lowest(other)]
-    if a is b or _results(graph, a) + _results(graph, b) > MOST_RESULTS:
+    if a is b or _results(graph, a) + _results(graph, b) > MAX_RESULTS:
         return
     if a.downstream & b.members or b.downstream & a.members or not graph.can_merge(a, b):
         return

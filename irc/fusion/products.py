@@ -34,10 +34,10 @@ from irc.fusion.prologue_cost import PrologueCost, is_streamed_right, prologue_c
 from irc.fusion.row_cost import RowCost, row_cost
 from irc.ir.dtypes import element_of
 
-MOST_PRODUCTS = 3
+MAX_PRODUCTS = 3
 """Products in one kernel: their accumulators are in registers together."""
 
-MOST_PROLOGUE_COST = 12
+MAX_PROLOGUE_COST = 12
 """Cheap ops for an element of an operand: each tile of a row or column of tiles repeats them."""
 
 
@@ -82,7 +82,7 @@ def _pair(graph: FusionGraph, i: int, j: int, reach: dict[int, set[int]]) -> Non
         return
     if any(is_streamed_right(graph.ops[each]) for each in (i, j)):
         return
-    if (cluster.members | other.members).bit_count() > MOST_PRODUCTS or not graph.can_merge(cluster, other):
+    if (cluster.members | other.members).bit_count() > MAX_PRODUCTS or not graph.can_merge(cluster, other):
         return
     if cluster.downstream & other.members or other.downstream & cluster.members:
         return
@@ -261,11 +261,11 @@ def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> boo
 
 
 def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
-    """Takes the elementwise ops that only the operands of the products need, up to `MOST_PROLOGUE_COST`, where that
+    """Takes the elementwise ops that only the operands of the products need, up to `MAX_PROLOGUE_COST`, where that
     pays; and what puts them into the order of the operands, those of 16 bits, which are turned on their way to
     registers. Gives the costs that were compared."""
     products = [i for i in bits(cluster.members) if graph.ops[i].name == MATMUL]
-    budget = MOST_PROLOGUE_COST
+    budget = MAX_PROLOGUE_COST
     readers: dict[tuple[SSAValue, int], list[Operation]] = {}
     for op, side in [(graph.ops[i], side) for i in products for side in (0, 1)]:
         readers.setdefault((op.operands[side], side), []).append(op)
@@ -301,7 +301,7 @@ def _is_for(graph: FusionGraph, i: int, user: int) -> bool:
 
 
 def _merges_axes(op: Operation) -> bool:
-    """Whether the op is a reshape of what is computed that makes one of neighbouring axes, as groups of K that have
+    """Whether the op is a reshape of what is computed that makes one of neighboring axes, as groups of K that have
     scales of their own: a reshape of an array is a view, and stays outside."""
     if not is_view(op) or not isinstance(op.operands[0].owner, Operation):
         return False

@@ -30,7 +30,7 @@ REPEATED = "nd.repeated"
 """Discardable attribute of an op that each user repeats: `recompute-nd` leaves it on what it copied for later
 kernels."""
 
-MOST_COPIED = 8
+MAX_COPIED = 8
 """Cheap ops for an element that are done again instead of storing it and reading it back."""
 
 SMALL = 16
@@ -60,7 +60,7 @@ def copy_across_kernels(block: Block) -> set[Operation]:
 
     The two cannot be one kernel, and what lies between them has the size of the whole domain: it is cheaper to compute
     again from the first one's few results and the arrays that it comes from than to store and to read. In the
-    gradients of a layer normalisation, the sums over rows need what was normalised along them; in a batch normalisation
+    gradients of a layer normalization, the sums over rows need what was normalized along them; in a batch normalization
     the variance needs the distances from the mean. So do reductions over rows that no block goes over again, where the
     kernel that does reads little more from the arrays than from a stored value: the gradient behind a relu is one array
     and its mask.
@@ -117,7 +117,7 @@ def _summands(reduction: Operation) -> tuple[set[Operation], bool]:
         cone.add(op)
         pending += op.operands
     stored = 2 * element_of(reduction.operands[0].type).size
-    is_cheap = total_cost(cone) <= MOST_COPIED and sum(element_of(v.type).size for v in read) <= stored
+    is_cheap = total_cost(cone) <= MAX_COPIED and sum(element_of(v.type).size for v in read) <= stored
     return (cone, crosses) if is_cheap else (set(), False)
 
 

@@ -18,7 +18,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.targets import target_of
 from irc.support.integers import ceil_div
 
-MOST_COLUMNS = 256
+MAX_COLUMNS = 256
 """Columns of a tile of 64 rows that fit the registers of those that multiply."""
 
 COLUMNS = 32
@@ -54,7 +54,7 @@ def row_cost(product: Operation, count: int, columns: int) -> RowCost | None:
     element, result = multiplied(product, 0), element_of(product.results[0].type)
     # Sums of steps are kept beside the sum of all (promote-sums); f64 takes two registers.
     sums = 2 if element.size in (4, 8) or element.name.startswith("f8") else 1
-    most = MOST_COLUMNS // count // sums
+    most = MAX_COLUMNS // count // sums
     if not 1 < columns <= most - most % COLUMNS:
         return None
     depth = prod(shape_of(product.operands[0])[axis] for axis in integers(product, "lhs_contract"))

@@ -30,10 +30,10 @@ OperationT = TypeVar("OperationT", bound=Operation)
 DEFAULT_LIMIT = 64
 """Rewrites for each op of the program before `rewrite` gives up. Lowerings need a handful."""
 
-LEAST_BUDGET = 4096
+MIN_BUDGET = 4096
 """Rewrites that even a tiny program may take: one op can stand for a long decomposition."""
 
-MOST_FUSED = 8
+MAX_FUSED = 8
 """Locations that `fuse_locations` keeps: enough for a diagnostic, and bounded when thousands of ops merge."""
 
 
@@ -65,12 +65,12 @@ def location_of_value(value: SSAValue) -> LocationAttr:
 
 
 def fuse_locations(*locations: LocationAttr) -> LocationAttr:
-    """One location for an op that stands for several: the distinct known ones, in order, at most `MOST_FUSED`."""
+    """One location for an op that stands for several: the distinct known ones, in order, at most `MAX_FUSED`."""
     parts: dict[LocationAttr, None] = {}
     for location in locations:
         for part in _parts(location):
             parts.setdefault(part)
-    known = list(parts)[:MOST_FUSED]
+    known = list(parts)[:MAX_FUSED]
     if not known:
         return UnknownLoc()
     if len(known) == 1:
@@ -211,7 +211,7 @@ def rewrite(
     """Rewrites everything nested in `op` greedily until no pattern applies; returns whether anything changed.
 
     - `what` names the pass in diagnostics; `limit` is the number of rewrites allowed for each op that is there at the
-      start (never fewer than `LEAST_BUDGET` in all); beyond it an `IrcError` is raised.
+      start (never fewer than `MIN_BUDGET` in all); beyond it an `IrcError` is raised.
     - `remove_dead` erases ops without uses and side effects on the way.
     - `recursive=False` visits every op once and does not visit new ones: for one-shot lowerings.
     - `after_walk(op)` runs between walks of the whole op (common subexpressions, for one) and says whether it changed
@@ -220,7 +220,7 @@ def rewrite(
     New ops without a location get that of the op that the pattern matched.
     """
     size = sum(1 for _ in op.walk())
-    applier = _Applier(patterns, what, max(LEAST_BUDGET, limit * size), remove_dead)
+    applier = _Applier(patterns, what, max(MIN_BUDGET, limit * size), remove_dead)
 
     def between(*_: object) -> bool:
         if after_walk is None or not after_walk(op):

@@ -173,7 +173,7 @@ class Arguments:
 
     def axis(self, name: str, rank: int, default: int | None = None) -> int:
         """An axis from the front."""
-        return self.normalised(name, self.integer(name, default), rank)
+        return self.normalized(name, self.integer(name, default), rank)
 
     def axes(self, name: str, rank: int) -> list[int]:
         """Axes from the front, increasing: an integer, a list, or (None) all."""
@@ -182,12 +182,12 @@ class Arguments:
         return self.distinct(name, self.integer_or_integers(name), rank)
 
     def distinct(self, name: str, axes: Sequence[int], rank: int) -> list[int]:
-        found = sorted(self.normalised(name, axis, rank) for axis in axes)
+        found = sorted(self.normalized(name, axis, rank) for axis in axes)
         if len(set(found)) != len(found):
             raise self.error(f"{self.function} names an axis twice", name)
         return found
 
-    def normalised(self, name: str, axis: int, rank: int) -> int:
+    def normalized(self, name: str, axis: int, rank: int) -> int:
         if not rank:
             raise self.error(f"axis {axis} of an array without axes", name)
         if not -rank <= axis < rank:

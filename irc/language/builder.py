@@ -16,11 +16,11 @@ from irc.language.syntax import Place, span_of
 from irc.language.values import Array, array_of, tensor_type
 from irc.support.diagnostics import IrcError
 
-MOST_OPS = 50_000
+MAX_OPS = 50_000
 """Ops of one function, calls inlined: a chain of functions that call each other twice grows exponentially."""
-MOST_ELEMENTS = 2**48
+MAX_ELEMENTS = 2**48
 """Elements of one array; beyond, sizes in bytes leave 64 bits in later levels."""
-MOST_RANK = 32
+MAX_RANK = 32
 
 _OPS = {op.name.removeprefix("nd."): op for op in Nd.operations}
 
@@ -49,8 +49,8 @@ class Builder:
         self.block.add_op(op)
 
     def _check_count(self, more: int, place: Place) -> None:
-        if self.count + more > MOST_OPS:
-            raise self.error(f"the function has more than {MOST_OPS} operations, calls inlined", place)
+        if self.count + more > MAX_OPS:
+            raise self.error(f"the function has more than {MAX_OPS} operations, calls inlined", place)
 
     def emit(
         self,
@@ -85,12 +85,12 @@ class Builder:
 
     def check_shape(self, shape: Sequence[int], element: Element, place: Place) -> None:
         """Raises IrcError for a shape that is too large to be one array."""
-        if len(shape) > MOST_RANK:
-            raise self.error(f"an array of {len(shape)} axes: the most is {MOST_RANK}", place)
+        if len(shape) > MAX_RANK:
+            raise self.error(f"an array of {len(shape)} axes: the most is {MAX_RANK}", place)
         count = 1
         for extent in shape:
             count *= max(extent, 1)
-        if count > MOST_ELEMENTS:
+        if count > MAX_ELEMENTS:
             raise self.error(f"an array of {count} elements of {element.name}: the most is 2 ** 48", place)
 
     # Literals

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import FuncOp
 
-from irc.language.builder import MOST_OPS, Builder, called_from
+from irc.language.builder import MAX_OPS, Builder, called_from
 from irc.language.signature import Signature
 from irc.language.syntax import Call, Place
 from irc.language.values import suggestion, type_text
@@ -40,8 +40,8 @@ def derived(builder: Builder, function: Signature, wrt: Sequence[tuple[str, Plac
         if isinstance(error.location, LocationAttr):
             error.location = called_from(error.location, builder.location(node.place))
         raise
-    if sum(1 for _ in copy.body.block.ops) > MOST_OPS:
-        raise builder.error(f"the gradient has more than {MOST_OPS} operations", node.place)
+    if sum(1 for _ in copy.body.block.ops) > MAX_OPS:
+        raise builder.error(f"the gradient has more than {MAX_OPS} operations", node.place)
     gradients = [function.parameters[i][1:] for i in numbers]
     return Signature(
         f"{node.function}({function.name})",

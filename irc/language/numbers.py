@@ -18,9 +18,9 @@ import ml_dtypes
 
 from irc.ir.dtypes import Element
 
-LEAST_INTEGER, GREATEST_INTEGER = -(2**63), 2**63 - 1
+MIN_INTEGER, GREATEST_INTEGER = -(2**63), 2**63 - 1
 GREATEST_FLOAT = Fraction(1.7976931348623157e308)
-MOST_FRACTION_BITS = 2200
+MAX_FRACTION_BITS = 2200
 """A fraction whose numerator or denominator is longer than this is rounded to float64: sizes stay bounded. Every
 quotient of two float64 values is within it."""
 LONGEST_LITERAL = 800
@@ -57,7 +57,7 @@ class Number:
 
 def integer(value: int) -> Number:
     """An integer of at most 64 bits."""
-    if not LEAST_INTEGER <= value <= GREATEST_INTEGER:
+    if not MIN_INTEGER <= value <= GREATEST_INTEGER:
         raise NumberError("this number is beyond 64-bit integers", "a float literal (`1e30`) goes further")
     return Number(Fraction(value), "int")
 
@@ -74,7 +74,7 @@ def real(value: Fraction | float) -> Number:
         value = Fraction(value)
     if abs(value) > GREATEST_FLOAT:
         raise NumberError("this number is beyond float64", "`inf` is the infinite value")
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_FRACTION_BITS:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_FRACTION_BITS:
         value = Fraction(float(value))
     return Number(value, "float")
 
@@ -225,7 +225,7 @@ def _is_exact_power(base: Fraction | float, exponent: Fraction | float) -> bool:
     if isinstance(base, float) or isinstance(exponent, float) or exponent.denominator != 1 or abs(exponent) > 4096:
         return False
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
-    return bits * abs(int(exponent)) <= MOST_FRACTION_BITS
+    return bits * abs(int(exponent)) <= MAX_FRACTION_BITS
 
 
 def _float_power(base: float, exponent: float) -> Number:

@@ -20,7 +20,7 @@ from irc.language.tree_builder import TreeBuilder
 from irc.support.cache import cache_folder
 from irc.support.diagnostics import IrcError, Span
 
-MOST_NESTING = 100
+MAX_NESTING = 100
 """Depth of brackets, and of expressions within expressions, that a program may have."""
 LONGEST_TEXT = 16 << 20
 """Characters of a program."""
@@ -57,7 +57,7 @@ class _Newlines(PostLex):
             kind = token.type
             if kind in ("LPAR", "LSQB"):
                 depth += 1
-                if depth > MOST_NESTING:
+                if depth > MAX_NESTING:
                     raise too_deep(_token_span(token, self.file))
             elif kind in ("RPAR", "RSQB"):
                 depth -= 1
@@ -67,15 +67,15 @@ class _Newlines(PostLex):
 
 
 def too_deep(span: Span) -> IrcError:
-    """The error of nesting beyond `MOST_NESTING`."""
-    return IrcError(f"nested deeper than {MOST_NESTING} levels", span, "name a part of it in a statement of its own")
+    """The error of nesting beyond `MAX_NESTING`."""
+    return IrcError(f"nested deeper than {MAX_NESTING} levels", span, "name a part of it in a statement of its own")
 
 
 def read(text: str, file: str) -> Program:
     """The syntax tree of a program. Raises IrcError at the first place where the text is not one."""
     if len(text) > LONGEST_TEXT:
         raise IrcError(f"the program is longer than {LONGEST_TEXT} characters", Span(file, 1, 1))
-    builder = TreeBuilder(file, MOST_NESTING, too_deep)
+    builder = TreeBuilder(file, MAX_NESTING, too_deep)
     try:
         return _parse(text, file, builder)
     except lark.UnexpectedCharacters as error:

@@ -123,7 +123,7 @@ class Access:
         return plain and all(s == 1 or s * self.element_bytes % line == 0 for s in self.strides)
 
     def is_contiguous(self, dim: int) -> bool:
-        """Whether neighbours along tile dimension `dim` are neighbours in memory, wherever they start."""
+        """Whether neighbors along tile dimension `dim` are neighbors in memory, wherever they start."""
         total = 0
         if any(dim in gathered for gathered in self.gathers):
             return False
@@ -135,7 +135,7 @@ class Access:
         return total == 1
 
     def is_row(self, dim: int) -> bool:
-        """Whether the elements along tile dimension `dim` are neighbours along one dimension of the view, and nothing
+        """Whether the elements along tile dimension `dim` are neighbors along one dimension of the view, and nothing
         else depends on it: the address and the end of a run follow from its first element, wherever that is."""
         slopes = [slope_of(expr, dim) for expr in self.map.results]
         along = [stride for slope, stride in zip(slopes, self.strides, strict=True) if slope != 0]

@@ -1,6 +1,6 @@
 """Thread partitions of a tile: the fragments that a search for layouts compares.
 
-A candidate gives each thread a run of neighbours along every dimension (of length 1 where there is nothing to gain),
+A candidate gives each thread a run of neighbors along every dimension (of length 1 where there is nothing to gain),
 lays the lanes of a warp side by side, then the warps, and repeats that over the rest of the tile in further registers.
 It is CuTe's raked product of a layout of threads and one of values (`irc/layout/algebra.py`, `thread_value`).
 """
@@ -24,7 +24,7 @@ def partition(
     warps: Sequence[int],
     copies: int = 1,
 ) -> Fragment:
-    """Per dimension: `runs` neighbours in a thread, `lanes` threads of a warp, `warps`; the first dimension of `order`
+    """Per dimension: `runs` neighbors in a thread, `lanes` threads of a warp, `warps`; the first dimension of `order`
     is the fastest among lanes and among registers. `copies` threads hold each element."""
     step = list(runs)
     threads: list[Mode] = []

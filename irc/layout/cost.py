@@ -2,7 +2,7 @@
 
 The unit is a cycle of the load-store unit, which takes one wavefront of 128 bytes. What is exact (requests, sectors,
 lines, wavefronts) comes from the analyses; the weights below turn it into cycles. They are throughputs, added up: no
-overlap is modelled, because only differences between layouts of one tile matter.
+overlap is modeled, because only differences between layouts of one tile matter.
 """
 
 from __future__ import annotations

@@ -139,12 +139,12 @@ def wgmma_accumulator(shape: tuple[int, int], groups: int, *, paired: bool = Fal
 
 
 PAIRED_ROWS = Mode(8, 0, 2), Mode(2, 0, 1)
-"""The lanes and registers of 16 rows of which a thread has neighbours, where the instruction has rows 8 apart."""
+"""The lanes and registers of 16 rows of which a thread has neighbors, where the instruction has rows 8 apart."""
 
 
 def wgmma_operand(shape: tuple[int, int], groups: int, *, paired: bool = False) -> Fragment:
     """The left operand in registers of one m64nNk16 over warp groups side by side along M (PTX ISA, 9.7.15.5.1): that
-    of mma.sync, of 16 rows a warp. `paired`: the rows that are 8 apart in the instruction are neighbours in the tile,
+    of mma.sync, of 16 rows a warp. `paired`: the rows that are 8 apart in the instruction are neighbors in the tile,
     as those are that a thread gets of bytes which ldmatrix turns; the accumulator's rows are in the same order."""
     fragment = mma_operand(ATOMS["m16n8k16"], "a", shape[0], (groups * WARP_GROUP // LANES, 1))
     if not paired:
@@ -214,7 +214,7 @@ def _matrix_rows(fragment: Fragment, layout: SharedLayout, element_bytes: int) -
 
 
 def fma_accumulator(shape: tuple[int, int], threads: int) -> Fragment:
-    """Scalar multiply-adds: a thread has runs of 4 x 4, neighbours along N; the thread grid is as square as it can
+    """Scalar multiply-adds: a thread has runs of 4 x 4, neighbors along N; the thread grid is as square as it can
     be."""
     run = (min(4, shape[0]), min(4, shape[1]))
     columns = min(shape[1] // run[1], 1 << ((threads.bit_length()) // 2))

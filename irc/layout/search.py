@@ -84,7 +84,7 @@ class Problem:
     """What shares a fragment. `work` is the arithmetic instructions for each element, `size` the bytes of the widest
     element in registers. `given` are the only fragments there are to choose from, where it is not empty; `slices` are
     (dimension, extent) of slices that must stay in their threads; `run` is the only dimension along which a thread may
-    hold neighbours, where it is not None. `is_alone`: the block fills its multiprocessor, as those of products do."""
+    hold neighbors, where it is not None. `is_alone`: the block fills its multiprocessor, as those of products do."""
 
     shape: tuple[int, ...]
     threads: int

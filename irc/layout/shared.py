@@ -83,7 +83,7 @@ class SharedLayout:
 
     @property
     def fastest(self) -> int:
-        """The dimension along which neighbours are neighbours in memory; the last where there is none."""
+        """The dimension along which neighbors are neighbors in memory; the last where there is none."""
         return next(
             (d for d, modes in enumerate(self.modes) if modes[0][1] == 1 and modes[0][0] > 1), len(self.modes) - 1
         )

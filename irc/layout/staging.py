@@ -27,13 +27,13 @@ from irc.layout.access import Access
 from irc.layout.cost import INSTRUCTION_CYCLES
 from irc.layout.cute import IntTuple, Layout
 from irc.layout.fragment import Coordinates, Fragment
-from irc.layout.pieces import Pieces, pieces_of
 from irc.layout.requests import LINE_BYTES, WARP, WIDEST, Addresses, fewest_wavefronts, wavefronts
+from irc.layout.segments import Segments, segments_of
 from irc.layout.shared import SharedLayout
 from irc.layout.traffic import Traffic, global_vector, ideal_units
 from irc.support.integers import ceil_div
 
-MOST_COUNTED = 8
+MAX_COUNTED = 8
 """Requests whose bank conflicts are counted for each layout."""
 
 LOOKED_AT = 16
@@ -60,7 +60,7 @@ class Box:
     """What a tile covers of a view: `counts` elements from `origins` (of the tile's offsets and symbols) on, along each
     dimension of the view.
 
-    run: the dimensions whose elements are neighbours in memory, innermost first; a row is `length` elements of them.
+    run: the dimensions whose elements are neighbors in memory, innermost first; a row is `length` elements of them.
     rows: the others, those with the shortest step first. cut: the dimensions where coordinates of the tile are outside
     the box, as they are outside the view. checked: the dimensions where the box reaches over the ends of the view.
     words: the words of memory that hold a row; rows begin at any element of the first one where `is_misaligned`."""
@@ -178,7 +178,7 @@ CLAMP_INSTRUCTIONS = 3
 """Instructions that keep an element inside the box, for each dimension that the tile reaches beyond."""
 
 CHOICE_INSTRUCTIONS = 2
-"""A comparison and a selection, for each piece of a run but the first."""
+"""A comparison and a selection, for each segment of a run but the first."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def staged(fragment: Fragment, access: Access, is_copied: bool = False) -> Stage
     box, size = box_of(access, fragment.shape), access.element_bytes
     assert box is not None
     vector = global_vector(fragment, access)
-    inside = _inside(fragment.requests(vector, MOST_COUNTED), access, box)
+    inside = _inside(fragment.requests(vector, MAX_COUNTED), access, box)
     layouts = list(_layouts(box, access))
     offsets = np.stack([layout.offsets(inside) for layout in layouts])
     counts = wavefronts(offsets * size, vector * size).mean(axis=-1)
@@ -238,7 +238,7 @@ def staged(fragment: Fragment, access: Access, is_copied: bool = False) -> Stage
     return min(found, key=lambda each: (each.cycles, each.layout.size))
 
 
-MOST_PIECES = 4
+MAX_SEGMENTS = 4
 """More of them take as many instructions to choose from as divisions do."""
 
 SMALL, SHORT_RUN = 2, 4
@@ -246,20 +246,20 @@ SMALL, SHORT_RUN = 2, 4
 Where 4 bytes are an element, its instructions are not what counts."""
 
 
-def run_pieces(fragment: Fragment, access: Access, layout: SharedLayout) -> Pieces | None:
-    """The pieces of the runs of a fragment that are taken element by element, each of which lies at equal distances in
-    the box; None where there are no runs, or finding each element takes fewer instructions."""
+def run_segments(fragment: Fragment, access: Access, layout: SharedLayout) -> Segments | None:
+    """The segments of the runs of a fragment that are taken element by element, each of which lies at equal distances
+    in the box; None where there are no runs, or finding each element takes fewer instructions."""
     dim, run = fragment.vector
     if access.element_bytes > SMALL or run < SHORT_RUN or global_vector(fragment, access) > 1:
         return None
-    pieces = pieces_of(access.map.results, dim)
-    if pieces is None or pieces.count(run) > min(MOST_PIECES, run // 2):
+    segments = segments_of(access.map.results, dim)
+    if segments is None or segments.count(run) > min(MAX_SEGMENTS, run // 2):
         return None
-    moves = zip(pieces.slopes, layout.modes, strict=True)
+    moves = zip(segments.slopes, layout.modes, strict=True)
     if any(slope and len(modes) > 1 for slope, modes in moves):
         return None
     each = _place_instructions(fragment, access, layout)
-    return pieces if _piece_instructions(pieces, run, each) <= each else None
+    return segments if _segment_instructions(segments, run, each) <= each else None
 
 
 def _instructions(fragment: Fragment, access: Access, layout: SharedLayout, *, is_copied: bool) -> float:
@@ -268,13 +268,13 @@ def _instructions(fragment: Fragment, access: Access, layout: SharedLayout, *, i
     each = _place_instructions(fragment, access, layout)
     if not is_copied and access.element_bytes <= SMALL and box is not None:
         return each + len(box.cut) * CLAMP_INSTRUCTIONS
-    pieces = run_pieces(fragment, access, layout)
-    return each if pieces is None else _piece_instructions(pieces, fragment.vector[1], each)
+    segments = run_segments(fragment, access, layout)
+    return each if segments is None else _segment_instructions(segments, fragment.vector[1], each)
 
 
-def _piece_instructions(pieces: Pieces, run: int, each: float) -> float:
-    """Instructions for an element of a run in pieces. each: where every element is found by itself."""
-    count = pieces.count(run)
+def _segment_instructions(segments: Segments, run: int, each: float) -> float:
+    """Instructions for an element of a run in segments. each: where every element is found by itself."""
+    count = segments.count(run)
     return each * count / run + (count - 1) * CHOICE_INSTRUCTIONS
 
 

@@ -28,7 +28,7 @@ from irc.layout.requests import (
 from irc.layout.shared import SharedLayout
 from irc.support.integers import ceil_div
 
-MOST_COUNTED = 32
+MAX_COUNTED = 32
 """Requests that are looked at where they are not all alike: rows of odd pitch differ in how they meet sectors."""
 
 
@@ -92,7 +92,7 @@ def reads_words(fragment: Fragment, layout: SharedLayout, vector: int) -> bool:
 def realigned_traffic(fragment: Fragment, access: Access) -> Traffic:
     """The requests of a store in whole words and of what is left at the ends of the rows."""
     vector = realigned_vector(fragment, access)
-    addresses = -(-access.addresses(fragment.requests(vector, MOST_COUNTED)) // WIDEST) * WIDEST
+    addresses = -(-access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST) * WIDEST
     count = _requests(fragment, vector)
     ideal, ideal_lines = ideal_units(access, fragment.shape)
     rows = prod(fragment.shape) // fragment.shape[fragment.vector[0]]
@@ -112,7 +112,7 @@ def global_traffic(fragment: Fragment, access: Access) -> Traffic:
     vector = global_vector(fragment, access)
     width = vector * access.element_bytes
     alike = fragment.is_linear and access.has_whole_lines(LINE_BYTES)
-    addresses = access.addresses(fragment.requests(vector, 1 if alike else MOST_COUNTED))
+    addresses = access.addresses(fragment.requests(vector, 1 if alike else MAX_COUNTED))
     count = _requests(fragment, vector)
     ideal, ideal_lines = ideal_units(access, fragment.shape)
     return Traffic(
@@ -129,7 +129,7 @@ def global_traffic(fragment: Fragment, access: Access) -> Traffic:
 def across_traffic(fragment: Fragment, access: Access) -> Traffic:
     """The requests of a load of vectors that begin anywhere, two for each."""
     vector = across_vector(fragment, access)
-    low = access.addresses(fragment.requests(vector, MOST_COUNTED)) // WIDEST * WIDEST
+    low = access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST * WIDEST
     count = _requests(fragment, vector)
     ideal, ideal_lines = ideal_units(access, fragment.shape)
     counted = [float(count_of(at, WIDEST).mean()) for count_of in (sectors, lines) for at in (low, low + WIDEST)]
@@ -163,7 +163,7 @@ def shared_traffic(fragment: Fragment, layout: SharedLayout, vector: int, elemen
 def shared_addresses(fragment: Fragment, layout: SharedLayout, vector: int, element_bytes: int) -> Addresses:
     """Byte offsets of (request, lane). One request stands for all where fragment and layout are linear over bits."""
     linear = fragment.is_linear and all(s & (s - 1) == 0 for modes in layout.modes for _, s in modes)
-    offsets = layout.offsets(fragment.requests(vector, 1 if linear else MOST_COUNTED))
+    offsets = layout.offsets(fragment.requests(vector, 1 if linear else MAX_COUNTED))
     return layout.swizzle.of(offsets) * element_bytes
 
 

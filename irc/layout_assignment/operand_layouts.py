@@ -166,7 +166,7 @@ def _filled_layout(buffer: SSAValue, major: int | None) -> SharedLayout:
 
 
 def _copied_along(copy: tile.CopyOp) -> int:
-    """The dimension of the buffer along which a copy brings neighbours."""
+    """The dimension of the buffer along which a copy brings neighbors."""
     shape = shape_of(copy.buffer.type)
     way = box_access(copy, shape) if copy.via is not None and copy.via.data == "tma" else async_copy(copy, shape)
     assert way is not None

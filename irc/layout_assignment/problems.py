@@ -162,7 +162,7 @@ def _weights(space: Space) -> list[int]:
 
 
 def _scanned(shape: Sequence[int], scans: set[int], weights: Sequence[int], threads: int) -> Fragment:
-    """Threads along the other dimensions first, then along the scanned one, each with a run of neighbours there."""
+    """Threads along the other dimensions first, then along the scanned one, each with a run of neighbors there."""
     (axis,) = scans
     across = sorted((d for d in range(len(shape)) if d != axis), key=lambda d: -weights[d])
     spread = dict.fromkeys(range(len(shape)), 1)

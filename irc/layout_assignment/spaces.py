@@ -22,7 +22,7 @@ from irc.layout.fragment import Fragment
 @dataclass(eq=False)
 class Space:
     """Joined tiles. `shape` is the largest extent of each dimension; `scans` are axes along which a thread has to
-    hold runs of neighbours; `dots` accumulate into it, `factors` have it as their left operand."""
+    hold runs of neighbors; `dots` accumulate into it, `factors` have it as their left operand."""
 
     values: list[SSAValue]
     accesses: list[tuple[tile.AccessOp, SSAValue]] = field(default_factory=list[tuple[tile.AccessOp, SSAValue]])

@@ -100,26 +100,26 @@ def _releasing(read: bool) -> int:
     return LANES if read else WARP_GROUP
 
 
-def initialise(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> None:
+def initialize(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> None:
     """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty
     one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to."""
     e, plan = code.e, channel_plan(op)
     arrivals = (1 if is_copied(op.channel) else 0) + (producers if is_written(op.channel) else 0)
-    releases = consumers // _releasing(is_read(op.channel)) * _neighbours(op.cluster_shape)
-    with e.when(e.compare("eq", code.crew.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
+    releases = consumers // _releasing(is_read(op.channel)) * _neighbors(op.cluster_shape)
+    with e.when(e.compare("eq", code.group.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
         base = shared_base(code, offset_of(op))
         for which, count in ((plan.full, arrivals), (plan.empty, releases)):
             at = e.i32(e.add(e.add(base, which), e.mul(stage, BARRIER_BYTES)))
             e.insert(cuda.BarrierInitOp(at, count))
     if plan.turns:
-        with e.when(e.compare("eq", code.crew.thread, 0)):
+        with e.when(e.compare("eq", code.group.thread, 0)):
             for turn in range(plan.turns):
                 place = e.add(shared_base(code, offset_of(op)), plan.turn + turn * BARRIER_BYTES)
                 e.insert(cuda.BarrierInitOp(e.i32(place), 1))
     e.insert(cuda.FenceBarrierInitOp())
 
 
-def _neighbours(cluster: tuple[int, int]) -> int:
+def _neighbors(cluster: tuple[int, int]) -> int:
     """Blocks in the row and the column of a block of the cluster, with itself."""
     return sum(cluster) - 1
 
@@ -148,7 +148,7 @@ def leave(code: Code, op: tile.ChannelOp) -> None:
     """A producer of a cluster stays until every stage has been released: until then other blocks arrive on its
     barriers."""
     channel = code.channels[op.channel]
-    if _neighbours(channel.cluster) == 1:
+    if _neighbors(channel.cluster) == 1:
         return
     with code.e.loop(0, channel.plan.stages):
         _await_empty(code, channel)
@@ -225,7 +225,7 @@ def _copied_bytes(buffer: SSAValue) -> int:
 
 def issuer(code: Code) -> SSAValue | None:
     """The one thread that issues TMA; None where only that thread runs the code."""
-    return None if code.crew.count == 1 else code.e.compare("eq", code.crew.thread, 0)
+    return None if code.group.count == 1 else code.e.compare("eq", code.group.thread, 0)
 
 
 def lower_commit(code: Code, op: tile.CommitOp) -> None:
@@ -264,12 +264,12 @@ def lower_release(code: Code, op: tile.ReleaseOp) -> None:
         if channel.read:
             e.insert(cuda.WarpSyncOp())
         barrier = channel.barrier(code, channel.plan.empty, e.read(channel.released.stage))
-        lane, blocks = e.rem(code.crew.thread, _releasing(channel.read)), _neighbours(channel.cluster)
+        lane, blocks = e.rem(code.group.thread, _releasing(channel.read)), _neighbors(channel.cluster)
         with e.when(e.compare("ult", lane, blocks)):
             if blocks == 1:
                 e.insert(cuda.BarrierArriveOp(barrier))
             else:
-                e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbour(e, channel.cluster, lane))))
+                e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbor(e, channel.cluster, lane))))
         _advance(e, channel.released, channel.plan.stages)
 
 
@@ -282,7 +282,7 @@ def _is_held(code: Code, slot: SSAValue) -> SSAValue | None:
     return code.e.compare("ugt", code.scalar(loop.body.block.args[0]), code.scalar(loop.lb))
 
 
-def _neighbour(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:
+def _neighbor(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:
     """The rank of a block in this one's row or column of the cluster: first those along M, then the others along N."""
     rows, columns = cluster
     if columns == 1:

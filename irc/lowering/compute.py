@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from irc.dialects import tile
 from irc.layout_assignment.attributes import fragment_layout
-from irc.lowering.angles import has_angles, lower_angles
 from irc.lowering.emitter import Index
 from irc.lowering.inline import inline
 from irc.lowering.packed import is_packed, is_widened, lower_packed, lower_widened
+from irc.lowering.range_reduction import lower_periodic, needs_range_reduction
 from irc.lowering.values import Code, Iota, Registers, Splat, tile_element
 
 
@@ -19,8 +19,8 @@ def lower_map(code: Code, op: tile.MapOp) -> None:
         lower_packed(code, op, inputs, result)
     elif is_widened(op, inputs, fragment):
         lower_widened(code, op, inputs[0], result)
-    elif has_angles(op):
-        lower_angles(code, op, inputs, result)
+    elif needs_range_reduction(op):
+        lower_periodic(code, op, inputs, result)
     else:
         with code.each(fragment) as components:
             scalars = [code.element(t, fragment, components) for t in inputs]

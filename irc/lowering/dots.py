@@ -235,7 +235,7 @@ def _load_matrices(
     e = code.e
     together, repeats = _matrix_modes(fragment.values[1:])
     count = prod(mode.size for mode in together)
-    lane, warp = e.split(code.crew.thread, [LANES, code.crew.count // LANES])
+    lane, warp = e.split(code.group.thread, [LANES, code.group.count // LANES])
     row, number = e.split(lane, [8, LANES // 8])
     at: list[Index] = [0, 0]
     at[k_dim if transpose else 1 - k_dim] = row
@@ -286,12 +286,12 @@ def _wgmma(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulat
         _wgmma_registers(code, op, rhs, acc, accumulates=accumulates)
         return
     lhs = code.buffer(op.lhs)
-    groups = code.crew.count // WARP_GROUP
+    groups = code.group.count // WARP_GROUP
     (m, n), k = acc.fragment.shape, lhs.shape[1]
     depth = wgmma_depth(element_bytes(lhs.element))
     e.insert(cuda.RegistersFenceOp(acc.array))
     e.insert(cuda.WgmmaFenceOp())
-    group = e.value(cuda.WarpUniformOp(e.index(e.div(code.crew.thread, WARP_GROUP)))) if groups > 1 else 0
+    group = e.value(cuda.WarpUniformOp(e.index(e.div(code.group.thread, WARP_GROUP)))) if groups > 1 else 0
     b, transpose_b = _descriptor(code, rhs, 0, 1, 0)
     for row in range(m // (64 * groups)):
         start = e.add(e.mul(group, 64), row * 64 * groups)
@@ -317,13 +317,13 @@ def _wgmma(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulat
 def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
     """One step along K, with the left operand in registers: those of 64 rows follow each other."""
     e = code.e
-    lhs = code.materialise(code.tile(op.lhs), tile_element(op.lhs.type))
+    lhs = code.materialize(code.tile(op.lhs), tile_element(op.lhs.type))
     m, n = acc.fragment.shape
     for array in (acc.array, lhs.array):
         e.insert(cuda.RegistersFenceOp(array))
     e.insert(cuda.WgmmaFenceOp())
     b, transpose = _descriptor(code, rhs, 0, 1, 0)
-    rows = m // (WGMMA_ROWS * code.crew.count // WARP_GROUP)
+    rows = m // (WGMMA_ROWS * code.group.count // WARP_GROUP)
     for row in range(rows):
         at, first = e.add(acc.base, row * n // 2), e.add(lhs.base, row * lhs.fragment.value_count // rows)
         adds = e.constant(int(accumulates), i1)

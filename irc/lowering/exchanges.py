@@ -28,7 +28,7 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     if source.fragment == target:
         code.values[op.result] = source
         return
-    registers = code.materialise(source, element)
+    registers = code.materialize(source, element)
     chosen = op.through.data if op.through is not None else None
     layout = chosen or exchange(registers.fragment, target, element_bytes(element)).layout
     size = layout.size * element_bytes(element)

@@ -110,7 +110,7 @@ def _across(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -
 def _cache(op: tile.LoadOp) -> str | None:
     program = op.view.owner.parent_op()
     assert isinstance(program, tile.ProgramOp)
-    return ("kept" if config_of(program).keep else "read_only") if op.view in program.inputs else None
+    return ("evict_last" if config_of(program).evict_last else "read_only") if op.view in program.inputs else None
 
 
 def _fill(code: Code, target: Registers, first: Index, count: int, value: SSAValue) -> None:

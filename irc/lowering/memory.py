@@ -180,7 +180,7 @@ def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0
 
 
 def lower_store(code: Code, op: tile.StoreOp) -> None:
-    source = code.materialise(code.tile(op.tile), tile_element(op.tile.type))
+    source = code.materialize(code.tile(op.tile), tile_element(op.tile.type))
     store_registers(code, op, _led(code, source, source.fragment.vector[0]))
 
 
@@ -280,7 +280,7 @@ def read_shared(code: Code, buffer: Buffer, target: Fragment, hint: str | None =
 
 
 def lower_write(code: Code, op: tile.WriteOp) -> None:
-    source = code.materialise(code.tile(op.tile), tile_element(op.tile.type))
+    source = code.materialize(code.tile(op.tile), tile_element(op.tile.type))
     if not in_channel(op.buffer):
         code.before_write()
     write_shared(code, source, code.buffer(op.buffer))

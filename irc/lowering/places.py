@@ -57,7 +57,7 @@ def scaled(e: Emitter, place: Place, by: int) -> Place:
     return Place(e.mul(place.base, by), tuple(step * by for step in place.steps))
 
 
-MOST_BELOW = 1 << 20
+MAX_BELOW = 1 << 20
 """How far below zero a dividend may be to be moved above it: the bounds of expressions, where they are known, are
 those of tiles."""
 
@@ -97,7 +97,7 @@ class Walk:
             return Place(e.mul(a.at(e, self.components), by))
         if not isinstance(by, int) or kind not in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
             raise ValueError(f"no code for {kind}")
-        if lowest < -MOST_BELOW:
+        if lowest < -MAX_BELOW:
             return self._signed(kind, a, by)
         # What is not below zero is divided by a multiplication.
         before = 0 if lowest >= 0 or is_power_of_two(by) else -(lowest // by)

@@ -85,7 +85,7 @@ class RealignedStore:
 
     @property
     def _turns(self) -> int:
-        return ceil_div(self._rows * self.vector, self.code.crew.count)
+        return ceil_div(self._rows * self.vector, self.code.group.count)
 
     @property
     def _rows(self) -> int:
@@ -112,7 +112,7 @@ class RealignedStore:
         """The element that the thread stores in a turn, and the condition under which there is one: as many before the
         first word as there are in `skip`, the others after the last one."""
         e = self.code.e
-        number = e.add(self.code.crew.thread, e.mul(turn, self.code.crew.count))
+        number = e.add(self.code.group.thread, e.mul(turn, self.code.group.count))
         others = [d for d in range(len(self.fragment.shape)) if d != self.dim]
         at: list[Index] = [0] * len(self.fragment.shape)
         sizes = [self.vector, *(self.fragment.shape[d] for d in others)]
@@ -121,7 +121,7 @@ class RealignedStore:
             at[d] = coordinate
         skip = self._skip(at)
         conditions = [e.compare("ne", skip, 0)]
-        if self._turns * self.code.crew.count > self._rows * self.vector:
+        if self._turns * self.code.group.count > self._rows * self.vector:
             conditions.append(e.compare("slt", number, self._rows * self.vector))
         is_before = e.compare("slt", position, skip)
         at[self.dim] = e.select(is_before, position, e.add(position, self.length - self.vector))

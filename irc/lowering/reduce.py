@@ -24,7 +24,7 @@ from irc.lowering.values import Code, Registers, tile_element
 
 def lower_reduce(code: Code, op: tile.ReduceOp) -> None:
     axes = set(op.axis_values)
-    inputs = [code.materialise(code.tile(v), tile_element(v.type)) for v in op.inputs]
+    inputs = [code.materialize(code.tile(v), tile_element(v.type)) for v in op.inputs]
     fragment = inputs[0].fragment
     kept = fragment.project(axes)
     results = [code.array(kept, tile_element(v.type), v.name_hint) for v in op.outputs]
@@ -136,7 +136,7 @@ def _exchange_halves(
     e = code.e
     kept = [code.array(halved, result.element) for result in results]
     size = results[0].fragment.values[-1].size // 2
-    is_upper = e.compare("ne", e.rem(e.div(code.crew.thread, mask), 2), 0)
+    is_upper = e.compare("ne", e.rem(e.div(code.group.thread, mask), 2), 0)
     with code.each(halved) as at:
         inner, place = (at, 0) if size == 1 else (at[:-1], at[-1])
         values: list[SSAValue] = []
@@ -172,7 +172,7 @@ def _reduce_warps(
     across = [(stride, size) for stride, size in places if stride >= LANES]
     if not across:
         return
-    e, thread = code.e, code.crew.thread
+    e, thread = code.e, code.group.thread
     partials = Partials.of(code, results, prod(size for _, size in across))
     warp: Index = 0
     for stride, size in reversed(across):

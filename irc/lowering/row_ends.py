@@ -22,11 +22,11 @@ from irc.layout.staging import SHORT_RUN, SMALL
 from irc.layout.traffic import global_vector
 from irc.lowering.emitter import Index
 from irc.lowering.memory import locate_place
-from irc.lowering.places import MOST_BELOW, Place, Walk
+from irc.lowering.places import MAX_BELOW, Place, Walk
 from irc.lowering.values import Code
 from irc.support.integers import ceil_div
 
-MOST_UNROLLED = 4
+MAX_UNROLLED = 4
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class RowEnds:
         before = least(expr)
         if before < 0:
             # Where no bound of it is known, any tile can begin before its rows.
-            with e.when(e.compare("slt", first, -before) if before > -MOST_BELOW else None):
+            with e.when(e.compare("slt", first, -before) if before > -MAX_BELOW else None):
                 self._side(array, take, self._starts)
         after = greatest(self._at_first(expr))
         last = None if after is None else e.compare("sgt", e.add(first, self.length + after), extent)
@@ -100,9 +100,9 @@ class RowEnds:
         e, code = self.code.e, self.code
         others = [d for d in range(len(self.fragment.shape)) if d != self.dim]
         slots = self.vector * prod(self.fragment.shape[d] for d in others)
-        turns = ceil_div(slots, code.crew.count)
-        with e.loop(0, turns, unroll=True if turns <= MOST_UNROLLED else 1) as turn:
-            number = e.add(code.crew.thread, e.mul(turn, code.crew.count))
+        turns = ceil_div(slots, code.group.count)
+        with e.loop(0, turns, unroll=True if turns <= MAX_UNROLLED else 1) as turn:
+            number = e.add(code.group.thread, e.mul(turn, code.group.count))
             position, *coordinates = e.split(number, [self.vector, *(self.fragment.shape[d] for d in others)])
             at: list[Index] = [0] * len(self.fragment.shape)
             for d, coordinate in zip(others, coordinates, strict=True):
@@ -110,7 +110,7 @@ class RowEnds:
             at[self.dim] = e.add(begin(self._place(at)), position)
             offset, conditions = self._locate(at)
             conditions.append(e.compare("ult", at[self.dim], self.length))
-            if turns * code.crew.count > slots:
+            if turns * code.group.count > slots:
                 conditions.append(e.compare("slt", number, slots))
             with e.when(e.all(conditions)):
                 take(at, array)

@@ -24,7 +24,7 @@ from irc.support.diagnostics import IrcError
 @dataclass(frozen=True)
 class _Scan:
     """How a scan is spread: the threads along the axis are `stride` apart and `across` many, each with a run of `run`
-    neighbours."""
+    neighbors."""
 
     op: tile.ScanOp
     fragment: Fragment
@@ -57,8 +57,8 @@ class _Scan:
 
 
 def lower_scan(code: Code, op: tile.ScanOp) -> None:
-    """A thread's values along the axis are one run of neighbours; its threads are neighbours in thread order."""
-    inputs = [code.materialise(code.tile(v), tile_element(v.type)) for v in op.inputs]
+    """A thread's values along the axis are one run of neighbors; its threads are neighbors in thread order."""
+    inputs = [code.materialize(code.tile(v), tile_element(v.type)) for v in op.inputs]
     scan = _scan_of(op, inputs[0].fragment)
     results = [code.array(scan.fragment, tile_element(v.type), v.name_hint) for v in op.outputs]
     with code.nest(scan.rows) as row:
@@ -79,7 +79,7 @@ def _scan_of(op: tile.ScanOp, fragment: Fragment) -> _Scan:
     for mode in fragment.threads:
         if mode.dim == op.axis_value:
             if found != (1, 1) or mode.step * mode.size != fragment.shape[mode.dim]:
-                raise IrcError("a scan whose threads do not hold runs of neighbours has no lowering", op.location)
+                raise IrcError("a scan whose threads do not hold runs of neighbors has no lowering", op.location)
             found = (stride, mode.size)
         stride *= mode.size
     return _Scan(op, fragment, op.axis_value, *found)
@@ -109,7 +109,7 @@ def _scan_lanes(
 ) -> None:
     """The inclusive scan of the runs' totals over the lanes of a warp."""
     e = code.e
-    lane = e.rem(e.div(code.crew.thread, scan.stride), scan.lanes)
+    lane = e.rem(e.div(code.group.thread, scan.stride), scan.lanes)
     step = 1
     while step < scan.lanes:
         others = [e.value(cuda.ShuffleOp("up", t, e.i32(step * scan.stride))) for t in totals]
@@ -123,7 +123,7 @@ def _scan_lanes(
 
 def _scan_warps(code: Code, scan: _Scan, prefixes: Sequence[Registers]) -> None:
     """Makes the inclusive totals of `prefixes` exclusive, and adds those of the warps before."""
-    e, thread = code.e, code.crew.thread
+    e, thread = code.e, code.group.thread
     fragment = prefixes[0].fragment
     lane = e.rem(e.div(thread, scan.stride), scan.lanes)
     warp = e.rem(e.div(thread, scan.stride * scan.lanes), scan.warps)
@@ -175,7 +175,7 @@ def _add_earlier_warps(
 def _add_prefixes(code: Code, scan: _Scan, prefixes: Sequence[Registers], results: Sequence[Registers]) -> None:
     """Combines every run with what comes before it; the first thread along the axis has nothing before it."""
     e = code.e
-    first = e.compare("eq", e.rem(e.div(code.crew.thread, scan.stride), scan.across), 0)
+    first = e.compare("eq", e.rem(e.div(code.group.thread, scan.stride), scan.across), 0)
     with code.nest(scan.rows) as row, e.loop(0, scan.run, unroll=True, hint="r") as r:
         values = [code.element(result, scan.fragment, scan.at(row, r)) for result in results]
         before = [code.element(prefix, prefix.fragment, row) for prefix in prefixes]

@@ -12,10 +12,10 @@ from xdsl.ir.affine import AffineExpr
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
 from irc.layout.access import least
-from irc.layout.pieces import Pieces
 from irc.layout.requests import WIDEST
+from irc.layout.segments import Segments
 from irc.layout.shared import SharedLayout
-from irc.layout.staging import box_of, run_pieces, staged_bytes
+from irc.layout.staging import box_of, run_segments, staged_bytes
 from irc.layout.traffic import global_vector
 from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.emitter import Index
@@ -25,7 +25,7 @@ from irc.lowering.row_ends import RowEnds
 from irc.lowering.values import Code, Registers, element_bytes, tile_element
 from irc.support.integers import ceil_div
 
-MOST_RESTING = 4
+MAX_RESTING = 4
 """Of so many threads one may rest while words are moved."""
 
 
@@ -106,15 +106,15 @@ class StagedLoad:
     def _rows_at_once(self) -> int:
         """Rows whose words the threads move in a turn, one each; the threads that are left over rest. 0 where those are
         many: then words are dealt out one after another."""
-        count, words = self.code.crew.count, self.box.words
+        count, words = self.code.group.count, self.box.words
         rows = min(count // words, self.box.row_count)
-        return rows if rows * words * MOST_RESTING >= count * (MOST_RESTING - 1) else 0
+        return rows if rows * words * MAX_RESTING >= count * (MAX_RESTING - 1) else 0
 
     @property
     def _turns(self) -> int:
         if self._rows_at_once:
             return ceil_div(self.box.row_count, self._rows_at_once)
-        return ceil_div(self.box.row_count * self.box.words, self.code.crew.count)
+        return ceil_div(self.box.row_count * self.box.words, self.code.group.count)
 
     def _load_words(self) -> SSAValue:
         e = self.code.e
@@ -190,20 +190,20 @@ class StagedLoad:
     def _word(self, turn: Index) -> tuple[Index, list[Index], list[SSAValue]]:
         """The word that the thread moves in a turn: its place in a row, the coordinates of the row in the box, and the
         conditions under which there is one."""
-        e, box, crew, at_once = self.code.e, self.box, self.code.crew, self._rows_at_once
+        e, box, group, at_once = self.code.e, self.box, self.code.group, self._rows_at_once
         counts = [box.counts[d] for d in box.rows]
         conditions: list[SSAValue] = []
         if at_once:
-            word, first = e.split(crew.thread, [box.words, at_once])
+            word, first = e.split(group.thread, [box.words, at_once])
             row = e.add(first, e.mul(turn, at_once))
-            if at_once * box.words != crew.count:
+            if at_once * box.words != group.count:
                 conditions.append(e.compare("slt", first, at_once))
             if self._turns * at_once != box.row_count:
                 conditions.append(e.compare("slt", row, box.row_count))
         else:
-            number = e.add(crew.thread, e.mul(turn, crew.count))
+            number = e.add(group.thread, e.mul(turn, group.count))
             word, row = e.split(number, [box.words, box.row_count])
-            if self._turns * crew.count != box.row_count * box.words:
+            if self._turns * group.count != box.row_count * box.words:
                 conditions.append(e.compare("slt", number, box.row_count * box.words))
         return word, e.split(row, counts) if counts else [], conditions
 
@@ -267,34 +267,34 @@ class StagedLoad:
         """Where the elements of a run that is inside the view lie: for each vector its first component, its address and
         how many elements it has."""
         e, own = self.code.e, self.code.places(self.fragment)
-        pieces = run_pieces(self.fragment, self.access, self.layout)
+        segments = run_segments(self.fragment, self.access, self.layout)
         first, *others = components
         vector = min(count, global_vector(self.fragment, self.access))
         at = [e.add(first, n) for n in range(0, count, vector)]
-        if pieces is None:
+        if segments is None:
             places = [self._offset(own, [each, *others], vector, checked=False) for each in at]
             return [(each, self._byte(place), vector) for each, place in zip(at, places, strict=True)]
-        step = sum(s * modes[-1][1] for s, modes in zip(pieces.slopes, self.layout.modes, strict=True))
+        step = sum(s * modes[-1][1] for s, modes in zip(segments.slopes, self.layout.modes, strict=True))
         starts: list[tuple[Index, Index]] = [(0, self._byte(self._offset(own, components, 1, checked=False)))]
-        for _ in range(1, pieces.count(count)):
-            begin = e.add(starts[-1][0], pieces.by) if len(starts) > 1 else self._first_end(pieces, own, components)
+        for _ in range(1, segments.count(count)):
+            begin = e.add(starts[-1][0], segments.by) if len(starts) > 1 else self._first_end(segments, own, components)
             offset = self._offset(own, [e.add(first, begin), *others], 1, checked=False)
             starts.append((begin, self._byte(e.sub(offset, e.mul(begin, step)))))
         return [(each, e.add(self._chosen(starts, n), n * step * self.size), 1) for n, each in enumerate(at)]
 
     def _chosen(self, starts: Sequence[tuple[Index, Index]], n: int) -> Index:
-        """The address for element n of a run, before its step: of the last piece that has begun."""
+        """The address for element n of a run, before its step: of the last segment that has begun."""
         at = starts[0][1]
         for begin, address in starts[1:]:
             at = self.code.e.select(self.code.e.compare("sle", begin, n), address, at)
         return at
 
-    def _first_end(self, pieces: Pieces, own: Sequence[Place], components: Sequence[Index]) -> Index:
-        """How many elements of a run belong to its first piece."""
-        assert pieces.dividend is not None
+    def _first_end(self, segments: Segments, own: Sequence[Place], components: Sequence[Index]) -> Index:
+        """How many elements of a run belong to its first segment."""
+        assert segments.dividend is not None
         e = self.code.e
-        dividend = Walk(e, components).affine(pieces.dividend, self._dims(own), self.symbols)
-        return e.sub(pieces.by, e.rem(dividend.at(e, components), pieces.by))
+        dividend = Walk(e, components).affine(segments.dividend, self._dims(own), self.symbols)
+        return e.sub(segments.by, e.rem(dividend.at(e, components), segments.by))
 
     def _take_element(self, at: Sequence[Index], array: SSAValue) -> None:
         """An element of the tile that is inside the view, to the first of some registers."""

@@ -80,7 +80,7 @@ def copy(code: Code, op: tile.CopyOp) -> None:
     e, buffer = code.e, code.buffer(op.buffer)
     way = async_copy(op, buffer.shape)
     assert way is not None
-    fragment = copy_fragment(buffer.shape, way, code.crew.count)
+    fragment = copy_fragment(buffer.shape, way, code.group.count)
     width = way.vector * element_bytes(buffer.element)
     with e.when(code.first_copy(fragment)), code.each(fragment, way.vector) as components:
         offset, conditions = memory.locate(code, op, fragment, components, way.vector)

@@ -1,6 +1,6 @@
 """Accumulators of 4 bytes to rows of 128 swizzled bytes, without bank conflicts.
 
-A thread has two neighbours of a row, and eight lanes with the same columns have eight rows. A store of 8 bytes is made
+A thread has two neighbors of a row, and eight lanes with the same columns have eight rows. A store of 8 bytes is made
 for 16 lanes at a time: four rows, two 16-byte units each. The swizzle XORs the row into the unit, so that rows 2r and
 2r + 1 meet in the same pair of units. Threads of odd rows therefore begin with the columns half a row further on: each
 of the four rows has a pair of units of its own, for a select a register.
@@ -58,7 +58,7 @@ def store_in_turns(code: Code, source: Registers, components: list[SSAValue | in
     """Two stores of a thread: `components` are those of a tile that `split_mode` gave, but for the last, and `address`
     is where the first of the two goes in even rows."""
     e = code.e
-    is_odd = e.compare("eq", e.rem(e.div(code.crew.thread, QUAD), 2), 1)
+    is_odd = e.compare("eq", e.rem(e.div(code.group.thread, QUAD), 2), 1)
     pairs = [
         [code.element(source, source.fragment, [offset, *components[1:], turn]) for offset in range(PAIR)]
         for turn in range(2)

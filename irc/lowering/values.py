@@ -92,8 +92,8 @@ Lowered = Tile | Buffer | Exchanged | Index
 
 
 @dataclass
-class Crew:
-    """The threads that run a piece of code together: a whole block, or the warps of one role."""
+class ThreadGroup:
+    """The threads that run code together: a whole block, or the warps of one role."""
 
     thread: Index
     count: int
@@ -115,7 +115,7 @@ class Code:
     """The state of lowering one program: what every tile-level value has become, and where the code goes."""
 
     e: Emitter
-    crew: Crew
+    group: ThreadGroup
     kernel: Block
     pointers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Program argument (a view) -> kernel argument (a pointer)."""
@@ -134,9 +134,9 @@ class Code:
     scratch_base: int = 0
     scratch_size: int = 0
     dirty: list[Touch] = field(default_factory=list[Touch])
-    """The shared memory that was written since the crew last met."""
+    """The shared memory that was written since the group last met."""
     stale: list[Touch] = field(default_factory=list[Touch])
-    """The shared memory that was read since the crew last met."""
+    """The shared memory that was read since the group last met."""
     apart: int = 0
     """Bytes of scratch memory in front of those over which small exchanges take turns."""
     turn: int = 0
@@ -177,10 +177,10 @@ class Code:
         """What the thread contributes to each coordinate."""
         key = (self.e.block, fragment)
         if key not in self._thread_parts:
-            if fragment.thread_count != self.crew.count:
-                raise IrcError(f"a fragment over {fragment.thread_count} threads in code of {self.crew.count} threads")
+            if fragment.thread_count != self.group.count:
+                raise IrcError(f"a fragment over {fragment.thread_count} threads in code of {self.group.count} threads")
             at: list[Index] = [0] * len(fragment.shape)
-            components = self.e.split(self.crew.thread, [m.size for m in fragment.threads]) if fragment.threads else []
+            components = self.e.split(self.group.thread, [m.size for m in fragment.threads]) if fragment.threads else []
             for mode, component in zip(fragment.threads, components, strict=True):
                 if not mode.is_replicated:
                     at[mode.dim] = self.e.add(at[mode.dim], self.e.mul(component, mode.step))
@@ -202,7 +202,7 @@ class Code:
         """The condition that this thread holds the first of the copies of its elements; None where there are none."""
         if not any(m.is_replicated for m in fragment.threads):
             return None
-        components = self.e.split(self.crew.thread, [m.size for m in fragment.threads])
+        components = self.e.split(self.group.thread, [m.size for m in fragment.threads])
         return self.e.all(
             [
                 self.e.compare("eq", c, 0)
@@ -259,7 +259,7 @@ class Code:
     def set(self, tile: Registers, components: Sequence[Index], value: SSAValue) -> None:
         self.e.insert(cuda.SetOp(tile.array, self.e.index(self.register(tile, components)), value))
 
-    def materialise(self, tile: Tile, element: Attribute) -> Registers:
+    def materialize(self, tile: Tile, element: Attribute) -> Registers:
         """The tile in registers of its own."""
         if isinstance(tile, Registers):
             return tile
@@ -280,11 +280,11 @@ class Code:
     # Meeting
 
     def sync(self) -> None:
-        """All threads of the crew meet."""
-        if self.crew.barrier is None:
+        """All threads of the group meet."""
+        if self.group.barrier is None:
             self.e.insert(cuda.SyncOp())
         else:
-            self.e.insert(cuda.NamedSyncOp(self.e.i32(self.crew.barrier), self.crew.count))
+            self.e.insert(cuda.NamedSyncOp(self.e.i32(self.group.barrier), self.group.count))
         self.dirty, self.stale = [], []
 
     def sync_warps(self) -> None:
@@ -293,7 +293,7 @@ class Code:
         self.dirty, self.stale = [t.settled() for t in self.dirty], [t.settled() for t in self.stale]
 
     def forget_order(self) -> None:
-        """Any of shared memory may have been read and written since the crew last met: where loops begin and end."""
+        """Any of shared memory may have been read and written since the group last met: where loops begin and end."""
         self.dirty, self.stale = [ANY], [ANY]
 
     def before_write(self, place: Bytes = EVERYTHING, owners: Hashable = None) -> None:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from irc.support.integers import ceil_div
 
-MOST_SETS = 128
+MAX_SETS = 128
 """More launches than that are several anyway: of one, its parameters are a few KiB at most."""
 
-MOST_HELD = 4 << 20
+MAX_HELD = 4 << 20
 """Bytes of intermediate arrays that one launch reads and writes: the first of its sets may have been ready for long,
 and their arrays live until all are."""
 
@@ -61,7 +61,7 @@ def _levels(dependencies: Sequence[Sequence[int]]) -> list[int]:
 def _parts(steps: Sequence[int], members: Sequence[Member | None]) -> list[list[int]]:
     """Steps that could all be together, in as few groups as the limits allow, of about one size."""
     found = [member for step in steps if (member := members[step]) is not None]
-    most = min((min(member.most, MOST_HELD // max(1, member.held)) for member in found), default=1)
+    most = min((min(member.most, MAX_HELD // max(1, member.held)) for member in found), default=1)
     count = ceil_div(len(steps), max(1, most))
     size = ceil_div(len(steps), count)
     return [list(steps[first : first + size]) for first in range(0, len(steps), size)]

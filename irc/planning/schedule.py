@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-MOST_STREAMS = 8
+MAX_STREAMS = 8
 """More do not help: the kernels of a program fill the device with far fewer."""
 
 
@@ -47,7 +47,7 @@ class Schedule:
 
 
 def schedule(
-    dependencies: Sequence[Sequence[int]], most_streams: int = MOST_STREAMS, filling: Collection[int] = ()
+    dependencies: Sequence[Sequence[int]], most_streams: int = MAX_STREAMS, filling: Collection[int] = ()
 ) -> Schedule:
     """Schedules steps, given for each the earlier steps that it depends on. `filling` are those that fill the device by
     themselves: beside others they gain nothing, and do not get a new stream."""

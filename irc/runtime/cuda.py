@@ -184,7 +184,7 @@ class CudaProgram:
             try:
                 for address, output in zip(made, outputs, strict=True):
                     on.copy(int(output.ctypes.data), address, output.nbytes, stream)
-                on.synchronise(stream)
+                on.synchronize(stream)
             except DriverError as error:
                 raise executor.failure(error) from error
         return outputs

@@ -32,7 +32,7 @@ _FAILURES: tuple[type[Exception], ...] = (
 """What cuda.core raises where the driver refuses, or where it foresees that."""
 
 KEPT_BYTES = 1 << 30
-"""Of freed memory that the pool keeps for later calls; more is given back to the driver when it synchronises."""
+"""Of freed memory that the pool keeps for later calls; more is given back to the driver when it synchronizes."""
 
 LARGEST_DEFAULT_SHARED = 48 * 1024
 """Bytes of dynamic shared memory that a kernel may have without opting in (CUDA C++ Programming Guide, Shared
@@ -197,7 +197,7 @@ class Device:
         if (found := self._allocated(size, stream)) is not None:
             return found
         # What earlier calls freed may lie in pieces: give it back and ask again.
-        self.synchronise(stream)
+        self.synchronize(stream)
         _call("cuMemPoolTrimTo", self._pool.handle, 0)
         if (found := self._allocated(size, stream)) is not None:
             return found
@@ -262,7 +262,7 @@ class Device:
         check(library().cuEventElapsedTime(found, begin.handle, end.handle), "cuEventElapsedTime")
         return found.value * 1e-3
 
-    def synchronise(self, stream: Stream) -> None:
+    def synchronize(self, stream: Stream) -> None:
         """Blocks until the work of the stream is done; errors of kernels surface here."""
         check(library().cuStreamSynchronize(stream), "cuStreamSynchronize")
 

@@ -191,7 +191,7 @@ class DeviceArray:
         on, found = device(self.device), np.empty(self.shape, self.dtype)
         on.use()
         on.copy(int(found.ctypes.data), self.address, found.nbytes, LEGACY_STREAM)
-        on.synchronise(LEGACY_STREAM)
+        on.synchronize(LEGACY_STREAM)
         return found if dtype is None else found.astype(dtype)
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ class DriverError(Exception):
 
 @cache
 def _library() -> ctypes.CDLL | None:
-    """The driver's library, initialised; None where there is none or it has no device."""
+    """The driver's library, initialized; None where there is none or it has no device."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError:

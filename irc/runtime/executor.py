@@ -67,7 +67,7 @@ class Executor:
         stream = self._device.take_stream()
         memory = self._device.allocate(len(content), stream)
         self._device.copy(memory.address, _address_of_bytes(content), len(content), stream)
-        self._device.synchronise(stream)
+        self._device.synchronize(stream)
         self._device.give_stream(stream)
         return memory
 
@@ -128,7 +128,7 @@ class Executor:
         """Memory that is usable on every stream, and freed when it dies."""
         stream = self._device.take_stream()
         memory = self._device.allocate(size, stream)
-        self._device.synchronise(stream)
+        self._device.synchronize(stream)
         self._device.give_stream(stream)
         return memory
 
@@ -190,7 +190,7 @@ class Executor:
         except BaseException:
             for stream in side:
                 try:
-                    device.synchronise(stream)
+                    device.synchronize(stream)
                 except DriverError:
                     break
             raise
@@ -241,7 +241,7 @@ class Executor:
         try:
             step.call.enqueue(stream)
             if self._sync and not captured:
-                self._device.synchronise(stream)
+                self._device.synchronize(stream)
         except DriverError as error:
             raise self._failed(step, error) from error
 

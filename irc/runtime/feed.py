@@ -86,7 +86,7 @@ class Feed:
 
     def close(self) -> None:
         """Waits for the copies that are on the way."""
-        self._device.synchronise(self._stream)
+        self._device.synchronize(self._stream)
         self._device.give_stream(self._stream)
 
 

@@ -110,7 +110,7 @@ def _traces(artifact: Artifact, arrays: Sequence[Any], repetitions: int) -> tupl
     except DriverError as error:
         raise IrcError(f"the CUDA driver failed: {error}") from error
     finally:
-        on.synchronise(stream)
+        on.synchronize(stream)
         on.give_stream(stream)
 
 

@@ -1,2 +1,2 @@
-"""How a program's copies, products and epilogue overlap: channels, panels of an epilogue, operands that are
+"""How a program's copies, products and epilogue overlap: channels, subtiles of an epilogue, operands that are
 streamed."""

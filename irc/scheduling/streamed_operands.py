@@ -76,7 +76,7 @@ def _is_copied(op: tile.LoadOp) -> bool:
 
 def reads_bytes_of_rows(dot: tile.DotOp) -> bool:
     """Whether the left operand is computed from elements of 8 bits that are contiguous along M: turned as pairs, they
-    give threads neighbouring rows."""
+    give threads neighboring rows."""
     reads = (
         [op for op in _owners(dot.lhs) if isinstance(op, tile.ReadOp)] if isinstance(dot.lhs.type, TensorType) else []
     )

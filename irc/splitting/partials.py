@@ -101,7 +101,7 @@ class Cut:
     """Parts of a reduced extent: `count` of `part` elements each, and what is left over.
 
     sides: adjacent axes of the operand that are alike, reduced or kept, in order; `at` is the number of the one that is
-    cut. together: so many neighbours of the cut extent go to one element, side by side with the other columns, and
+    cut. together: so many neighbors of the cut extent go to one element, side by side with the other columns, and
     are reduced in the second stage; `part` counts them as one. Then the extent that is cut comes first, and one more
     side follows."""
 
@@ -113,7 +113,7 @@ class Cut:
 
 
 def alike_axes(shape: Sequence[int], reduced: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """The axes in runs that are all reduced or all kept. An axis of extent 1 goes with its neighbours."""
+    """The axes in runs that are all reduced or all kept. An axis of extent 1 goes with its neighbors."""
     runs: list[list[int]] = []
     last: bool | None = None
     for axis, extent in enumerate(shape):

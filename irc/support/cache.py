@@ -19,7 +19,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 """irc's own source."""
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """Of all entries of one kind; the ones that were used least recently go first."""
 
 
@@ -98,13 +98,13 @@ def _path(kind: str, key: str) -> Path | None:
 
 
 def _prune(folder: Path) -> None:
-    """Removes the entries used least recently until the rest is within `MOST_BYTES`."""
+    """Removes the entries used least recently until the rest is within `MAX_BYTES`."""
     entries: list[tuple[float, int, Path]] = []
     for path in folder.iterdir():
         with suppress(OSError):
             status = path.stat()
             entries.append((status.st_mtime, status.st_size, path))
-    excess = sum(size for _, size, _ in entries) - MOST_BYTES
+    excess = sum(size for _, size, _ in entries) - MAX_BYTES
     for _, size, path in sorted(entries):
         if excess <= 0:
             return

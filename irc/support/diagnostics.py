@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 LONGEST_LINE = 160
 """Characters of a source line that are shown; a longer one is cut around the caret."""
 
-MOST_NOTES = 3
+MAX_NOTES = 3
 """Further places shown after the first: callers of an inlined function, or the ops that were merged."""
 
-MOST_SOURCES = 256
+MAX_SOURCES = 256
 """Registered texts that are kept; the oldest is dropped."""
 
 
@@ -88,7 +88,7 @@ def register_source(name: str, text: str) -> None:
     """Makes the lines of `text` quotable in diagnostics whose file is `name`; it goes before a file of that name."""
     _sources[name] = text
     _sources.move_to_end(name)
-    while len(_sources) > MOST_SOURCES:
+    while len(_sources) > MAX_SOURCES:
         _sources.popitem(last=False)
 
 
@@ -146,7 +146,7 @@ def render(error: IrcError) -> str:
     if not found:
         return "\n".join([f"error: {error.message}", *_hint(error)])
     lines = [f"{found[0].span}: error: {error.message}", *_quote(found[0].span)]
-    for place in found[1 : 1 + MOST_NOTES]:
+    for place in found[1 : 1 + MAX_NOTES]:
         lines += [f"{place.span}: note: {place.role}", *_quote(place.span)]
     return "\n".join([*lines, *_hint(error)])
 

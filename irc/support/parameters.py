@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from irc.support.integers import round_up
 
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 """Of a kernel's parameters (CUDA C++ Programming Guide, function parameters; from sm_70 on newer drivers take more)."""
 
 MAP_BYTES, MAP_ALIGNMENT = 128, 64

@@ -2,7 +2,7 @@
 
 The *chain* of an array is its dimensions from the contiguous one outwards, as long as each begins where the one before
 ends. A box takes dimensions of the chains of two arrays, one for each direction, until the runs of both are as long as
-they should be; the last one in part. Neighbours in a chain that only one direction takes become one dimension, so a
+they should be; the last one in part. Neighbors in a chain that only one direction takes become one dimension, so a
 permutation of many short dimensions is tiled like a transpose of a matrix.
 """
 
@@ -29,8 +29,8 @@ from irc.tiling.index_maps import (
     lin_of,
     new_dim,
     offset,
-    pieces,
     substitute,
+    terms,
 )
 
 SPACIOUS = 32768
@@ -40,20 +40,20 @@ LONGEST = 8
 """How much longer than wanted a row of a tile may be."""
 
 STRIP = 32 << 20
-"""Bytes of a line of neighbouring tiles, loaded and stored, that the L2 holds until the next line is beside them."""
+"""Bytes of a line of neighboring tiles, loaded and stored, that the L2 holds until the next line is beside them."""
 
 PREFERENCE = 0.85
 """What a tile of another size than the wanted one has to be fuller by."""
 
 FULLER = 0.9
-LEAST_WORK = 16
+MIN_WORK = 16
 """What tiles of half the size have to be fuller by where several arrays are loaded, whose work outside of the arrays is
 as much as inside; and instructions an element from which on that counts more than the length of runs. They have half
 the registers, too, so that twice as many blocks share a multiprocessor. On an H200, halves (and faster cosines) took
 96 x 2704 x 176 bf16 with 17 instructions from 0.69 of a copy to 0.92, and 6416 x 96 x 80 with 12, whose runs they cut
 to 64 bytes, from 0.93 to 0.70."""
 
-LEAST_HALVED = 8192
+MIN_HALVED = 8192
 """Elements of the smallest tile that is halved for that: 32 of each of 256 threads."""
 
 
@@ -143,8 +143,8 @@ def _chain(steps: dict[Dim, int]) -> tuple[Dim, ...]:
 def fullest_boxes(domains: Domains, space: Space, sides: tuple[int, ...], instructions: int) -> dict[Dim, int]:
     """`box_permutation`, with a half of one of two sides where several arrays are loaded, all rows begin with sectors,
     the work on an element is some instructions long, and the tiles are enough fuller."""
-    is_long = instructions >= LEAST_WORK and len(domains.loaded) > 1
-    if is_long and len(sides) == 2 and prod(sides) >= LEAST_HALVED:
+    is_long = instructions >= MIN_WORK and len(domains.loaded) > 1
+    if is_long and len(sides) == 2 and prod(sides) >= MIN_HALVED:
         first, second = sides
         whole, *halves = (_filled(domains, space, each) for each in (sides, (first // 2, second), (first, second // 2)))
         if max(halves) * FULLER > whole:
@@ -169,9 +169,9 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> d
     """Splits and merges the dimensions of a permutation and gives the extents of its tiles: about `sides` elements in a
     run of the result and of the operand, where they have so many. Empty where all arrays are walked alike.
 
-    The space is put in the order of the result, whose neighbouring tiles share lines of memory; the last dimension but
-    one leads to the neighbours in the operand, with which tiles share sectors where its rows begin anywhere. Then these
-    change places where the sectors would have left the L2 by the time that the neighbours come.
+    The space is put in the order of the result, whose neighboring tiles share lines of memory; the last dimension but
+    one leads to the neighbors in the operand, with which tiles share sectors where its rows begin anywhere. Then these
+    change places where the sectors would have left the L2 by the time that the neighbors come.
     """
     found = chains(domains, space)
     # With several arrays to load, tiles whose rows begin in words of one of them cost the others more
@@ -200,33 +200,33 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> d
         room //= tiles[dim]
     several = [d for d in space if tiles.get(d, 1) < d.extent]
     along = [_by_steps(domains, chain, several) for chain in found]
-    neighbours = list(dict.fromkeys(order[0] for order in along if order))
+    neighbors = list(dict.fromkeys(order[0] for order in along if order))
     beside = next((d for d in away_in_operand if d in several), None)
-    if shares_sectors and beside is not None and neighbours and beside != neighbours[0]:
+    if shares_sectors and beside is not None and neighbors and beside != neighbors[0]:
         size = 2 * prod(tiles.values()) * element_of(found[0].operand.element_type).size
-        strips = [ceil_div(d.extent, tiles.get(d, 1)) * size for d in (neighbours[0], beside)]
+        strips = [ceil_div(d.extent, tiles.get(d, 1)) * size for d in (neighbors[0], beside)]
         if strips[1] <= STRIP < strips[0]:
-            neighbours = [beside, neighbours[0]]
+            neighbors = [beside, neighbors[0]]
     if not is_alone and any(_begin_anywhere(domains, chain, space) for chain in found[1:]):
-        neighbours = _in_cache(domains, neighbours, tiles)
+        neighbors = _in_cache(domains, neighbors, tiles)
     away = _by_steps(domains, found[0], space)
     space.sort(key=lambda d: (d in several, -away.index(d)))
-    for dim in reversed(neighbours):
+    for dim in reversed(neighbors):
         space.remove(dim)
         space.append(dim)
     return {d: tiles[d] for d in space if d in tiles}
 
 
-def _in_cache(domains: Domains, neighbours: list[Dim], tiles: dict[Dim, int]) -> list[Dim]:
+def _in_cache(domains: Domains, neighbors: list[Dim], tiles: dict[Dim, int]) -> list[Dim]:
     """The order of dimensions along which tiles share sectors: as it is where the L2 holds all tiles until those beside
     them come, else those with the fewest tiles first."""
-    counts = {d: ceil_div(d.extent, tiles.get(d, 1)) for d in neighbours}
+    counts = {d: ceil_div(d.extent, tiles.get(d, 1)) for d in neighbors}
     largest = max(prod(operand.shape) for operand in domains.operands)
     large = [operand for operand in domains.operands if prod(operand.shape) * LARGE >= largest]
     size = prod(tiles.values()) * sum(element_of(operand.element_type).size for operand in large)
-    if size * prod(counts[d] for d in neighbours[:-1]) <= STRIP:
-        return neighbours
-    return sorted(neighbours, key=lambda d: counts[d])
+    if size * prod(counts[d] for d in neighbors[:-1]) <= STRIP:
+        return neighbors
+    return sorted(neighbors, key=lambda d: counts[d])
 
 
 def _sides(sides: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -315,7 +315,7 @@ def _skew(domains: Domains, chain: Chain, space: Space, dim: Dim) -> Dim:
     word = _sector(chain.operand)
     begin = substitute(_address(domains, chain), {dim: constant(0)})
     within = constant(offset(begin))
-    for atom, factor in pieces(begin):
+    for atom, factor in terms(begin):
         part = atom.value % atom.by if isinstance(atom, Mod) else Lin(((atom, 1),), 0)
         within = within + part * (factor % word)
     within = within % word
@@ -336,7 +336,7 @@ def _address(domains: Domains, chain: Chain) -> Lin:
 
 
 def _by_steps(domains: Domains, chain: Chain, dims: Sequence[Dim]) -> list[Dim]:
-    """The dimensions in the order in which they lead away in the chain's array, neighbours first."""
+    """The dimensions in the order in which they lead away in the chain's array, neighbors first."""
     return sorted(dims, key=lambda d: abs(step_of(domains, chain.operand, chain.coords, d)))
 
 

@@ -18,7 +18,7 @@ class Config:
     reduction: str | None = None
     unroll: int | None = None
     cluster: tuple[int, ...] | None = None
-    transposed: bool = False
+    swap_ab: bool = False
     """Whether the rows of a product's instruction lie along N."""
 
     @staticmethod
@@ -27,5 +27,5 @@ class Config:
         if fields is None:
             return Config()
         schedule = "persistent" if fields.schedule == "pingpong" else fields.schedule or "grid"
-        transposed = fields.rows == "n"
-        return Config(fields.tile, schedule, fields.group, fields.reduction, fields.unroll, fields.cluster, transposed)
+        swap_ab = bool(fields.swap_ab)
+        return Config(fields.tile, schedule, fields.group, fields.reduction, fields.unroll, fields.cluster, swap_ab)

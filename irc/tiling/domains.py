@@ -1,6 +1,6 @@
 """The domains that a kernel works on: which dimensions there are, which of them merge, and how operands are viewed.
 
-A merge of two neighbouring dimensions, or a split of one, is kept when it takes no more divisions to compute the
+A merge of two neighboring dimensions, or a split of one, is kept when it takes no more divisions to compute the
 coordinates of all accesses. Operands are viewed with merged dimensions where that saves divisions, so contiguous
 elementwise work becomes 1-d.
 """
@@ -24,14 +24,14 @@ from irc.tiling.index_maps import (
     Mod,
     atoms,
     bounds,
-    delinearise,
+    delinearize,
     divisions,
     lin_of,
-    linearise,
+    linearize,
     new_dim,
     offset,
-    pieces,
     substitute,
+    terms,
 )
 
 
@@ -86,7 +86,7 @@ class Operand:
 
     def grouped(self, bindings: Bindings, groups: Sequence[tuple[int, int]], coords: Coords) -> Coords:
         """Coordinates in the view whose dimensions are these groups."""
-        return tuple(bindings.resolve(linearise(coords[a:b], self.shape[a:b])) for a, b in groups)
+        return tuple(bindings.resolve(linearize(coords[a:b], self.shape[a:b])) for a, b in groups)
 
     def cost(self, bindings: Bindings) -> tuple[int, tuple[tuple[int, int], ...]]:
         """The divisions of all accesses under the best grouping found, and that grouping."""
@@ -177,7 +177,7 @@ class Operand:
 
     def view_coords(self, bindings: Bindings, coords: Coords) -> Coords:
         lins = self.grouped(bindings, self.groups, coords)
-        return tuple(at for lin, part in zip(lins, self.parts, strict=True) for at in delinearise(lin, part))
+        return tuple(at for lin, part in zip(lins, self.parts, strict=True) for at in delinearize(lin, part))
 
 
 def _radices(lin: Lin, extent: int) -> tuple[int, ...]:
@@ -185,7 +185,7 @@ def _radices(lin: Lin, extent: int) -> tuple[int, ...]:
 
     Each part has a dimension of the view, so that a y beyond 66, of a tile that reaches over its end, is outside.
     """
-    factors = sorted((factor for _, factor in pieces(lin)), reverse=True)
+    factors = sorted((factor for _, factor in terms(lin)), reverse=True)
     if len(factors) < 2 or offset(lin) or factors[-1] != 1:
         return (extent,)
     bases = [extent, *factors]
@@ -313,11 +313,11 @@ class Domains:
 def _merged(dims: Sequence[Dim]) -> tuple[list[tuple[Dim, Lin]], Dim]:
     extents = [d.extent for d in dims]
     dim = new_dim(prod(extents))
-    return list(zip(dims, delinearise(lin_of(dim), extents), strict=True)), dim
+    return list(zip(dims, delinearize(lin_of(dim), extents), strict=True)), dim
 
 
 def _collect_divisors(lin: Lin, dim: Dim, found: set[int]) -> None:
-    for atom, _ in pieces(lin):
+    for atom, _ in terms(lin):
         if not isinstance(atom, Div | Mod):
             continue
         for inner, factor in atom.value.terms:

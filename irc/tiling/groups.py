@@ -211,7 +211,7 @@ def reduced_axes(node: Reduced) -> list[int]:
 
 
 def _joined(unknown: Reduced | Dot, known: Reduced | Dot) -> tuple[Coords, Coords]:
-    """The coordinates of two ops of one shape; neighbouring axes are one number where the first op's coordinates divide
+    """The coordinates of two ops of one shape; neighboring axes are one number where the first op's coordinates divide
     it among them: x floordiv 8 and x mod 8 are x."""
     given = {atom for lin in known.at for atom in atoms(lin)}
     joined: list[tuple[Lin, Lin]] = []

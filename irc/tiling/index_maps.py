@@ -1,6 +1,6 @@
 """Coordinates as integer expressions over a domain: linear combinations of dimensions, symbols and floor divisions.
 
-`x mod k` is `x - k (x floordiv k)`, so that delinearising and linearising again cancels by itself. Dimensions and
+`x mod k` is `x - k (x floordiv k)`, so that delinearizing and linearizing again cancels by itself. Dimensions and
 symbols carry their extent: ranges, and with them the simplifications, need no context.
 """
 
@@ -44,7 +44,7 @@ Atom = Dim | Sym | Div
 
 @dataclass(frozen=True)
 class Lin:
-    """const + sum of coefficient x atom. Build with the operators and `floordiv`, which normalise."""
+    """const + sum of coefficient x atom. Build with the operators and `floordiv`, which normalize."""
 
     terms: tuple[tuple[Atom, int], ...]
     const: int
@@ -121,19 +121,19 @@ def new_sym(extent: int) -> Sym:
 
 @dataclass(frozen=True)
 class Mod:
-    """`value` mod `by`: recognised in a combination, never stored in one."""
+    """`value` mod `by`: recognized in a combination, never stored in one."""
 
     value: Lin
     by: int
 
 
-def pieces(lin: Lin) -> tuple[tuple[Atom | Mod, int], ...]:
+def terms(lin: Lin) -> tuple[tuple[Atom | Mod, int], ...]:
     """The terms of a combination, with x - k (x floordiv k) written as x mod k again; `offset` is their constant."""
     return _split(lin)[0]
 
 
 def offset(lin: Lin) -> int:
-    """The constant to add to `pieces`: without what went into the x of an x mod k."""
+    """The constant to add to `terms`: without what went into the x of an x mod k."""
     return _split(lin)[1]
 
 
@@ -176,7 +176,7 @@ def _dividends(atom: Div) -> list[tuple[Lin, int]]:
 def bounds(lin: Lin, extents: Mapping[Dim, int] | None = None) -> tuple[int, int]:
     """The least and the greatest value (inclusive); `extents` overrides those of dimensions (tails of tiles)."""
     low = high = offset(lin)
-    for atom, factor in pieces(lin):
+    for atom, factor in terms(lin):
         a, b = _atom_bounds(atom, extents)
         low += min(a * factor, b * factor)
         high += max(a * factor, b * factor)
@@ -197,7 +197,7 @@ def _atom_bounds(atom: Atom | Mod, extents: Mapping[Dim, int] | None) -> tuple[i
 def divisions(lin: Lin) -> int:
     """How many divisions and remainders computing the expression takes."""
     total = 0
-    for atom, _ in pieces(lin):
+    for atom, _ in terms(lin):
         if isinstance(atom, Div | Mod):
             total += 1 + divisions(atom.value)
     return total
@@ -230,7 +230,7 @@ def substitute(lin: Lin, values: Mapping[Dim, Lin]) -> Lin:
     return total
 
 
-def linearise(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
+def linearize(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
     """The row-major index of a coordinate."""
     total = ZERO
     for i, coord in enumerate(coords):
@@ -238,7 +238,7 @@ def linearise(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
     return total
 
 
-def delinearise(index: Lin, shape: Sequence[int]) -> Coords:
+def delinearize(index: Lin, shape: Sequence[int]) -> Coords:
     """The coordinate at a row-major index. The first is not reduced: an index out of range stays out of range."""
     coords: list[Lin] = []
     for i, extent in enumerate(shape):
@@ -251,7 +251,7 @@ def delinearise(index: Lin, shape: Sequence[int]) -> Coords:
 def affine(lin: Lin, leaf: Callable[[Dim | Sym], AffineExpr]) -> AffineExpr:
     """The expression in xDSL's form; `leaf` gives dimensions and symbols."""
     total: AffineExpr | None = None
-    for atom, factor in pieces(lin):
+    for atom, factor in terms(lin):
         part = _affine_atom(atom, leaf)
         part = part if factor == 1 else part * factor
         total = part if total is None else total + part

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Region, SSAValue
 from irc.dialects import tile
 from irc.support.diagnostics import IrcError
 from irc.tiling import scalars as tile_scalar
-from irc.tiling.index_maps import Dim, Div, Lin, Mod, Sym, bounds, offset, pieces
+from irc.tiling.index_maps import Dim, Div, Lin, Mod, Sym, bounds, offset, terms
 from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Node
 from irc.tiling.program import INDEX, Shape
 from irc.tiling.scalar_body import Body, Scalar, cast
@@ -102,7 +102,7 @@ class MapBuilder:
 
     def _sum(self, lin: Lin) -> SSAValue:
         body, total = self.body, None
-        for atom, factor in pieces(lin):
+        for atom, factor in terms(lin):
             part = self._atom(atom)
             part = part if factor == 1 else body(arith.MuliOp(part, body.constant(factor, INDEX)))
             total = part if total is None else body(arith.AddiOp(total, part))

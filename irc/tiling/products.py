@@ -93,10 +93,10 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
     program.op.body.block.add_op(loop)
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
     axes = [Axis(m, loop.offsets[-2], bm), Axis(n, loop.offsets[-1], bn)]
-    stage = ReduceStage(program, loop.body.block, axes[::-1] if config.transposed else axes, scalars)
+    stage = ReduceStage(program, loop.body.block, axes[::-1] if config.swap_ab else axes, scalars)
     for space in plan.ks:
         dots = [d for d in plan.dots if plan.k_of(program, d) == space[0]]
-        _accumulate(program, stage, dots, space[0], bk[space[0]], config.transposed)
+        _accumulate(program, stage, dots, space[0], bk[space[0]], config.swap_ab)
     for result in results:
         stage.store(program.result_argument(result.index), result.at, result.node)
 

@@ -13,14 +13,14 @@ from irc.tiling.index_maps import Dim
 
 ELEMENTS = 1024
 """Elements of a tile of a map: 128 threads with 16 bytes of bf16 each."""
-MOST_ELEMENTS = 8192
+MAX_ELEMENTS = 8192
 """Elements of the largest tile of a map."""
 SQUARE = 64
 """Extent of both dimensions of a tile that is permuted."""
-MOST_TILED = 3
-LEAST_RUN = 32
+MAX_TILED = 3
+MIN_RUN = 32
 """Elements below which a dimension is not cut to waste less."""
-MOST_WASTE = 1.25
+MAX_WASTE = 1.25
 """Elements of all tiles along a dimension, relative to its extent."""
 PERSISTENT = 4096
 """The longest row that is held in one tile by default."""
@@ -29,7 +29,7 @@ CHUNK = 1024
 ROW_ELEMENTS = 2048
 """Elements of a tile of short rows."""
 MATMUL = (128, 128, 64)
-LEAST_DOT = 16
+MIN_DOT = 16
 """The least extent of a tile that feeds a product: the shape of the narrowest instruction."""
 
 
@@ -70,16 +70,16 @@ def map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] 
     if tile is not None and len(tile) == len(dims):
         wanted = {d: clamp(n, d.extent) for d, n in zip(dims, tile, strict=True)}
         return {d: n for d, n in wanted.items() if n > 1} or {dims[-1]: 1}
-    elements = ELEMENTS if tile is None else min(prod(tile), MOST_ELEMENTS)
+    elements = ELEMENTS if tile is None else min(prod(tile), MAX_ELEMENTS)
     first = max(dims, key=lambda d: (weights.get(d, 0), dims.index(d)))
     return _filled(dims, {first: fitting(first.extent, elements)}, elements)
 
 
-def fitting(extent: int, most: int, shortest: int = LEAST_RUN) -> int:
+def fitting(extent: int, most: int, shortest: int = MIN_RUN) -> int:
     """The greatest power of two up to `most` that wastes little of the last tile; extents up to `shortest` are one
     tile."""
     tile = clamp(most, extent)
-    while tile > shortest and round_up(extent, tile) > extent * MOST_WASTE:
+    while tile > shortest and round_up(extent, tile) > extent * MAX_WASTE:
         tile //= 2
     return tile
 
@@ -88,7 +88,7 @@ def along(walk: Sequence[Dim], elements: int) -> dict[Dim, int]:
     """Tiles of up to so many elements along a walk through an array, of at most three dimensions."""
     sizes: dict[Dim, int] = {}
     for dim in walk:
-        if elements < 2 or len(sizes) == MOST_TILED:
+        if elements < 2 or len(sizes) == MAX_TILED:
             break
         sizes[dim] = min(elements, power_of_two(dim.extent))
         elements //= sizes[dim]
@@ -101,7 +101,7 @@ def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[D
     for dim in reversed(dims):
         if room < 2:
             break
-        if dim in sizes or len(sizes) == MOST_TILED:
+        if dim in sizes or len(sizes) == MAX_TILED:
             continue
         sizes[dim] = fitting(dim.extent, room, shortest=1)
         room //= sizes[dim]
@@ -134,5 +134,5 @@ def matmul_tiles(m: Dim, n: Dim, ks: Sequence[Dim], tile: Sequence[int] | None) 
     given = tile is not None and len(tile) == 3
     bm, bn, bk = tile if tile is not None and given else MATMUL
     if not given:
-        bm, bn = max(clamp(bm, m.extent), LEAST_DOT), max(clamp(bn, n.extent), LEAST_DOT)
-    return bm, bn, {k: bk if given else max(clamp(bk, k.extent), LEAST_DOT) for k in ks}
+        bm, bn = max(clamp(bm, m.extent), MIN_DOT), max(clamp(bn, n.extent), MIN_DOT)
+    return bm, bn, {k: bk if given else max(clamp(bk, k.extent), MIN_DOT) for k in ks}

@@ -32,9 +32,9 @@ from irc.tiling.index_maps import (
     atoms,
     bounds,
     constant,
-    delinearise,
+    delinearize,
     lin_of,
-    linearise,
+    linearize,
     new_dim,
     new_sym,
 )
@@ -58,7 +58,7 @@ from irc.tiling.nodes import (
     walk_nodes,
 )
 
-MOST_CONSTANTS = 64
+MAX_CONSTANTS = 64
 """Elements of a constant that is not a splat: it becomes a chain of selects."""
 
 
@@ -256,7 +256,7 @@ def reshape_coords(coords: Coords, shape: Sequence[int], source: Sequence[int]) 
                 i += 1
             else:
                 break
-        at += delinearise(linearise(coords[first_i:i], shape[first_i:i]), source[first_j:j])
+        at += delinearize(linearize(coords[first_i:i], shape[first_i:i]), source[first_j:j])
     return tuple(at)
 
 
@@ -347,9 +347,9 @@ def _constant(trace: Trace, op: Operation, coords: Coords) -> Node:
     if value.is_splat:
         return Constant(type, where, value.first())
     elements = value.array().reshape(-1)
-    if len(elements) > MOST_CONSTANTS:
+    if len(elements) > MAX_CONSTANTS:
         raise IrcError(f"a constant of {len(elements)} elements that are not all equal has no kernel", where)
-    index = linearise(coords, shape_of(op.results[0].type))
+    index = linearize(coords, shape_of(op.results[0].type))
     node: Node = Constant(type, where, elements[-1].item())
     for i in range(len(elements) - 2, -1, -1):
         node = Choose(type, where, (Test(index, None, i + 1),), Constant(type, where, elements[i].item()), node)

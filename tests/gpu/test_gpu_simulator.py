@@ -67,7 +67,7 @@ def run_on_gpu(text: str, arrays: list[Array], result_bytes: int) -> Array:
     loaded = on.load(compiled.compilation.cubin, compiled.name, shared)
     on.kernel_call(launch, loaded, cells.parameters[0]).enqueue(stream)
     on.copy(host[-1].ctypes.data, memories[-1].address, result_bytes, stream)
-    on.synchronise(stream)
+    on.synchronize(stream)
     on.give_stream(stream)
     return host[-1]
 

@@ -12,7 +12,7 @@ from random import Random
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 24, 31, 32, 33, 48, 61, 64, 67, 96, 128, 130)
 LONG = (200, 257, 300, 512, 521, 1000, 1024, 1031)
-MOST = 24_000
+MAX_ELEMENTS = 24_000
 """Elements of an array."""
 
 FLOATS = ("f32", "bf16", "f16", "f64")
@@ -46,7 +46,7 @@ class Drawn:
         self.statements.append(f"{name} = {value}")
         return name
 
-    def shape(self, ranks: tuple[int, int], most: int = MOST) -> list[int]:
+    def shape(self, ranks: tuple[int, int], most: int = MAX_ELEMENTS) -> list[int]:
         while True:
             found = [self.random.choice(EXTENTS) for _ in range(self.random.randint(*ranks))]
             if self.random.random() < 0.3:
@@ -72,7 +72,7 @@ class Drawn:
                 starts = [random.choice((0, 0, 1, 3)) for _ in shape]
                 stops = [start + (n - 1) * step + 1 for start, n, step in zip(starts, shape, steps, strict=True)]
                 whole = [stop + random.choice((0, 0, 1, 5)) for stop in stops]
-                if prod(whole) > 4 * MOST:
+                if prod(whole) > 4 * MAX_ELEMENTS:
                     return self.parameter(element, shape)
                 cuts = ", ".join(map("{}:{}:{}".format, starts, stops, steps))
                 return f"{self.array(element, whole, depth)}[{cuts}]"

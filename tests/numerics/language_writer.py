@@ -19,7 +19,7 @@ INTEGERS = ("i8", "u8", "i16", "i32", "i64")
 ELEMENTS = (*FLOATS, *INTEGERS, "bool")
 DIFFERENTIABLE = ("f32", "f32", "f32", "f64", "bf16", "f16")
 EXTENTS = (1, 1, 1, 2, 3, 4, 5, 8, 9, 17, 31, 33, 129)
-MOST = 3000
+MAX_ELEMENTS = 3000
 """Elements of an array."""
 
 Shape = tuple[int, ...]
@@ -74,7 +74,7 @@ class Writer(Drawn):
             shape = tuple(
                 self.random.choice(EXTENTS) for _ in range(self.random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 6)))
             )
-            if prod(shape) <= MOST:
+            if prod(shape) <= MAX_ELEMENTS:
                 return shape
 
     def pick(self, holds: Callable[[Value], bool]) -> Value | None:
@@ -106,7 +106,7 @@ class Writer(Drawn):
 
 
 def fits(shape: Sequence[int]) -> bool:
-    return prod(shape) <= MOST
+    return prod(shape) <= MAX_ELEMENTS
 
 
 def without(shape: Sequence[int], axes: Sequence[int]) -> list[int]:

@@ -56,7 +56,7 @@ def lowered(
     dims: tuple[tuple[str, int], ...] = (),
     always: bool = False,
     stages: int = 2,
-    rows: str | None = None,
+    swap_ab: bool | None = None,
     split: int | None = None,
 ) -> Lowered:
     """The kernels of a program. `tile`, `stages`, `rows` and `split` are those of its products. always: operands are aligned where that
@@ -72,6 +72,6 @@ def lowered(
     run_passes(module, passes_of(ALL[aligned:first], instruction=instruction, always=always))
     for op in module.walk():
         if tile is not None and isinstance(op, FusedOp) and op.anchor.data == "matmul":
-            op.config = ConfigAttr.of(tile=tile, stages=stages, rows=rows, split=split)
+            op.config = ConfigAttr.of(tile=tile, stages=stages, swap_ab=swap_ab, split=split)
     run_passes(module, passes_of(ALL[first:], instruction=instruction))
     return Lowered(module, arguments, results, arrays, expected, elements)

@@ -18,7 +18,7 @@ from irc.driver.program import parse
 
 ELEMENTS = {"i8": np.int8, "i16": np.int16, "f32": np.float32, "i64": np.int64}
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33, 64, 67, 131, 203)
-MOST = 40_000
+MAX_ELEMENTS = 40_000
 """Elements that the simulator permutes in a fraction of a second."""
 
 
@@ -35,7 +35,7 @@ def values(extents: Sequence[int], element: str) -> np.ndarray:
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[list[int], list[int]]:
     extents: list[int] = draw(st.lists(st.sampled_from(EXTENTS), min_size=2, max_size=6))
-    assume(prod(extents) <= MOST)
+    assume(prod(extents) <= MAX_ELEMENTS)
     return extents, draw(st.permutations(range(len(extents))))
 
 
@@ -140,7 +140,7 @@ def test_permutes_with_arithmetic_on_both_sides(case: tuple[list[int], list[int]
 @given(st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.data())
 def test_sums_of_slices_in_other_orders(a: int, b: int, c: int, data: st.DataObject) -> None:
     """Rows of slices begin anywhere; three operands are walked in three directions."""
-    assume(a * b * c <= MOST)
+    assume(a * b * c <= MAX_ELEMENTS)
     element = data.draw(st.sampled_from(sorted(ELEMENTS)))
     text = (
         f"func f(x: {element}[{a + 1}, {b}, {c + 3}], y: {element}[{c}, {a}, {b}], z: {element}[{b}]) -> "

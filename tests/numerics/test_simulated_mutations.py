@@ -37,7 +37,7 @@ func cross_attention(q: bf16[Q, D], k: bf16[S, D], v: bf16[S, E]) -> bf16[Q, E] 
 TEXTS: Mapping[str, str] = {"attention": ATTENTION}
 """Programs that are not among the examples."""
 
-SYNCHRONISED: Mapping[str, Mapping[str, int]] = {
+SYNCHRONIZED: Mapping[str, Mapping[str, int]] = {
     "permute_2d": {"M": 64, "N": 64},
     "permute_nchw": {"N": 1, "H": 8, "W": 8},
     "softmax": {"M": 8},
@@ -87,9 +87,9 @@ def op_at(module: ModuleOp, number: int) -> Any:
     return next(op for at, op in enumerate(module.walk()) if at == number)
 
 
-@pytest.mark.parametrize("name", SYNCHRONISED)
+@pytest.mark.parametrize("name", SYNCHRONIZED)
 def test_every_barrier_is_missed(name: str) -> None:
-    module, arguments, results = lowered(name, SYNCHRONISED[name])
+    module, arguments, results = lowered(name, SYNCHRONIZED[name])
     found = places(module, *BARRIERS)
     assert found
     unmissed: list[str] = []
@@ -105,7 +105,7 @@ def test_every_barrier_is_missed(name: str) -> None:
         if error is None:
             unmissed.append(op.name)
             continue
-        assert error.kind in ("race", "uninitialised", "protocol"), f"{what}: {error}"
+        assert error.kind in ("race", "uninitialized", "protocol"), f"{what}: {error}"
     assert tuple(unmissed) == UNMISSED.get(name, ()), "nothing misses these"
 
 

@@ -1,5 +1,5 @@
 """Products on tensor cores, as irc makes them, on the simulator: right however late copies land, without conflicts in
-the epilogue's staging, and wrong as soon as one op that synchronises is missing."""
+the epilogue's staging, and wrong as soon as one op that synchronizes is missing."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ STREAMED = {
         "x: bf16[M, K], r: bf16[M], v: bf16[K], w: bf16[K, N]",
         "(x * v + expand_dims(r, 1)) @ w + expand_dims(r, 1)",
     ),
-    "dequantised": (
+    "dequantized": (
         "x: i8[M, K], r: f32[M], s: bf16[M, K], w: bf16[K, N]",
         "(cast(cast(x, f32) * expand_dims(r, 1), bf16) + s) @ w",
     ),
@@ -185,7 +185,7 @@ def test_left_operands_in_registers(name: str, lazy: bool) -> None:
     program.check(lazy=lazy)
     (counts,) = program.counts()
     assert counts.executions("cuda.wgmma_registers") == 5 * 2 * 4
-    assert counts.conflicts == 0 or name in ("dequantised", "f32", "both")
+    assert counts.conflicts == 0 or name in ("dequantized", "f32", "both")
 
 
 @pytest.mark.parametrize(("m", "n", "k", "depth"), [(96, 72, 136, 64), (128, 128, 128, 16), (72, 64, 48, 64)])
@@ -208,12 +208,12 @@ def test_products_of_warps(element: str, result: str, majors: str) -> None:
 @both_times
 @pytest.mark.parametrize("tile", [(128, 256, 32), (64, 128, 64)], ids=str)
 def test_long_epilogues(tile: tuple[int, int, int], lazy: bool) -> None:
-    """Panels in a loop that is not unrolled; their arrays come through a channel of their own."""
+    """Epilogue subtiles in a loop that is not unrolled; their arrays come through a channel of their own."""
     program = example("gated_unit_step", tile, B=128, H=256)
     program.check(lazy=lazy)
     counts, _ = program.counts()
-    panels = 128 * 256 // (tile[0] * 32)
-    assert counts.executions("cuda.tma_load") >= 5 * panels
+    subtiles = 128 * 256 // (tile[0] * 32)
+    assert counts.executions("cuda.tma_load") >= 5 * subtiles
     assert counts.conflicts == 0
 
 
@@ -318,7 +318,7 @@ def test_every_op_that_keeps_threads_in_step_is_missed() -> None:
     assert not_missed(program) == ["cuda.sync"]
 
 
-SYNCHRONISING = (
+SYNCHRONIZING = (
     "cuda.barrier",
     "cuda.fence",
     "cuda.sync",
@@ -330,15 +330,15 @@ SYNCHRONISING = (
 )
 
 
-def synchronising(module: ModuleOp) -> list[str]:
-    """The names of the ops that synchronise or copy, in their order."""
-    return [op.name for op in module.walk() if op.name.startswith(SYNCHRONISING)]
+def synchronizing(module: ModuleOp) -> list[str]:
+    """The names of the ops that synchronize or copy, in their order."""
+    return [op.name for op in module.walk() if op.name.startswith(SYNCHRONIZING)]
 
 
 def without(module: ModuleOp, index: int) -> ModuleOp:
-    """A copy of the module that lacks the op of this index among those that synchronise."""
+    """A copy of the module that lacks the op of this index among those that synchronize."""
     copy = module.clone()
-    op = [op for op in copy.walk() if op.name.startswith(SYNCHRONISING)][index]
+    op = [op for op in copy.walk() if op.name.startswith(SYNCHRONIZING)][index]
     op.detach()
     op.erase()
     return copy
@@ -347,7 +347,7 @@ def without(module: ModuleOp, index: int) -> ModuleOp:
 def not_missed(program: Lowered, *names: str) -> list[str]:
     """Of the ops of these names (of all by default) those whose absence the simulator does not notice."""
     found: list[str] = []
-    for index, name in enumerate(synchronising(program.module)):
+    for index, name in enumerate(synchronizing(program.module)):
         if names and name not in names:
             continue
         try:
@@ -358,10 +358,10 @@ def not_missed(program: Lowered, *names: str) -> list[str]:
     return found
 
 
-def test_every_op_that_synchronises_is_missed() -> None:
+def test_every_op_that_synchronizes_is_missed() -> None:
     """Some are there for symmetry alone: the wait of the last iteration and the one after the loop stand in for each
     other, and so do the fences of the accumulator behind them; no producer waits for the release of the last stage; and
-    the two panels of the only tile find their buffers free."""
+    the two subtiles of the only tile find their buffers free."""
     waits = ["cuda.wgmma_wait", "cuda.registers_fence"]
     assert not_missed(gating()) == [*waits, *waits, "cuda.barrier_arrive", "cuda.tma_store_wait", "cuda.named_sync"]
 
@@ -381,7 +381,7 @@ def test_what_threads_that_read_stages_owe_their_producer() -> None:
 
 @both_times
 def test_sums_of_columns_that_are_only_stored(lazy: bool) -> None:
-    """8 lanes have 8 columns each, of which 7 are exchanged; then every lane has one of a panel, of each warp."""
+    """8 lanes have 8 columns each, of which 7 are exchanged; then every lane has one of a subtile, of each warp."""
     text = "func f(x: bf16[128, 64], w: bf16[64, 32]) -> f32[32] {\n    y = cast(x @ w, f32)\n    return sum(y * y, axis=0)\n}\n"
     program = lowered(text, (64, 32, 64))
     program.check(lazy=lazy)

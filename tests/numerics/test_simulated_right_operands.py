@@ -29,7 +29,7 @@ PROGRAMS = {
 def program(name: str, tile: tuple[int, int, int] | None, m: int, n: int, k: int, split: int | None = None) -> Lowered:
     arguments, value = PROGRAMS[name]
     text = f"dim M = {m}, N = {n}, K = {k}\nfunc f({arguments}) -> bf16[M, N] {{\n    return {value}\n}}\n"
-    return lowered(text, tile, rows="n" if tile and name != "left" else None, split=split)
+    return lowered(text, tile, swap_ab=True if tile and name != "left" else None, split=split)
 
 
 @both_times
@@ -91,7 +91,7 @@ def groups(majors: str, type: str, extent: int, tile: tuple[int, int, int] | Non
         f"func f(x: bf16[M, K], {arguments.format(type=type)}) -> bf16[M, N] {{\n"
         f"    return {result.format(value=value.format(type=type))}\n}}\n"
     )
-    return lowered(text, tile, rows="n" if tile else None, split=split)
+    return lowered(text, tile, swap_ab=True if tile else None, split=split)
 
 
 @both_times

@@ -23,13 +23,13 @@ from running import Found
 
 from irc_frontend.torch import backend as irc_backend
 
-MOST_PROBLEMS = 8
+MAX_PROBLEMS = 8
 """Problems that are kept of an operator."""
 
 NO_GRAPH = "no graph"
 """Left to torch where it runs a call without compiling it."""
 
-MOST_TOGETHER = 32
+MAX_TOGETHER = 32
 """Calls that are compiled in one function."""
 
 
@@ -81,10 +81,10 @@ class _Checker:
     def check_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
         if len(waiting) > 1 and self._check_together(waiting):
-            self._count = min(2 * self._count, MOST_TOGETHER)
+            self._count = min(2 * self._count, MAX_TOGETHER)
             return
         are_plain = [self._check_alone(each) for each in waiting]
-        self._count = min(2, MOST_TOGETHER) if all(are_plain) else 1
+        self._count = min(2, MAX_TOGETHER) if all(are_plain) else 1
 
     def _check_together(self, several: Sequence[_Expected]) -> bool:
         """Counts the calls, if all are right and it is known of which what is left to torch is."""
@@ -173,5 +173,5 @@ def _left_by_line(graphs: Sequence[Graph], direction: str) -> dict[int, list[str
 
 
 def _note(notes: list[str], call: samples.Call, text: object) -> None:
-    if len(notes) < MOST_PROBLEMS:
+    if len(notes) < MAX_PROBLEMS:
         notes.append(f"{call.summary}: {text}"[:2000])

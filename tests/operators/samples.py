@@ -113,7 +113,7 @@ def calls(op: Any, dtype: torch.dtype, limit: int | None) -> Iterator[Call]:
     seed()
     samples = op.sample_inputs("cpu", dtype, requires_grad=differentiates(op, dtype))
     for number, sample in enumerate(islice(samples, limit)):
-        if op.name in FIRST_OF_EQUALS and dtype is torch.bfloat16 and sample.input.numel() > MOST_DISTINCT:
+        if op.name in FIRST_OF_EQUALS and dtype is torch.bfloat16 and sample.input.numel() > MAX_DISTINCT:
             continue
         yield _call(op, sample)
         if number == 0 and _is_dense(sample):
@@ -129,7 +129,7 @@ FIRST_OF_EQUALS = frozenset("sort argsort msort topk kthvalue mode median nanmed
 """Operators that do not say which of equal elements they take: they are called with elements that differ."""
 
 
-MOST_DISTINCT = 512
+MAX_DISTINCT = 512
 """Whole numbers around 0 that bf16 has exactly."""
 
 

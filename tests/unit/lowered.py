@@ -30,7 +30,7 @@ CHANNEL = (
     "overlap-epilogue",
     "assign-layouts",
     "pipeline",
-    "specialise-warps",
+    "specialize-warps",
     *LOWER[1:],
 )
 INPUTS = Path(__file__).parents[1] / "lit" / "tile" / "Inputs"
@@ -73,7 +73,7 @@ class Code:
 
     @property
     def shared_accesses(self) -> str:
-        """In program order, runs of shared writes `w` and reads `r`, and barriers of the crew `|` and of warps `-`."""
+        """In program order, runs of shared writes `w` and reads `r`, and barriers of the group `|` and of warps `-`."""
         letters: dict[type[Operation], str] = {
             cuda.SharedStoreOp: "w",
             cuda.SharedLoadOp: "r",

@@ -95,7 +95,7 @@ def _sigmoid(x: Tensor) -> Tensor:
     return Tensor(1 / (1 + np.exp(-x.value)))
 
 
-def _normalised(x: Tensor, mean: Any, eps: float) -> Tensor:
+def _normalized(x: Tensor, mean: Any, eps: float) -> Tensor:
     centred = x.value - mean
     return Tensor(centred / np.sqrt((centred**2).mean(-1, keepdims=True) + eps))
 
@@ -162,12 +162,12 @@ class Functional:
     @staticmethod
     def rms_norm(x: Tensor, shape: tuple[int, ...], eps: float) -> Tensor:
         assert shape == x.shape[-1:]
-        return _normalised(x, 0, eps)
+        return _normalized(x, 0, eps)
 
     @staticmethod
     def layer_norm(x: Tensor, shape: tuple[int, ...], eps: float) -> Tensor:
         assert shape == x.shape[-1:]
-        return _normalised(x, x.value.mean(-1, keepdims=True), eps)
+        return _normalized(x, x.value.mean(-1, keepdims=True), eps)
 
     @staticmethod
     def cross_entropy(x: Tensor, labels: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ cuda.kernel @round_trip(%in: {_MAP}, %out: {_MAP}) grid [2, 1, 1] block 64 share
     cuda.barrier_init %full {{count = 1}}
     cuda.fence_barrier_init
   }}
-  cuda.sync  // initialised
+  cuda.sync  // initialized
   scf.if %first {{
     cuda.barrier_expect %full {{bytes = 1024}}
     cuda.tma_load %in[%s0, %column] -> %box, %full : {_MAP}
@@ -246,7 +246,7 @@ cuda.kernel @cluster(%in: {_PART}, %y: !cuda.ptr<f32>) grid [2, 1, 1] block 32 c
     cuda.barrier_init %empty {{count = 2}}
     cuda.fence_barrier_init
   }}
-  cuda.cluster_sync  // initialised
+  cuda.cluster_sync  // initialized
   %leader = arith.cmpi eq, %rank, %c0 : index
   %r = cuda.registers : !cuda.registers<1 x f32>
   scf.for %step = %c0 to %c2 step %c1 {{

@@ -12,9 +12,9 @@ import pytest
 from irc.runtime.driver import is_present
 from irc_tools.bench.bars import HOST, LIMITS, PEERS, RIVAL, parse_bar
 from irc_tools.bench.command import main
-from irc_tools.bench.plot import COLOURS
+from irc_tools.bench.plot import COLORS
 from irc_tools.bench.record import Record, RowRecord, read_record, write_record
-from irc_tools.bench.statistics import opponent, reached, spread, summarise
+from irc_tools.bench.statistics import opponent, reached, spread, summarize
 
 TIMES: dict[str, tuple[float, ...]] = {
     "irc": (2e-3, 1e-3, 4e-3),
@@ -81,10 +81,10 @@ def test_the_best_is_the_fastest_peer_and_no_limit() -> None:
 
 
 def test_statistics_of_groups() -> None:
-    assert summarise("median", [0.5, 0.9, 1.0], of_time=False) == 0.9
-    assert summarise("geomean", [0.5, 2.0], of_time=False) == pytest.approx(1)
-    assert summarise("least", [0.5, 2.0], of_time=False) == 0.5
-    assert summarise("least", [0.5, 2.0], of_time=True) == 2.0
+    assert summarize("median", [0.5, 0.9, 1.0], of_time=False) == 0.9
+    assert summarize("geomean", [0.5, 2.0], of_time=False) == pytest.approx(1)
+    assert summarize("least", [0.5, 2.0], of_time=False) == 0.5
+    assert summarize("least", [0.5, 2.0], of_time=True) == 2.0
 
 
 def test_a_record_comes_back_from_its_file(record: Record, tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_compare_prints_what_changed(record: Record, tmp_path: Path, capsys: pyt
     assert line.split() == ["scale", "2", "ms", "1", "ms", "2.00", "0.95", "of", "copy", "0.950", "1.900", "ok"]
 
 
-def test_every_variant_has_a_colour() -> None:
-    assert {"irc", RIVAL, *HOST, *LIMITS, *PEERS} == set(COLOURS)
+def test_every_variant_has_a_color() -> None:
+    assert {"irc", RIVAL, *HOST, *LIMITS, *PEERS} == set(COLORS)
 
 
 @pytest.mark.parametrize("name", ["plot.svg", "plot.png"])

@@ -170,7 +170,7 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
     ("text", "message"),
     [
         ("title = ", "is not TOML"),
-        ('colour = "red"', "unknown key 'colour'"),
+        ('color = "red"', "unknown key 'color'"),
         ("[[rows]]\nname = 'a'", "expected a name, and a program, a file or a model"),
         (ROW + "bar = '1 of copy'", "unknown key 'bar'"),
         (ROW + "bars = '1 of copy'", "bars: expected a list of strings"),

@@ -11,7 +11,7 @@ import pytest
 from irc.runtime.device import Device
 from irc_tools.bench.limits import PAGE, Buffers, copying
 from irc_tools.bench.measure import time_variants
-from irc_tools.bench.workbench import MOST_STALLS, STALL_BYTES, Variant, Workbench
+from irc_tools.bench.workbench import MAX_STALLS, STALL_BYTES, Variant, Workbench
 
 
 class Event:
@@ -67,7 +67,7 @@ class Noting:
     def record(self, event: Event, stream: Any) -> None:
         pass
 
-    def synchronise(self, stream: Any) -> None:
+    def synchronize(self, stream: Any) -> None:
         time.sleep(self.sleep)
 
     def seconds_between(self, begin: Event, end: Event) -> float:
@@ -89,7 +89,7 @@ def test_a_block_behind_which_the_host_fell_is_timed_again_behind_a_longer_stall
 def test_a_host_that_is_never_ahead_is_timed_as_it_is() -> None:
     variant = Variant("irc", lambda number: None)
     _bench(Noting(early=1000)).block(variant)
-    assert variant.stalls == MOST_STALLS
+    assert variant.stalls == MAX_STALLS
 
 
 @pytest.mark.parametrize(("seconds", "calls"), [(40e-3, 1), (2e-3, 10), (1e-6, 64)])

@@ -214,7 +214,7 @@ def test_the_disk_cache_reads_what_it_wrote_and_forgives(tmp_path: Path, monkeyp
 
 def test_the_disk_cache_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cache, "MOST_BYTES", 2 * (32 + 10) + 5)
+    monkeypatch.setattr(cache, "MAX_BYTES", 2 * (32 + 10) + 5)
     for index in range(4):
         cache.write("kind", f"{index}", b"0123456789")
     kept = {path.name for path in (tmp_path / "kind").iterdir()}

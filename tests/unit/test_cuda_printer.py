@@ -94,7 +94,7 @@ def test_vector_accesses_are_one_instruction() -> None:
 
 @pytest.mark.parametrize(
     "cache, instruction",
-    [("streaming", "LDG.E.EF"), ("read_only", "LDG.E.CONSTANT"), ("kept", "LDG.E.CONSTANT")],
+    [("streaming", "LDG.E.EF"), ("read_only", "LDG.E.CONSTANT"), ("evict_last", "LDG.E.CONSTANT")],
 )
 def test_cache_hints(cache: str, instruction: str) -> None:
     source = kernel(
@@ -120,7 +120,7 @@ def test_keeping_what_is_loaded_takes_a_constant() -> None:
         )
         return opcodes(build(source).cubin)
 
-    assert set(counts("kept") - counts("read_only")) <= {"UMOV", "NOP", "ULDC.64"}
+    assert set(counts("evict_last") - counts("read_only")) <= {"UMOV", "NOP", "ULDC.64"}
 
 
 SHARED = """
@@ -140,7 +140,7 @@ SHARED = """
   cuda.shared_load %base -> %b[%c0] {count = 4} : !cuda.registers<16 x i8>
   cuda.shared_load %base -> %b[%c0] {count = 2} : !cuda.registers<16 x i8>
   cuda.shared_load %base -> %b[%c0] {count = 1} : !cuda.registers<16 x i8>
-  cuda.load_across %y[%t] -> %b[%c0] {size = 15, cache = "kept"} : !cuda.ptr<i8> -> !cuda.registers<16 x i8>
+  cuda.load_across %y[%t] -> %b[%c0] {size = 15, cache = "evict_last"} : !cuda.ptr<i8> -> !cuda.registers<16 x i8>
   cuda.load_across %x[%t] -> %h[%c0] {size = 1001, cache = "read_only"} : !cuda.ptr<f16> -> !cuda.registers<8 x f16>
   cuda.load_across %x[%t] -> %h[%c0] : !cuda.ptr<f16> -> !cuda.registers<8 x f16>
   cuda.shared_load_across %base, %base from %t -> %b[%c0] : !cuda.registers<16 x i8>
@@ -209,7 +209,7 @@ def mmas(table: dict[str, tuple[tuple[str, int, int, str, int], ...]]) -> str:
     return "%base = cuda.shared {offset = 0 : i64}\n" + "\n".join(lines)
 
 
-SYNCHRONISATION = """
+SYNCHRONIZATION = """
   %id = arith.constant 3 : i32
   cuda.warp_sync
   cuda.named_sync %id {threads = 128 : i64}
@@ -233,7 +233,7 @@ FAMILIES = {
     "shared": (SHARED, "%x: !cuda.ptr<f16>, %y: !cuda.ptr<i8>"),
     "shuffle": (shuffles(), ", ".join(f"%x{n}: !cuda.ptr<{type}>" for n, type in enumerate(SHUFFLED))),
     "mma": (mmas(MMA), ""),
-    "synchronisation": (SYNCHRONISATION, "%i: !cuda.ptr<i32>, %f: !cuda.ptr<f32>, %l: !cuda.ptr<i64>"),
+    "synchronization": (SYNCHRONIZATION, "%i: !cuda.ptr<i32>, %f: !cuda.ptr<f32>, %l: !cuda.ptr<i64>"),
 }
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError, render
-from irc_frontend import realise as realising
+from irc_frontend import evaluation
 from irc_frontend.graph import sorted_nodes
 
 RANDOM = np.random.default_rng(0)
@@ -247,12 +247,12 @@ def test_the_same_structure_compiles_once() -> None:
         return ir.softmax(ir.Tensor(x) * scale).sum(axis=0)
 
     program(X, 0.125).numpy()
-    before = realising.compiled_count()
+    before = evaluation.compiled_count()
     close(program(Y, 0.125), program(Y, 0.125).numpy())
-    assert realising.compiled_count() == before
+    assert evaluation.compiled_count() == before
     program(X, 0.25).numpy()
     program(X[:2], 0.125).numpy()
-    assert realising.compiled_count() == before + 2
+    assert evaluation.compiled_count() == before + 2
 
 
 def test_leaf_identity_is_part_of_the_structure() -> None:

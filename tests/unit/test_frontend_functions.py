@@ -1,4 +1,4 @@
-"""The functions of `irc_frontend` that gather, repeat, multiply, draw and normalise, against numpy on the cpu target."""
+"""The functions of `irc_frontend` that gather, repeat, multiply, draw and normalize, against numpy on the cpu target."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def softmax(x: np.ndarray[Any, Any], axis: int = -1) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_normalisations(axis: int) -> None:
+def test_normalizations(axis: int) -> None:
     x = ir.Tensor(CUBE)
     close(ir.softmax(x, axis), softmax(CUBE, axis))
     close(ir.log_softmax(x, axis), np.log(softmax(CUBE, axis)))

@@ -9,7 +9,7 @@ import pytest
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError, render
-from irc_frontend.realise import compiled_count
+from irc_frontend.evaluation import compiled_count
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((5, 3)).astype(np.float32)

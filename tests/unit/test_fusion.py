@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from irc.analysis.code_size import LITTLE_WORK, MOST_WORK, Unrolled
+from irc.analysis.code_size import LITTLE_WORK, MAX_WORK, Unrolled
 from irc.analysis.reduction_problem import reduction_of
 from irc.dialects import nd
 from irc.dialects.kernel import Anchor, FusedOp
@@ -187,8 +187,8 @@ def test_a_long_chain_is_cut(ops: int) -> None:
     block.add_op(ReturnOp(value))
     FuncOp("f", ([matrix], [matrix]), Region(block))
     work = [Unrolled(kernel).work for kernel in fuse_block(block, "f")]
-    assert max(work) < MOST_WORK + LITTLE_WORK
-    assert len(work) == ceil_div(sum(work), MOST_WORK)
+    assert max(work) < MAX_WORK + LITTLE_WORK
+    assert len(work) == ceil_div(sum(work), MAX_WORK)
 
 
 def test_a_value_is_computed_at_few_places() -> None:

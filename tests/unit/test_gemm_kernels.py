@@ -43,7 +43,7 @@ PROGRAMS = {
 }
 IN_ROWS = ("softmax", "norm", "residual")
 PINGPONG = {"tile": (128, 128, 64), "schedule": "pingpong", "warps": 4}
-ALONG_N = {"rows": "n", "instruction": "wgmma"}
+ALONG_N = {"swap_ab": True, "instruction": "wgmma"}
 NARROW = {"tile": (128, 64, 64), "schedule": "pingpong", "warps": 4}
 
 
@@ -199,7 +199,7 @@ def test_on_the_simulator(name: str, fields: dict[str, Any], shape: tuple[int, i
     arrays = [rng.standard_normal(spec.shape).astype(np.float32).astype(spec.dtype) for spec in reference.arguments]
     exe = irc.compile(configured(name, fields, **dims), target="sim")
     wanted, found = (each if isinstance(each, tuple) else (each,) for each in (reference(*arrays), exe(*arrays)))
-    if "rows" not in fields or "split" not in fields:  # turned partial sums of 4 bytes pass through an exchange
+    if "swap_ab" not in fields or "split" not in fields:  # turned partial sums of 4 bytes pass through an exchange
         assert sum(kernel.conflicts for kernel in exe.statistics(*arrays)) == 0
     for a, b in zip(found, wanted, strict=True):
         difference = np.abs(a.astype(np.float32) - b.astype(np.float32))

@@ -22,7 +22,7 @@ from irc.passes.host import build_host_plan
 from irc.passes.host.build_host_plan import BuildHostPlanPass
 from irc.passes.host.overlap_launches import OverlapLaunchesPass
 from irc.planning.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, place
-from irc.planning.group_launches import MOST_SETS, Member, group
+from irc.planning.group_launches import MAX_SETS, Member, group
 from irc.planning.schedule import Schedule, schedule
 from irc.runtime.plan import Buffer, Copy, Launch, Plan, Record, Wait
 from irc.runtime.plan_reader import read_plan
@@ -211,9 +211,7 @@ cuda.kernel @large(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [132, 1, 1] bloc
 """
 
 
-def plan_of(
-    function: str, streams: int = 8, *, sets: int = MOST_SETS, overlap: bool = False
-) -> tuple[ModuleOp, PlanOp]:
+def plan_of(function: str, streams: int = 8, *, sets: int = MAX_SETS, overlap: bool = False) -> tuple[ModuleOp, PlanOp]:
     context = new_context()
     module = parse_ir(context, KERNELS + function, "test.mlir")
     if overlap:

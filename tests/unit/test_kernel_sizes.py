@@ -26,7 +26,7 @@ from tests.drawing import seeds
 from tests.unit.test_suite_kernels import made_within
 
 ARCH = "sm_90a"
-MOST_INSTRUCTIONS = 10_000
+MAX_INSTRUCTIONS = 10_000
 NVRTC = 3.0
 """Seconds of a processor that a kernel may take (see `made_within`)."""
 
@@ -38,7 +38,7 @@ def compile_within(module: ModuleOp) -> int:
         name, source = op.sym_name.data, print_kernels([op])
         compiled = made_within(NVRTC, lambda name=name, source=source: compile_source(source, ARCH, name=name))
         assert compiled.resources[name].spills == 0, name
-        assert opcodes_of(disassemble(compiled.cubin)).total() <= MOST_INSTRUCTIONS, name
+        assert opcodes_of(disassemble(compiled.cubin)).total() <= MAX_INSTRUCTIONS, name
     return len(kernels)
 
 

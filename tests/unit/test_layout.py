@@ -110,7 +110,7 @@ def test_a_mode_across_two_dimensions_is_refused() -> None:
 
 @st.composite
 def accesses(draw: st.DrawFn) -> tuple[Access, tuple[int, ...], int]:
-    """A strided view read through a map with splits, merges and shifts, a tile of it, and the tile's dimension to vectorise."""
+    """A strided view read through a map with splits, merges and shifts, a tile of it, and the tile's dimension to vectorize."""
     d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
     split = draw(st.sampled_from([2, 4, 8, 12, 16]))
     shift = draw(st.sampled_from([0, 1, 2, 8]))

@@ -217,13 +217,13 @@ def test_thread_value_layouts_rake_values_over_threads(threads: Layout, values: 
     rows = across[0] * held[0]
     assert sorted(layout) == list(range(rows * across[1] * held[1]))
     for t, v in product(product(*map(range, across)), product(*map(range, held))):
-        # A thread's values are neighbours; the threads lie side by side.
+        # A thread's values are neighbors; the threads lie side by side.
         index = (v[0] + held[0] * t[0]) + rows * (v[1] + held[1] * t[1])
         assert index == layout((threads(t), values(v)))
 
 
 def test_a_fragment_is_a_thread_value_layout() -> None:
-    """32 threads along rows of 8 lanes, each with 2 x 4 neighbours."""
+    """32 threads along rows of 8 lanes, each with 2 x 4 neighbors."""
     layout = thread_value(Layout((4, 8), (8, 1)), Layout((2, 4), (4, 1)))
     fragment = Fragment.from_layout((8, 32), layout)
     assert fragment.threads == (Mode(8, 1, 4), Mode(4, 0, 2))

@@ -26,7 +26,7 @@ def test_a_scan_over_threads_without_runs_is_refused() -> None:
         ).replace("results = 1", "threads = 32 : i64, results = 1"),
         ("lower-schedule", "lower-to-cuda"),
     )
-    assert "do not hold runs of neighbours" in error.message
+    assert "do not hold runs of neighbors" in error.message
     assert "program.mlir:5" in str(error)
 
 

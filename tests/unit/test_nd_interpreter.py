@@ -78,7 +78,7 @@ def test_special_values_of_functions() -> None:
     same(run(nd.RoundOp, array([0.5, 1.5, 2.5, -0.5, -1.5])), [0, 2, 2, 0, -2])
 
 
-def test_parametrised_functions() -> None:
+def test_parametrized_functions() -> None:
     x = array([-2.0, -0.5, 0.0, 1.0, 3.0], np.float64)
     same(run(lambda v: nd.LeakyReluOp(v, 0.25), x), [-0.5, -0.125, 0, 1, 3])
     tanh = [0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))) for v in x]

@@ -23,7 +23,7 @@ def drawn(*shape: int) -> np.ndarray[Any, Any]:
     return RNG.standard_normal(shape)
 
 
-def randomised(params: Any) -> Any:
+def randomized(params: Any) -> Any:
     """Other numbers, float64, so that scales of 1 and biases of 0 hide nothing."""
     return ir.tree_map(lambda p: drawn(*p.shape), params)
 
@@ -86,7 +86,7 @@ LAYERS: dict[str, tuple[nn.Layer, Any, Callable[[Any, Any], Any]]] = {
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name: str) -> None:
     layer, x, meaning = LAYERS[name]
-    params = randomised(layer.init(seed=1))
+    params = randomized(layer.init(seed=1))
     wanted = meaning(params, x)
     found = layer(params, x)
     assert found.element == "f64"
@@ -99,8 +99,8 @@ def test_layers(name: str) -> None:
 def test_gradients_of_layers(name: str) -> None:
     """Along a random direction, against a central difference."""
     layer, x, meaning = LAYERS[name]
-    params = randomised(layer.init(seed=1))
-    direction, weights = randomised(params), drawn(*meaning(params, x).shape)
+    params = randomized(layer.init(seed=1))
+    direction, weights = randomized(params), drawn(*meaning(params, x).shape)
     gradients = ir.grad(lambda p: (layer(p, x) * weights).sum())(params)
     slope = sum((d * g.numpy()).sum() for d, g in zip(*map(ir.tree_leaves, (direction, gradients)), strict=True))
 

@@ -342,7 +342,7 @@ def test_a_plan_is_enqueued_in_order_on_its_streams_and_keeps_a_small_arena() ->
     executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
     assert device.calls == [
         ("allocate", 512, 100),
-        ("synchronise", 100),
+        ("synchronize", 100),
         *enqueued(FIRST, 5, 101),
         ("record", 202, 5),
     ]
@@ -395,7 +395,7 @@ def test_a_failing_launch_names_the_kernel_and_its_place_and_frees_everything() 
     with pytest.raises(IrcError, match="kernel b failed: CUDA_ERROR_INVALID_VALUE") as caught:
         executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
     assert caught.value.location == Span("f.irc", 8, 3)
-    assert device.calls[-2:] == [("synchronise", 101), ("record", 202, 5)]
+    assert device.calls[-2:] == [("synchronize", 101), ("record", 202, 5)]
     assert device.spare == [100, 101]
 
 
@@ -406,7 +406,7 @@ def test_every_launch_is_waited_for_where_that_is_asked(monkeypatch: pytest.Monk
     device.calls.clear()
     executor.enqueue([10], [20], 5)  # pyright: ignore[reportArgumentType]
     names = [call[0] for call in device.calls]
-    assert [names[n + 1] for n, name in enumerate(names) if name == "launch"] == ["synchronise"] * 2
+    assert [names[n + 1] for n, name in enumerate(names) if name == "launch"] == ["synchronize"] * 2
 
 
 def test_a_kernel_that_cannot_be_loaded_is_named() -> None:

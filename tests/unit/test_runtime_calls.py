@@ -125,7 +125,7 @@ def test_host_arrays_are_copied_in_and_out_and_all_memory_is_freed(device: Notin
     ]
     freed = {call[1] for call in device.calls if call[0] == "free"}
     assert freed >= {first + 4096, first + 8192, first + 12288}
-    assert device.calls.index(("synchronise", 100)) > device.calls.index(("copy", *copies[2]))
+    assert device.calls.index(("synchronize", 100)) > device.calls.index(("copy", *copies[2]))
     assert device.spare == [100]
 
 

@@ -32,7 +32,7 @@ def test_an_exchange_through_shared_memory() -> None:
 
 
 def across(dtype: type[np.generic], skip: str):
-    """16 threads take 16 bytes of elements each from two neighbours' parts of shared memory, from number `skip` on."""
+    """16 threads take 16 bytes of elements each from two neighbors' parts of shared memory, from number `skip` on."""
     size = np.dtype(dtype).itemsize
     count, element = 16 // size, f"i{8 * size}"
     registers = f"!cuda.registers<{count} x {element}>"
@@ -129,7 +129,7 @@ def test_a_barrier_of_the_warp_orders_no_other_warp() -> None:
 def test_shared_memory_that_nothing_wrote() -> None:
     body = "  cuda.shared_load %own -> %r[%zero] : !cuda.registers<4 x i32>"
     error = fails(shared(body, arguments=POINTER), X)
-    assert error.kind == "uninitialised"
+    assert error.kind == "uninitialized"
     assert "block 0, threads 0-63" in error.message
 
 
@@ -143,7 +143,7 @@ def test_a_load_past_the_end() -> None:
 
 
 def test_offsets_of_two_terms() -> None:
-    """A thread takes its neighbour's element of 64, and the last one none."""
+    """A thread takes its neighbor's element of 64, and the last one none."""
     body = """
   %last = arith.constant 63 : index
   %inside = arith.cmpi slt, %t, %last : index
@@ -218,7 +218,7 @@ def test_a_load_that_a_later_store_of_another_thread_overtakes() -> None:
     run(shared(body.replace("SYNC", "cuda.sync"), arguments=POINTER), X)
 
 
-NEIGHBOUR = """
+NEIGHBOR = """
   %i31 = arith.constant 31 : i32
   %lane = arith.andi %ti, %i31 : i32
   %warp = arith.subi %ti, %lane : i32
@@ -231,7 +231,7 @@ NEIGHBOUR = """
 
 
 def test_a_barrier_of_the_warp_orders_its_lanes() -> None:
-    body = NEIGHBOUR + EXCHANGE.removeprefix(REVERSED)
+    body = NEIGHBOR + EXCHANGE.removeprefix(REVERSED)
     found = run(shared(body.replace("SYNC", "cuda.warp_sync")), X, 256)[1]
     np.testing.assert_array_equal(found, np.concatenate([X[31::-1], X[:31:-1]]))
     assert fails(shared(body.replace("SYNC", "")), X, 256).kind == "race"
@@ -239,7 +239,7 @@ def test_a_barrier_of_the_warp_orders_its_lanes() -> None:
 
 def test_a_shuffle_orders_no_memory() -> None:
     shuffled = '%s = cuda.shuffle "xor" %ti, %four : i32'
-    body = NEIGHBOUR + EXCHANGE.removeprefix(REVERSED).replace("SYNC", shuffled)
+    body = NEIGHBOR + EXCHANGE.removeprefix(REVERSED).replace("SYNC", shuffled)
     assert fails(shared(body), X, 256).kind == "race"
 
 
@@ -265,7 +265,7 @@ def test_blocks_that_write_one_place() -> None:
 
 
 def test_blocks_in_different_frames_race_too() -> None:
-    """More blocks than run at a time: each reads what its neighbour writes."""
+    """More blocks than run at a time: each reads what its neighbor writes."""
     body = """
   %b = cuda.block_id
   %size = arith.constant 64 : index
@@ -285,11 +285,11 @@ def test_blocks_in_different_frames_race_too() -> None:
 def test_workspace_that_nothing_wrote() -> None:
     body = "  cuda.load %x[%t] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>"
     error = fails(shared(body, arguments=POINTER), 256)
-    assert error.kind == "uninitialised"
+    assert error.kind == "uninitialized"
     assert "element 0 of array 0" in error.message
 
 
-@pytest.mark.parametrize("cache", ["read_only", "kept"])
+@pytest.mark.parametrize("cache", ["read_only", "evict_last"])
 def test_a_read_only_load_of_what_the_kernel_writes(cache: str) -> None:
     body = f"""
   cuda.load %x[%t] -> %r[%zero] {{cache = "{cache}"}} : !cuda.ptr<i32> -> !cuda.registers<4 x i32>

@@ -135,7 +135,7 @@ def test_a_thread_sees_what_its_store_wrote_when_it_has_waited(lazy: bool) -> No
     assert caught.value.kind == "race"
 
 
-INITIALISED = "cuda.sync  // initialised"
+INITIALIZED = "cuda.sync  // initialized"
 WAIT_FULL = "cuda.barrier_wait %full, %s0\n"
 EXPECT = "cuda.barrier_expect %full {bytes = 1024}\n    cuda.tma_load"
 STAGED = "cuda.sync  // staged"
@@ -156,7 +156,7 @@ BUGS: dict[str, tuple[str, list[tuple[str, str]], str, str]] = {
     "wait for the phase before": (
         "round trip",
         [(WAIT_FULL, "cuda.barrier_wait %full, %s1\n")],
-        "race|uninitialised",
+        "race|uninitialized",
         "cuda.shared_load reads .* TMA|cuda.shared_load of .* nothing has written",
     ),
     "too few bytes expected": (
@@ -195,7 +195,7 @@ BUGS: dict[str, tuple[str, list[tuple[str, str]], str, str]] = {
         "protocol",
         "an arrival beyond the 1 of a phase, which still waits for 2048 bytes",
     ),
-    "a barrier used before it is seen": ("round trip", [(INITIALISED, "")], "race", "barrier_wait on the barrier"),
+    "a barrier used before it is seen": ("round trip", [(INITIALIZED, "")], "race", "barrier_wait on the barrier"),
     "a barrier that TMA cannot see": (
         "round trip",
         [("    cuda.fence_barrier_init\n", "")],
@@ -205,10 +205,10 @@ BUGS: dict[str, tuple[str, list[tuple[str, str]], str, str]] = {
     "no barrier there": (
         "round trip",
         [("    cuda.barrier_init %full {count = 1}\n", "")],
-        "uninitialised",
+        "uninitialized",
         "byte 2048 of shared memory, which is no barrier",
     ),
-    "a barrier initialised by every thread": (
+    "a barrier initialized by every thread": (
         "round trip",
         [
             (
@@ -361,7 +361,7 @@ BUGS: dict[str, tuple[str, list[tuple[str, str]], str, str]] = {
     ),
     "a cluster used before it has started": (
         "cluster",
-        [("cuda.cluster_sync  // initialised", "cuda.sync")],
+        [("cuda.cluster_sync  // initialized", "cuda.sync")],
         "race",
         "on the barrier .* no barrier of threads between",
     ),

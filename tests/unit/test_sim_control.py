@@ -210,7 +210,7 @@ def test_a_while_loop_leaves_each_lane_its_own_values() -> None:
 
 
 def test_a_loop_that_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "MOST_ROUNDS", 50)
+    monkeypatch.setattr(control, "MAX_ROUNDS", 50)
     body = """
   %end = scf.while (%v = %four) : (i32) -> i32 {
     cuda.load %x[%zero] -> %r[%zero] : !cuda.ptr<i32> -> !cuda.registers<4 x i32>

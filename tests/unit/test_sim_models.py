@@ -150,7 +150,7 @@ def test_tf32_keeps_ten_bits(x: float) -> None:
 
 
 @pytest.mark.parametrize("transpose", [False, True])
-def test_ldmatrix_hands_a_lane_two_neighbours_of_a_row_or_a_column(transpose: bool) -> None:
+def test_ldmatrix_hands_a_lane_two_neighbors_of_a_row_or_a_column(transpose: bool) -> None:
     table = matrix_elements(4, transpose=transpose)
     for lane, register in product(range(32), range(8)):
         matrix, row, column = table[lane, register]

@@ -76,7 +76,7 @@ def test_a_read_of_an_arena_that_nothing_wrote(copy: str) -> None:
     """A copy of nothing is nothing."""
     with pytest.raises(SimulationError, match="workspace, which nothing has written") as caught:
         program(copy + launch("%b", "%y")).run([X], None)
-    assert caught.value.kind == "uninitialised"
+    assert caught.value.kind == "uninitialized"
 
 
 def test_a_result_that_is_not_written_whole() -> None:

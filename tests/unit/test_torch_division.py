@@ -94,9 +94,9 @@ def test_small_arrays_and_long_chains_are_stored(monkeypatch: pytest.MonkeyPatch
 
     first, _ = parts_of(scaled, torch.empty(64), torch.empty(64))
     assert names(first[0].results) == ["cos"]
-    monkeypatch.setattr(division, "MOST_REPEATED", 1)
+    monkeypatch.setattr(division, "MAX_REPEATED", 1)
     first, _ = parts_of(scaled, WIDE, WIDE)
     assert names(first[0].results) == ["cos"]
-    monkeypatch.setattr(division, "MOST_REPEATED", 2)
+    monkeypatch.setattr(division, "MAX_REPEATED", 2)
     first, _ = parts_of(scaled, WIDE, WIDE)
     assert not first

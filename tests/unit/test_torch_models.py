@@ -17,11 +17,11 @@ LEFT = {"convolution", "max_pool2d", "native_dropout", "scaled_dot_product"}
 """What torch does of these models: ops that have this in their names."""
 
 
-@pytest.mark.parametrize("least", [division.LEAST_REPEATED, 0])
+@pytest.mark.parametrize("least", [division.MIN_REPEATED, 0])
 @pytest.mark.parametrize("name", MODELS)
 def test_model(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with all that programs can compute again computed again, in models that are too small for it to pay."""
-    monkeypatch.setattr(division, "LEAST_REPEATED", least)
+    monkeypatch.setattr(division, "MIN_REPEATED", least)
     torch._dynamo.reset()
     torch.manual_seed(0)
     model, inputs = MODELS[name]()

@@ -14,7 +14,7 @@ from torch import nn
 
 import irc
 from irc_frontend.torch import backend, explain, program
-from irc_frontend.torch.backend import MOST_SHAPES, ManyShapes
+from irc_frontend.torch.backend import MAX_SHAPES, ManyShapes
 from irc_frontend.torch.graphs import Compiled, NotCompiled, watching
 
 pytestmark = [
@@ -86,7 +86,7 @@ def test_arguments_are_written_after_all_that_reads_them(seen: list[Compiled]) -
 
 
 def test_gradients_of_ops_that_keep_more_than_they_give() -> None:
-    """A factorisation keeps arrays for its gradient in an order of its own."""
+    """A factorization keeps arrays for its gradient in an order of its own."""
     matrix, values = torch.randn(5, 5) + 5 * torch.eye(5), torch.randn(5)
     inputs = [each.clone().requires_grad_() for each in (matrix, values)]
     twins = [each.clone().requires_grad_() for each in (matrix, values)]
@@ -234,10 +234,10 @@ def test_changing_shapes_compile_a_bounded_number_of_programs(seen: list[Compile
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
     run = compiled(model, dynamic=True)
     with pytest.warns(ManyShapes, match="Pad the inputs") as warned:
-        for rows in [*range(2, 2 + MOST_SHAPES + 4), 2, 3]:
+        for rows in [*range(2, 2 + MAX_SHAPES + 4), 2, 3]:
             x = torch.randn(rows, 4)
             torch.testing.assert_close(run(x), model(x))
-    assert len(seen) == MOST_SHAPES and len(warned) == 1
+    assert len(seen) == MAX_SHAPES and len(warned) == 1
 
 
 def test_the_number_of_shapes_is_an_option(seen: list[Compiled]) -> None:

@@ -101,7 +101,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--print-op-generic", action="store_true", help="print every op in its generic form")
     group.add_argument("--print-no-properties", action="store_true", help="print properties among the attributes")
     group.add_argument("--print-debuginfo", action="store_true", help="print the location of every op")
-    group.add_argument("--syntax-highlight", action="store_true", help="colour the IR")
+    group.add_argument("--syntax-highlight", action="store_true", help="color the IR")
 
 
 def _add_reports(parser: argparse.ArgumentParser) -> None:

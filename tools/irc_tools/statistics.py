@@ -11,7 +11,7 @@ from irc_tools.tables import print_table
 if TYPE_CHECKING:
     from irc.interpreters.sim import KernelStatistics, OpStatistics
 
-MOST_FAMILIES = 4
+MAX_FAMILIES = 4
 """Kinds of ops that a kernel's row names."""
 
 
@@ -29,7 +29,7 @@ def _kernel_row(kernel: KernelStatistics) -> list[str]:
     for entry in kernel.ops:
         if entry.op != "arith.constant":
             families[entry.op] += entry.instructions
-    frequent = ", ".join(f"{name} {count}" for name, count in families.most_common(MOST_FAMILIES))
+    frequent = ", ".join(f"{name} {count}" for name, count in families.most_common(MAX_FAMILIES))
     counts = (
         kernel.launches,
         kernel.instructions,

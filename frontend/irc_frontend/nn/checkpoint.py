@@ -12,8 +12,8 @@ import numpy as np
 
 from irc.runtime.artifact import DTYPES
 from irc.support.diagnostics import IrcError
+from irc_frontend.evaluation import evaluate
 from irc_frontend.pytrees import rebuilt, with_paths
-from irc_frontend.realise import realise
 from irc_frontend.tensor import Tensor, node_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def save(path: str | Path, tree: Any, metadata: Mapping[str, str] | None = None)
 
     path = Path(path)
     leaves = _named(tree)
-    realise([node_of(leaf) for leaf in leaves.values()])
+    evaluate([node_of(leaf) for leaf in leaves.values()])
     # The writer takes addresses: these arrays live until it is done.
     arrays = {name: np.asarray(Tensor(leaf).numpy(), order="C") for name, leaf in leaves.items()}
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")

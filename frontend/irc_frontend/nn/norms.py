@@ -1,4 +1,4 @@
-"""Normalisations over the last axis, with a learnt scale."""
+"""Normalizations over the last axis, with a learned scale."""
 
 from __future__ import annotations
 

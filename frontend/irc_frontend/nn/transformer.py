@@ -18,7 +18,7 @@ EXPANSION = 4
 @dataclass(frozen=True)
 class TransformerBlock(Layer):
     """What GPT-2 repeats: f[..., positions, width] -> the same shape. Attention and a perceptron of one hidden layer
-    (gelu by tanh), each of normalised values and added to what it was computed from.
+    (gelu by tanh), each of normalized values and added to what it was computed from.
 
     causal: a position sees itself and those before it.
     """

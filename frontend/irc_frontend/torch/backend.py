@@ -22,7 +22,7 @@ from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
 from irc_frontend.torch.masks import with_fast_masks
 
-MOST_SHAPES = 8
+MAX_SHAPES = 8
 """For how many shapes a graph of dynamic shapes is compiled, unless the option `most_shapes` says otherwise."""
 
 
@@ -37,7 +37,7 @@ def backend(
 
     Option: `most_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others."""
     options = dict(options or {})
-    most_shapes = options.pop("most_shapes", MOST_SHAPES)
+    most_shapes = options.pop("most_shapes", MAX_SHAPES)
     if options or others:
         found = ", ".join({**options, **others})
         raise TypeError(f"the irc backend has the option most_shapes alone, found {found}")
@@ -89,17 +89,17 @@ class _Shapes:
         found = self._known.get(key)
         if found is None:
             with self._lock:
-                found = self._known.get(key) or self._specialised(key, arguments)
+                found = self._known.get(key) or self._specialized(key, arguments)
         if found is None:
             return Interpreter(self._module).boxed_run(arguments)
         return found.run(arguments)
 
-    def _specialised(self, key: Any, arguments: Sequence[Any]) -> Compiled | None:
+    def _specialized(self, key: Any, arguments: Sequence[Any]) -> Compiled | None:
         if len(self._known) >= self._most:
             self._warn()
             return None
         self._known[key] = compile_graph(
-            specialised(self._module, arguments), self._kind, is_turned=self._kind == "inference"
+            specialized(self._module, arguments), self._kind, is_turned=self._kind == "inference"
         )
         return self._known[key]
 
@@ -121,7 +121,7 @@ def _kind(argument: Any) -> Any:
     return argument
 
 
-def specialised(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
+def specialized(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
     """The graph with the shapes and numbers of these arguments."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     fakes = [mode.from_tensor(x.detach()) if isinstance(x, torch.Tensor) else x for x in arguments]

@@ -28,10 +28,10 @@ from irc_frontend.torch.rules import device_of, value_of, why_left
 _CAST = torch.ops.aten._to_copy.default
 """Computes element by element, and has no tag that says so."""
 
-LEAST_REPEATED = 1 << 20
+MIN_REPEATED = 1 << 20
 """Bytes of an array at least, that it is computed again for: smaller ones stay in the L2."""
 
-MOST_REPEATED = 64
+MAX_REPEATED = 64
 """Nodes that are computed again for one array."""
 
 
@@ -158,9 +158,9 @@ class _Divider:
         own = set(part.own)
         body, inputs = self._needed(part.results, lambda node: node in own or node in self._loose)
         for node in self._sorted(inputs)[::-1]:
-            if self._is_repeatable(node, part.device) and nbytes_of(node) >= LEAST_REPEATED:
+            if self._is_repeatable(node, part.device) and nbytes_of(node) >= MIN_REPEATED:
                 cone, leaves = self._cone(node, part.device, inputs)
-                if len(cone) <= MOST_REPEATED and self._pays(node, cone, leaves - body - inputs, taken):
+                if len(cone) <= MAX_REPEATED and self._pays(node, cone, leaves - body - inputs, taken):
                     body |= cone
                     inputs = (inputs | leaves) - body
         part.own = [node for node in part.own if node in body]

@@ -15,8 +15,8 @@ from irc.runtime.artifact import DTYPES
 from irc.runtime.libraries import ALIGNMENT, are_usable, emptier, library_of, likeness
 from irc.support.diagnostics import IrcError
 from irc_frontend.build import build_module
+from irc_frontend.evaluation import compile_nodes, target
 from irc_frontend.graph import Node, sorted_nodes
-from irc_frontend.realise import compile_nodes, target
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.division import Part
 from irc_frontend.torch.rules import argument, record, value_of

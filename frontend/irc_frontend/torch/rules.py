@@ -26,9 +26,9 @@ from irc.decomposition.indexed import comparisons
 from irc.runtime.artifact import DTYPES
 from irc.support.diagnostics import IrcError, Span
 from irc_frontend.elementwise import Number
+from irc_frontend.evaluation import target as on_target
 from irc_frontend.graph import ARGUMENT, DEFERRED, Node, sorted_nodes
 from irc_frontend.place import recording
-from irc_frontend.realise import target as on_target
 from irc_frontend.tensor import Tensor
 
 RuleT = TypeVar("RuleT", bound=Callable[..., Any])
@@ -123,7 +123,7 @@ def why_left(node: FxNode, target: str) -> str | None:
     return None
 
 
-MOST_COMPARISONS = 1 << 32
+MAX_COMPARISONS = 1 << 32
 """Of the places and the indices of a scatter on a GPU; an H200 makes so many in 3 ms."""
 
 
@@ -133,7 +133,7 @@ def _expect_affordable(results: Sequence[Any]) -> None:
         if node.op == "scatter_add":
             axis = cast("int", dict(node.attributes)["axis"])
             places, count = node.shape[axis], math.prod(list(node.operands)[1].shape)
-            if places and comparisons(places, count, math.prod(node.shape) // places) > MOST_COMPARISONS:
+            if places and comparisons(places, count, math.prod(node.shape) // places) > MAX_COMPARISONS:
                 raise Left(f"a scatter of {count} to {places} places, too many to compare")
 
 

@@ -264,7 +264,7 @@ class BarrierArriveClusterOp(IRDLOperation):
 
 @irdl_op_definition
 class FenceBarrierInitOp(BareOp):
-    """Make barrier initialisation visible to the cluster and to TMA (fence.mbarrier_init)."""
+    """Make barrier initialization visible to the cluster and to TMA (fence.mbarrier_init)."""
 
     name = "cuda.fence_barrier_init"
 

@@ -51,7 +51,7 @@ from irc.dialects.cuda.common import check_registers
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
 from irc.ir.launching import LaunchableInterface
 from irc.ir.properties import effects, number, numbers, values_of
-from irc.support.parameters import MOST_BYTES, layout_of_set
+from irc.support.parameters import MAX_BYTES, layout_of_set
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z (CUDA programming guide, technical specifications)."""
@@ -164,7 +164,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         uses_z = any(isinstance(op, AxisOp) and op.axis.value.data == 2 for op in self.walk())
         if uses_z or values_of(self.grid)[2] != 1 or not self.arguments:
             return 1
-        return max(1, MOST_BYTES // self.set_bytes)
+        return max(1, MAX_BYTES // self.set_bytes)
 
     @property
     def written(self) -> tuple[bool, ...]:
@@ -203,7 +203,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     def _verify_sets(self, sets: int) -> None:
         if not 1 <= sets <= self.room_for_sets:
             raise VerifyException(
-                f"expected at most {self.room_for_sets} sets: of {self.set_bytes} bytes in {MOST_BYTES}, one where a "
+                f"expected at most {self.room_for_sets} sets: of {self.set_bytes} bytes in {MAX_BYTES}, one where a "
                 f"kernel uses its place along z; found {sets}"
             )
 
@@ -398,7 +398,7 @@ class NewArray(MemoryEffect):
 
 @irdl_op_definition
 class RegistersOp(IRDLOperation):
-    """An uninitialised register array. `align` is in bytes: 16 lets 16-byte accesses address it."""
+    """An uninitialized register array. `align` is in bytes: 16 lets 16-byte accesses address it."""
 
     name = "cuda.registers"
     align = prop_def(IntegerAttr, default_value=number(16))

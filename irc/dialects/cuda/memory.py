@@ -34,7 +34,7 @@ from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_re
 from irc.dialects.cuda.types import PtrType, RegistersType, size_of
 from irc.ir.properties import effects, flag, number
 
-CACHES = ("streaming", "read_only", "kept", "global")
+CACHES = ("streaming", "read_only", "evict_last", "global")
 """`ld.global.cs` and `st.global.cs`, `ld.global.nc`, the same with the priority `evict_last` in the L2, `ld.global.cg`
 (PTX ISA, 9.7.9.1 cache operators, 9.7.9.2 cache eviction priority hints)."""
 
@@ -42,7 +42,7 @@ STORE_CACHES = ("streaming", "write_back")
 """`st.global.cs`, and `st.global.wb`, which is what a store is without an operator; but one instruction, which the
 compiler never takes apart, and loads after it stay behind it."""
 
-READ_ONLY = ("read_only", "kept")
+READ_ONLY = ("read_only", "evict_last")
 """Those of memory that nothing writes during the kernel."""
 
 ATOMICS = ("add", "min", "max", "exchange")

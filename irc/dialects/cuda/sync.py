@@ -1,4 +1,4 @@
-"""Synchronisation of threads, and exchange of values inside a warp."""
+"""Synchronization of threads, and exchange of values inside a warp."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ SCHEDULES = ("grid", "persistent", "pingpong")
 REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
 INSTRUCTIONS = ("wgmma", "mma", "fma")
-KEPT = ("inputs",)
-SIDES = ("m", "n")
+EVICT_LAST = ("inputs",)
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,10 @@ class ConfigFields:
     unroll: int | None = None
     occupancy: int | None = None
     indexing: str | None = None
-    panel: int | None = None
+    subtile: int | None = None
     instruction: str | None = None
-    keep: str | None = None
-    rows: str | None = None
+    evict_last: str | None = None
+    swap_ab: bool | None = None
     loop_order: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -55,6 +54,10 @@ def _check_positive(value: Any) -> str | None:
     if type(value) is not int or value < 1:
         return "must be a positive integer"
     return None
+
+
+def _check_flag(value: Any) -> str | None:
+    return None if type(value) is bool else "must be true or false"
 
 
 def _check_positives(count: int | None) -> Callable[[Any], str | None]:
@@ -95,10 +98,10 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "unroll": _check_positive,
     "occupancy": _check_positive,
     "indexing": _check_choice(INDEXINGS),
-    "panel": _check_positive,
+    "subtile": _check_positive,
     "instruction": _check_choice(INSTRUCTIONS),
-    "keep": _check_choice(KEPT),
-    "rows": _check_choice(SIDES),
+    "evict_last": _check_choice(EVICT_LAST),
+    "swap_ab": _check_flag,
     "loop_order": _check_order,
 }
 """What each field may hold: None, or the end of the sentence "FIELD ..."."""
@@ -106,6 +109,8 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
 
 def _text(value: Any) -> str:
     """The value as it is written in IR."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, tuple):
@@ -124,18 +129,18 @@ class ConfigAttr(Data[ConfigFields]):
     - `stages`: buffers in the channel of the operands of a wgmma or mma kernel; with one, mma has no channel.
     - `warps`: warps that compute (a producer warp group comes on top).
     - `schedule`: `grid`, a block for each tile; `persistent`, a block for each SM that walks over the tiles;
-      `pingpong`, the same with two crews of `warps` in a block that take turns in the tiles, of a wgmma kernel.
+      `pingpong`, the same with two consumer groups of `warps` that take turns in the tiles, of a wgmma kernel.
     - `cluster`: blocks of a cluster, along M and N, that share what they read; of a wgmma kernel.
     - `group`: rows of tiles that are walked together, for the L2 cache.
     - `split`: parts of the reduced extent of a reduction, or of K of a matmul, that different blocks compute.
     - `reduction`: `persistent`, a row is held in registers, or `looped`, it is read in steps.
     - `unroll`: steps of a looped reduction whose loads are in flight together.
     - `occupancy`: blocks that an SM has to have room for, which bounds the registers of a thread.
-    - `panel`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else no panels).
+    - `subtile`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else none).
     - `instruction`: `wgmma`, `mma` or `fma`, what computes a product.
-    - `keep`: `inputs`, what threads load stays in the L2 longer than what they store.
-    - `rows`: `m` or `n`, the dimension of a product that the rows of an instruction lie along, `m` by default. Along N
-      the transposed product is computed: what fills 64 rows where M is short.
+    - `evict_last`: `inputs`, the L2 evicts what threads load after what they store.
+    - `swap_ab`: `true`, the kernel computes the transposed product: the 64 rows of its instructions lie along N, which
+      pays where M is short. `false` by default.
 
     No pass acts on these yet; any other value than the one in force is refused:
 
@@ -206,20 +211,20 @@ class ConfigAttr(Data[ConfigFields]):
         return self.data.indexing
 
     @property
-    def panel(self) -> int | None:
-        return self.data.panel
+    def subtile(self) -> int | None:
+        return self.data.subtile
 
     @property
     def instruction(self) -> str | None:
         return self.data.instruction
 
     @property
-    def keep(self) -> str | None:
-        return self.data.keep
+    def evict_last(self) -> str | None:
+        return self.data.evict_last
 
     @property
-    def rows(self) -> str | None:
-        return self.data.rows
+    def swap_ab(self) -> bool | None:
+        return self.data.swap_ab
 
     @property
     def loop_order(self) -> tuple[int, ...] | None:
@@ -258,9 +263,11 @@ class ConfigAttr(Data[ConfigFields]):
 def _parse_value(parser: AttrParser) -> Any:
     if (text := parser.parse_optional_str_literal()) is not None:
         return text
+    if (flag := parser.parse_optional_boolean()) is not None:
+        return flag
     if (number := parser.parse_optional_integer(allow_boolean=False)) is not None:
         return number
     numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
     if numbers is None:
-        parser.raise_error("expected an integer, a string or a list of integers")
+        parser.raise_error("expected an integer, a string, true, false or a list of integers")
     return tuple(numbers)

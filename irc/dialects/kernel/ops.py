@@ -236,12 +236,12 @@ _EXPECTED = {
 
 
 def _closure(
-    ops: Iterable[Operation], seeds: set[Operation], neighbours: Callable[[Operation], Iterable[Operation | Block]]
+    ops: Iterable[Operation], seeds: set[Operation], neighbors: Callable[[Operation], Iterable[Operation | Block]]
 ) -> set[Operation]:
-    """The seeds and every op that reaches one through neighbours; `ops` lists each op after its neighbours."""
+    """The seeds and every op that reaches one through neighbors; `ops` lists each op after its neighbors."""
     reached: set[Operation | Block] = set()
     for op in ops:
-        if op in seeds or any(neighbour in reached for neighbour in neighbours(op)):
+        if op in seeds or any(neighbor in reached for neighbor in neighbors(op)):
             reached.add(op)
     return {op for op in reached if isinstance(op, Operation)}
 

@@ -55,16 +55,16 @@ def element_of(value: Operand | Attribute) -> Element:
     return element_of_type(value if isinstance(value, Attribute) else SSAValue.get(value).type)
 
 
-def normalised(axis: int, rank: int) -> int:
+def normalized(axis: int, rank: int) -> int:
     """`axis` counted from the front; VerifyException unless -rank <= axis < rank."""
     if not -rank <= axis < rank:
         raise VerifyException(f"expected an axis in -{rank}..{rank - 1} of a rank-{rank} tensor, found {axis}")
     return axis + rank if axis < 0 else axis
 
 
-def normalised_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     """`axes` counted from the front, in increasing order; VerifyException where one is out of range."""
-    return tuple(sorted(normalised(axis, rank) for axis in axes))
+    return tuple(sorted(normalized(axis, rank) for axis in axes))
 
 
 # Properties: lists of integers are arrays of i64, integers i64, floats f64, bools i1.

@@ -21,7 +21,7 @@ from irc.dialects.nd.base import (
     int_prop,
     integer,
     is_float,
-    normalised,
+    normalized,
     rank_of,
     shape_of,
     tensor,
@@ -34,7 +34,7 @@ class ComposedOp(NdOp, ABC):
     once."""
 
 
-class NormaliseOp(ComposedOp, ABC):
+class NormalizeOp(ComposedOp, ABC):
     """`x` to the same type, along one axis."""
 
     x = operand_def(TensorType)
@@ -47,11 +47,11 @@ class NormaliseOp(ComposedOp, ABC):
         check_result_type(self, type_of(self.x))
 
 
-class SoftmaxFamilyOp(NormaliseOp, ABC):
+class SoftmaxFamilyOp(NormalizeOp, ABC):
     """`softmax` or `log_softmax`."""
 
     def __init__(self, x: Operand, axis: int = -1, *, location: Location | None = None):
-        self.setup([x], [type_of(x)], {"axis": normalised(axis, rank_of(x))}, location)
+        self.setup([x], [type_of(x)], {"axis": normalized(axis, rank_of(x))}, location)
 
 
 @irdl_op_definition
@@ -68,13 +68,13 @@ class LogSoftmaxOp(SoftmaxFamilyOp):
     name = "nd.log_softmax"
 
 
-class NormOp(NormaliseOp, ABC):
+class NormOp(NormalizeOp, ABC):
     """`layer_norm` or `rms_norm`."""
 
     eps = float_prop()
 
     def __init__(self, x: Operand, axis: int, eps: float, *, location: Location | None = None):
-        self.setup([x], [type_of(x)], {"axis": normalised(axis, rank_of(x)), "eps": float(eps)}, location)
+        self.setup([x], [type_of(x)], {"axis": normalized(axis, rank_of(x)), "eps": float(eps)}, location)
 
 
 @irdl_op_definition

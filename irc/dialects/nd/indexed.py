@@ -27,7 +27,7 @@ from irc.dialects.nd.base import (
     integer,
     is_integer,
     is_number,
-    normalised,
+    normalized,
     rank_of,
     shape_of,
     tensor,
@@ -84,7 +84,7 @@ class TakeOp(IndexedOp, IterationInterface):
     result = result_def(TensorType)
 
     def __init__(self, x: Operand, indices: Operand, axis: int = 0, *, location: Location | None = None):
-        axis = normalised(axis, rank_of(x))
+        axis = normalized(axis, rank_of(x))
         shape = taken_shape(shape_of(x), shape_of(indices), axis)
         self.setup([x, indices], [tensor(shape, element_of(x))], {"axis": axis}, location)
 
@@ -115,7 +115,7 @@ class TakeAlongOp(IndexedOp, IterationInterface):
     result = result_def(TensorType)
 
     def __init__(self, x: Operand, indices: Operand, axis: int, *, location: Location | None = None):
-        axis = normalised(axis, rank_of(x))
+        axis = normalized(axis, rank_of(x))
         self.setup([x, indices], [tensor(shape_of(indices), element_of(x))], {"axis": axis}, location)
 
     def check(self) -> None:
@@ -157,7 +157,7 @@ class ScatterAddOp(IndexedOp):
     def __init__(
         self, x: Operand, indices: Operand, updates: Operand, axis: int = 0, *, location: Location | None = None
     ):
-        self.setup([x, indices, updates], [type_of(x)], {"axis": normalised(axis, rank_of(x))}, location)
+        self.setup([x, indices, updates], [type_of(x)], {"axis": normalized(axis, rank_of(x))}, location)
 
     def check(self) -> None:
         self.check_indices(self.x, self.indices)

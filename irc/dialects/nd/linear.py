@@ -25,7 +25,7 @@ from irc.dialects.nd.base import (
     ints,
     ints_prop,
     is_number,
-    normalised,
+    normalized,
     rank_of,
     shape_of,
     tensor,
@@ -73,8 +73,8 @@ class MatmulOp(NdOp, IterationInterface):
         location: Location | None = None,
     ):
         a, b = rank_of(lhs), rank_of(rhs)
-        lhs_batch, rhs_batch = [normalised(i, a) for i in lhs_batch], [normalised(i, b) for i in rhs_batch]
-        lhs_contract, rhs_contract = [normalised(i, a) for i in lhs_contract], [normalised(i, b) for i in rhs_contract]
+        lhs_batch, rhs_batch = [normalized(i, a) for i in lhs_batch], [normalized(i, b) for i in rhs_batch]
+        lhs_contract, rhs_contract = [normalized(i, a) for i in lhs_contract], [normalized(i, b) for i in rhs_contract]
         shape = product_shape(shape_of(lhs), shape_of(rhs), lhs_batch, rhs_batch, lhs_contract, rhs_contract)
         properties = {
             "lhs_batch": lhs_batch,

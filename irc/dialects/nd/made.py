@@ -26,7 +26,7 @@ from irc.dialects.nd.base import (
     integer,
     is_float,
     is_number,
-    normalised,
+    normalized,
     shape_of,
     tensor,
 )
@@ -110,7 +110,7 @@ class IotaOp(MadeOp):
     axis = int_prop()
 
     def __init__(self, type: TensorType[Any], axis: int = 0, *, location: Location | None = None):
-        self.setup([], [type], {"axis": normalised(axis, len(type.get_shape()))}, location)
+        self.setup([], [type], {"axis": normalized(axis, len(type.get_shape()))}, location)
 
     def check(self) -> None:
         check_axis(self, integer(self.axis), len(shape_of(self.result)))

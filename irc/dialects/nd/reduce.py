@@ -29,8 +29,8 @@ from irc.dialects.nd.base import (
     is_bool,
     is_float,
     is_number,
-    normalised,
-    normalised_axes,
+    normalized,
+    normalized_axes,
     rank_of,
     shape_of,
     tensor,
@@ -90,7 +90,7 @@ class AccumulateOp(ReduceOp, ABC):
         location: Location | None = None,
     ):
         shape = shape_of(x)
-        axes = normalised_axes(axes, len(shape))
+        axes = normalized_axes(axes, len(shape))
         result = tensor(reduced_shape(shape, axes), element or _accumulated(element_of(x)))
         self.setup([x], [result], {"axes": axes}, location)
 
@@ -151,7 +151,7 @@ class VarOp(FloatResultOp):
         location: Location | None = None,
     ):
         shape = shape_of(x)
-        axes = normalised_axes(axes, len(shape))
+        axes = normalized_axes(axes, len(shape))
         result = tensor(reduced_shape(shape, axes), element or element_of(x))
         self.setup([x], [result], {"axes": axes, "correction": correction}, location)
 
@@ -164,7 +164,7 @@ class SelectOp(ReduceOp, MonoidOp, ABC):
 
     def __init__(self, x: Operand, axes: Sequence[int], *, location: Location | None = None):
         shape = shape_of(x)
-        axes = normalised_axes(axes, len(shape))
+        axes = normalized_axes(axes, len(shape))
         self.setup([x], [tensor(reduced_shape(shape, axes), element_of(x))], {"axes": axes}, location)
 
     def check(self) -> None:
@@ -229,7 +229,7 @@ class ArgReduceOp(MonoidOp, ABC):
 
     def __init__(self, x: Operand, axis: int, *, location: Location | None = None):
         shape = shape_of(x)
-        axis = normalised(axis, len(shape))
+        axis = normalized(axis, len(shape))
         self.setup([x], [tensor(reduced_shape(shape, [axis]), i64)], {"axis": axis}, location)
 
     def check(self) -> None:
@@ -264,7 +264,7 @@ class AxisOp(NdOp, ABC):
     axis = int_prop()
 
     def __init__(self, x: Operand, axis: int, *, location: Location | None = None):
-        self.setup([x], [type_of(x)], {"axis": normalised(axis, rank_of(x))}, location)
+        self.setup([x], [type_of(x)], {"axis": normalized(axis, rank_of(x))}, location)
 
     def check(self) -> None:
         check_axis(self, integer(self.axis), rank_of(self.x))
@@ -314,7 +314,7 @@ class TopkOp(NdOp):
     axis = int_prop()
 
     def __init__(self, x: Operand, k: int, axis: int, *, location: Location | None = None):
-        axis = normalised(axis, rank_of(x))
+        axis = normalized(axis, rank_of(x))
         shape = _with_extent(shape_of(x), axis, k)
         types = [tensor(shape, element_of(x)), tensor(shape, i64)]
         self.setup([x], types, {"k": k, "axis": axis}, location)

@@ -28,8 +28,8 @@ from irc.dialects.nd.base import (
     integer,
     ints,
     ints_prop,
-    normalised,
-    normalised_axes,
+    normalized,
+    normalized_axes,
     rank_of,
     shape_of,
     tensor,
@@ -104,7 +104,7 @@ class PermuteOp(AccessOp):
 
     def __init__(self, x: Operand, permutation: Sequence[int], *, location: Location | None = None):
         shape = shape_of(x)
-        order = [normalised(axis, len(shape)) for axis in permutation]
+        order = [normalized(axis, len(shape)) for axis in permutation]
         self.setup([x], [tensor([shape[i] for i in order], element_of(x))], {"permutation": order}, location)
 
     def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
@@ -265,7 +265,7 @@ class ConcatOp(IndexMapOp, IterationInterface):
 
     def __init__(self, inputs: Sequence[Operand], axis: int, *, location: Location | None = None):
         types = [type_of(x) for x in inputs]
-        axis = normalised(axis, rank_of(types[0]))
+        axis = normalized(axis, rank_of(types[0]))
         shape = list(shape_of(types[0]))
         shape[axis] = sum(shape_of(type)[axis] for type in types)
         self.setup([inputs], [tensor(shape, types[0].element_type)], {"axis": axis}, location)
@@ -304,7 +304,7 @@ class FlipOp(AccessOp):
     axes = ints_prop()
 
     def __init__(self, x: Operand, axes: Sequence[int], *, location: Location | None = None):
-        self.setup([x], [type_of(x)], {"axes": normalised_axes(axes, rank_of(x))}, location)
+        self.setup([x], [type_of(x)], {"axes": normalized_axes(axes, rank_of(x))}, location)
 
     def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
         check_increasing(self, ints(self.axes), len(shape))

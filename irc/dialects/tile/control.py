@@ -49,7 +49,7 @@ class ForTilesOp(IRDLOperation):
     cache (rows and columns are the last two dimensions). `schedule` "grid" gives each block one tile, "persistent"
     lets as many blocks as the device runs at once take tiles in turn. Several in one program share the grid: each has
     a range of consecutive blocks. With `cluster` [r, c], r x c blocks of a cluster take that many rows and columns of
-    neighbouring tiles at the same time. With `turn` [t, n], the loop takes every n-th of its block's tiles, from the
+    neighboring tiles at the same time. With `turn` [t, n], the loop takes every n-th of its block's tiles, from the
     t-th on: the others are those of other roles.
     """
 

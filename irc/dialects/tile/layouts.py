@@ -17,7 +17,7 @@ OFFSET_BITS = 32
 """Of an offset in shared memory."""
 
 
-MOST_HELD = 2**20
+MAX_HELD = 2**20
 """Elements of a fragment: more than the registers of a block hold of the narrowest."""
 
 
@@ -63,8 +63,8 @@ class FragmentAttr(Data[Layout]):
                 raise VerifyException(f"expected positive extents of the {what} modes, found {list(mode.flat)}")
             if any(s < 0 for _, s in mode.flat):
                 raise VerifyException(f"expected strides of at least 0 in the {what} modes, found {list(mode.flat)}")
-        if self.threads * self.values > MOST_HELD:
-            raise VerifyException(f"expected a fragment of at most {MOST_HELD} elements, found {self.data}")
+        if self.threads * self.values > MAX_HELD:
+            raise VerifyException(f"expected a fragment of at most {MAX_HELD} elements, found {self.data}")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Layout:

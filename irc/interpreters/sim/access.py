@@ -57,7 +57,7 @@ def check_global_read(
         if missing.any():
             at = (int(places[missing][0]) - pointer.span.start) // pointer.dtype.itemsize
             s.fail(
-                "uninitialised",
+                "uninitialized",
                 op,
                 f"{op.name} of element {at} of {memory.name}, which nothing has written",
                 of_active(s, lanes, missing),
@@ -190,7 +190,7 @@ def read_shared(
     if missing.any():
         at = int(places[missing][0]) % frame.shared_pitch
         s.fail(
-            "uninitialised",
+            "uninitialized",
             op,
             f"{op.name} of byte {at} of shared memory, which nothing has written",
             of_active(s, lanes, missing),
@@ -232,7 +232,7 @@ def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: A
     memory, lanes = pointer.span.memory, s.numbers
     missing = ~memory.is_written(places // size, size)
     if missing.any():
-        s.fail("uninitialised", op, f"{op.name} of a word of {memory.name} that nothing has written", missing)
+        s.fail("uninitialized", op, f"{op.name} of a word of {memory.name} that nothing has written", missing)
     if s.frame.counters is not None:
         s.frame.counters.global_access(op, lanes, places, size)
     words = memory.table(pointer.dtype, 1)[:, 0]

@@ -85,9 +85,9 @@ class Clocks:
         self._known = _Rows(lanes)
         self._fenced = _Rows(lanes)
         self._warp_known: Array = np.full(lanes, NEVER, np.int64)
-        """The clock of each lane when its warp last synchronised."""
+        """The clock of each lane when its warp last synchronized."""
         self._block_known: Array = np.full(lanes, NEVER, np.int64)
-        """The clock of each lane when its block last synchronised."""
+        """The clock of each lane when its block last synchronized."""
         self._own_fenced: Array = np.full(lanes, NEVER, np.int64)
         """The clock of each lane when it last fenced for the asynchronous proxy."""
         self._unit: Array = np.full(lanes, NEVER, np.int64)
@@ -115,7 +115,7 @@ class Clocks:
         """A row to release that says nothing."""
         return np.full((2, self._agents), NEVER, np.int64)
 
-    # Synchronisation
+    # Synchronization
 
     def sync_blocks(self, blocks: Array) -> None:
         """A barrier of each of these blocks as a whole."""

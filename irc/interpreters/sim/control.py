@@ -13,7 +13,7 @@ from irc.interpreters.sim.code import Body, Code, Step, controls
 from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.strands import Fork, Routine, Strand
 
-MOST_ROUNDS = 100_000
+MAX_ROUNDS = 100_000
 """Of a conditional loop: one that waits for another block would go on for ever."""
 
 
@@ -185,8 +185,8 @@ def conditional_loop(
         live = outer
         for rounds in count():
             s.mask = live
-            if rounds == MOST_ROUNDS:
-                s.fail("deadlock", op, f"a loop goes on after {MOST_ROUNDS} rounds")
+            if rounds == MAX_ROUNDS:
+                s.fail("deadlock", op, f"a loop goes on after {MAX_ROUNDS} rounds")
             test, *values = (yield from s.run_waiting(before)) if before.waits else s.run(before)
             test = np.broadcast_to(test, (s.frame.lane_count,))
             done = _narrowed(live, ~test)

@@ -11,7 +11,7 @@ from irc.support.diagnostics import IrcError
 
 Kind = Literal[
     "race",
-    "uninitialised",
+    "uninitialized",
     "out of bounds",
     "divergence",
     "misaligned",
@@ -32,7 +32,7 @@ class SimulationError(IrcError):
         self.kernel = kernel
 
 
-MOST_NAMED = 4
+MAX_NAMED = 4
 """Ranges of threads, or blocks, that a message names."""
 
 
@@ -45,8 +45,8 @@ def ranges(numbers: Iterable[int]) -> str:
             runs[-1] = [runs[-1][0], number]
         else:
             runs.append([number, number])
-    texts = [str(low) if low == high else f"{low}-{high}" for low, high in runs[:MOST_NAMED]]
-    rest = sum(high - low + 1 for low, high in runs[MOST_NAMED:])
+    texts = [str(low) if low == high else f"{low}-{high}" for low, high in runs[:MAX_NAMED]]
+    rest = sum(high - low + 1 for low, high in runs[MAX_NAMED:])
     return ", ".join(texts) + (f" and {rest} more" if rest else "")
 
 

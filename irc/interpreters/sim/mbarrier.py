@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 BYTES = 8
 """Size and alignment of a barrier."""
 
-MOST_BYTES = 2**20 - 1
+MAX_BYTES = 2**20 - 1
 """The range of the transaction count."""
 
 
@@ -60,8 +60,8 @@ class Mbarrier:
 
     def _count_bytes(self, change: int) -> None:
         self.bytes += change
-        if abs(self.bytes) > MOST_BYTES:
-            raise MbarrierError(f"{self.bytes} bytes pending on a barrier that counts up to {MOST_BYTES}")
+        if abs(self.bytes) > MAX_BYTES:
+            raise MbarrierError(f"{self.bytes} bytes pending on a barrier that counts up to {MAX_BYTES}")
 
     def _advance(self) -> bool:
         if self.arrivals:

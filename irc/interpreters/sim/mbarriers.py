@@ -33,18 +33,18 @@ class Barrier:
     offset: int
     state: Mbarrier
     agent: int
-    initialised_by: int
+    initialized_by: int
     """The lane."""
     op: Operation
     fenced: bool = False
-    """Whether its initialisation was made visible to the cluster and to TMA."""
+    """Whether its initialization was made visible to the cluster and to TMA."""
     arrived: Array | None = None
     """What those who have arrived so far made known."""
     completed: Array | None = None
     """What the last completed phase makes known."""
 
     def describe(self) -> str:
-        return f"the barrier at byte {self.offset} of shared memory, initialised at {describe(self.op.location)}"
+        return f"the barrier at byte {self.offset} of shared memory, initialized at {describe(self.op.location)}"
 
 
 class Barriers:
@@ -98,18 +98,18 @@ def barriers_of(s: Strand) -> Barriers:
 
 def barrier_at(s: Strand, op: Operation, place: int, lanes: Array) -> Barrier:
     """The barrier at a byte of the frame's shared memory that lanes use: an error where there is none, or where its
-    initialisation, or what was written over it, is not ordered before."""
+    initialization, or what was written over it, is not ordered before."""
     frame = s.frame
     barrier = barriers_of(s).at.get(place)
     wrong = np.isin(s.numbers, lanes)
     if barrier is None:
         offset = place % frame.shared_pitch
-        s.fail("uninitialised", op, f"{op.name} on byte {offset} of shared memory, which is no barrier", wrong)
+        s.fail("uninitialized", op, f"{op.name} on byte {offset} of shared memory, which is no barrier", wrong)
     shadow = frame.shared_shadow
     keys = np.full(len(lanes), shadow.writes[place // shadow.granule])
     unordered = frame.clocks.unordered(lanes, keys)
     if unordered.any():
-        who = f"thread {frame.thread[barrier.initialised_by]}"
+        who = f"thread {frame.thread[barrier.initialized_by]}"
         text = f"{op.name} on {barrier.describe()} by {who}, with no barrier of threads between"
         s.fail("race", op, text, np.isin(s.numbers, lanes[unordered]))
     return barrier
@@ -138,7 +138,7 @@ def barrier_init(s: Strand, op: cuda.BarrierInitOp, address: Any) -> None:
     frame.shared.mark(places // BYTES, BYTES)
     for place, lane in zip(places.tolist(), s.numbers.tolist(), strict=True):
         if place in table.at:
-            s.fail("protocol", op, f"{table.at[place].describe()} is initialised again", s.numbers == lane)
+            s.fail("protocol", op, f"{table.at[place].describe()} is initialized again", s.numbers == lane)
         block, offset = divmod(place, frame.shared_pitch)
         rank = block % frame.grid.cluster_blocks
         agent = frame.units.agent(("mbarrier", rank, offset), f"TMA, which completes on the barrier at byte {offset},")
@@ -149,7 +149,7 @@ def barrier_init(s: Strand, op: cuda.BarrierInitOp, address: Any) -> None:
 def fence_barrier_init(s: Strand, op: cuda.FenceBarrierInitOp) -> None:
     lanes = set(s.numbers.tolist())
     for barrier in barriers_of(s).at.values():
-        barrier.fenced |= barrier.initialised_by in lanes
+        barrier.fenced |= barrier.initialized_by in lanes
 
 
 @simulates(cuda.BarrierExpectOp)

@@ -16,7 +16,7 @@ from irc.layout.instructions import WARP_GROUP
 REGISTERS = 65536
 """Of an SM, all architectures (CUDA C++ Programming Guide, technical specifications)."""
 
-MOST = 255
+MAX_REGISTERS = 255
 """Registers of a thread that starts."""
 
 GROUP_WARPS = WARP_GROUP // WARP
@@ -30,7 +30,7 @@ class RegisterPool:
     def __init__(self, frame: Frame):
         kernel = frame.code.kernel
         blocks = 1 if kernel.min_blocks is None else kernel.min_blocks.value.data
-        start = min(MOST, REGISTERS // (frame.threads * blocks)) // 8 * 8
+        start = min(MAX_REGISTERS, REGISTERS // (frame.threads * blocks)) // 8 * 8
         self.frame = frame
         self.held: Array = np.full(frame.lane_count // WARP, start)
         """Registers of a thread of each warp, at most."""

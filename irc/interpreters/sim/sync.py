@@ -1,4 +1,4 @@
-"""Synchronisation of threads, and exchange of values in a warp."""
+"""Synchronization of threads, and exchange of values in a warp."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _check_source(s: Strand, op: Operation, copy: _Copy) -> None:
     if missing.any():
         element = int(copy.source[missing][0] - copy.pointer.span.start) // copy.element
         text = f"{op.name} of element {element} of {memory.name}, which nothing has written"
-        s.fail("uninitialised", op, text, s.numbers == copy.lane)
+        s.fail("uninitialized", op, text, s.numbers == copy.lane)
     if copy.pointer.tracked:
         lanes = np.full(len(copy.source), copy.lane)
         copy.frame.grid.shadow(memory).read(s, op, lanes, copy.source, copy.element)

@@ -38,7 +38,7 @@ def matmul_function(args: Arguments) -> Value:
 def _axes(args: Arguments, name: str, array: Array) -> list[int]:
     if name not in args:
         return []
-    return [args.normalised(name, axis, array.rank) for axis in args.integers(name)]
+    return [args.normalized(name, axis, array.rank) for axis in args.integers(name)]
 
 
 def _check_pairs(args: Arguments, a: Array, b: Array, lhs: list[int], rhs: list[int], what: str) -> None:

@@ -14,7 +14,7 @@ from irc.language.values import Array, Items, Several, Value
 @builtin("permute(x, axes)")
 def permute(args: Arguments) -> Value:
     x = args.array("x")
-    order = [args.normalised("axes", axis, x.rank) for axis in args.integers("axes")]
+    order = [args.normalized("axes", axis, x.rank) for axis in args.integers("axes")]
     if sorted(order) != list(range(x.rank)):
         raise args.error(f"{order} is not a permutation of the {x.rank} axes of {x}", "axes")
     return args.emit("permute", [x], tuple(x.shape[i] for i in order), x.element, permutation=order)
@@ -57,7 +57,7 @@ def broadcast(args: Arguments) -> Value:
 
 
 def _broadcast_along(args: Arguments, x: Array, shape: tuple[int, ...]) -> Array:
-    dims = [args.normalised("dims", dim, len(shape)) for dim in args.integers("dims")]
+    dims = [args.normalized("dims", dim, len(shape)) for dim in args.integers("dims")]
     if len(dims) != x.rank or len(set(dims)) != len(dims):
         raise args.error(f"dims has one distinct axis for each of the {x.rank} axes of {x}, found {dims}", "dims")
     for axis, dim in enumerate(dims):

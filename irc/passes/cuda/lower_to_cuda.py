@@ -23,7 +23,7 @@ from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering import channels, compute, dots, exchanges, memory, reduce, scan, step_channels, tma
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
-from irc.lowering.values import TURNS, Code, Crew, Registers, Tile, buffer_of, tile_element
+from irc.lowering.values import TURNS, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
 from irc.scheduling.channels import ALIGNMENT, aligned, is_in_step, tile_bytes, turns_of
 from irc.support.diagnostics import IrcError
 
@@ -72,7 +72,7 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
     has_channel = any(isinstance(op, tile.ChannelOp) for op in program.body.block.ops)
     code = Code(
         e,
-        Crew(thread, threads),
+        ThreadGroup(thread, threads),
         body,
         dict(zip(views, body.args, strict=True)),
         has_stmatrix=target_of(program).has_tma,
@@ -89,10 +89,10 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
 def _apart(roles: tile.RolesOp, room: int) -> int:
     """What exchanges take of scratch memory where there is room to keep those that take turns apart from them: then
     the exchanges of each warp's own elements wait for no other warp. 0 where there is none."""
-    crews = [[op for op in role.walk() if isinstance(op, tile.ConvertOp | tile.CombinerOp)] for role in roles.roles]
-    converts = [tile_bytes(op.result) for ops in crews for op in ops if isinstance(op, tile.ConvertOp)]
+    exchanges = [[op for op in role.walk() if isinstance(op, tile.ConvertOp | tile.CombinerOp)] for role in roles.roles]
+    converts = [tile_bytes(op.result) for ops in exchanges for op in ops if isinstance(op, tile.ConvertOp)]
     size = aligned(max(converts, default=0), 128)
-    return size if sum(map(bool, crews)) * (size + TURNS) <= room else 0
+    return size if sum(map(bool, exchanges)) * (size + TURNS) <= room else 0
 
 
 def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
@@ -327,12 +327,12 @@ def _roles(code: Code, op: tile.RolesOp) -> None:
     takes_turns = any(turns_of(channel) for channel in channel_ops)
     producers, consumers = LANES * op.warp_counts[0], LANES * sum(op.warp_counts[1 : 2 if takes_turns else None])
     for channel in channel_ops:
-        channels.initialise(code, channel, consumers, producers)
+        channels.initialize(code, channel, consumers, producers)
     if any(channel.cluster is not None for channel in channel_ops):
         e.insert(cuda.ClusterSyncOp())
     else:
         code.sync()
-    group = e.value(cuda.WarpUniformOp(e.index(e.div(code.crew.thread, WARP_GROUP))))
+    group = e.value(cuda.WarpUniformOp(e.index(e.div(code.group.thread, WARP_GROUP))))
 
     def chain(role: int, start: int) -> None:
         """One if/else over all roles: setmaxnreg needs each in a branch of its own."""
@@ -348,12 +348,12 @@ def _roles(code: Code, op: tile.RolesOp) -> None:
 
 def _role(code: Code, op: tile.RolesOp, channel_ops: Sequence[tile.ChannelOp], role: int, start: int) -> None:
     """The code of one role, whose first thread is `start`. A producer that only issues TMA is one thread."""
-    e, whole = code.e, code.crew
+    e, whole = code.e, code.group
     if op.registers is not None:
         e.insert(cuda.SetRegistersOp(op.register_counts[role], grow=role > 0))
     own = e.sub(whole.thread, start)
     alone = role == 0 and not any(channels.is_written(r.channel) for r in channel_ops)
-    code.crew = Crew(own, 1) if alone else Crew(own, LANES * op.warp_counts[role], role + 1)
+    code.group = ThreadGroup(own, 1) if alone else ThreadGroup(own, LANES * op.warp_counts[role], role + 1)
     with e.when(e.compare("eq", own, 0) if alone else None):
         for channel in channel_ops:
             channels.enter(code, channel, producer=role == 0, first=role == 1)
@@ -362,7 +362,7 @@ def _role(code: Code, op: tile.RolesOp, channel_ops: Sequence[tile.ChannelOp], r
         for channel in channel_ops if role == 0 else ():
             channels.leave(code, channel)
     code.close_scratch()
-    code.crew = whole
+    code.group = whole
 
 
 def _alloc(code: Code, op: tile.AllocOp) -> None:

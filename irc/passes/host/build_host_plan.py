@@ -37,8 +37,8 @@ from irc.ir.properties import number, values_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
 from irc.planning.arena import Lifetime, place
-from irc.planning.group_launches import MOST_SETS, Member, group
-from irc.planning.schedule import MOST_STREAMS, Schedule, schedule
+from irc.planning.group_launches import MAX_SETS, Member, group
+from irc.planning.schedule import MAX_STREAMS, Schedule, schedule
 from irc.support.diagnostics import IrcError
 
 
@@ -58,10 +58,10 @@ class BuildHostPlanPass(Pass):
     requires = (THREADS,)
     establishes = (PLANNED,)
 
-    streams: int = MOST_STREAMS
+    streams: int = MAX_STREAMS
     """The most streams that a plan uses."""
 
-    sets: int = MOST_SETS
+    sets: int = MAX_SETS
     """The most sets of operands of a launch; 1 leaves each launch alone."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

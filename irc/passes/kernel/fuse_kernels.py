@@ -20,12 +20,12 @@ from irc.analysis.invariants import FUSED
 from irc.dialects.kernel import FusedOp
 from irc.fusion.explain import explain
 from irc.fusion.graph import FusionGraph
-from irc.fusion.hand_over import hand_over
 from irc.fusion.maps import grow_maps
 from irc.fusion.outline import outline
 from irc.fusion.products import casts_to_store, grow_epilogue, grow_prologue, seed_products
 from irc.fusion.recomputation import copy_across_kernels, copy_escaping, find_repeated
 from irc.fusion.reductions import grow_reductions
+from irc.fusion.sink_into_consumer import sink_into_consumers
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 
@@ -70,5 +70,5 @@ def fuse_block(
     if compared is not None:
         compared += map(str, costs)
     grow_maps(graph)
-    hand_over(graph)
+    sink_into_consumers(graph)
     return outline(block, graph, name)

@@ -43,7 +43,7 @@ from irc.ir.targets import Target, target_of
 LAUNCH = 2e-6
 """Seconds that a kernel of its own costs: what is computed from arguments alone is in no product's epilogue."""
 
-MOST_PATHS = 64
+MAX_PATHS = 64
 """Ways from a value that is computed again to what it is computed from: `fuse-kernels` looks at each of them."""
 
 
@@ -118,14 +118,14 @@ class _Plan:
         return value not in self.barred and isinstance(value.owner, Operation) and is_recomputable(value.owner)
 
     def _entangled(self) -> set[SSAValue]:
-        """Values that have to be kept, so that nothing has more than `MOST_PATHS` ways to what is kept."""
+        """Values that have to be kept, so that nothing has more than `MAX_PATHS` ways to what is kept."""
         found: set[SSAValue] = set()
         paths: dict[SSAValue, int] = {}
         for value in self.stages:
             if value not in self.again or not isinstance(value.owner, Operation):
                 continue
             paths[value] = sum(paths.get(operand, 1) for operand in value.owner.operands)
-            if paths[value] > MOST_PATHS:
+            if paths[value] > MAX_PATHS:
                 found.add(value)
                 paths[value] = 1
         return found

@@ -86,8 +86,8 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     has_dots = any(space.dots for space in distinct)
     for space in distinct:
         writes = _writes(space) if instruction == "wgmma" else []
-        crew = LANES * PRODUCER_WARPS if writes else threads
-        problems[space] = problem_of(space, crew, is_alone=has_dots, writes=writes)
+        count = LANES * PRODUCER_WARPS if writes else threads
+        problems[space] = problem_of(space, count, is_alone=has_dots, writes=writes)
         if space.fragment is None:
             space.fragment = search(problems[space], rates)[0].fragment
             _propagate(program, spaces)
@@ -163,7 +163,7 @@ def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:
 
 def _hand_on(op: tile.SliceOp | tile.PermuteOp, source: Space, target: Space) -> bool:
     """Whether the op gave one of the spaces its fragment. A slice of all of a tile gives the tile that of its use: what
-    is loaded before a loop over panels lies as they do."""
+    is loaded before a loop over subtiles lies as they do."""
     if (source.fragment is None) == (target.fragment is None):
         return False
     if source.fragment is None:

@@ -100,8 +100,8 @@ def _merge(loop: scf.ForOp, dots: Sequence[tile.DotOp]) -> None:
     positions = [p for d in dots if (p := _position(loop, d)) is not None]
     first = loop.iter_args[positions[0]].owner
     assert isinstance(first, tile.SplatOp)
-    pieces = [(d.result.type, d.location) for d in dots]
-    wide = _widened([type for type, _ in pieces])
+    slots = [(d.result.type, d.location) for d in dots]
+    wide = _widened([type for type, _ in slots])
     start = tile.SplatOp(first.value, wide, location=dots[0].location)
     Rewriter.insert_op(start, InsertPoint.before(loop))
     _merge_body(loop, dots, positions, wide)
@@ -109,7 +109,7 @@ def _merge(loop: scf.ForOp, dots: Sequence[tile.DotOp]) -> None:
     merged = with_carried(loop, [*kept, start.result])
     parts: dict[int, SSAValue] = {}
     column = 0
-    for at, (type, location) in zip(positions, pieces, strict=True):
+    for at, (type, location) in zip(positions, slots, strict=True):
         part = tile.SliceOp(merged.results[-1], [0, column], type, location=location)
         Rewriter.insert_op(part, InsertPoint.before(loop))
         parts[at] = part.result

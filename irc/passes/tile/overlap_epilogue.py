@@ -1,4 +1,4 @@
-"""overlap-epilogue: what follows a product runs over panels of its columns."""
+"""overlap-epilogue: what follows a product runs over subtiles of its columns."""
 
 from __future__ import annotations
 
@@ -22,39 +22,40 @@ from irc.ir.passes import Pass
 from irc.layout.instructions import LANES
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import LOAD_STAGES, tile_bytes
-from irc.scheduling.panels import Carried, assemble, build, neutral_of, roll
+from irc.scheduling.subtiles import Carried, assemble, build, neutral_of, roll
 
 ACCUMULATOR = 64
-"""Elements of an accumulator per thread from which on an epilogue is cut into panels, as it is where a stored tile has
-more bytes than are left beside the channel."""
-PANEL_BYTES = 128
-"""Bytes of a row of a panel: a row of the widest swizzle."""
-MOST_UNROLLED = 8192
-"""Scalar ops of a thread in an epilogue above which its panels are not unrolled: their code would not stay in the
+"""Elements of an accumulator per thread from which on an epilogue is cut into subtiles, as it is where a stored tile
+has more bytes than are left beside the channel."""
+SUBTILE_BYTES = 128
+"""Bytes of a row of a subtile: a row of the widest swizzle."""
+MAX_UNROLLED = 8192
+"""Scalar ops of a thread in an epilogue above which its subtiles are not unrolled: their code would not stay in the
 caches of instructions."""
-MOST_TOGETHER = 2048
-"""Machine instructions of a thread for panels that are in one iteration then: they move the accumulator on together.
-More made no kernel faster on an H200 (gated_unit_step takes 256.0 us with 2 panels as with 4), and compile longer."""
+MAX_TOGETHER = 2048
+"""Machine instructions of a thread for subtiles that are in one iteration then: they move the accumulator on together.
+More made no kernel faster on an H200 (gated_unit_step takes 256.0 us with 2 subtiles as with 4), and compile longer."""
 FUNCTION = 12
 """Machine instructions of a function like tanh, in those of an operation."""
-PANEL_REGISTERS = 48
-"""Registers of a thread that the tensors read by one panel may take."""
+SUBTILE_REGISTERS = 48
+"""Registers of a thread that the tensors read by one subtile may take."""
 PART = 8
-"""Columns that a reduction over them carries from panel to panel: those of which lanes side by side have a pair each
-(PTX ISA, 9.7.15.5.1, the accumulator of wgmma)."""
+"""Columns that a reduction over them carries from subtile to subtile: those of which lanes side by side have a pair
+each (PTX ISA, 9.7.15.5.1, the accumulator of wgmma)."""
 
 
 @dataclass(frozen=True)
 class OverlapEpiloguePass(Pass):
-    """The epilogue of a product with a large accumulator, or a large result -> an unrolled loop over panels of columns.
+    """The epilogue of a product with a large accumulator, or a large result -> an unrolled loop over subtiles of
+    columns.
 
-    A panel's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
-    beside the channel and the accumulator does not spill. The panel is `panel` columns of the config, or else the
-    widest, up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from panel to panel,
-    by wgmma as a few columns that panels are folded into, so that threads meet once behind the loop; where columns are
-    read again behind it, what no such reduction needs has panels, and the rest has none, but arrays that TMA can bring
-    are loaded by panels. The loop of a long epilogue is not unrolled: it carries the accumulator, which moves on by a
-    few panels. An epilogue whose tiles do not follow the product's is left alone.
+    A subtile's loads, registers and staging in shared memory are a fraction of the tile's, so that the epilogue fits
+    beside the channel and the accumulator does not spill. The subtile is `subtile` columns of the config, or else the
+    widest, up to 64 and to 128 bytes, whose loads stay small. A reduction over columns is carried from subtile to
+    subtile, by wgmma as a few columns that subtiles are folded into, so that threads meet once behind the loop; where
+    columns are read again behind it, what no such reduction needs has subtiles, and the rest has none, but arrays that
+    TMA can bring are loaded by subtiles. The loop of a long epilogue is not unrolled: it carries the accumulator, which
+    moves on by a few subtiles. An epilogue whose tiles do not follow the product's is left alone.
     """
 
     name: ClassVar[str] = "overlap-epilogue"
@@ -87,16 +88,16 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
         return
     carried = [op for op in epilogue if isinstance(op, tile.ReduceOp) and 1 in op.axis_values]
     after = _dependents(epilogue, carried)
-    panelled = [op for op in epilogue if op not in after]
+    subtiled = [op for op in epilogue if op not in after]
     arriving: list[tile.LoadOp] = []
     if any(_is_wide(op) for op in after):
-        panelled, carried = _put_last(epilogue, carried), []
-        arriving = [op for op in epilogue if op not in panelled and _arrives(op, columns)]
-    if not panelled or not all(_follows(op, columns) for op in panelled):
+        subtiled, carried = _put_last(epilogue, carried), []
+        arriving = [op for op in epilogue if op not in subtiled and _arrives(op, columns)]
+    if not subtiled or not all(_follows(op, columns) for op in subtiled):
         return
     if any(neutral_of(op) is None for op in carried):
         return
-    width = config_of(program).panel or _width(panelled, rows, columns, threads)
+    width = config_of(program).subtile or _width(subtiled, rows, columns, threads)
     if width >= columns or columns % width:
         return
     for op in scalars:
@@ -105,18 +106,18 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     for load in arriving if consumer_roles(program) == 1 else []:
         assemble(load, _arriving_width(load))
     part = PART if width % PART == 0 and _keeps_columns(program) else None
-    panels = build(panelled, [Carried(op, part) for op in carried], columns, width)
+    subtiles = build(subtiled, [Carried(op, part) for op in carried], columns, width)
     elements, count = rows * columns // threads, columns // width
-    if elements * _written(panels) > MOST_UNROLLED:
-        together = elements * _computed(panels) // count
-        fit = [n for n in range(1, count) if count % n == 0 and n * together <= MOST_TOGETHER]
-        roll(panels, columns, width, max(fit, default=1))
+    if elements * _written(subtiles) > MAX_UNROLLED:
+        together = elements * _computed(subtiles) // count
+        fit = [n for n in range(1, count) if count % n == 0 and n * together <= MAX_TOGETHER]
+        roll(subtiles, columns, width, max(fit, default=1))
 
 
 def _keeps_columns(program: tile.ProgramOp) -> bool:
     """Whether every thread holds elements of each few columns of its accumulator's rows, as wgmma's do."""
     config = config_of(program)
-    return config.instruction == "wgmma" and config.rows != "n"
+    return config.instruction == "wgmma" and not config.swap_ab
 
 
 def _put_last(epilogue: list[Operation], reductions: list[tile.ReduceOp]) -> list[Operation]:
@@ -138,25 +139,27 @@ def _put_last(epilogue: list[Operation], reductions: list[tile.ReduceOp]) -> lis
 
 def _arrives(op: Operation, columns: int) -> TypeGuard[tile.LoadOp]:
     """Whether the op loads an array of whole rows that TMA can bring."""
-    return isinstance(op, tile.LoadOp) and is_swizzled_load(op, PANEL_BYTES) and shape_of(op.result.type)[1] == columns
+    return (
+        isinstance(op, tile.LoadOp) and is_swizzled_load(op, SUBTILE_BYTES) and shape_of(op.result.type)[1] == columns
+    )
 
 
 def _arriving_width(load: tile.LoadOp) -> int:
-    """Columns of the panels in which such an array comes: the widest of which several fit beside the channel."""
+    """Columns of the subtiles in which such an array comes: the widest of which several fit beside the channel."""
     rows, columns = shape_of(load.result.type)
     size = element_of(load.view_type.element_type).size
-    width = min(PANEL_BYTES // size, columns & -columns)
+    width = min(SUBTILE_BYTES // size, columns & -columns)
     while width * size > SMALLEST_SWIZZLE and LOAD_STAGES * rows * width * size > EXCHANGE_BYTES:
         width //= 2
     return width
 
 
-def _written(panels: scf.ForOp) -> int:
-    """The scalar ops for an element, as they are in the maps of a panel."""
-    return sum(len(op.body.block.ops) for op in panels.body.block.ops if isinstance(op, tile.MapOp))
+def _written(subtiles: scf.ForOp) -> int:
+    """The scalar ops for an element, as they are in the maps of a subtile."""
+    return sum(len(op.body.block.ops) for op in subtiles.body.block.ops if isinstance(op, tile.MapOp))
 
 
-def _computed(panels: scf.ForOp) -> int:
+def _computed(subtiles: scf.ForOp) -> int:
     """The machine instructions for an element, about: what several maps compute is computed once."""
     numbers: dict[object, int] = {}
     known: dict[SSAValue, int] = {}
@@ -165,7 +168,7 @@ def _computed(panels: scf.ForOp) -> int:
         return known.setdefault(value, numbers.setdefault(value, len(numbers)))
 
     count = 0
-    for each in panels.body.block.ops:
+    for each in subtiles.body.block.ops:
         if not isinstance(each, tile.MapOp):
             continue
         known.update((inner, number(outer)) for inner, outer in zip(each.body.block.args, each.operands, strict=True))
@@ -220,15 +223,15 @@ def _follows(op: Operation, columns: int) -> bool:
 
 
 def _width(epilogue: list[Operation], rows: int, columns: int, threads: int) -> int:
-    """The widest panel, a power of two, of at most 64 columns, and 128 bytes of any result, whose full-size loads take
-    no more than a few registers of a thread."""
+    """The widest subtile, a power of two, of at most 64 columns, and 128 bytes of any result, whose full-size loads
+    take no more than a few registers of a thread."""
     size = sum(
         element_of(op.view_type.element_type).size
         for op in epilogue
         if isinstance(op, tile.LoadOp) and shape_of(op.result.type) == (rows, columns)
     )
     stored = [element_of(op.view_type.element_type).size for op in epilogue if isinstance(op, tile.StoreOp)]
-    width = min(64, columns // 2, PANEL_BYTES // max(stored, default=1), columns & -columns)
-    while width > 16 and rows * width // threads * size > 4 * PANEL_REGISTERS:
+    width = min(64, columns // 2, SUBTILE_BYTES // max(stored, default=1), columns & -columns)
+    while width > 16 and rows * width // threads * size > 4 * SUBTILE_REGISTERS:
         width //= 2
     return width

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
-from irc.configs.product import EPILOGUE_BYTES, MOST_STAGES
+from irc.configs.product import EPILOGUE_BYTES, MAX_STAGES
 from irc.dialects import tile
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
@@ -110,7 +110,7 @@ def _pipeline_reads(program: tile.ProgramOp, loop: scf.ForOp, limit: int) -> Non
         used = sum(channel_plan(op).size for op in program.walk() if isinstance(op, tile.ChannelOp))
         others = [op for op in program.walk() if isinstance(op, tile.AllocOp) and op not in allocs]
         room = limit - used - sum(aligned(alloc_bytes(op)) for op in others) - max(SCRATCH, exchanged + ALIGNMENT)
-        stages = max(1, min(MOST_STAGES, room // aligned(alloc_bytes(allocs[0]))))
+        stages = max(1, min(MAX_STAGES, room // aligned(alloc_bytes(allocs[0]))))
         channel = _new_channel(program, loop, tile.ChannelOp(stages, [type]))
         for alloc in allocs:
             _pass_through(channel.channel, alloc)
@@ -146,7 +146,7 @@ def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], channels: int) 
     stages = config_of(program).stages
     if stages is None:
         room = target_of(program).shared_memory - EPILOGUE_BYTES
-        stages = min(MOST_STAGES, room // sum(alloc_bytes(a) for a in allocs))
+        stages = min(MAX_STAGES, room // sum(alloc_bytes(a) for a in allocs))
     return max(1, stages // channels)
 
 
@@ -233,7 +233,7 @@ def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
 def _reads_ahead(block: Block, dots: list[tile.DotOp]) -> bool:
     """Whether a step of two parts begins to read while both dots of the one before are in flight: what the last one
     waits for is waited for before the first map, which computes a part in registers that are free then. Steps of more
-    parts, and maps that compute in 32 bits, need more registers than ptxas leaves: it would serialise the products."""
+    parts, and maps that compute in 32 bits, need more registers than ptxas leaves: it would serialize the products."""
     maps = [op for op in block.ops if isinstance(op, tile.MapOp)]
     return len(dots) == 2 and all(isinstance(dot.lhs.owner, tile.MapOp) for dot in dots) and all(map(_is_narrow, maps))
 

@@ -23,7 +23,7 @@ from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.loops import with_carried
 
 REGISTER_BYTES = 4
-MOST_REGISTERS = 96
+MAX_REGISTERS = 96
 """Registers of a thread that hold the loaded tiles from step to step, at most."""
 
 MOST_OF_PANEL = 16
@@ -100,7 +100,7 @@ def _prefetch(loop: scf.ForOp) -> None:
     loads = _loads(list(block.ops))
     needed = {op: _addresses(op, block) for op in loads}
     groups = _groups(block, loads)
-    if len(groups) < 2 or sum(_registers(op.result) for op in loads) > MOST_REGISTERS:
+    if len(groups) < 2 or sum(_registers(op.result) for op in loads) > MAX_REGISTERS:
         return
     if any(found is None for found in needed.values()):
         return

@@ -22,10 +22,10 @@ from irc.scheduling.streamed_operands import copied
 
 @dataclass(frozen=True)
 class StageLoadsPass(Pass):
-    """A load of a panel in the epilogue of a wgmma product -> a copy by TMA to a buffer that is read at once, where the
-    access is a box of the view and a few such buffers fit beside the stages of the operands.
+    """A load of a subtile in the epilogue of a wgmma product -> a copy by TMA to a buffer that is read at once, where
+    the access is a box of the view and a few such buffers fit beside the stages of the operands.
 
-    The warp that issues TMA is ahead of the threads that multiply: the first panels arrive beside the last products.
+    The warp that issues TMA is ahead of the threads that multiply: the first subtiles arrive beside the last products.
     Left alone are kernels whose consumers take turns, whose epilogues run beside products anyway, and vectors.
     """
 
@@ -46,18 +46,20 @@ class StageLoadsPass(Pass):
 
 
 def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
-    for panels in [op for op in loop.body.block.ops if isinstance(op, scf.ForOp) and not _multiplies(op)]:
+    for subtiles in [op for op in loop.body.block.ops if isinstance(op, scf.ForOp) and not _multiplies(op)]:
         loads = [
-            op for op in panels.body.block.ops if isinstance(op, tile.LoadOp) and is_swizzled_load(op, SMALLEST_SWIZZLE)
+            op
+            for op in subtiles.body.block.ops
+            if isinstance(op, tile.LoadOp) and is_swizzled_load(op, SMALLEST_SWIZZLE)
         ]
         if not loads:
             continue
         size = max(tile_bytes(op.result) for op in loads)
-        stored = max((tile_bytes(op.tile) for op in panels.body.block.ops if isinstance(op, tile.StoreOp)), default=0)
+        stored = max((tile_bytes(op.tile) for op in subtiles.body.block.ops if isinstance(op, tile.StoreOp)), default=0)
         if channel_bytes(loop, config_of(program).stages or 1) + LOAD_STAGES * size + stored > limit:
             continue
         for load in loads:
-            copied(load, panels)
+            copied(load, subtiles)
 
 
 def _multiplies(loop: scf.ForOp) -> bool:

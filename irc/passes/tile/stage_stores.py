@@ -27,7 +27,7 @@ SCRATCH = 1024
 """Shared memory left to each consumer's reductions; stores that are not staged, and loads beside them, take as much as
 their tiles."""
 BUFFERS = 2
-"""Panels in flight: one is stored while the next is written."""
+"""Subtiles in flight: one is stored while the next is written."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class StageStoresPass(Pass):
     """A store of a tile that a wgmma product ends in -> a write to a shared buffer and a store from there by TMA, where
     the access is a box of the view and the buffer fits beside the channel.
 
-    The store runs beside what follows: in a loop over panels, panels take turns in two buffers where there is room, and
-    a buffer is waited for when it is written again. Stores along columns, or of a few elements, are left alone.
+    The store runs beside what follows: in a loop over subtiles, subtiles take turns in two buffers where there is room,
+    and a buffer is waited for when it is written again. Stores along columns, or of a few elements, are left alone.
     """
 
     name: ClassVar[str] = "stage-stores"
@@ -104,7 +104,7 @@ def _from_products(loop: tile.ForTilesOp) -> set[SSAValue]:
 
 
 def _turns(block: Block) -> int:
-    """How often a tile runs through the block: 1, or the panels of a loop over them."""
+    """How often a tile runs through the block: 1, or the subtiles of a loop over them."""
     parent = block.parent_op()
     return trips(parent) if isinstance(parent, scf.ForOp) else 1
 

@@ -12,13 +12,13 @@ from contextlib import suppress
 from irc.driver.compiler import compile_artifact
 from irc.support.cache import cache_folder
 
-MOST_WORKERS = 16
+MAX_WORKERS = 16
 
 
 def compile_ahead(texts: Sequence[str], arch: str) -> None:
     """Fills the on-disk cache from several processes. A program that does not compile is left for its own test, as all
     are where there is no cache, where there can be no processes, or where pytest's own share the tests."""
-    workers = min(os.cpu_count() or 1, MOST_WORKERS)
+    workers = min(os.cpu_count() or 1, MAX_WORKERS)
     is_shared = "PYTEST_XDIST_WORKER" in os.environ
     if is_shared or cache_folder() is None or workers < 2 or len(texts) < 2 * workers:
         return

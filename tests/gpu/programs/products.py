@@ -192,24 +192,24 @@ def prologues() -> Iterator[Program]:
     for size, (m, n, k) in FUSED_SIZES.items():
         result = (f"bf16[{m}, {n}]", "x @ (cast(w, bf16) * s)")
         yield program(
-            f"dequantised-columns-{size}",
+            f"dequantized-columns-{size}",
             f"x: bf16[{m}, {k}], w: i8[{k}, {n}], s: bf16[{n}]",
             result,
             draws={"w": "whole"},
         )
         result = (f"bf16[{m}, {n}]", "x @ transpose(cast(w, bf16) * s)")
         yield program(
-            f"dequantised-rows-{size}",
+            f"dequantized-rows-{size}",
             f"x: bf16[{m}, {k}], w: i8[{n}, {k}], s: bf16[{n}, 1]",
             result,
             draws={"w": "whole"},
         )
         result = (f"bf16[{m}, {n}]", "x @ cast(w, bf16)")
-        yield program(f"dequantised-f8-{size}", f"x: bf16[{m}, {k}], w: f8e4m3[{k}, {n}]", result)
+        yield program(f"dequantized-f8-{size}", f"x: bf16[{m}, {k}], w: f8e4m3[{k}, {n}]", result)
         result = (f"bf16[{m}, {n}]", "cast(x, bf16) @ w")
         yield program(f"rounded-operand-{size}", f"x: f32[{m}, {k}], w: bf16[{k}, {n}]", result)
     yield program(
-        "dequantised-groups",
+        "dequantized-groups",
         "x: bf16[65, 192], w: i8[6, 32, 130], s: bf16[6, 1, 130]",
         ("bf16[65, 130]", "x @ reshape(cast(w, bf16) * s, [192, 130])"),
         draws={"w": "whole"},
@@ -231,7 +231,7 @@ def prologues() -> Iterator[Program]:
     )
 
 
-DEQUANTISED = {
+DEQUANTIZED = {
     "i8": ("i8", "bf16", "w: i8[{k}, {n}], s: bf16[{n}]", "x @ (cast(w, bf16) * s)"),
     "i8-nk": ("i8", "bf16", "w: i8[{n}, {k}], s: bf16[{n}]", "x @ (cast(transpose(w), bf16) * s)"),
     "u8": ("u8", "bf16", "w: u8[{k}, {n}], z: bf16[{n}]", "x @ (cast(w, bf16) - z)"),
@@ -248,13 +248,13 @@ DEQUANTISED = {
 in registers."""
 
 
-def dequantised() -> Iterator[Program]:
+def dequantized() -> Iterator[Program]:
     """At few and many rows, with parts of K and several tiles; all bytes are drawn."""
-    for name, (stored, t, arguments, call) in DEQUANTISED.items():
+    for name, (stored, t, arguments, call) in DEQUANTIZED.items():
         for m, n, k in ((1, 512, 1024), (48, 272, 320), (200, 1024, 512)):
             sizes = {"m": m, "n": n, "k": k, "g": k // 64}
             yield program(
-                f"dequantised-{name}-{m}",
+                f"dequantized-{name}-{m}",
                 f"x: {t}[{m}, {k}], {arguments.format(**sizes)}",
                 (f"{t}[{m}, {n}]", call.format(**sizes)),
                 draws={"w": "whole"} if stored in WHOLE else {},
@@ -340,7 +340,7 @@ def epilogues() -> Iterator[Program]:
             draws={"x": "steps", "w": "steps"},
         )
         yield program(
-            f"requantised-{size}",
+            f"requantized-{size}",
             f"x: i8[{m}, {k}], w: i8[{k}, {n}], s: f32[{n}]",
             (f"f32[{m}, {n}]", "cast(x @ w, f32) * s"),
             draws={"x": "signed", "w": "signed"},
@@ -441,5 +441,5 @@ def several() -> Iterator[Program]:
 
 
 def programs() -> Iterator[Program]:
-    for family in (plain, majors, vectors, batches, empty, types, prologues, dequantised, epilogues, several):
+    for family in (plain, majors, vectors, batches, empty, types, prologues, dequantized, epilogues, several):
         yield from family()

@@ -223,30 +223,30 @@ cuda.kernel @gating(
       %following = arith.addi %next_released, %s1 overflow<nsw> : i32
       %ends = arith.cmpi eq, %following, %s4 : i32
       %released_after = arith.select %ends, %s0, %following : i32
-      scf.for %panel = %c0 to %c2 step %c1 {
-        %panel_number = arith.index_cast %panel : index to i32
-        %panel_bytes = arith.muli %panel_number, %s8192 overflow<nsw> : i32
+      scf.for %subtile = %c0 to %c2 step %c1 {
+        %subtile_number = arith.index_cast %subtile : index to i32
+        %subtile_bytes = arith.muli %subtile_number, %s8192 overflow<nsw> : i32
         %mine = arith.addi %C, %my_c overflow<nsw> : i32
-        %staging = arith.addi %mine, %panel_bytes overflow<nsw> : i32
+        %staging = arith.addi %mine, %subtile_bytes overflow<nsw> : i32
         scf.if %leads {
           cuda.tma_store_wait {pending = 1 : i64, read = true}
         }
         cuda.named_sync %barrier_id {threads = 128 : i64}
-        %panel64 = arith.muli %panel_number, %s64 overflow<nsw> : i32
-        %column = arith.addi %n0, %panel64 overflow<nsw> : i32
+        %subtile64 = arith.muli %subtile_number, %s64 overflow<nsw> : i32
+        %column = arith.addi %n0, %subtile64 overflow<nsw> : i32
         %column_index = arith.index_cast %column : i32 to index
         %lane3 = arith.andi %lane, %s3 : i32
         %lane_pair = arith.muli %lane3, %s2 overflow<nsw> : i32
         %lane_column = arith.index_cast %lane_pair : i32 to index
         %thread_column = arith.addi %column_index, %lane_column : index
-        %panel32 = arith.muli %panel, %c32 : index
+        %subtile32 = arith.muli %subtile, %c32 : index
         scf.for %j = %c0 to %c4 step %c1 {
           %packed = cuda.registers : !cuda.registers<8 x bf16>
           %bias1 = cuda.registers : !cuda.registers<2 x bf16>
           %bias2 = cuda.registers : !cuda.registers<2 x bf16>
           %j8 = arith.muli %j, %c8 : index
           %j16 = arith.muli %j, %c16 : index
-          %first_value = arith.addi %panel32, %j8 : index
+          %first_value = arith.addi %subtile32, %j8 : index
           %first_column = arith.addi %thread_column, %j16 : index
           scf.for %half = %c0 to %c2 step %c1 {
             %half8 = arith.muli %half, %c8 : index

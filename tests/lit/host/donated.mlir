@@ -10,7 +10,7 @@ cuda.kernel @update(%w: !cuda.ptr<f32>, %g: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) 
   %zero = arith.constant 0 : index
   %x = cuda.registers : !cuda.registers<1 x f32>
   cuda.load %w[%zero] -> %x[%zero] {cache = "read_only"} : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
-  cuda.load %w[%zero] -> %x[%zero] {cache = "kept"} : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
+  cuda.load %w[%zero] -> %x[%zero] {cache = "evict_last"} : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
   %y = cuda.registers : !cuda.registers<4 x f32>
   cuda.load_across %w[%zero] -> %y[%zero] {cache = "read_only"} : !cuda.ptr<f32> -> !cuda.registers<4 x f32>
   cuda.store %x[%zero], %r[%zero] : !cuda.registers<1 x f32> -> !cuda.ptr<f32>

@@ -35,7 +35,7 @@ func.func @given(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tens
   func.return %r : tensor<4096x4096xf32>
 }
 
-// With a short K the epilogue is long beside the products: two crews take turns in smaller tiles.
+// With a short K the epilogue is long beside the products: two consumer groups take turns in smaller tiles.
 // CHECK:      @turns matmul config<tile = [128, 128, 64], stages = 6, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @turns(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
   %r = kernel.fused @turns matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
@@ -45,7 +45,7 @@ func.func @turns(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>) -> tens
   func.return %r : tensor<4096x4096xf32>
 }
 
-// The same where the epilogue reads an array: its panels take the place of a stage.
+// The same where the epilogue reads an array: its subtiles take the place of a stage.
 // CHECK:      @residual matmul config<tile = [128, 128, 64], stages = 5, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}>
 func.func @residual(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>, %y: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = kernel.fused @residual matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>, %d = %y : tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
@@ -67,7 +67,7 @@ func.func @filled(%x: tensor<1536x6144xbf16>, %w: tensor<6144x3072xbf16>) -> ten
 }
 
 // Few rows: those of the instruction lie along N, and M is as many columns as it has.
-// CHECK:      @skinny matmul config<tile = [16, 64, 128], stages = 8, cluster = [1, 1], warps = 4, schedule = "persistent", {{.*}} instruction = "wgmma", rows = "n">
+// CHECK:      @skinny matmul config<tile = [16, 64, 128], stages = 8, cluster = [1, 1], warps = 4, schedule = "persistent", {{.*}} instruction = "wgmma", swap_ab = true>
 func.func @skinny(%x: tensor<9x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<9x8192xf32> {
   %r = kernel.fused @skinny matmul (%a = %x : tensor<9x8192xbf16>, %b = %w : tensor<8192x8192xbf16>) -> tensor<9x8192xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<9x8192xbf16>, tensor<8192x8192xbf16>) -> tensor<9x8192xf32>
@@ -126,7 +126,7 @@ func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
 }
 
 // What is read and written is more than the L2 holds: written lines leave it first.
-// CHECK:      @both reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, keep = "inputs">
+// CHECK:      @both reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, evict_last = "inputs">
 func.func @both(%x: tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
   %r = kernel.fused @both reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x8192xf32> -> tensor<4096xf32>
@@ -166,7 +166,7 @@ func.func @moved(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   func.return %r : tensor<512x512xf32>
 }
 
-// The code of two crews stays in an SM: erf takes thrice the instructions of a sigmoid.
+// The code of two consumer groups stays in an SM: erf takes thrice the instructions of a sigmoid.
 // CHECK:      @sigmoids matmul config<tile = [128, 192, 64], {{.*}} schedule = "pingpong"
 // CHECK:      @erfs matmul config<tile = [128, 128, 64], {{.*}} schedule = "pingpong"
 func.func @sigmoids(%x: tensor<8192x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<8192x3072xbf16> {
@@ -229,9 +229,9 @@ func.func @plain(%x: tensor<8192x768xbf16>) -> tensor<8192x768xbf16> {
 
 // Long rows that are read again and stored: so few of them are on the way that the L2 keeps them. Where only the sums
 // are stored they are read once.
-// CHECK:      @normalised reduce config<tile = [1, 4096], warps = 16, {{.*}}reduction = "looped"
-func.func @normalised(%x: tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
-  %r = kernel.fused @normalised reduce (%a = %x : tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
+// CHECK:      @normalized reduce config<tile = [1, 4096], warps = 16, {{.*}}reduction = "looped"
+func.func @normalized(%x: tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
+  %r = kernel.fused @normalized reduce (%a = %x : tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
     %c = nd.cast %a : tensor<8192x50257xbf16> -> tensor<8192x50257xf32>
     %d = nd.sum %c {axes = [1]} : tensor<8192x50257xf32> -> tensor<8192xf32>
     %e = nd.broadcast %d {dims = [0]} : tensor<8192xf32> -> tensor<8192x50257xf32>

@@ -11,9 +11,9 @@ func.func @around_warps(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16>) 
   func.return %r : tensor<1024x1024xf32>
 }
 
-// CHECK:      @around_rows matmul config<tile = [32, 64, 128], {{.*}}instruction = "wgmma", rows = "n">
+// CHECK:      @around_rows matmul config<tile = [32, 64, 128], {{.*}}instruction = "wgmma", swap_ab = true>
 func.func @around_rows(%x: tensor<256x256xbf16>, %w: tensor<256x256xbf16>) -> tensor<256x256xf32> {
-  %r = kernel.fused @around_rows matmul config<rows = "n"> (%a = %x : tensor<256x256xbf16>, %b = %w : tensor<256x256xbf16>) -> tensor<256x256xf32> {
+  %r = kernel.fused @around_rows matmul config<swap_ab = true> (%a = %x : tensor<256x256xbf16>, %b = %w : tensor<256x256xbf16>) -> tensor<256x256xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : tensor<256x256xbf16> -> tensor<256x256xf32>
     kernel.yield %c : tensor<256x256xf32>
   }

@@ -146,8 +146,8 @@ func.func @f(%x: tensor<256x256xbf16>) -> tensor<256x256xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: only wgmma kernels compute transposed products, found rows = "n"}}
-  %r = kernel.fused @k matmul config<rows = "n", instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only wgmma kernels compute transposed products, found swap_ab = true}}
+  %r = kernel.fused @k matmul config<swap_ab = true, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -157,8 +157,8 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: one product can have its rows along N, found rows = "n" of 2}}
-  %r = kernel.fused @k matmul config<tile = [16, 64, 64], rows = "n", instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: one product can have its rows along N, found swap_ab = true of 2}}
+  %r = kernel.fused @k matmul config<tile = [16, 64, 64], swap_ab = true, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     %d = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [0], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     %e = nd.add %c, %d : tensor<512x512xf32>

@@ -22,5 +22,5 @@ func.func @f() attributes {c = #kernel.config<stages = 1, stages = 2>} {func.ret
 // CHECK: loop_order must list every dimension from 0 once, found [0, 2]
 func.func @f() attributes {c = #kernel.config<loop_order = [0, 2]>} {func.return}
 // -----
-// CHECK: expected an integer, a string or a list of integers
+// CHECK: expected an integer, a string, true, false or a list of integers
 func.func @f() attributes {c = #kernel.config<stages = f32>} {func.return}

@@ -241,7 +241,7 @@ func.func @nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %x : tensor<4xf32>
 }
 
-// What is summed along the other axis is computed again from the row's few results: the normalised array is not stored.
+// What is summed along the other axis is computed again from the row's few results: the normalized array is not stored.
 // CHECK-LABEL: func.func @across
 // CHECK-NEXT:    {{.*}} = kernel.fused @across_0 reduce {{.*}} -> (tensor<512xf32>, tensor<512x64xf32>)
 // CHECK:         kernel.fused @across_1 reduce

@@ -1,6 +1,6 @@
 // RUN: irc-opt %s --split-input-file -p cancel-permutes | filecheck %s
 
-// A batch normalisation between memory with channels last and itself: everything is done in memory's order.
+// A batch normalization between memory with channels last and itself: everything is done in memory's order.
 // CHECK-LABEL: func.func @norm
 // CHECK-NOT:     nd.permute
 // CHECK:         %[[C:.*]] = nd.cast %x : tensor<4x6x6x8xbf16> -> tensor<4x6x6x8xf32>

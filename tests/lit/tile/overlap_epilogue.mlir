@@ -1,7 +1,7 @@
 // RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,overlap-epilogue | filecheck %s
 // RUN: irc-opt %S/Inputs/softmax.mlir -p overlap-epilogue | filecheck %s --check-prefix=ALONE
 
-// The epilogue of a large accumulator runs over panels of its columns.
+// The epilogue of a large accumulator runs over subtiles of its columns.
 // CHECK:       [[ACC:%[0-9]+]] = scf.for %k
 // CHECK:       scf.for %column = {{%[0-9]+}} to {{%[0-9]+}} step
 // CHECK:         tile.slice [[ACC]][{{%[0-9]+}}, %column] {at = array<i64: 0, 0>} : tensor<128x256xf32> -> tensor<128x64xf32>

@@ -1,13 +1,13 @@
 // RUN: irc-opt %s -p 'tile-kernels,overlap-epilogue' | filecheck %s
-// RUN: irc-opt %s -p 'tile-kernels,place-operands,overlap-epilogue,stage-stores,assign-layouts,pipeline,specialise-warps,plan-shared' | filecheck %s --check-prefix=SHARED
+// RUN: irc-opt %s -p 'tile-kernels,place-operands,overlap-epilogue,stage-stores,assign-layouts,pipeline,specialize-warps,plan-shared' | filecheck %s --check-prefix=SHARED
 
-// A thread of twelve warps has 48 elements of the accumulator, which are no reason for panels. But all of the tile of
+// A thread of twelve warps has 48 elements of the accumulator, which are no reason for subtiles. But all of the tile of
 // f32 has 73728 bytes, for which there is no room beside a channel of 184320, in the 232448 of a block.
 // CHECK-LABEL: tile.program @wide
 // CHECK:         [[ACC:%[0-9]+]] = scf.for
 // CHECK:         scf.for %column
-// CHECK:           [[PANEL:%[0-9]+]] = tile.slice [[ACC]][{{%[0-9]+}}, %column] {at = array<i64: 0, 0>} : tensor<192x96xf32> -> tensor<192x32xf32>
-// CHECK:           tile.store [[PANEL]], {{.*}} : tensor<192x32xf32>
+// CHECK:           [[SUBTILE:%[0-9]+]] = tile.slice [[ACC]][{{%[0-9]+}}, %column] {at = array<i64: 0, 0>} : tensor<192x96xf32> -> tensor<192x32xf32>
+// CHECK:           tile.store [[SUBTILE]], {{.*}} : tensor<192x32xf32>
 // CHECK:         } {unroll}
 // SHARED-LABEL: tile.program @wide
 // SHARED-SAME:    shared = 209920 : i64

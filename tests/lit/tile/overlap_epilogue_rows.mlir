@@ -1,7 +1,7 @@
 // RUN: irc-opt %s -p tile-kernels,merge-dots,place-operands,overlap-epilogue,stage-loads --split-input-file | filecheck %s
-// RUN: irc-opt %s -p tile-kernels,merge-dots,place-operands,overlap-epilogue,stage-loads,stage-stores,assign-layouts,pipeline,specialise-warps --split-input-file | filecheck %s --check-prefix=ROLES
+// RUN: irc-opt %s -p tile-kernels,merge-dots,place-operands,overlap-epilogue,stage-loads,stage-stores,assign-layouts,pipeline,specialize-warps --split-input-file | filecheck %s --check-prefix=ROLES
 
-// An array that whole rows are reduced with comes by TMA in panels of 8 KB, from which the rows are put together: each
+// An array that whole rows are reduced with comes by TMA in subtiles of 8 KB, from which the rows are put together: each
 // moves what came before on.
 // CHECK-LABEL: tile.program @rows
 // CHECK:         scf.for {{.*}} iter_args
@@ -9,16 +9,16 @@
 // CHECK:         [[ROWS:%[0-9]+]] = scf.for %column = {{.*}} iter_args([[BEFORE:%[0-9]+]] = {{%[0-9]+}}) -> (tensor<128x256xbf16>) {
 // CHECK-NEXT:      [[AT:%[0-9]+]] = arith.addi {{%[0-9]+}}, %column : index
 // CHECK-NEXT:      tile.copy %r{{.*}}, [[AT]]] -> [[BUFFER:%[0-9]+]] {via = "tma"} : !tile.view<512x256xbf16> -> !tile.buffer<128x32xbf16>
-// CHECK-NEXT:      [[PANEL:%[0-9]+]] = tile.read [[BUFFER]]
+// CHECK-NEXT:      [[SUBTILE:%[0-9]+]] = tile.read [[BUFFER]]
 // CHECK-NEXT:      [[REST:%[0-9]+]] = tile.slice [[BEFORE]] {at = array<i64: 0, 32>} : tensor<128x256xbf16> -> tensor<128x224xbf16>
-// CHECK-NEXT:      [[MOVED:%[0-9]+]] = tile.concat [[REST]], [[PANEL]] {axis = 1 : i64}
+// CHECK-NEXT:      [[MOVED:%[0-9]+]] = tile.concat [[REST]], [[SUBTILE]] {axis = 1 : i64}
 // CHECK-NEXT:      scf.yield [[MOVED]]
 // CHECK-NEXT:    } {unroll}
 // CHECK:         tile.map {{%[0-9]+}}, [[ROWS]]
 // CHECK:         tile.reduce
 // CHECK:         scf.for %column
 
-// A panel has the fragment of the rows, and stages of its own, which are filled beside the last products.
+// A subtile has the fragment of the rows, and stages of its own, which are filled beside the last products.
 // ROLES-LABEL: tile.program @rows
 // ROLES:         tile.channel {stages = 5 : i64} : !tile.channel<!tile.buffer<128x32xbf16, [[SHARED:#[a-z0-9]+]]>>
 // ROLES:         tile.roles

@@ -1,5 +1,5 @@
-// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,pipeline,specialise-warps,plan-shared --split-input-file | filecheck %s
-// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,pipeline,specialise-warps,plan-shared,lower-schedule,lower-to-cuda --split-input-file | filecheck %s --check-prefix=CUDA
+// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,pipeline,specialize-warps,plan-shared --split-input-file | filecheck %s
+// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,pipeline,specialize-warps,plan-shared,lower-schedule,lower-to-cuda --split-input-file | filecheck %s --check-prefix=CUDA
 // RUN: irc-opt %s --arch sm_80 -p place-operands,slice-dots,assign-layouts,pipeline --split-input-file | filecheck %s --check-prefix=SLICED
 
 // Two stages are filled before the loop; each iteration waits for one and begins to fill the one read before it, with

@@ -1,8 +1,8 @@
 // RUN: irc-opt %S/Inputs/epilogue.mlir -p place-operands,overlap-epilogue,stage-loads | filecheck %s
-// RUN: irc-opt %S/Inputs/epilogue.mlir -p place-operands,overlap-epilogue,stage-loads,assign-layouts,pipeline,specialise-warps | filecheck %s --check-prefix=ROLES
+// RUN: irc-opt %S/Inputs/epilogue.mlir -p place-operands,overlap-epilogue,stage-loads,assign-layouts,pipeline,specialize-warps | filecheck %s --check-prefix=ROLES
 // RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,overlap-epilogue,stage-loads | filecheck %s --check-prefix=ALONE
 
-// A panel of an array comes by TMA; a vector does not.
+// A subtile of an array comes by TMA; a vector does not.
 // CHECK:       scf.for %column
 // CHECK:         tile.copy %r[%m, {{%[0-9]+}}] -> %r1 {via = "tma"} : {{.*}} -> !tile.buffer<128x64xbf16>
 // CHECK:         tile.read %r1

@@ -2,7 +2,7 @@
 // RUN: irc-opt %S/Inputs/product.mlir -p place-operands,overlap-epilogue,stage-stores | filecheck %s --check-prefix=MIXED
 // RUN: irc-opt %S/Inputs/softmax.mlir -p stage-stores | filecheck %s --check-prefix=ALONE
 
-// Two panels take turns in a buffer of two; the one stored before the last is waited for.
+// Two subtiles take turns in a buffer of two; the one stored before the last is waited for.
 // CHECK:       [[BUFFER:%[0-9]+]] = tile.alloc : !tile.buffer<128x128xbf16>
 // CHECK:       scf.for %column
 // CHECK:         tile.store_wait {pending = 1 : i64}
@@ -14,7 +14,7 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: tile.store_wait
 
-// A row of a panel is at most 128 bytes of any result. Left alone: the store along columns.
+// A row of a subtile is at most 128 bytes of any result. Left alone: the store along columns.
 // MIXED:     tile.alloc : !tile.buffer<128x64xbf16>
 // MIXED:     tile.store_wait {pending = 1 : i64}
 // MIXED:     tile.write %o

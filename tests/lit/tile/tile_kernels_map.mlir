@@ -71,7 +71,7 @@ func.func @short(%x: tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
   func.return %r : tensor<12x19x17x11xi8>
 }
 
-// Rows of 523 share sectors between neighbouring tiles of the operand. A line of 4145 tiles along the result would leave the L2 before these come: so the 9 along
+// Rows of 523 share sectors between neighboring tiles of the operand. A line of 4145 tiles along the result would leave the L2 before these come: so the 9 along
 // the operand are the last dimension, which the grid numbers first.
 // CHECK-LABEL: tile.program @strip_0
 // CHECK-NEXT:    tile.for_tiles ({{.*}}) extents [265196, 523] steps [64, 64] {

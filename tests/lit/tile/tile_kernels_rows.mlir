@@ -1,5 +1,5 @@
 // RUN: irc-opt %s -p tile-kernels | filecheck %s
-// RUN: irc-opt %s -p tile-kernels,merge-dots,place-operands,overlap-epilogue | filecheck %s --check-prefix=PANELS
+// RUN: irc-opt %s -p tile-kernels,merge-dots,place-operands,overlap-epilogue | filecheck %s --check-prefix=SUBTILES
 
 // A product whose tile has whole rows: reductions of them read the accumulator that the result reads.
 // CHECK:      tile.program @rows
@@ -13,15 +13,15 @@
 // CHECK:        tile.store [[OUT]], {{.*}} : tensor<64x256xf32>
 // CHECK:        tile.store [[SUM]], {{.*}} : tensor<64x1xf32>
 
-// What follows the last reduction has panels, but for what has one element for each row.
-// PANELS:       [[EXP:%[0-9]+]] = tile.map {{.*}} -> tensor<64x256xf32>
-// PANELS:       [[SUM:%[0-9]+]] = tile.reduce [[EXP]]
-// PANELS:       tile.store [[SUM]]
-// PANELS:       scf.for %column
-// PANELS:         [[PART:%[0-9]+]] = tile.slice [[EXP]][{{%[0-9]+}}, %column] {at = array<i64: 0, 0>} : tensor<64x256xf32> -> tensor<64x32xf32>
-// PANELS:         [[ROWS:%[0-9]+]] = tile.slice [[SUM]] {at = array<i64: 0, 0>} : tensor<64x1xf32> -> tensor<64x1xf32>
-// PANELS-NEXT:    tile.map [[PART]], [[ROWS]]
-// PANELS:       } {unroll}
+// What follows the last reduction has subtiles, but for what has one element for each row.
+// SUBTILES:       [[EXP:%[0-9]+]] = tile.map {{.*}} -> tensor<64x256xf32>
+// SUBTILES:       [[SUM:%[0-9]+]] = tile.reduce [[EXP]]
+// SUBTILES:       tile.store [[SUM]]
+// SUBTILES:       scf.for %column
+// SUBTILES:         [[PART:%[0-9]+]] = tile.slice [[EXP]][{{%[0-9]+}}, %column] {at = array<i64: 0, 0>} : tensor<64x256xf32> -> tensor<64x32xf32>
+// SUBTILES:         [[ROWS:%[0-9]+]] = tile.slice [[SUM]] {at = array<i64: 0, 0>} : tensor<64x1xf32> -> tensor<64x1xf32>
+// SUBTILES-NEXT:    tile.map [[PART]], [[ROWS]]
+// SUBTILES:       } {unroll}
 
 func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x256xbf16>) -> (tensor<512x256xf32>, tensor<512xf32>) {
   %p, %t = kernel.fused @rows matmul config<tile = [64, 256, 64], warps = 4, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x256xbf16>) -> (tensor<512x256xf32>, tensor<512xf32>) {

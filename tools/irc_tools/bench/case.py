@@ -54,7 +54,7 @@ class Case:
             self._bench.fill(first, spec.nbytes, block)
             for other in self._addresses[1:]:
                 device.copy(other[index], first, spec.nbytes, stream)
-        device.synchronise(stream)
+        device.synchronize(stream)
 
     def irc(self) -> Enqueue:
         """Runs the compiled plan, without the checks of a call."""
@@ -117,7 +117,7 @@ class Case:
         for spec, address in zip(self.executable.results, self._addresses[0][self._split :], strict=True):
             device.fill(address, POISON, spec.nbytes, stream)
         self.irc()(0)
-        device.synchronise(stream)
+        device.synchronize(stream)
 
     def check_on_host(self) -> list[Comparison]:
         """Compares the first set's results with the interpreter in float64, as irc-run does."""
@@ -139,12 +139,12 @@ class Case:
     def _host(self, spec: ArraySpec, address: int) -> Array:
         array = np.empty(spec.shape, spec.dtype)
         self._bench.device.copy(int(array.ctypes.data), address, spec.nbytes, self._bench.stream)
-        self._bench.device.synchronise(self._bench.stream)
+        self._bench.device.synchronize(self._bench.stream)
         return array
 
     def free(self) -> None:
         """Gives the arrays back."""
-        self._bench.device.synchronise(self._bench.stream)
+        self._bench.device.synchronize(self._bench.stream)
         for each in (*self.inputs, *self.results):
             each.clear()
 

@@ -26,7 +26,7 @@ from irc_tools.compare import Comparison
 if TYPE_CHECKING:
     from irc_tools.bench.torch_peers import Torch
 
-MOST_WORKERS = 16
+MAX_WORKERS = 16
 
 SETTLING = 0.5
 """Seconds of calls before the host's time of them is taken: its clock rises, and Python learns their types."""
@@ -61,7 +61,7 @@ def measure_rows(rows: Sequence[Row], settings: Settings, done: Callable[[RowRec
 def _tidy(bench: Workbench, torch: Torch | None, name: str) -> None:
     """Gives memory back. IrcError where the device is lost: a fault in one kernel leaves nothing that could run."""
     try:
-        bench.device.synchronise(bench.stream)
+        bench.device.synchronize(bench.stream)
         if torch is not None:
             torch.release()
     except (DriverError, RuntimeError) as error:
@@ -81,7 +81,7 @@ def _say(text: str) -> None:
 def _compile_all(rows: Sequence[Row]) -> None:
     """Compiles the programs in several processes: they put them into the cache, where `Case` finds them. An error in a
     program shows when its row runs."""
-    workers = min(os.cpu_count() or 1, MOST_WORKERS, len(rows))
+    workers = min(os.cpu_count() or 1, MAX_WORKERS, len(rows))
     if workers < 2:
         return
     begin, arch = time.perf_counter(), present_arch()

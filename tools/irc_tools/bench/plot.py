@@ -15,7 +15,7 @@ from irc_tools.bench.statistics import opponent, spread
 
 ENDINGS = (".svg", ".png")
 
-COLOURS = {
+COLORS = {
     "irc": "#1b6ca8",
     "copy": "#999999",
     "read": "#666666",
@@ -53,7 +53,7 @@ def write_plot(path: Path, record: Record) -> None:
     for number, variant in enumerate(variants):
         places = [index + number * height for index in range(len(rows))]
         speeds = [row.speeds.get(variant, 0) for row in rows]
-        axes.barh(places, speeds, height, label=variant, color=COLOURS[variant])
+        axes.barh(places, speeds, height, label=variant, color=COLORS[variant])
     for index, row in enumerate(rows):
         axes.plot([row.bar, row.bar], [index - height / 2, index + 0.8 - height / 2], color="black", linewidth=1)
     axes.set_yticks([index + 0.4 - height / 2 for index in range(len(rows))], [row.label for row in rows], fontsize=8)

@@ -17,8 +17,8 @@ from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.suite import Row
 
-LEAST_BYTES = 64 << 20
-MOST_BYTES = 192 << 20
+MIN_BYTES = 64 << 20
+MAX_BYTES = 192 << 20
 """Of the first array: what is drawn, before its extents are rounded up."""
 
 AXES = "ABCDEF"
@@ -96,14 +96,14 @@ class Shape:
 
 def _shape(random: Random, rank: int, size: int) -> Shape:
     """Extents of an array whose elements have `size` bytes."""
-    elements = random.randint(LEAST_BYTES, MOST_BYTES) // size
+    elements = random.randint(MIN_BYTES, MAX_BYTES) // size
     weights = [random.uniform(0.3, 1.0) for _ in range(rank)]
     style = random.choice((_prime_from, _sixteens_from, _any_from))
     extents = [style(max(2, round(elements ** (weight / sum(weights))))) for weight in weights]
     # Rounding moved the product: the largest extent makes up for it.
     axis = extents.index(max(extents))
     extents[axis] = 1
-    extents[axis] = style(max(2, ceil(max(elements, LEAST_BYTES // size) / prod(extents))))
+    extents[axis] = style(max(2, ceil(max(elements, MIN_BYTES // size) / prod(extents))))
     return Shape(tuple(extents))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from irc.support.diagnostics import IrcError
 from irc.support.files import read_text, write_text
 from irc_tools.bench.bars import HOST, LIMITS, PEERS, RIVAL, Bar, parse_bar
-from irc_tools.bench.statistics import IRC, Spread, reached, spread, summarise
+from irc_tools.bench.statistics import IRC, Spread, reached, spread, summarize
 from irc_tools.bench.suite import Row, Suite, Summary
 
 FORMAT = 1
@@ -86,7 +86,7 @@ class Record:
             summary = Summary(each["group"], each["statistic"], parse_bar(each["bar"]))
             spreads = [reached(summary.bar, row.times) for row in self.rows if row.group == summary.group]
             values = [spread.median for spread in spreads if spread is not None]
-            value = summarise(summary.statistic, values, of_time=summary.bar.of_time) if values else None
+            value = summarize(summary.statistic, values, of_time=summary.bar.of_time) if values else None
             found.append((summary, value, len(values)))
         return found
 

@@ -54,7 +54,7 @@ def reached(bar: Bar, times: Mapping[str, Sequence[float]]) -> Spread | None:
     return spread([mine / theirs if bar.of_time else theirs / mine for mine, theirs in pairs])
 
 
-def summarise(statistic: str, values: Sequence[float], *, of_time: bool) -> float:
+def summarize(statistic: str, values: Sequence[float], *, of_time: bool) -> float:
     """The median, the geometric mean, or the least good of some ratios."""
     if statistic == "median":
         return statistics.median(values)

@@ -190,7 +190,7 @@ def _integers(value: Any, where: str) -> dict[str, int]:
 
 
 def _only(table: dict[str, Any], known: Iterable[str], where: str) -> None:
-    """IrcError for a key that means nothing: it would be a misspelt one."""
+    """IrcError for a key that means nothing: it would be a misspelled one."""
     known = list(known)
     for key in table:
         if key not in known:

@@ -24,7 +24,7 @@ Enqueue = Callable[[int], None]
 STALL_BYTES = 512 << 20
 """What a copy of a stall moves: about an eighth of a millisecond on an H200."""
 
-MOST_STALLS = 256
+MAX_STALLS = 256
 """Copies before one block; a host that needs longer is timed with its gaps."""
 
 CALLS = (1, 64)
@@ -80,7 +80,7 @@ class Workbench:
     def close(self) -> None:
         """Frees what it holds."""
         self._scratch.free(self.stream)
-        self.device.synchronise(self.stream)
+        self.device.synchronize(self.stream)
         self.device.give_stream(self.stream)
 
     def sets(self, nbytes: int) -> int:
@@ -94,13 +94,13 @@ class Workbench:
         for start in range(0, nbytes, max(1, block.nbytes)):
             source = int(block.ctypes.data) if start == 0 else address
             self.device.copy(address + start, source, min(block.nbytes, nbytes - start), self.stream)
-        self.device.synchronise(self.stream)
+        self.device.synchronize(self.stream)
 
     def prepare(self, variant: Variant) -> None:
         """Warms a variant up, and finds how many calls of it a block takes."""
         for number in range(3):
             variant.enqueue(number)
-        self.device.synchronise(self.stream)
+        self.device.synchronize(self.stream)
         variant.calls = 2
         seconds = self.block(variant)
         variant.calls = max(CALLS[0], min(CALLS[1], ceil(self._block_seconds / max(seconds, 1e-7))))
@@ -118,8 +118,8 @@ class Workbench:
                 variant.enqueue(number)
             started = begin.is_done
             self.device.record(end, self.stream)
-            self.device.synchronise(self.stream)
-            if not started or variant.stalls >= MOST_STALLS:
+            self.device.synchronize(self.stream)
+            if not started or variant.stalls >= MAX_STALLS:
                 return self.device.seconds_between(begin, end) / variant.calls
             variant.stalls *= 2
 
@@ -135,7 +135,7 @@ class Workbench:
         for number in range(variant.calls):
             variant.enqueue(number)
         end = time.perf_counter()
-        self.device.synchronise(self.stream)
+        self.device.synchronize(self.stream)
         return (end - begin) / variant.calls
 
     def _stall(self, copies: int) -> None:

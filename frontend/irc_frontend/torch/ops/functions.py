@@ -81,7 +81,7 @@ def _frexp(x: Tensor) -> tuple[Tensor, Tensor]:
 
 @rule(aten.nextafter.default, promotion=SAME)
 def _nextafter(a: Tensor, b: Tensor) -> Tensor:
-    """The neighbour of a towards b: its bits, which order numbers of one sign by their size, one up or down."""
+    """The neighbor of a towards b: its bits, which order numbers of one sign by their size, one up or down."""
     kind = formulas.BITS[a.element]
     bits = ir.bitcast(a, kind)
     grows = (a < b) == ~(bits < 0)

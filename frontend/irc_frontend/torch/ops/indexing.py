@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.evaluation import current_target
 from irc_frontend.graph import Node
 from irc_frontend.indexed import checked, from_front
-from irc_frontend.realise import current_target
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import MOST_COMPARISONS, Left, number_in, promoted, rule, wide
+from irc_frontend.torch.rules import MAX_COMPARISONS, Left, number_in, promoted, rule, wide
 
 aten = torch.ops.aten
 
@@ -120,14 +120,14 @@ def _given(indices: Sequence[Tensor | None]) -> tuple[list[Tensor], list[int]]:
 
 
 def _together(rank: int, axes: Sequence[int]) -> list[int]:
-    """An order of the axes in which the indexed ones are neighbours: as they are, or those first."""
+    """An order of the axes in which the indexed ones are neighbors: as they are, or those first."""
     if list(axes) == list(range(axes[0], axes[-1] + 1)):
         return list(range(rank))
     return [*axes, *(axis for axis in range(rank) if axis not in axes)]
 
 
 def _merged(x: Tensor, first: int, count: int) -> tuple[Tensor, Sequence[int]]:
-    """x with neighbouring axes as one, and their extents."""
+    """x with neighboring axes as one, and their extents."""
     extents = x.shape[first : first + count]
     return x.reshape(*x.shape[:first], _product(extents), *x.shape[first + count :]), extents
 
@@ -238,7 +238,7 @@ def added(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
     rows = [*x.shape[:axis], *x.shape[axis + 1 :]]
     is_whole = x.ndim == indices.ndim > 0 and rows == [*indices.shape[:axis], *indices.shape[axis + 1 :]]
     count = indices.shape[axis] if is_whole else 0
-    if current_target() == "cpu" or not 0 < x.size * count <= MOST_COMPARISONS:
+    if current_target() == "cpu" or not 0 < x.size * count <= MAX_COMPARISONS:
         return scattered(x, dim, indices, source, summed)
     places = ir.arange(x.shape[axis]).reshape(*[-1 if each == axis else 1 for each in range(x.ndim)])
     indices = indices.astype("i64")

@@ -1,4 +1,4 @@
-"""Rules of normalisations, with what their backward passes need."""
+"""Rules of normalizations, with what their backward passes need."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _log_softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
 def _layer_norm(
     x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The normalised array, its mean and the reciprocal of its standard deviation, over the last axes."""
+    """The normalized array, its mean and the reciprocal of its standard deviation, over the last axes."""
     axes = list(range(x.ndim - len(shape), x.ndim))
     x = wide(x)
     mean = x.mean(axes, keepdims=True)

@@ -11,7 +11,7 @@ from irc.dialects.kernel import Anchor
 from irc.fusion.graph import Cluster, FusionGraph, bits
 
 
-def hand_over(graph: FusionGraph) -> None:
+def sink_into_consumers(graph: FusionGraph) -> None:
     """Moves such nodes, the last ones first: every node has its place before."""
     for i in reversed(range(len(graph.ops))):
         if (cluster := _taker(graph, i)) is not None:

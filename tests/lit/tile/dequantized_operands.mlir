@@ -1,6 +1,6 @@
-// RUN: irc-opt %S/Inputs/dequantised.mlir -p place-operands | filecheck %s
-// RUN: irc-opt %S/Inputs/dequantised.mlir -p place-operands,slice-dots,narrow-maps | filecheck %s --check-prefix=NARROW
-// RUN: irc-opt %S/Inputs/dequantised.mlir -p place-operands,slice-dots,narrow-maps,assign-layouts | filecheck %s --check-prefix=LAYOUT
+// RUN: irc-opt %S/Inputs/dequantized.mlir -p place-operands | filecheck %s
+// RUN: irc-opt %S/Inputs/dequantized.mlir -p place-operands,slice-dots,narrow-maps | filecheck %s --check-prefix=NARROW
+// RUN: irc-opt %S/Inputs/dequantized.mlir -p place-operands,slice-dots,narrow-maps,assign-layouts | filecheck %s --check-prefix=LAYOUT
 
 // Scales of rows are loaded once, before the loop.
 // CHECK-LABEL: @channels
@@ -29,7 +29,7 @@
 // NARROW-LABEL: @groups
 // NARROW:           arith.mulf {{.*}} : f32
 
-// Contiguous along the rows, they give threads pairs of neighbouring rows; along K, rows that are 8 apart.
+// Contiguous along the rows, they give threads pairs of neighboring rows; along K, rows that are 8 apart.
 // LAYOUT-DAG: [[PAIRED:#frag[0-9]*]] = #tile.fragment<((4,8,4),(2,2,2)):((128,2,16),(64,1,512))>
 // LAYOUT-DAG: [[APART:#frag[0-9]*]] = #tile.fragment<((4,8,4),(2,2,2)):((128,1,16),(64,8,512))>
 // LAYOUT-LABEL: @channels

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from irc.runtime.executable import Executable
 
-MOST_KEPT = 512
+MAX_KEPT = 512
 """Compiled structures that are kept; the one used least recently goes first."""
 
 _target: ContextVar[str | None] = ContextVar("irc_target", default=None)
@@ -36,7 +36,7 @@ def target(name: str | None) -> Generator[None]:
         _target.reset(token)
 
 
-def realise(roots: Sequence[Node]) -> list[Any]:
+def evaluate(roots: Sequence[Node]) -> list[Any]:
     """The values of the nodes, computed together; the nodes keep them."""
     wanted = [node for node in dict.fromkeys(roots) if node.op != LEAF]
     if wanted:
@@ -68,7 +68,7 @@ def _executable(order: Sequence[Node], roots: Sequence[Node]) -> Executable:
     executable = compile_nodes(order, roots)
     with _lock:
         _compiled[key] = executable
-        while len(_compiled) > MOST_KEPT:
+        while len(_compiled) > MAX_KEPT:
             _compiled.popitem(last=False)
     return executable
 

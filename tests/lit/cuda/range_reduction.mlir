@@ -1,6 +1,6 @@
 // RUN: irc-opt %s --split-input-file -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda | filecheck %s
 
-// Four elements of a thread share a branch to the reduction of large angles; what follows it is for all of them again.
+// Four elements of a thread share a branch to the range reduction of large angles; what follows it is for all of them again.
 tile.program @cosines(%x: !tile.view<8192xbf16>, %y: !tile.view<8192xbf16>) {results = 1 : i64} {
   tile.for_tiles (%i) extents [8192] steps [2048] {
     %a = tile.load %x[%i] : !tile.view<8192xbf16> -> tensor<2048xbf16>

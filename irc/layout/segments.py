@@ -1,7 +1,7 @@
-"""Runs of a tile in pieces: where an affine map takes neighbours to coordinates that are linear in their number.
+"""Runs of a tile in segments: where an affine map takes neighbors to coordinates that are linear in their number.
 
 A coordinate that is divided, (w mod 67, w floordiv 67), moves by fixed steps until the dividend reaches a multiple of
-the divisor. So a run of 16 elements needs no division for each: it is two pieces at most, and each begins at a place
+the divisor. So a run of 16 elements needs no division for each: it is two segments at most, and each begins at a place
 that is computed once. Quotients that are divided again change where the first ones do.
 """
 
@@ -17,35 +17,35 @@ DIVIDES = (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv)
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """A run along a dimension of a tile. Within a piece each coordinate moves by its slope for each element; a piece
-    ends where `dividend` reaches a multiple of `by`. No dividend: the run is one piece."""
+class Segments:
+    """A run along a dimension of a tile. Within a segment each coordinate moves by its slope for each element; a
+    segment ends where `dividend` reaches a multiple of `by`. No dividend: the run is one segment."""
 
     slopes: tuple[int, ...]
     dividend: AffineExpr | None = None
     by: int = 1
 
     def count(self, length: int) -> int:
-        """The most pieces of a run of `length` elements."""
+        """The most segments of a run of `length` elements."""
         return 1 if self.dividend is None else 1 + ceil((length - 1) / self.by)
 
 
-def pieces_of(exprs: Sequence[AffineExpr], dim: int) -> Pieces | None:
-    """The pieces of coordinates along a dimension; None where they end in several ways."""
+def segments_of(exprs: Sequence[AffineExpr], dim: int) -> Segments | None:
+    """The segments of coordinates along a dimension; None where they end in several ways."""
     slopes = [_slope(expr, dim) for expr in exprs]
     known = [slope for slope in slopes if slope is not None]
     if len(known) < len(slopes):
         return None
     ends = [end for expr in exprs for end in _ends(expr, dim)]
     if not ends:
-        return Pieces(tuple(known))
+        return Segments(tuple(known))
     dividend, by = ends[0][0], min(divisor for _, divisor in ends)
     alike = all(lhs == dividend and divisor % by == 0 for lhs, divisor in ends)
-    return Pieces(tuple(known), dividend, by) if alike and _slope(dividend, dim) == 1 else None
+    return Segments(tuple(known), dividend, by) if alike and _slope(dividend, dim) == 1 else None
 
 
 def _slope(expr: AffineExpr, dim: int) -> int | None:
-    """How far an expression moves with each element of a piece; None where that is not a number."""
+    """How far an expression moves with each element of a segment; None where that is not a number."""
     if dim not in expr.used_dims():
         return 0
     match expr:
@@ -66,7 +66,7 @@ def _slope(expr: AffineExpr, dim: int) -> int | None:
 
 
 def _ends(expr: AffineExpr, dim: int) -> Iterator[tuple[AffineExpr, int]]:
-    """The dividends that move within a piece, with what they are divided by."""
+    """The dividends that move within a segment, with what they are divided by."""
     for part in expr.dfs():
         if not isinstance(part, AffineBinaryOpExpr) or part.kind not in DIVIDES:
             continue

@@ -28,12 +28,12 @@ NEAR = "near"
 """The attribute of a function whose angle is taken to be below FAR."""
 
 
-def has_angles(op: tile.MapOp) -> bool:
+def needs_range_reduction(op: tile.MapOp) -> bool:
     """Whether the body has approximate functions of angles."""
-    return any(map(_takes_angle, op.body.block.ops))
+    return any(map(_is_periodic, op.body.block.ops))
 
 
-def _takes_angle(op: Operation) -> bool:
+def _is_periodic(op: Operation) -> bool:
     flags = op.properties.get("fastmath")
     return (
         isinstance(op, math.SinOp | math.CosOp | math.TanOp)
@@ -43,7 +43,7 @@ def _takes_angle(op: Operation) -> bool:
     )
 
 
-def lower_angles(code: Code, op: tile.MapOp, inputs: Sequence[Tile], result: Registers) -> None:
+def lower_periodic(code: Code, op: tile.MapOp, inputs: Sequence[Tile], result: Registers) -> None:
     """The body, for a few elements at a time."""
     fragment = result.fragment
     count = min(fragment.values[0].size, TOGETHER) if fragment.values else 1
@@ -63,8 +63,8 @@ def _side_by_side(code: Code, op: tile.MapOp, arguments: Sequence[Sequence[SSAVa
         with code.e.at(inner.location):
             for mapping in mappings:
                 known(code, inner, mapping)
-            if _takes_angle(inner):
-                made = _of_angles(code, inner, [mapping[inner.operands[0]] for mapping in mappings])
+            if _is_periodic(inner):
+                made = _reduced(code, inner, [mapping[inner.operands[0]] for mapping in mappings])
             else:
                 made = [code.e.value(inner.clone(mapping)) for mapping in mappings]
             for mapping, value in zip(mappings, made, strict=True):
@@ -72,7 +72,7 @@ def _side_by_side(code: Code, op: tile.MapOp, arguments: Sequence[Sequence[SSAVa
     return [mapping.get(last.operands[0], last.operands[0]) for mapping in mappings]
 
 
-def _of_angles(code: Code, op: Operation, angles: Sequence[SSAValue]) -> list[SSAValue]:
+def _reduced(code: Code, op: Operation, angles: Sequence[SSAValue]) -> list[SSAValue]:
     """A function of some angles."""
     e = code.e
     array = e.value(cuda.RegistersOp(len(angles), f32))

@@ -1,4 +1,4 @@
-"""specialise-warps: the users of a channel part into a role that fills it and a role that computes."""
+"""specialize-warps: the users of a channel part into a role that fills it and a role that computes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from irc.scheduling.loops import trips, with_carried
 REGISTER_BYTES = 4
 REGISTERS = 65536
 """32-bit registers of an SM (CUDA C++ Programming Guide, compute capability 9.0)."""
-MOST_REGISTERS = 240
+MAX_REGISTERS = 240
 """What setmaxnreg gives a thread at most here: 255 rounded down, less what ptxas keeps."""
 TMA_REGISTERS = 40
 """A thread's registers where it only issues TMA."""
@@ -40,23 +40,23 @@ FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
 
 
 @dataclass(frozen=True)
-class SpecialiseWarpsPass(Pass):
+class SpecializeWarpsPass(Pass):
     """A program with a channel -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that
     wait, multiply, release and run the epilogue. Both walk over the same tiles. Registers move from the first to the
     others. With the schedule "pingpong" there are two consumers, which take turns in the tiles: the epilogue of one
     runs beside the products of the other.
     """
 
-    name: ClassVar[str] = "specialise-warps"
+    name: ClassVar[str] = "specialize-warps"
     requires = (LAID_OUT,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                _specialise(program)
+                _specialize(program)
 
 
-def _specialise(program: tile.ProgramOp) -> None:
+def _specialize(program: tile.ProgramOp) -> None:
     block = program.body.block
     channels = [op for op in block.ops if isinstance(op, tile.ChannelOp) and op.in_step is None]
     if not channels:
@@ -87,7 +87,7 @@ def _producer_registers(warps: int, writes: Sequence[tile.WriteOp]) -> int:
         return TMA_REGISTERS
     need = WRITER_REGISTERS + sum(_held(op.tile) for op in writes)
     left = _launched(warps) * (PRODUCER_WARPS + warps) - CONSUMER_REGISTERS * warps
-    return min(MOST_REGISTERS, left // PRODUCER_WARPS // 8 * 8, aligned(need, 8))
+    return min(MAX_REGISTERS, left // PRODUCER_WARPS // 8 * 8, aligned(need, 8))
 
 
 def _held(tile: SSAValue) -> int:
@@ -111,11 +111,11 @@ def _consumer_registers(warps: int, producer: int) -> int:
     """Registers of a thread of `warps` consumer warps beside a producer's. There are no more than the block was
     launched with: those of a thread are a multiple of 8, which leaves some of the SM's unused."""
     total = _launched(warps) * (PRODUCER_WARPS + warps)
-    return min(MOST_REGISTERS, (total - PRODUCER_WARPS * producer) // warps // 8 * 8)
+    return min(MAX_REGISTERS, (total - PRODUCER_WARPS * producer) // warps // 8 * 8)
 
 
 def _launched(warps: int) -> int:
-    return min(MOST_REGISTERS, REGISTERS // LANES // (PRODUCER_WARPS + warps) // 8 * 8)
+    return min(MAX_REGISTERS, REGISTERS // LANES // (PRODUCER_WARPS + warps) // 8 * 8)
 
 
 def _producer(region: Region) -> None:

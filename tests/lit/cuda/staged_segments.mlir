@@ -1,7 +1,7 @@
 // RUN: irc-opt %s -p lower-schedule,lower-to-cuda | filecheck %s
 
-// Bytes of rows (a, b) of 17 x 17: a run of 16 of them is two pieces at most, each at equal distances of 147 in shared memory, which are those of memory,
-// 291, but for words of 16. So a run takes two divisions and two remainders, and one more remainder to know where its first piece ends. Where all 16 are in
+// Bytes of rows (a, b) of 17 x 17: a run of 16 of them is two segments at most, each at equal distances of 147 in shared memory, which are those of memory,
+// 291, but for words of 16. So a run takes two divisions and two remainders, and one more remainder to know where its first segment ends. Where all 16 are in
 // the result they are stored together; the ends of rows are stored by threads of their own.
 #shared = #tile.shared<(17, 17, 128) : (2499, 147, 1)>
 #frag = #tile.fragment<((8, 32), (16, 4)) : ((2048, 1), (128, 32))>

@@ -1,4 +1,4 @@
-"""Building an epilogue over panels of columns: each op on a narrower tile, at an offset, in an unrolled loop."""
+"""Building an epilogue over subtiles of columns: each op on a narrower tile, at an offset, in an unrolled loop."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from irc.scheduling.loops import with_carried
 
 
 @dataclass
-class Panels:
-    """The loop being built: `columns` cut into panels of `width`, `column` the offset of the panel."""
+class Subtiles:
+    """The loop being built: `columns` cut into subtiles of `width`, `column` the offset of the subtile."""
 
     columns: int
     width: int
@@ -31,7 +31,7 @@ class Panels:
         return TensorType(element_type_of(type), [rows, self.width if extent == self.columns else extent])
 
     def narrow(self, op: Operation) -> list[Operation]:
-        """The op on one panel, after what it needs."""
+        """The op on one subtile, after what it needs."""
         if isinstance(op, tile.SliceOp):
             return self._slice(op.source, op.at_values, op.result, op)
         before: list[Operation] = []
@@ -58,7 +58,7 @@ class Panels:
         return _located([zero, part], op)
 
     def _whole(self, value: SSAValue, op: Operation) -> list[Operation]:
-        """All of a tile from before the loop: as a slice, so that it lies as the panel's tiles do."""
+        """All of a tile from before the loop: as a slice, so that it lies as the subtile's tiles do."""
         part = tile.SliceOp(value, (0, 0), value.type)
         self.mapping[value] = part.result
         return _located([part], op)
@@ -126,8 +126,8 @@ def _neutral_integer(combiner: Operation, element: IntegerType) -> IntegerAttr |
 
 @dataclass(frozen=True)
 class Carried:
-    """A reduction over columns that the loop carries: `part` columns of what is reduced, which panels are folded into
-    and whose reduction follows the loop, so that a thread goes on with values of its own; or what panels reduce to,
+    """A reduction over columns that the loop carries: `part` columns of what is reduced, which subtiles are folded into
+    and whose reduction follows the loop, so that a thread goes on with values of its own; or what subtiles reduce to,
     where that is None."""
 
     reduce: tile.ReduceOp
@@ -149,18 +149,18 @@ class Carried:
         scalar = arith.ConstantOp(neutral)
         return scalar, tile.SplatOp(scalar.result, self.type)
 
-    def join(self, before: SSAValue, panel: tile.ReduceOp) -> list[Operation]:
-        """The combiner on what was carried and a panel, of which `panel` is the reduction; the last op's result is
+    def join(self, before: SSAValue, subtile: tile.ReduceOp) -> list[Operation]:
+        """The combiner on what was carried and a subtile, of which `subtile` is the reduction; the last op's result is
         carried on."""
         if self.part is None:
-            return [panel, self._combined(before, panel.outputs[0])]
+            return [subtile, self._combined(before, subtile.outputs[0])]
         ops: list[Operation] = []
-        for at in range(0, shape_of(panel.inputs[0].type)[1], self.part):
-            part = tile.SliceOp(panel.inputs[0], (0, at), self.type)
+        for at in range(0, shape_of(subtile.inputs[0].type)[1], self.part):
+            part = tile.SliceOp(subtile.inputs[0], (0, at), self.type)
             joined = self._combined(before, part.result)
             before = joined.result
             ops += [part, joined]
-        panel.erase()
+        subtile.erase()
         return ops
 
     def finish(self, result: SSAValue) -> list[Operation]:
@@ -189,11 +189,11 @@ def build(epilogue: Sequence[Operation], carried: Sequence[Carried], columns: in
     loop.attributes["unroll"] = UnitAttr()
     Rewriter.insert_op(_located([*bounds, *starts, loop], anchor), InsertPoint.before(anchor))
 
-    panels = Panels(columns, width, body.args[0])
+    subtiles = Subtiles(columns, width, body.args[0])
     joins = {each.reduce: each for each in carried}
     yields: list[SSAValue] = []
     for op in epilogue:
-        *before, narrow = panels.narrow(op)
+        *before, narrow = subtiles.narrow(op)
         body.add_ops(before)
         if isinstance(op, tile.ReduceOp) and op in joins:
             assert isinstance(narrow, tile.ReduceOp)
@@ -211,8 +211,8 @@ def build(epilogue: Sequence[Operation], carried: Sequence[Carried], columns: in
 
 
 def assemble(load: tile.LoadOp, width: int) -> None:
-    """A load of a tile -> an unrolled loop that loads it by panels of `width` columns. It carries the tile, which moves
-    on by a panel, and is whole in the end."""
+    """A load of a tile -> an unrolled loop that loads it by subtiles of `width` columns. It carries the tile, which
+    moves on by a subtile, and is whole in the end."""
     rows, columns = shape_of(load.result.type)
     element = element_type_of(load.result.type)
     bounds = [arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, columns, width)]
@@ -223,10 +223,10 @@ def assemble(load: tile.LoadOp, width: int) -> None:
     loop = scf.ForOp(bounds[0], bounds[1], bounds[2], [start.result], Region(body))
     loop.attributes["unroll"] = UnitAttr()
     Rewriter.insert_op(_located([*bounds, zero, start, loop], load), InsertPoint.before(load))
-    panels = Panels(columns, width, body.args[0])
-    body.add_ops(panels.narrow(load))
+    subtiles = Subtiles(columns, width, body.args[0])
+    body.add_ops(subtiles.narrow(load))
     rest = tile.SliceOp(body.args[1], (0, width), TensorType(element, [rows, columns - width]))
-    moved = tile.ConcatOp([rest.result, panels.mapping[load.result]], 1, load.result.type)
+    moved = tile.ConcatOp([rest.result, subtiles.mapping[load.result]], 1, load.result.type)
     body.add_ops(_located([rest, moved, scf.YieldOp(moved.result)], load))
     Rewriter.replace_op(load, [], [loop.results[0]])
 
@@ -239,8 +239,8 @@ def _zero(element: Attribute) -> FloatAttr | IntegerAttr:
 
 
 def roll(loop: scf.ForOp, columns: int, width: int, together: int) -> None:
-    """Makes the loop one that is not unrolled, of several panels in each iteration: the tiles that it slices move on by
-    those, so that the panels are always the same registers. What moves in behind them is not read."""
+    """Makes the loop one that is not unrolled, of several subtiles in each iteration: the tiles that it slices move on
+    by those, so that the subtiles are always the same registers. What moves in behind them is not read."""
     step = together * width
     _repeat(loop, width, together)
     slices: dict[tuple[SSAValue, int], list[tile.SliceOp]] = {}
@@ -261,8 +261,8 @@ def roll(loop: scf.ForOp, columns: int, width: int, together: int) -> None:
         Rewriter.insert_op(_located([start], loop), InsertPoint.before(loop))
         Rewriter.insert_op(_located([rest, end, moved], loop), InsertPoint.before(last))
         for op in parts:
-            panel = tile.SliceOp(current, (0, op.at_values[1] - at), op.result.type)
-            Rewriter.replace_op(op, _located([panel], op))
+            subtile = tile.SliceOp(current, (0, op.at_values[1] - at), op.result.type)
+            Rewriter.replace_op(op, _located([subtile], op))
         starts.append(start.result)
         following.append(moved.result)
     yields = scf.YieldOp(*last.operands, *following)
@@ -275,7 +275,7 @@ def roll(loop: scf.ForOp, columns: int, width: int, together: int) -> None:
 
 
 def _repeat(loop: scf.ForOp, width: int, times: int) -> None:
-    """Puts so many panels into each iteration. A slice at the loop's column is one further on in each."""
+    """Puts so many subtiles into each iteration. A slice at the loop's column is one further on in each."""
     block, last = loop.body.block, loop.body.block.last_op
     assert last is not None
     column, ops, carried = block.args[0], [op for op in block.ops if op is not last], list(last.operands)
