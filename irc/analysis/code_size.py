@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import MOVEMENT, instructions_of
+from irc.analysis.op_classes import instructions_of, is_move
 from irc.dialects.kernel import FusedOp
 
 MAX_WORK = 1024
@@ -32,7 +32,7 @@ INDEXED = 8
 
 def work_of(op: Operation) -> int:
     """Instructions for an element at one place, about."""
-    return INDEXED if op.name in MOVEMENT else instructions_of(op)
+    return INDEXED if is_move(op) else instructions_of(op)
 
 
 def places_of(uses: Iterable[tuple[Operation, bool, int]]) -> int:
@@ -56,7 +56,7 @@ class Unrolled:
 
         def needed(value: SSAValue) -> int:
             users = [use.operation for use in value.uses if use.operation.results]
-            return places_of((op, op.name in MOVEMENT, max(places[r] for r in op.results)) for op in users)
+            return places_of((op, is_move(op), max(places[r] for r in op.results)) for op in users)
 
         for op in reversed(list(kernel.block.ops)):
             places |= {result: needed(result) for result in op.results}

@@ -2,7 +2,8 @@
 
 Counts are of the program as written, not of a schedule: every operand is read once and every result written once,
 whatever the tiles read again. A multiply-add is two operations, an elementwise op one for each element of its result,
-a reduction or a scan one for each element of its operand; moving data costs none.
+a reduction or a scan one for each element of its operand; moving data costs none: operations at a point, times the
+points of the op's iteration.
 """
 
 from __future__ import annotations
@@ -12,26 +13,26 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import Pattern, iteration_of, pattern_of
 
-MOVING = frozenset(
-    f"nd.{name}"
-    for name in (
-        "cast bitcast broadcast permute reshape concat pad slice flip tile tril triu "
-        "take take_along check_indices one_hot constant iota"
-    ).split()
-)
-"""Ops that compute nothing: they choose, place or convert elements."""
+FLOPS = {
+    Pattern.ELEMENTWISE: 1,
+    Pattern.MOVE: 0,
+    Pattern.MADE: 0,
+    Pattern.REDUCE: 1,
+    Pattern.SCAN: 1,
+    Pattern.PRODUCT: 2,
+    Pattern.CONVOLUTION: 2,
+}
+"""Operations at a point of the iteration space."""
 
-REDUCING = frozenset(
-    f"nd.{name}"
-    for name in "sum prod mean var max min any all argmax argmin cumsum cumprod sort topk scatter_add".split()
-)
-"""Ops that cost one operation for each element of their operand."""
+CONVERTING = frozenset({"nd.cast", "nd.bitcast", "nd.check_indices"})
+"""Elementwise ops that compute nothing."""
 
 
 @dataclass(frozen=True)
@@ -53,21 +54,13 @@ def cost_of(kernel: FusedOp) -> Cost:
 
 
 def flops_of(op: Operation) -> int:
-    """Operations of one `nd` op; 0 for any other op."""
-    if not op.name.startswith("nd.") or op.name in MOVING:
+    """Operations of one `nd` op, at all points of its iteration. One that does not say how it iterates, as a sort or
+    what `decompose-nd` takes apart, has one for each element that it reads or gives. 0 for any other op."""
+    if not op.name.startswith("nd.") or op.name in CONVERTING:
         return 0
-    if op.name == "nd.matmul":
-        return _matmul_flops(op)
-    if op.name in REDUCING:
-        return _elements(op.operands[0])
-    return sum(_elements(result) for result in op.results)
-
-
-def _matmul_flops(op: Operation) -> int:
-    """Two for each element of the result and of the contracted extents."""
-    contracted = cast("DenseArrayBase[Any]", op.properties["lhs_contract"])
-    shape = _type(op.operands[0]).get_shape()
-    return 2 * _elements(op.results[0]) * prod(shape[int(axis)] for axis in contracted.get_values())
+    if (pattern := pattern_of(op)) is None:
+        return max(sum(map(_elements, op.operands)), sum(map(_elements, op.results)))
+    return FLOPS[pattern] and FLOPS[pattern] * iteration_of(op).points
 
 
 def _used(kernel: FusedOp) -> Iterable[SSAValue]:

@@ -10,40 +10,78 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import Pattern, iteration_of, pattern_of
 
-
-def _nd(names: str) -> frozenset[str]:
-    return frozenset(f"nd.{name}" for name in names.split())
-
-
-CHEAP = _nd(
-    "abs neg relu sign floor ceil round isnan isinf logical_not bitwise_not bitwise_and bitwise_or bitwise_xor "
-    "shift_left shift_right add sub mul minimum maximum equal not_equal less less_equal greater greater_equal where "
-    "clamp cast bitcast leaky_relu check_indices"
+COSTLY = frozenset(
+    f"nd.{name}"
+    for name in (
+        "exp exp2 expm1 log log2 log1p sqrt rsqrt reciprocal sin cos tan tanh erf sigmoid silu gelu div floordiv mod "
+        "pow atan2"
+    ).split()
 )
-"""Elementwise ops of an instruction or two."""
+"""Scalar functions of many instructions, or of the special function unit; others take an instruction or two."""
 
-COSTLY = _nd(
-    "exp exp2 expm1 log log2 log1p sqrt rsqrt reciprocal sin cos tan tanh erf sigmoid silu gelu div floordiv mod pow "
-    "atan2"
-)
-"""Elementwise ops of many instructions, or of the special function unit."""
+POSITIONS = frozenset({"argmax", "argmin"})
+"""Monoids of positions: parts reduce to the whole where their extremes are known too."""
 
-ELEMENTWISE = CHEAP | COSTLY
-MADE = _nd("constant iota")
-MOVEMENT = _nd("broadcast permute reshape concat pad slice flip take take_along")
-SPLITTABLE = _nd("sum prod max min any all")
-"""Reductions whose parts reduce to the whole by the same op."""
 
-ARG_REDUCTIONS = _nd("argmax argmin")
-"""Reductions to a position, whose parts reduce to the whole where their extremes are known too."""
+# What an op does to the iteration space
 
-REDUCTIONS = SPLITTABLE | ARG_REDUCTIONS
 
-SCANS = _nd("cumsum cumprod")
-MATMUL = "nd.matmul"
-FUSIBLE = ELEMENTWISE | MADE | MOVEMENT | REDUCTIONS | SCANS | {MATMUL}
-"""What a kernel can hold. Other ops (`conv attention sort topk`) stay outside."""
+def is_elementwise(op: Operation) -> bool:
+    """Whether the op is a scalar function of the elements at each place."""
+    return pattern_of(op) is Pattern.ELEMENTWISE
+
+
+def is_move(op: Operation) -> bool:
+    """Whether the op chooses and places elements alone."""
+    return pattern_of(op) is Pattern.MOVE
+
+
+def is_made(op: Operation) -> bool:
+    """Whether elements come from their places alone."""
+    return pattern_of(op) is Pattern.MADE
+
+
+def is_reduction(op: Operation) -> bool:
+    """Whether a monoid joins elements along axes that the result does not have."""
+    return pattern_of(op) is Pattern.REDUCE
+
+
+def is_scan(op: Operation) -> bool:
+    """Whether a monoid joins elements with those before them."""
+    return pattern_of(op) is Pattern.SCAN
+
+
+def is_product(op: Operation) -> bool:
+    """Whether the op sums products of two operands' elements: work for matrix instructions."""
+    return pattern_of(op) is Pattern.PRODUCT
+
+
+def is_position(op: Operation) -> bool:
+    """Whether the op reduces to a position."""
+    return is_reduction(op) and any(dim.monoid in POSITIONS for dim in iteration_of(op).dims)
+
+
+def is_splittable(op: Operation) -> bool:
+    """Whether the op is a reduction whose parts reduce to the whole by the same op."""
+    return is_reduction(op) and not is_position(op)
+
+
+def is_fusible(op: Operation) -> bool:
+    """Whether a kernel can hold the op. Others (`conv sort topk`) stay outside."""
+    return pattern_of(op) not in (None, Pattern.CONVOLUTION)
+
+
+def is_costly(op: Operation) -> bool:
+    """Whether the op is elementwise and of many instructions."""
+    return op.name in COSTLY
+
+
+def is_cheap(op: Operation) -> bool:
+    """Whether the op is elementwise and of an instruction or two."""
+    return is_elementwise(op) and op.name not in COSTLY
+
 
 COST_OF_COSTLY = 4
 """A costly op in units of a cheap one."""
@@ -71,15 +109,16 @@ def integers(op: Operation, name: str) -> tuple[int, ...]:
 
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
-    """The axes that a reduction or a scan runs over."""
-    return integers(op, "axes" if "axes" in op.properties else "axis")
+    """The operand's axes that a reduction or a scan runs over."""
+    iteration = iteration_of(op)
+    return iteration.axes(iteration.inputs[0].map, "s" if is_scan(op) else "r")
 
 
 def cost_of(op: Operation) -> int:
     """Of an elementwise op for one element, in cheap ops; nothing for ops that move or make."""
-    if op.name in COSTLY:
+    if is_costly(op):
         return COST_OF_COSTLY
-    return 1 if op.name in CHEAP else 0
+    return int(is_elementwise(op))
 
 
 INSTRUCTIONS = {"nd.erf": 16, "nd.tanh": 12, "nd.sigmoid": 5, "nd.silu": 6, "nd.exp": 2, "nd.exp2": 1, "nd.cast": 0}
@@ -88,7 +127,7 @@ INSTRUCTIONS = {"nd.erf": 16, "nd.tanh": 12, "nd.sigmoid": 5, "nd.silu": 6, "nd.
 
 def instructions_of(op: Operation) -> int:
     """Machine instructions of an elementwise op for an element, about."""
-    return INSTRUCTIONS.get(op.name, 10 if op.name in COSTLY else int(op.name in CHEAP))
+    return INSTRUCTIONS.get(op.name, 10 if is_costly(op) else int(is_elementwise(op)))
 
 
 def is_view(op: Operation) -> bool:
@@ -112,7 +151,7 @@ def is_widening(op: Operation) -> bool:
 
 def is_transparent(op: Operation) -> bool:
     """Whether users repeat the op instead of reading a stored result: it reads no more than it gives, and is free."""
-    return op.name in MADE or op.name == "nd.broadcast" or is_widening(op) or is_unit_reshape(op)
+    return is_made(op) or op.name == "nd.broadcast" or is_widening(op) or is_unit_reshape(op)
 
 
 def moves_memory(op: Operation) -> bool:

@@ -8,10 +8,10 @@ from math import prod
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.op_classes import (
-    COSTLY,
-    ELEMENTWISE,
     cost_of,
     integers,
+    is_costly,
+    is_elementwise,
     is_transparent,
     is_transpose,
     is_view,
@@ -60,7 +60,7 @@ class OperandWork:
             elif owner not in ops:
                 ops[owner] = None
                 pending += owner.operands
-        made = tuple(op for op in ops if op.name in ELEMENTWISE and (not is_transparent(op) or _is_of_bytes(op)))
+        made = tuple(op for op in ops if is_elementwise(op) and (not is_transparent(op) or _is_of_bytes(op)))
         group = max((_group(op) for op in ops if is_view(op)), default=0)
         ends_along_k = len(shape_of(value)) - 1 in integers(product, f"{('lhs', 'rhs')[operand]}_contract")
         return OperandWork(value, made, tuple(arrays), group, ends_along_k != any(is_transpose(op) for op in ops))
@@ -85,7 +85,7 @@ class OperandWork:
         rounding = [op for op in computing if op.name not in _EXACT]
         sizes = [element_of(v.type).size for v in self.arrays]
         pairs = IN_PAIRS * sizes.count(1) if self.along_k else 0
-        if max(sizes, default=4) <= 2 and len(rounding) <= 1 and not any(op.name in COSTLY for op in computing):
+        if max(sizes, default=4) <= 2 and len(rounding) <= 1 and not any(is_costly(op) for op in computing):
             return cost / 2 + WIDENED * sizes.count(1) + pairs
         return cost + sum(WIDENED_ALONE if size == 1 else 1 for size in sizes) + 0.5 + pairs
 
@@ -101,7 +101,7 @@ class OperandWork:
 
 
 def _is_inside(op: Operation) -> bool:
-    return op.name in ELEMENTWISE or is_transparent(op) or is_view(op) or is_transpose(op)
+    return is_elementwise(op) or is_transparent(op) or is_view(op) or is_transpose(op)
 
 
 def _is_of_bytes(op: Operation) -> bool:

@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.op_classes import (
-    CHEAP,
-    COSTLY,
-    ELEMENTWISE,
-    REDUCTIONS,
-    SCANS,
     instructions_of,
     integers,
+    is_cheap,
+    is_costly,
+    is_elementwise,
+    is_reduction,
+    is_scan,
     is_view,
     shape_of,
     size_of,
@@ -115,11 +115,11 @@ def product_of(kernel: FusedOp) -> Product:
         written=_written(kernel, cores),
         divisible=_divisible(kernel, op),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
-        cheap=sum(o.name in CHEAP and o.name != "nd.cast" for o in epilogue),
-        costly=sum(o.name in COSTLY for o in epilogue),
+        cheap=sum(is_cheap(o) and o.name != "nd.cast" for o in epilogue),
+        costly=sum(is_costly(o) for o in epilogue),
         instructions=1 + sum(map(instructions_of, epilogue)),
         returns=bool(returned),
-        arrives=all(o.name in ELEMENTWISE and _is_boxed(v, shape_of(op.results[0])) for o, v in returned),
+        arrives=all(is_elementwise(o) and _is_boxed(v, shape_of(op.results[0])) for o, v in returned),
         row=row_extent(kernel),
         precision=_precision(op),
     )
@@ -215,7 +215,7 @@ def _written(kernel: FusedOp, cores: Sequence[Operation]) -> int:
 
 def _divisible(kernel: FusedOp, op: Operation) -> int:
     """See `Product.divisible`. Parts of what is the first part of an array are no boxes of it."""
-    needs_whole = any(o.name in REDUCTIONS | SCANS for o in kernel.block.ops)
+    needs_whole = any(is_reduction(o) or is_scan(o) for o in kernel.block.ops)
     starts = any(stored_array(v) not in (None, v) for core in kernel.cores() for v in core.operands)
     return 1 if needs_whole or starts else shape_of(op.operands[0])[min(integers(op, "lhs_contract"))]
 

@@ -8,7 +8,7 @@ from math import gcd, prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import ARG_REDUCTIONS, REDUCTIONS, SCANS, SPLITTABLE, reduced_axes, shape_of
+from irc.analysis.op_classes import is_position, is_reduction, is_scan, is_splittable, reduced_axes, shape_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_of
 from irc.support.integers import ceil_div, power_of_two
@@ -60,7 +60,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     extent = prod(shape[axis] for axis in axes)
     together = _together(kernel, shape, axes)
     return Reduction(
-        count=sum(2 if core.name in ARG_REDUCTIONS else 1 for core in cores),
+        count=sum(2 if is_position(core) else 1 for core in cores),
         rows=prod(shape[axis] for axis in kept),
         extent=extent,
         columns=1 if not long or long[-1] in axes else shape[long[-1]],
@@ -74,7 +74,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         returns=_returns(kernel, shape),
         gives_rows=any(prod(shape_of(value)) >= prod(shape) > 1 for value in kernel.outputs),
         is_nested=_is_nested(kernel),
-        is_splittable=all(core.name in REDUCTIONS for core in cores),
+        is_splittable=all(is_reduction(core) for core in cores),
         together=together,
     )
 
@@ -94,7 +94,7 @@ def _together(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) ->
     columns, size = _run(shape, axes), _loaded(kernel, kernel.cores()[0]).size
     extent = prod(shape[axis] for axis in axes)
     is_over_columns = 0 < columns * extent == prod(shape) and columns > 1 and not _is_contiguous(shape, axes)
-    if not is_over_columns or columns * size % ALIGNED == 0 or any(c.name not in SPLITTABLE for c in kernel.cores()):
+    if not is_over_columns or columns * size % ALIGNED == 0 or any(not is_splittable(c) for c in kernel.cores()):
         return 1
     if _is_nested(kernel) or _returns(kernel, shape):
         return 1
@@ -141,7 +141,7 @@ def _returns(kernel: FusedOp, domain: tuple[int, ...]) -> bool:
     """Whether something of the domain's size depends on a reduction, or a scan gives it."""
     dependent: set[SSAValue] = set()
     for op in kernel.block.ops:
-        if op.name not in SCANS and op not in kernel.cores() and not any(v in dependent for v in op.operands):
+        if not is_scan(op) and op not in kernel.cores() and not any(v in dependent for v in op.operands):
             continue
         dependent |= set(op.results)
         if any(isinstance(r.type, TensorType) and prod(shape_of(r)) >= prod(domain) > 1 for r in op.results):

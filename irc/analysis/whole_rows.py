@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import REDUCTIONS, integers, reduced_axes, shape_of, size_of
+from irc.analysis.op_classes import integers, is_reduction, reduced_axes, shape_of, size_of
 from irc.dialects.kernel import FusedOp
 
 
@@ -17,7 +17,7 @@ def rows_of(kernel: FusedOp) -> list[Operation]:
     if free != 1:
         return []
     axes = (len(domain) - 1,)
-    found = [op for op in kernel.block.ops if op.name in REDUCTIONS and reduced_axes(op) == axes]
+    found = [op for op in kernel.block.ops if is_reduction(op) and reduced_axes(op) == axes]
     return [op for op in found if shape_of(op.operands[0]) == domain]
 
 
@@ -29,7 +29,7 @@ def needs_whole_rows(kernel: FusedOp) -> bool:
         if not any(value in dependent for value in op.operands):
             continue
         dependent.update(op.results)
-        if op.name in REDUCTIONS or any(size_of(value) >= size for value in op.results):
+        if is_reduction(op) or any(size_of(value) >= size for value in op.results):
             return True
     return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from irc.analysis.op_classes import REDUCTIONS, SCANS, integers, shape_of
+from irc.analysis.op_classes import integers, is_reduction, is_scan, shape_of
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.configs.blocked import mma_stage_bytes
@@ -126,7 +126,7 @@ class _Check:
             )
 
     def _split_product(self, parts: int) -> None:
-        if op := next((op for op in self._kernel.block.ops if op.name in REDUCTIONS | SCANS), None):
+        if op := next((op for op in self._kernel.block.ops if is_reduction(op) or is_scan(op)), None):
             raise self._fail(f"{op.name} needs whole products, its config asks for {parts} parts of K")
         for op in self._kernel.cores():
             if not can_split_product(op, parts):

@@ -8,9 +8,10 @@ from heapq import heapify, heappop, heappush
 from xdsl.ir import Operation
 
 from irc.analysis.op_classes import (
-    ELEMENTWISE,
-    MOVEMENT,
     integers,
+    is_elementwise,
+    is_move,
+    is_product,
     is_unit_reshape,
     is_view,
     moves_memory,
@@ -153,9 +154,9 @@ def reads_along_domain(graph: FusionGraph, edge: Edge, cluster: Cluster) -> bool
     user = graph.ops[edge.user]
     if any(op.name == "nd.broadcast" or is_view(op) for op in edge.path):
         return False
-    if user.name in ELEMENTWISE:
+    if is_elementwise(user):
         return cluster.tags.get(edge.user) == cluster.identity
-    return user.name not in MOVEMENT and user.name != "nd.matmul"
+    return not is_move(user) and not is_product(user)
 
 
 def absorb_tail(graph: FusionGraph, i: int, cluster: Cluster) -> bool:

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from irc.analysis.code_size import INDEXED, LITTLE_WORK, MAX_WORK, places_of, work_of
-from irc.analysis.op_classes import ELEMENTWISE, FUSIBLE, MOVEMENT, is_transparent, is_view, shape_of
+from irc.analysis.op_classes import is_elementwise, is_fusible, is_move, is_transparent, is_view, shape_of
 from irc.dialects.kernel import Anchor
 from irc.ir.targets import target_of
 
@@ -97,7 +97,7 @@ class FusionGraph:
         self._gathered: dict[int, int] = {i: users for i in range(len(self.ops)) if (users := self._gatherers(i))}
         """For a node that gathers, the nodes (as bits) that gather from it: computed where they read it, every element
         would be gathered anew for each of them, and so on down a chain of gathers."""
-        self._moving = sum(1 << i for i, op in enumerate(self.ops) if op.name in MOVEMENT)
+        self._moving = sum(1 << i for i, op in enumerate(self.ops) if is_move(op))
         self.escaping: set[int] = {i for i, op in enumerate(self.ops) if escapes(op)}
         self.cluster_of: list[Cluster] = self._singletons()
         self._places: list[int] = [1] * len(self.ops)
@@ -171,13 +171,13 @@ class FusionGraph:
                 continue
             if not isinstance(owner, Operation) or not self.is_inlined(owner):
                 found[value] = None
-            elif owner.name in ELEMENTWISE:
+            elif is_elementwise(owner):
                 stack.extend(owner.operands)
         return list(found)
 
     def is_free(self, i: int) -> bool:
         """Whether no rule has placed the node yet, and one may."""
-        return self.cluster_of[i].anchor is None and self.ops[i].name in FUSIBLE
+        return self.cluster_of[i].anchor is None and is_fusible(self.ops[i])
 
     def can_merge(self, a: Cluster, b: Cluster) -> bool:
         """Whether a merge makes no cycle, of paths that leave one of the two and enter the other through a third, puts
@@ -252,7 +252,7 @@ class FusionGraph:
     def _places_in(self, cluster: Cluster, i: int) -> int:
         edges = [edge for edge in self.users[i] if self.cluster_of[edge.user] is cluster]
         paths = [((*edge.path, self.ops[edge.user]), self._places[edge.user]) for edge in edges]
-        return places_of((path[0], any(op.name in MOVEMENT for op in path), places) for path, places in paths)
+        return places_of((path[0], any(is_move(op) for op in path), places) for path, places in paths)
 
     def _is_short(self, cluster: Cluster, i: int, places: int) -> bool:
         """Whether the cluster has room for the node with what would follow it: all of that, where it is computed anew
@@ -318,7 +318,7 @@ def _gathers(op: Operation) -> bool:
         each = stack.pop()
         if each.name == "nd.take":
             return True
-        if each not in seen and each.name in ELEMENTWISE | MOVEMENT:
+        if each not in seen and (is_elementwise(each) or is_move(each)):
             seen.add(each)
             stack.extend(operand.owner for operand in each.operands if isinstance(operand.owner, Operation))
     return False
@@ -326,4 +326,4 @@ def _gathers(op: Operation) -> bool:
 
 def escapes(op: Operation) -> bool:
     """Whether something that no kernel can hold uses a result: the function's return, `nd.sort`, another dialect."""
-    return any(use.operation.name not in FUSIBLE for result in op.results for use in result.uses)
+    return any(not is_fusible(use.operation) for result in op.results for use in result.uses)

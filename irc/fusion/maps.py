@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from irc.analysis.op_classes import ELEMENTWISE, is_view, moves_memory, shape_of
+from irc.analysis.op_classes import is_elementwise, is_view, moves_memory, shape_of
 from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import reads_along_domain
 from irc.fusion.graph import Cluster, FusionGraph, bits
@@ -79,7 +79,7 @@ def _place_view(graph: FusionGraph, i: int) -> None:
         return
     producer = producers.pop()
     only_user = producer not in graph.escaping and {edge.user for edge in graph.users[producer]} == {i}
-    if only_user and graph.is_free(producer) and graph.ops[producer].name in ELEMENTWISE:
+    if only_user and graph.is_free(producer) and is_elementwise(graph.ops[producer]):
         _join_only_user(graph, i)
 
 
@@ -100,7 +100,7 @@ def _arrays_read(graph: FusionGraph, cluster: Cluster) -> list[SSAValue]:
     """The arrays of the domain's shape that nodes of the cluster, lying along the domain, read element by element."""
     found: dict[SSAValue, None] = {}
     for i in bits(cluster.members):
-        if cluster.tags.get(i) == cluster.identity and graph.ops[i].name in ELEMENTWISE:
+        if cluster.tags.get(i) == cluster.identity and is_elementwise(graph.ops[i]):
             found |= dict.fromkeys(graph.arrays_read(i, cluster.domain))
     return list(found)
 

@@ -7,11 +7,11 @@ from math import prod
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import (
-    ELEMENTWISE,
-    MATMUL,
-    SPLITTABLE,
     cost_of,
     integers,
+    is_elementwise,
+    is_product,
+    is_splittable,
     is_transpose,
     is_view,
     reduced_axes,
@@ -48,7 +48,7 @@ ALIGNED = 16
 def casts_to_store(block: Block) -> set[Operation]:
     """Casts of elements of 8 bits to operands of 16, where it pays to store what they give; others are repeated."""
     readers: dict[tuple[SSAValue, int], list[Operation]] = {}
-    for op, side in [(op, side) for op in block.ops if op.name == MATMUL for side in (0, 1)]:
+    for op, side in [(op, side) for op in block.ops if is_product(op) for side in (0, 1)]:
         readers.setdefault((op.operands[side], side), []).append(op)
     found: set[Operation] = set()
     for (value, side), ops in readers.items():
@@ -63,7 +63,7 @@ def casts_to_store(block: Block) -> set[Operation]:
 def seed_products(graph: FusionGraph) -> list[Cluster]:
     """A cluster for each product, or for products that share an operand and meet in an elementwise op. Right operands
     of few tiles that are computed are faster in the transposed products of kernels of their own."""
-    nodes = [i for i, op in enumerate(graph.ops) if op.name == MATMUL]
+    nodes = [i for i, op in enumerate(graph.ops) if is_product(op)]
     for i in nodes:
         cluster = graph.cluster_of[i]
         cluster.anchor = Anchor.MATMUL
@@ -107,7 +107,7 @@ def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:
     while stack:
         for edge in graph.users[stack.pop()]:
             op = graph.ops[edge.user]
-            if edge.user in found or op.name not in ELEMENTWISE or shape_of(op.results[0]) != shape:
+            if edge.user in found or not is_elementwise(op) or shape_of(op.results[0]) != shape:
                 continue
             if any(step.name == "nd.broadcast" for step in edge.path):
                 continue
@@ -130,11 +130,11 @@ def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
 
 
 def _epilogue(graph: FusionGraph, cluster: Cluster) -> list[int]:
-    return [i for i in bits(cluster.members) if graph.ops[i].name != MATMUL]
+    return [i for i in bits(cluster.members) if not is_product(graph.ops[i])]
 
 
 def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    if graph.ops[i].name not in ELEMENTWISE:
+    if not is_elementwise(graph.ops[i]):
         return False
     tags = tags_of_elementwise(graph, i, cluster)
     if tags != cluster.identity or not graph.absorb(cluster, i):
@@ -145,12 +145,12 @@ def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 
 def _is_elementwise_of(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     """Whether the op can be computed beside the accumulator: elementwise, on no more elements than the result has."""
-    return graph.ops[i].name in ELEMENTWISE and size_of(graph.ops[i].results[0]) <= prod(cluster.domain)
+    return is_elementwise(graph.ops[i]) and size_of(graph.ops[i].results[0]) <= prod(cluster.domain)
 
 
 def _reductions(graph: FusionGraph, cluster: Cluster) -> list[int]:
     users = {edge.user for i in bits(cluster.members) for edge in graph.users[i]}
-    return sorted(i for i in users if graph.is_free(i) and graph.ops[i].name in SPLITTABLE)
+    return sorted(i for i in users if graph.is_free(i) and is_splittable(graph.ops[i]))
 
 
 def _grow_rows(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
@@ -163,7 +163,7 @@ def _grow_rows(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
     again = [i for i in _reductions(graph, cluster) if reduced_axes(graph.ops[i]) == axes]
     if not any(_meets_result_again(graph, i, cluster) for i in again):
         return []
-    products = [graph.ops[i] for i in bits(cluster.members) if graph.ops[i].name == MATMUL]
+    products = [graph.ops[i] for i in bits(cluster.members) if is_product(graph.ops[i])]
     cost = row_cost(products[0], len(products), prod(cluster.domain[axis] for axis in axes))
     if cost is None:
         return []
@@ -182,7 +182,7 @@ def _grow_rows(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
 def _accept_row(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, ...]) -> bool:
     """A reduction of whole rows of the domain."""
     op = graph.ops[i]
-    if op.name not in SPLITTABLE or reduced_axes(op) != axes or shape_of(op.operands[0]) != cluster.domain:
+    if not is_splittable(op) or reduced_axes(op) != axes or shape_of(op.operands[0]) != cluster.domain:
         return False
     edges = edges_into(graph, i, cluster)
     if not all(spans_domain(graph, edge, cluster) for edge in edges) or not graph.absorb(cluster, i):
@@ -193,7 +193,7 @@ def _accept_row(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, .
 
 def _accept_along_rows(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, ...]) -> bool:
     """Elementwise work on the domain, or on one element for each row."""
-    if graph.ops[i].name not in ELEMENTWISE:
+    if not is_elementwise(graph.ops[i]):
         return False
     tags = tags_of_elementwise(graph, i, cluster)
     if tags is None or not (spans(tags, cluster.domain) or not any(tag in axes for tag in tags)):
@@ -227,7 +227,7 @@ def _crosses_whole_sides(graph: FusionGraph, cluster: Cluster, axes: tuple[int, 
 
 def sides(graph: FusionGraph, cluster: Cluster) -> tuple[set[int], set[int], set[int]]:
     """The axes of the cluster's domain that are batches, free axes of the left and free axes of the right operand."""
-    product = next(graph.ops[i] for i in bits(cluster.members) if graph.ops[i].name == MATMUL)
+    product = next(graph.ops[i] for i in bits(cluster.members) if is_product(graph.ops[i]))
     batch = len(integers(product, "lhs_batch"))
     rank = len(shape_of(product.operands[0]))
     m = rank - batch - len(integers(product, "lhs_contract"))
@@ -248,7 +248,7 @@ def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> boo
     """Elementwise work on the results of reductions alone: the kernel that finishes them does it."""
     op = graph.ops[i]
     edges = edges_into(graph, i, cluster)
-    if op.name not in ELEMENTWISE or any(edge.producer not in cluster.reduced for edge in edges):
+    if not is_elementwise(op) or any(edge.producer not in cluster.reduced for edge in edges):
         return False
     if any(size_of(graph.ops[edge.producer].results[0]) != size_of(op.results[0]) for edge in edges):
         return False
@@ -264,7 +264,7 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     """Takes the elementwise ops that only the operands of the products need, up to `MAX_PROLOGUE_COST`, where that
     pays; and what puts them into the order of the operands, those of 16 bits, which are turned on their way to
     registers. Gives the costs that were compared."""
-    products = [i for i in bits(cluster.members) if graph.ops[i].name == MATMUL]
+    products = [i for i in bits(cluster.members) if is_product(graph.ops[i])]
     budget = MAX_PROLOGUE_COST
     readers: dict[tuple[SSAValue, int], list[Operation]] = {}
     for op, side in [(graph.ops[i], side) for i in products for side in (0, 1)]:
@@ -276,7 +276,7 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     narrow = all(multiplied(graph.ops[i], side).size == 2 for i in products for side in (0, 1))
 
     def accepts(op: Operation) -> bool:
-        return op.name in ELEMENTWISE and cost_of(op) <= budget and op not in stored
+        return is_elementwise(op) and cost_of(op) <= budget and op not in stored
 
     def accept(i: int) -> bool:
         nonlocal budget

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import (
-    CHEAP,
-    ELEMENTWISE,
-    FUSIBLE,
-    MATMUL,
-    REDUCTIONS,
     integers,
+    is_cheap,
+    is_elementwise,
+    is_fusible,
+    is_product,
+    is_reduction,
     is_transparent,
     is_widening,
     reduced_axes,
@@ -43,9 +43,9 @@ def copy_escaping(block: Block) -> None:
     The op itself then has to be computed once, for the result; its copy remains free to be repeated.
     """
     for op in reversed(list(block.ops)):
-        if op.name not in FUSIBLE or not is_transparent(op) or not escapes(op):
+        if not is_fusible(op) or not is_transparent(op) or not escapes(op):
             continue
-        inner = [use for use in op.results[0].uses if use.operation.name in FUSIBLE]
+        inner = [use for use in op.results[0].uses if is_fusible(use.operation)]
         if not inner:
             continue
         copy = op.clone()
@@ -68,7 +68,7 @@ def copy_across_kernels(block: Block) -> set[Operation]:
     made: set[Operation] = set()
     shared: dict[object, dict[SSAValue, SSAValue]] = {}
     for op in list(block.ops):
-        if op.name not in REDUCTIONS:
+        if not is_reduction(op):
             continue
         cone, crosses = _summands(op)
         if not any(_is_used_outside(inner, cone, op) for inner in cone):
@@ -112,7 +112,7 @@ def _summands(reduction: Operation) -> tuple[set[Operation], bool]:
             cone.add(op)
             crosses = crosses or _is_reduced_before(op, reduction)
             continue
-        if op.name not in ELEMENTWISE or shape_of(op.results[0]) != shape:
+        if not is_elementwise(op) or shape_of(op.results[0]) != shape:
             return set(), False
         cone.add(op)
         pending += op.operands
@@ -128,7 +128,7 @@ def _is_less_again(reduction: Operation, cone: set[Operation]) -> bool:
     if can_return(shape_of(reduction.operands[0]), reduced_axes(reduction), target_of(reduction)):
         return False
     users = {op: [use.operation for use in op.results[0].uses if use.operation not in cone] for op in cone}
-    common = {_stored(op) for op in cone if any(user.name not in REDUCTIONS for user in users[op])}
+    common = {_stored(op) for op in cone if any(not is_reduction(user) for user in users[op])}
     reads = [_arrays(value) for value in common]
     if max(map(len, reads), default=0) < 2:
         return False
@@ -156,9 +156,9 @@ def _are_after(users: Iterable[Operation], later: set[Operation]) -> bool:
     pending, seen = list(users), set[Operation]()
     while pending:
         user = pending.pop()
-        if user in seen or user.name in REDUCTIONS:
+        if user in seen or is_reduction(user):
             continue
-        if user.name not in ELEMENTWISE:
+        if not is_elementwise(user):
             return False
         seen.add(user)
         if user not in later:
@@ -200,7 +200,7 @@ def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
         op = pending.pop()
         if not isinstance(op, Operation) or op in seen:
             continue
-        if op.name in REDUCTIONS:
+        if is_reduction(op):
             return True
         seen.add(op)
         pending += [operand.owner for operand in op.operands]
@@ -224,14 +224,14 @@ def find_repeated(block: Block, limit: int) -> set[Operation]:
         if cone is None or total_cost(cone) > limit:
             continue
         cones[op] = cone
-        if op.name in CHEAP and _has_several_users(op) and not escapes(op) and _reads_little(op, cone):
+        if is_cheap(op) and _has_several_users(op) and not escapes(op) and _reads_little(op, cone):
             repeated.add(op)
     return repeated
 
 
 def _cone(op: Operation, cones: dict[Operation, set[Operation]]) -> set[Operation] | None:
     """The op and all that it depends on, where that is made of cheap and transparent ops over arguments."""
-    if op.name not in CHEAP and not is_transparent(op):
+    if not is_cheap(op) and not is_transparent(op):
         return None
     cone = {op}
     for operand in op.operands:
@@ -245,7 +245,7 @@ def _cone(op: Operation, cones: dict[Operation, set[Operation]]) -> set[Operatio
 
 def _has_several_users(op: Operation) -> bool:
     users = {use.operation for result in op.results for use in result.uses}
-    return len(users) > 1 and not any(user.name == MATMUL for user in users)
+    return len(users) > 1 and not any(is_product(user) for user in users)
 
 
 def _reads_little(op: Operation, cone: set[Operation]) -> bool:

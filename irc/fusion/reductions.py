@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import ELEMENTWISE, MOVEMENT, REDUCTIONS, SCANS, is_view, reduced_axes, shape_of
+from irc.analysis.op_classes import (
+    integers,
+    is_elementwise,
+    is_move,
+    is_reduction,
+    is_scan,
+    is_view,
+    reduced_axes,
+    shape_of,
+)
 from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import (
     absorb_producers,
@@ -24,10 +33,10 @@ Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]]
 
 def grow_reductions(graph: FusionGraph) -> list[Cluster]:
     """A cluster for each reduction that is still free, in program order, grown before the next one starts."""
-    nodes = [i for i, op in enumerate(graph.ops) if op.name in REDUCTIONS | SCANS]
+    nodes = [i for i, op in enumerate(graph.ops) if is_reduction(op) or is_scan(op)]
     alike: Alike = {}
     for i in nodes:
-        if graph.ops[i].name in REDUCTIONS:
+        if is_reduction(graph.ops[i]):
             alike.setdefault(_reduced(graph, i), []).append(i)
     return [_grow(graph, i, alike) for i in nodes if graph.is_free(i)]
 
@@ -43,11 +52,11 @@ def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
     cluster.anchor = Anchor.REDUCE
     cluster.domain, cluster.axes = _reduced(graph, i)
     _label(graph, i, cluster)
-    is_scan = graph.ops[i].name in SCANS
+    scans = is_scan(graph.ops[i])
     size = 0
     while size != cluster.members.bit_count():
         size = cluster.members.bit_count()
-        if not is_scan:
+        if not scans:
             grow_forward(graph, cluster, lambda j: _accept_reduction(graph, j, cluster))
             _absorb_siblings(graph, cluster, alike.get((cluster.domain, cluster.axes), []))
         _absorb_shared_producers(graph, cluster)
@@ -57,7 +66,7 @@ def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
         grow_forward(
             graph,
             cluster,
-            lambda j: _accept_elementwise(graph, j, cluster) or (not is_scan and _accept_pick(graph, j, cluster)),
+            lambda j: _accept_elementwise(graph, j, cluster) or (not scans and _accept_pick(graph, j, cluster)),
         )
     grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
     return cluster
@@ -65,12 +74,12 @@ def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
 
 def _label(graph: FusionGraph, i: int, cluster: Cluster) -> None:
     kept = tuple(axis for axis in cluster.identity if axis not in cluster.axes)
-    cluster.tags[i] = cluster.identity if graph.ops[i].name in SCANS else kept
+    cluster.tags[i] = cluster.identity if is_scan(graph.ops[i]) else kept
     cluster.reduced.add(i)
 
 
 def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    if graph.ops[i].name not in ELEMENTWISE:
+    if not is_elementwise(graph.ops[i]):
         return False
     tags = tags_of_elementwise(graph, i, cluster)
     if tags is None or not _is_row_or_domain(tags, cluster):
@@ -89,7 +98,7 @@ def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 def _accept_pick(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     """A `take_along` of one element of each row, as in a cross entropy: the row need not be stored for it."""
     op = graph.ops[i]
-    if op.name != "nd.take_along" or reduced_axes(op) != cluster.axes:
+    if op.name != "nd.take_along" or integers(op, "axis") != cluster.axes:
         return False
     axis = cluster.axes[0]
     expected = tuple(1 if at == axis else extent for at, extent in enumerate(cluster.domain))
@@ -134,14 +143,14 @@ def _accept_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 
 
 def _is_same_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    return graph.ops[i].name in REDUCTIONS and _reduced(graph, i) == (cluster.domain, cluster.axes)
+    return is_reduction(graph.ops[i]) and _reduced(graph, i) == (cluster.domain, cluster.axes)
 
 
 def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: list[int]) -> None:
     """Of the reductions that are alike, those that read an array which nodes along the domain read too."""
     read: set[SSAValue] = set()
     for i in bits(cluster.members):
-        if cluster.tags.get(i) == cluster.identity or graph.ops[i].name in REDUCTIONS:
+        if cluster.tags.get(i) == cluster.identity or is_reduction(graph.ops[i]):
             read |= set(graph.arrays_read(i, cluster.domain))
     for i in reductions:
         if not graph.is_free(i):
@@ -165,7 +174,7 @@ def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster) -> None:
     while queue:
         for edge in graph.sources[queue.pop()]:
             i = edge.producer
-            if not graph.is_free(i) or graph.ops[i].name not in ELEMENTWISE or edge.path:
+            if not graph.is_free(i) or not is_elementwise(graph.ops[i]) or edge.path:
                 continue
             if shape_of(graph.ops[i].results[0]) != cluster.domain or not _reads_domain(graph, edge.user, cluster):
                 continue
@@ -176,9 +185,9 @@ def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster) -> None:
 
 
 def _reads_domain(graph: FusionGraph, user: int, cluster: Cluster) -> bool:
-    if graph.ops[user].name in REDUCTIONS | SCANS:
+    if is_reduction(graph.ops[user]) or is_scan(graph.ops[user]):
         return True
-    return cluster.tags.get(user) == cluster.identity and graph.ops[user].name in ELEMENTWISE
+    return cluster.tags.get(user) == cluster.identity and is_elementwise(graph.ops[user])
 
 
 def _is_read_along_domain(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
@@ -190,4 +199,4 @@ def _is_read_along_domain(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 def _is_local(graph: FusionGraph, i: int) -> bool:
     """Whether the op can be computed where a reduction reads it."""
     op = graph.ops[i]
-    return op.name in ELEMENTWISE or (op.name in MOVEMENT and not is_view(op))
+    return is_elementwise(op) or (is_move(op) and not is_view(op))

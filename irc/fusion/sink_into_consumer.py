@@ -6,7 +6,7 @@ computed from, too, it computes it itself: an array less is stored and read.
 
 from __future__ import annotations
 
-from irc.analysis.op_classes import CHEAP, shape_of
+from irc.analysis.op_classes import is_cheap, shape_of
 from irc.dialects.kernel import Anchor
 from irc.fusion.graph import Cluster, FusionGraph, bits
 
@@ -22,7 +22,7 @@ def _taker(graph: FusionGraph, i: int) -> Cluster | None:
     """The one cluster that reads a node's value, element by element, and all arrays that it is computed from."""
     op, home = graph.ops[i], graph.cluster_of[i]
     clusters = {graph.cluster_of[edge.user] for edge in graph.users[i]}
-    if op.name not in CHEAP or i in graph.escaping or len(clusters) != 1 or home.members == 1 << i:
+    if not is_cheap(op) or i in graph.escaping or len(clusters) != 1 or home.members == 1 << i:
         return None
     (cluster,) = clusters
     shape = shape_of(op.results[0])

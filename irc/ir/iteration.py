@@ -100,6 +100,11 @@ class Iteration:
     inputs: tuple[Access, ...]
     result: AffineMap
 
+    @property
+    def points(self) -> int:
+        """How many there are: the extents of all dimensions together."""
+        return prod(dim.extent for dim in self.dims)
+
     def extent(self, role: str) -> int:
         """Of all dimensions with a role together."""
         return prod(dim.extent for dim in self.dims if dim.role == role)
@@ -125,6 +130,12 @@ class IterationInterface(Operation, ABC):
 def pattern_of(op: Operation) -> Pattern | None:
     """None of an op that does not say how it iterates."""
     return op.PATTERN if isinstance(op, IterationInterface) else None
+
+
+def iteration_of(op: Operation) -> Iteration:
+    """How the op iterates; it has to be one with a pattern."""
+    assert isinstance(op, IterationInterface), f"{op.name} does not say how it iterates"
+    return op.iteration()
 
 
 # What implementations are made of

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from xdsl.dialects import test
+from xdsl.dialects.builtin import bf16, f32
+from xdsl.ir import SSAValue
 
-from irc.analysis.costs import Cost, cost_of
+from irc.analysis.costs import Cost, cost_of, flops_of
+from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
+from irc.dialects.nd.base import tensor
 from irc.driver.program import new_context
 from irc.ir.parser import parse_ir
 
@@ -46,3 +51,24 @@ def test_costs_of_kernels(text: str, expected: Cost) -> None:
     module.verify()
     (kernel,) = [op for op in module.walk() if isinstance(op, FusedOp)]
     assert cost_of(kernel) == expected
+
+
+def _value(*shape: int) -> SSAValue:
+    return test.TestOp(result_types=[tensor(shape, f32)]).results[0]
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [
+        (nd.CastOp(_value(4, 8), bf16), 0),
+        (nd.PermuteOp(_value(4, 8), [1, 0]), 0),
+        (nd.SumOp(_value(4, 8), [0, 1]), 4 * 8),
+        (nd.CumsumOp(_value(4, 8), 1), 4 * 8),
+        (nd.ConvOp(_value(2, 3, 16), _value(5, 3, 4)), 2 * (2 * 5 * 13) * (3 * 4)),
+        (nd.SoftmaxOp(_value(4, 8), 1), 4 * 8),
+        (nd.SortOp(_value(4, 8), 1), 4 * 8),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_operations_of_an_op(op: nd.NdOp, expected: int) -> None:
+    assert flops_of(op) == expected

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from irc.analysis.costs import cost_of
-from irc.analysis.op_classes import FUSIBLE
+from irc.analysis.op_classes import is_fusible
 from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
 from irc.driver.lowering import levels
@@ -174,7 +174,7 @@ def _cut_out_unfusible(module: ModuleOp) -> None:
     function = entry_of(module)
     block, last = function.body.block, function.get_return_op()
     assert last is not None
-    for op in [op for op in block.ops if isinstance(op, nd.NdOp) and op.name not in FUSIBLE]:
+    for op in [op for op in block.ops if isinstance(op, nd.NdOp) and not is_fusible(op)]:
         last.operands = [*last.operands, *op.operands]
         for result in op.results:
             SSAValue.get(result).replace_all_uses_with(block.insert_arg(result.type, len(block.args)))

@@ -37,13 +37,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from irc.dialects.kernel.config import ConfigAttr
+from irc.ir.iteration import Pattern, pattern_of
 from irc.ir.locations import set_location
-
-REDUCTIONS = frozenset(
-    f"nd.{name}"
-    for name in ("sum", "prod", "mean", "var", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod")
-)
-"""The ops that anchor a `reduce` kernel: reductions and scans."""
 
 
 class Anchor(StrEnum):
@@ -66,9 +61,9 @@ def is_core(anchor: Anchor, op: Operation) -> bool:
     """Whether the op is one that a kernel with this anchor is built around."""
     match anchor:
         case Anchor.MATMUL:
-            return op.name == "nd.matmul"
+            return pattern_of(op) is Pattern.PRODUCT
         case Anchor.REDUCE:
-            return op.name in REDUCTIONS
+            return pattern_of(op) in (Pattern.REDUCE, Pattern.SCAN)
         case Anchor.PERMUTE:
             return op.name == "nd.permute"
         case Anchor.MAP:
@@ -169,8 +164,8 @@ class FusedOp(IRDLOperation):
                 f"a kernel with the anchor {self.kind.value} needs {_EXPECTED[self.kind]}, found none"
             )
         for op in self.block.ops:
-            if self.kind is not Anchor.MATMUL and op.name == "nd.matmul":
-                raise VerifyException(f"a kernel with the anchor {self.kind.value} may not hold nd.matmul")
+            if self.kind is not Anchor.MATMUL and is_core(Anchor.MATMUL, op):
+                raise VerifyException(f"a kernel with the anchor {self.kind.value} may not hold {op.name}")
 
     def print(self, printer: Printer) -> None:
         if self.sym_name is not None:
@@ -229,7 +224,7 @@ class FusedOp(IRDLOperation):
 
 
 _EXPECTED = {
-    Anchor.MATMUL: "an nd.matmul",
+    Anchor.MATMUL: "a product",
     Anchor.REDUCE: "a reduction or a scan",
     Anchor.PERMUTE: "an nd.permute",
 }

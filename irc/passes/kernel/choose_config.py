@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from irc.analysis.invariants import FUSED
-from irc.analysis.op_classes import FUSIBLE
+from irc.analysis.op_classes import is_fusible
 from irc.analysis.product_problem import product_of
 from irc.configs.candidates import legal_config
 from irc.configs.product_instructions import wgmma_operands
@@ -61,6 +61,6 @@ def _check_supported(module: ModuleOp) -> None:
     """IrcError where a function has an op outside kernels that GPUs do not run so far."""
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         for op in function.walk():
-            if op.name.startswith("nd.") and op.name not in FUSIBLE and not isinstance(op.parent_op(), FusedOp):
+            if op.name.startswith("nd.") and not is_fusible(op) and not isinstance(op.parent_op(), FusedOp):
                 hint = "compile it for the target cpu"
                 raise IrcError(f"{op.name} runs on the cpu target only so far", location_of(op), hint)

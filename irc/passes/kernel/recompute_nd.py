@@ -32,7 +32,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from irc.analysis.min_cut import Network
-from irc.analysis.op_classes import ELEMENTWISE, FUSIBLE, MADE, MATMUL, cost_of, is_unit_reshape, size_of
+from irc.analysis.op_classes import cost_of, is_elementwise, is_fusible, is_made, is_product, is_unit_reshape, size_of
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import declared_element
 from irc.fusion.recomputation import REPEATED
@@ -70,12 +70,12 @@ class RecomputeNdPass(Pass):
 
 def is_barrier(op: Operation) -> bool:
     """Whether the op needs its operands whole."""
-    return op.name == MATMUL or (op.name.startswith("nd.") and op.name not in FUSIBLE)
+    return is_product(op) or (op.name.startswith("nd.") and not is_fusible(op))
 
 
 def is_recomputable(op: Operation) -> bool:
     """Whether the op fuses into any kernel."""
-    return op.name in ELEMENTWISE | MADE or op.name == "nd.broadcast" or is_unit_reshape(op)
+    return is_elementwise(op) or is_made(op) or op.name == "nd.broadcast" or is_unit_reshape(op)
 
 
 def bytes_of(value: SSAValue) -> int:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from irc.analysis.invariants import FUSED
-from irc.analysis.op_classes import ARG_REDUCTIONS, REDUCTIONS, SPLITTABLE, integers, reduced_axes, shape_of
+from irc.analysis.op_classes import integers, is_position, is_reduction, is_splittable, reduced_axes, shape_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.configs.candidates import candidates
@@ -72,7 +72,7 @@ def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
 
 
 def _cut_stage(cut: Cut, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
-    return split_position(op, cut, insert) if op.name in ARG_REDUCTIONS else cut_reduction(op, cut, insert)
+    return split_position(op, cut, insert) if is_position(op) else cut_reduction(op, cut, insert)
 
 
 def _product_parts(kernel: FusedOp) -> int:
@@ -86,7 +86,7 @@ def _product_stage(parts: int, op: Operation, insert: Callable[[Operation], None
 
 def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
     """Reductions of an epilogue: M and N are cut into the tiles of the product."""
-    reductions = [op for op in kernel.block.ops if op.name in SPLITTABLE]
+    reductions = [op for op in kernel.block.ops if is_splittable(op)]
     if not reductions:
         return {}
     if kernel.config is None or kernel.config.tile is None or len(kernel.config.tile) != 3:
@@ -121,7 +121,7 @@ def _cut(kernel: FusedOp) -> Cut | None:
     if parts is None or parts * together == 1:
         return None
     cores = kernel.cores()
-    if other := next((op for op in cores if op.name not in REDUCTIONS), None):
+    if other := next((op for op in cores if not is_reduction(op)), None):
         raise IrcError(f"{other.name} cannot be split, its config asks for {parts} parts", other.location)
     shape, axes = shape_of(cores[0].operands[0]), reduced_axes(cores[0])
     sides = alike_axes(shape, axes)
