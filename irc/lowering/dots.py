@@ -315,7 +315,8 @@ def _wgmma(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulat
 
 
 def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
-    """One step along K, with the left operand in registers: those of 64 rows follow each other."""
+    """Steps of 32 bytes along K, with the left operand in registers: those of 64 rows follow each other, and in them
+    those of a step."""
     e = code.e
     lhs = code.materialize(code.tile(op.lhs), tile_element(op.lhs.type))
     m, n = acc.fragment.shape
@@ -323,15 +324,20 @@ def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *,
         e.insert(cuda.RegistersFenceOp(array))
     e.insert(cuda.WgmmaFenceOp())
     b, transpose = _descriptor(code, rhs, 0, 1, 0)
-    rows = m // (WGMMA_ROWS * code.group.count // WARP_GROUP)
+    depth = wgmma_depth(element_bytes(rhs.element))
+    rows, steps = m // (WGMMA_ROWS * code.group.count // WARP_GROUP), rhs.shape[0] // depth
+    each = lhs.fragment.value_count // (rows * steps)
     for row in range(rows):
-        at, first = e.add(acc.base, row * n // 2), e.add(lhs.base, row * lhs.fragment.value_count // rows)
-        adds = e.constant(int(accumulates), i1)
-        e.insert(
-            cuda.WgmmaRegistersOp(
-                acc.array, e.index(at), lhs.array, e.index(first), b, adds, n=n, transpose_rhs=transpose
+        at = e.add(acc.base, row * n // 2)
+        for step in range(steps):
+            first = e.add(lhs.base, (row * steps + step) * each)
+            operand = _advance(code, b, rhs, 0, step, depth) if steps > 1 else b
+            adds = e.constant(int(accumulates or step > 0), i1)
+            e.insert(
+                cuda.WgmmaRegistersOp(
+                    acc.array, e.index(at), lhs.array, e.index(first), operand, adds, n=n, transpose_rhs=transpose
+                )
             )
-        )
     _finish(code, op, acc)
 
 

@@ -33,6 +33,30 @@ def pipeline_in_step(channel: tile.ChannelOp, loop: scf.ForOp, buffers: Sequence
     return rewritten.loop
 
 
+def is_filled_ahead(buffer: SSAValue, loop: scf.ForOp) -> bool:
+    """Whether a loop fills a buffer with what no earlier iteration, and no dot, has a part in."""
+    block = loop.body.block
+    fills = fills_of(buffer)
+    if any(fill.parent is not block for fill in fills):
+        return False
+    made = slice_of(block, fills)
+    inputs = [v for op in made for inner in op.walk() for v in inner.operands]
+    carried = any(v.owner is block and v is not block.args[0] for v in inputs)
+    return not carried and not any(isinstance(op, tile.DotOp) for op in made)
+
+
+def slice_of(block: Block, ops: Iterable[Operation]) -> list[Operation]:
+    """The ops of a block that these depend on, and they themselves, in their order."""
+    found: set[Operation] = set()
+    pending = list(ops)
+    while pending:
+        op = pending.pop()
+        if op not in found and op.parent is block:
+            found.add(op)
+            pending += [v.owner for inner in op.walk() for v in inner.operands if isinstance(v.owner, Operation)]
+    return [op for op in block.ops if op in found]
+
+
 @dataclass
 class _Loop:
     channel: tile.ChannelOp
@@ -46,20 +70,10 @@ class _Loop:
         copies = [fill for fill in fills if isinstance(fill, tile.CopyOp)]
         writes = [fill for fill in fills if isinstance(fill, tile.WriteOp)]
         self.fills = fills
-        self.copying = self._slice(copies)
-        self.loading = self._slice([op for op in self._slice(writes) if isinstance(op, tile.LoadOp)])
-        self.writing = [op for op in self._slice(writes) if op not in self.loading]
-
-    def _slice(self, ops: Iterable[Operation]) -> list[Operation]:
-        """The ops of the loop's body that these depend on, and they themselves, in their order."""
-        found: set[Operation] = set()
-        pending = list(ops)
-        while pending:
-            op = pending.pop()
-            if op not in found and op.parent is self.block:
-                found.add(op)
-                pending += [v.owner for inner in op.walk() for v in inner.operands if isinstance(v.owner, Operation)]
-        return [op for op in self.block.ops if op in found]
+        self.copying = slice_of(self.block, copies)
+        made = slice_of(self.block, writes)
+        self.loading = slice_of(self.block, [op for op in made if isinstance(op, tile.LoadOp)])
+        self.writing = [op for op in made if op not in self.loading]
 
     def rewrite(self) -> None:
         self._fill_ahead()

@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.tma import box_access
@@ -43,6 +43,22 @@ def is_streamed(dot: tile.DotOp) -> bool:
     inside = [op for op in made if op.parent is loop.body.block]
     is_alone = all(use.operation in made or use.operation is dot for op in inside for use in op.results[0].uses)
     return len(made) == len(owners) and is_alone and len(arrays) > 0 and all(_is_copied(op) for op in arrays)
+
+
+def stays_in_registers(dot: tile.DotOp) -> bool:
+    """Whether the left operand is computed from what dots gave, in elements of 16 bits: the accumulator of wgmma has
+    the fragment of its left operand (PTX ISA, 9.7.15.5.1), so that those who hold one can go on with it."""
+    value = dot.lhs
+    if not isinstance(value.type, TensorType) or not is_of_a_dot(value):
+        return False
+    size = element_of(element_type_of(value.type)).size
+    rows, depth = shape_of(value.type)
+    return size == 2 and rows % WGMMA_ROWS == 0 and depth % wgmma_depth(size) == 0
+
+
+def is_of_a_dot(value: SSAValue) -> bool:
+    """Whether a tile is computed from what a dot gave, or from what a loop carries."""
+    return any(isinstance(owner, tile.DotOp | Block) for owner in _owners(value))
 
 
 def _owners(value: SSAValue) -> Iterator[object]:

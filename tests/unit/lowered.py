@@ -29,7 +29,7 @@ CHANNEL = (
     "place-operands",
     "overlap-epilogue",
     "assign-layouts",
-    "pipeline",
+    "make-channels",
     "specialize-warps",
     *LOWER[1:],
 )

@@ -94,7 +94,10 @@ def test_an_illegal_config_names_the_line(tmp_path: Path, capsys: pytest.Capture
     before, _, after = text.partition("stages = ")
     out.write_text(f"{before}stages = 99{after[after.index(',') :]}")
     capsys.readouterr()
-    assert main([str(out), "-p", "choose-config,tile-kernels,place-operands,assign-layouts,pipeline,plan-shared"]) == 1
+    assert (
+        main([str(out), "-p", "choose-config,tile-kernels,place-operands,assign-layouts,make-channels,plan-shared"])
+        == 1
+    )
     err = capsys.readouterr().err
     assert f"{program}:2:" in err
     assert "    return x @ w\n" in err

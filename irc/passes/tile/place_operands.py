@@ -8,7 +8,7 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType, f16
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.async_copies import async_copy
@@ -19,9 +19,11 @@ from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
+from irc.layout.instructions import WGMMA_ROWS
 from irc.layout_assignment.operand_layouts import k_major, matrix_major
 from irc.scheduling.dead import erase_dead
-from irc.scheduling.streamed_operands import is_streamed, stream
+from irc.scheduling.streamed_operands import is_of_a_dot, is_streamed, stays_in_registers, stream
+from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,27 @@ def _place_all(program: tile.ProgramOp, way: str | None) -> None:
             if at == 0 and way == "tma" and is_streamed(dot):
                 stream(dot)
                 continue
+            if at == 0 and way == "tma" and stays_in_registers(dot):
+                continue
             value = dot.operands[at]
+            _check(dot, value, way)
             major = k_major(value.type, at) if wgmma else matrix_major(value.type, at)
             if (value, major) not in placed:
                 placed[value, major] = _place(dot, value if wgmma else _widened(dot, value), way, major)
             dot.operands[at] = placed[value, major]
+
+
+def _check(dot: tile.DotOp, value: SSAValue, way: str | None) -> None:
+    """Raises where threads that multiply would have to hand an operand to each other, which only those of mma and fma
+    do."""
+    if way == "tma" and is_of_a_dot(value):
+        raise IrcError(
+            "wgmma takes from what a dot or a loop gave only left operands of 16-bit elements, of multiples of "
+            f"{WGMMA_ROWS} rows and 16 columns, found a {'left' if value is dot.lhs else 'right'} operand of type "
+            f"{value.type}",
+            dot.location,
+            'instruction = "mma" in its #kernel.config',
+        )
 
 
 def _widened(dot: tile.DotOp, value: SSAValue) -> SSAValue:
@@ -93,12 +111,23 @@ def _place(dot: tile.DotOp, value: SSAValue, way: str | None, major: int | None)
     alloc = tile.AllocOp(tile.BufferType.of(shape_of(value.type), element_type_of(value.type)))
     alloc.location = dot.location
     alloc.buffer.name_hint = value.name_hint
-    loop = dot.parent_op()
-    Rewriter.insert_op(alloc, InsertPoint.before(loop if isinstance(loop, scf.ForOp) else dot))
-    if way == "cp_async" and _runs(value, major) not in ({0}, {1}):
+    loop, place = dot.parent_op(), _where(dot, value)
+    Rewriter.insert_op(alloc, InsertPoint.before(loop if place is dot and isinstance(loop, scf.ForOp) else place))
+    if way == "cp_async" and (place is not dot or _runs(value, major) not in ({0}, {1})):
         way = None
-    _fill(dot, value, alloc.buffer, way, major)
+    _fill(place, value, alloc.buffer, way, major)
     return alloc.buffer
+
+
+def _where(dot: tile.DotOp, value: SSAValue) -> Operation:
+    """The op before which an operand's buffer is filled: the dot, or behind what gives the operand outside of the dot's
+    loop."""
+    owner = value.owner
+    if isinstance(owner, Block) or owner.parent is dot.parent:
+        return dot
+    following = owner.next_op
+    assert following is not None
+    return following
 
 
 def _runs(value: SSAValue, major: int | None) -> set[int | None]:
@@ -111,7 +140,8 @@ def _runs(value: SSAValue, major: int | None) -> set[int | None]:
     return {copy.inner if copy is not None and major in (None, copy.inner) else None}
 
 
-def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, way: str | None, major: int | None) -> None:
+def _fill(place: Operation, value: SSAValue, buffer: SSAValue, way: str | None, major: int | None) -> None:
+    """Fills a buffer before the op `place`."""
     owner = value.owner
     if isinstance(owner, tile.ConcatOp):
         at = [0] * len(shape_of(value.type))
@@ -119,8 +149,8 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, way: str | None, m
             shape = shape_of(part.type)
             view = tile.SubviewOp(buffer, at, tile.BufferType.of(shape, element_type_of(part.type)))
             view.location = owner.location
-            Rewriter.insert_op(view, InsertPoint.before(dot))
-            _fill(dot, part, view.result, way, major)
+            Rewriter.insert_op(view, InsertPoint.before(place))
+            _fill(place, part, view.result, way, major)
             at[owner.axis_value] += shape[owner.axis_value]
         return
     tma = way == "tma"
@@ -135,11 +165,11 @@ def _fill(dot: tile.DotOp, value: SSAValue, buffer: SSAValue, way: str | None, m
             via=way,
             location=owner.location,
         )
-        Rewriter.insert_op(copy, InsertPoint.before(dot))
+        Rewriter.insert_op(copy, InsertPoint.before(place))
         return
     write = tile.WriteOp(value, buffer)
-    write.location = dot.location
-    Rewriter.insert_op(write, InsertPoint.before(dot))
+    write.location = place.location
+    Rewriter.insert_op(write, InsertPoint.before(place))
 
 
 def _is_boxed(load: tile.LoadOp, shape: tuple[int, ...], major: int | None) -> bool:

@@ -20,6 +20,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.layout.instructions import wgmma_depth
 from irc.scheduling.dead import erase_dead
+from irc.scheduling.streamed_operands import is_of_a_dot
 
 HALF_BYTES = 32
 """Of a row of half a step along K that an mma multiplies: 16 elements of 16 bits, 4 of f64."""
@@ -27,10 +28,11 @@ HALF_BYTES = 32
 
 @dataclass(frozen=True)
 class SliceDotsPass(Pass):
-    """A wgmma dot with a left operand in registers -> one dot for each instruction along K, with its own reads and
-    maps: a part is computed while the products of the parts before it are in flight, and read before the part before
-    it is computed. A dot of mma whose config asks for several stages -> two, on halves of K: what the second reads is
-    on its way, and so are copies of later steps, while the first multiplies. Other dots are left alone.
+    """A wgmma dot whose left operand is computed in registers from shared memory -> one dot for each instruction along
+    K, with its own reads and maps: a part is computed while the products of the parts before it are in flight, and read
+    before the part before it is computed. A dot of mma whose config asks for several stages -> two, on halves of K:
+    what the second reads is on its way, and so are copies of later steps, while the first multiplies. Other dots are
+    left alone, among them those whose left operand is what another dot gave.
     """
 
     name: ClassVar[str] = "slice-dots"
@@ -47,7 +49,8 @@ class SliceDotsPass(Pass):
             match config_of(program):
                 case ConfigFields(instruction="wgmma"):
                     for dot in [dot for dot in dots if isinstance(dot.lhs.type, TensorType)]:
-                        _slice(dot)
+                        if not is_of_a_dot(dot.lhs):
+                            _slice(dot)
                     erase_dead(program)
                 case ConfigFields(instruction="mma", stages=stages) if (stages or 1) > 1:
                     for dot in [dot for dot in dots if isinstance(dot.lhs.type, tile.BufferType)]:

@@ -1,5 +1,5 @@
 // RUN: irc-opt %s -p 'tile-kernels,overlap-epilogue' | filecheck %s
-// RUN: irc-opt %s -p 'tile-kernels,place-operands,overlap-epilogue,stage-stores,assign-layouts,pipeline,specialize-warps,plan-shared' | filecheck %s --check-prefix=SHARED
+// RUN: irc-opt %s -p 'tile-kernels,place-operands,overlap-epilogue,stage-stores,assign-layouts,make-channels,specialize-warps,plan-shared' | filecheck %s --check-prefix=SHARED
 
 // A thread of twelve warps has 48 elements of the accumulator, which are no reason for subtiles. But all of the tile of
 // f32 has 73728 bytes, for which there is no room beside a channel of 184320, in the 232448 of a block.

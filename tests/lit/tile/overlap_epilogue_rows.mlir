@@ -1,5 +1,5 @@
 // RUN: irc-opt %s -p tile-kernels,merge-dots,place-operands,overlap-epilogue,stage-loads --split-input-file | filecheck %s
-// RUN: irc-opt %s -p tile-kernels,merge-dots,place-operands,overlap-epilogue,stage-loads,stage-stores,assign-layouts,pipeline,specialize-warps --split-input-file | filecheck %s --check-prefix=ROLES
+// RUN: irc-opt %s -p tile-kernels,merge-dots,place-operands,overlap-epilogue,stage-loads,stage-stores,assign-layouts,make-channels,specialize-warps --split-input-file | filecheck %s --check-prefix=ROLES
 
 // An array that whole rows are reduced with comes by TMA in subtiles of 8 KB, from which the rows are put together: each
 // moves what came before on.

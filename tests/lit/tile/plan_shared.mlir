@@ -1,6 +1,6 @@
-// RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,pipeline,specialize-warps,plan-shared | filecheck %s
+// RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,make-channels,specialize-warps,plan-shared | filecheck %s
 // RUN: irc-opt %s -p plan-shared | filecheck %s --check-prefix=ALLOC
-// RUN: not irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,pipeline,specialize-warps,plan-shared --arch sm_89 2>&1 | filecheck %s --check-prefix=LARGE
+// RUN: not irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,make-channels,specialize-warps,plan-shared --arch sm_89 2>&1 | filecheck %s --check-prefix=LARGE
 
 // CHECK: shared = 197632 : i64
 // CHECK: tile.channel {stages = 4 : i64, offset = 0 : i64}

@@ -1,4 +1,4 @@
-// RUN: irc-opt %S/Inputs/products.mlir -p promote-sums,split-dots,place-operands,assign-layouts,pipeline,specialize-warps,prefetch-loads | filecheck %s
+// RUN: irc-opt %S/Inputs/products.mlir -p promote-sums,split-dots,place-operands,assign-layouts,make-channels,specialize-warps,prefetch-loads | filecheck %s
 
 // Each operand is loaded for the next step as soon as its registers are free; the last step loads its own again.
 // CHECK-LABEL: @f32

@@ -1,6 +1,6 @@
-// RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,pipeline,specialize-warps | filecheck %s
-// RUN: irc-opt %S/Inputs/product.mlir -p place-operands,overlap-epilogue,stage-stores,assign-layouts,pipeline,specialize-warps | filecheck %s --check-prefix=TURNS
-// RUN: irc-opt %S/Inputs/softmax.mlir -p assign-layouts,pipeline,specialize-warps | filecheck %s --check-prefix=ALONE
+// RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,make-channels,specialize-warps | filecheck %s
+// RUN: irc-opt %S/Inputs/product.mlir -p place-operands,overlap-epilogue,stage-stores,assign-layouts,make-channels,specialize-warps | filecheck %s --check-prefix=TURNS
+// RUN: irc-opt %S/Inputs/softmax.mlir -p assign-layouts,make-channels,specialize-warps | filecheck %s --check-prefix=ALONE
 
 // The producer keeps no accumulator, the consumer no copy; both walk over the same tiles.
 // CHECK:       tile.roles warps [4, 8] registers [40, 232] {

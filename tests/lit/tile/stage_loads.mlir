@@ -1,5 +1,5 @@
 // RUN: irc-opt %S/Inputs/epilogue.mlir -p place-operands,overlap-epilogue,stage-loads | filecheck %s
-// RUN: irc-opt %S/Inputs/epilogue.mlir -p place-operands,overlap-epilogue,stage-loads,assign-layouts,pipeline,specialize-warps | filecheck %s --check-prefix=ROLES
+// RUN: irc-opt %S/Inputs/epilogue.mlir -p place-operands,overlap-epilogue,stage-loads,assign-layouts,make-channels,specialize-warps | filecheck %s --check-prefix=ROLES
 // RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,overlap-epilogue,stage-loads | filecheck %s --check-prefix=ALONE
 
 // A subtile of an array comes by TMA; a vector does not.

@@ -1,6 +1,6 @@
-// RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,pipeline | filecheck %s
-// RUN: irc-opt %S/Inputs/streamed.mlir -p place-operands,slice-dots,narrow-maps,assign-layouts,pipeline | filecheck %s --check-prefix=PARTS
-// RUN: irc-opt %S/Inputs/softmax.mlir -p assign-layouts,pipeline | filecheck %s --check-prefix=ALONE
+// RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,make-channels | filecheck %s
+// RUN: irc-opt %S/Inputs/streamed.mlir -p place-operands,slice-dots,narrow-maps,assign-layouts,make-channels | filecheck %s --check-prefix=PARTS
+// RUN: irc-opt %S/Inputs/softmax.mlir -p assign-layouts,make-channels | filecheck %s --check-prefix=ALONE
 
 // CHECK:       [[CHANNEL:%[0-9]+]] = tile.channel {stages = 4 : i64}
 // CHECK-NOT:   tile.alloc

@@ -1,6 +1,6 @@
-// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,pipeline,specialize-warps,plan-shared --split-input-file | filecheck %s
-// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,pipeline,specialize-warps,plan-shared,lower-schedule,lower-to-cuda --split-input-file | filecheck %s --check-prefix=CUDA
-// RUN: irc-opt %s --arch sm_80 -p place-operands,slice-dots,assign-layouts,pipeline --split-input-file | filecheck %s --check-prefix=SLICED
+// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,make-channels,specialize-warps,plan-shared --split-input-file | filecheck %s
+// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,make-channels,specialize-warps,plan-shared,lower-schedule,lower-to-cuda --split-input-file | filecheck %s --check-prefix=CUDA
+// RUN: irc-opt %s --arch sm_80 -p place-operands,slice-dots,assign-layouts,make-channels --split-input-file | filecheck %s --check-prefix=SLICED
 
 // Two stages are filled before the loop; each iteration waits for one and begins to fill the one read before it, with
 // any step behind the end of K. The rows of w begin at any element, so that it passes through registers: it is loaded before the product

@@ -1,7 +1,8 @@
-"""pipeline: buffers that a loop fills and multiplies become stages of a channel."""
+"""make-channels: buffers that loops fill and multiply become stages of channels."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -18,69 +19,93 @@ from irc.configs.product import EPILOGUE_BYTES, MAX_STAGES
 from irc.dialects import tile
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
-from irc.scheduling.channels import ALIGNMENT, aligned, alloc_bytes, channel_plan, fills_of, root_of, tile_bytes
+from irc.scheduling.buffer_groups import BufferGroup, buffer_groups, is_fill
+from irc.scheduling.channels import ALIGNMENT, aligned, alloc_bytes, channel_plan, root_of, tile_bytes
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.loops import with_carried
-from irc.scheduling.pipeline_in_step import pipeline_in_step
+from irc.scheduling.pipeline_in_step import is_filled_ahead, pipeline_in_step
 
 SCRATCH = 4 * 1024
 """Shared memory left at least to the exchanges of an epilogue, reductions among them, where channels take the rest."""
 
 
 @dataclass(frozen=True)
-class PipelinePass(Pass):
-    """A loop with a wgmma dot: its operand buffers -> a channel, `acquire` and `commit` around what fills them, `wait`
-    before the dot and `release` after it. One dot stays in flight: its stage is released when the next one has been
-    issued. Of dots on parts of K, all but one stay in flight; of two that are computed in 16 bits, the next step reads
-    before it waits for the first. A channel of one stage has none to fill meanwhile, and is released at once; so is one
-    whose dot's result the loop does more with than carry it. A loop with an mma dot, whose config asks for several
-    stages: a channel in which all threads fill the stages ahead of those that they multiply
-    (irc/scheduling/pipeline_in_step.py).
+class MakeChannelsPass(Pass):
+    """Operand buffers of wgmma dots -> channels, one for the buffers that are filled in one loop and read by one chain
+    of dots: `acquire` and `commit` around what fills them, `wait` before what reads them and `release` behind it. A
+    buffer that is filled outside of the dots' loop gets a channel of one stage, which is held all through the loop.
+
+    Of a loop with one chain of dots, whose results the loop does no more with than carry them, one dot stays in flight:
+    its stage is released when the next one has been issued. Of dots on parts of K, all but one stay in flight; of two
+    that are computed in 16 bits, the next step reads before it waits for the first. A channel of one stage has none to
+    fill meanwhile, and is released at once. A loop with an mma dot, whose config asks for several stages: a channel in
+    which all threads fill the stages ahead of those that they multiply (irc/scheduling/pipeline_in_step.py), of the
+    buffers whose content does not depend on what the loop computes. Buffers of other dots stay as they are.
     """
 
-    name: ClassVar[str] = "pipeline"
+    name: ClassVar[str] = "make-channels"
     requires = (LAID_OUT,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                products = [loop for loop in _loops(program) if _products(loop, "wgmma")]
-                for loop in products:
-                    _pipeline(program, loop, len(products))
-                in_step = [loop for loop in _loops(program) if _products(loop, "mma")]
+                _make_channels(program)
+                in_step = [loop for loop in _loops(program) if _products(loop.body.block, "mma")]
                 for loop in in_step:
-                    _pipeline_threads(program, loop, len(in_step))
-                for loop in [loop for loop in _loops(program) if not _products(loop, "wgmma")]:
-                    _pipeline_reads(program, loop, target_of(op).shared_memory)
+                    _fill_in_step(program, loop, len(in_step))
+                for loop in [loop for loop in _loops(program) if not _products(loop.body.block, "wgmma")]:
+                    _stage_reads(program, loop, target_of(op).shared_memory)
 
 
 def _loops(program: tile.ProgramOp) -> list[scf.ForOp]:
     return [op for op in program.walk() if isinstance(op, scf.ForOp)]
 
 
-def _products(loop: scf.ForOp, instruction: str) -> list[tile.DotOp]:
-    dots = [op for op in loop.body.block.ops if isinstance(op, tile.DotOp)]
+def _products(block: Block, instruction: str) -> list[tile.DotOp]:
+    dots = [op for op in block.ops if isinstance(op, tile.DotOp)]
     return [op for op in dots if op.instruction is not None and op.instruction.data == instruction]
 
 
-def _pipeline(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -> None:
+def _make_channels(program: tile.ProgramOp) -> None:
+    groups = buffer_groups(program)
+    loops = list(dict.fromkeys(group.block for group in groups if _is_loop(group.block)))
+    for block in loops:
+        own = [group for group in groups if group.block is block]
+        held = [group for group in groups if not _is_loop(group.block)]
+        stages = _stages(program, own, held, len(loops))
+        slots = [_make_channel(program, group, stages) for group in own]
+        dots = _products(block, "wgmma")
+        loop = block.parent_op()
+        assert isinstance(loop, scf.ForOp)
+        if len(own) == 1 and set(dots) <= set(own[0].readers) and stages > 1 and _stay_in_flight(loop, dots):
+            _keep_in_flight(loop, dots, slots[0])
+    for group in groups:
+        if not _is_loop(group.block):
+            _make_channel(program, group, 1)
+
+
+def _is_loop(block: Block) -> bool:
+    return isinstance(block.parent_op(), scf.ForOp)
+
+
+def _make_channel(program: tile.ProgramOp, group: BufferGroup, stages: int) -> SSAValue:
+    """The slot that is released behind what reads the group."""
+    channel = tile.ChannelOp(stages, [b.type for b in group.buffers], _cluster(_loop_of(group)))
+    _new_channel(program, _loop_of(group), channel)
+    _fill_stages(channel, group)
+    slot = _drain_stages(channel, group)
+    for dot, following in pairwise(op for op in group.readers if isinstance(op, tile.DotOp)):
+        if following.acc is dot.result and dot.result.has_one_use():
+            Rewriter.replace_value_with_new_type(dot.result, tile.PendingType(dot.result.type))
+    for buffer in group.buffers:
+        assert isinstance(buffer.owner, tile.AllocOp)
+        Rewriter.erase_op(buffer.owner)
+    return slot
+
+
+def _fill_in_step(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -> None:
     """`channels` is how many loops of the program get one: they share the stages that the config asks for."""
-    block, dots = loop.body.block, _products(loop, "wgmma")
-    buffers = _operands(block)
-    if not buffers:
-        return
-    allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
-    stages = _stages(program, allocs, channels)
-    channel = _new_channel(program, loop, tile.ChannelOp(stages, [b.type for b in buffers], _cluster(loop)))
-    _fill_stages(channel, block, buffers)
-    _drain_stages(channel, loop, dots, buffers)
-    for alloc in allocs:
-        Rewriter.erase_op(alloc)
-
-
-def _pipeline_threads(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -> None:
-    """`channels` as for `_pipeline`."""
-    buffers, stages = _operands(loop.body.block), (config_of(program).stages or 1) // channels
+    buffers, stages = _filled_ahead(loop), (config_of(program).stages or 1) // channels
     if stages < 2 or not buffers:
         return
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
@@ -91,7 +116,14 @@ def _pipeline_threads(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -
     erase_dead(rewritten)
 
 
-def _new_channel(program: tile.ProgramOp, loop: scf.ForOp, channel: tile.ChannelOp) -> tile.ChannelOp:
+def _filled_ahead(loop: scf.ForOp) -> list[SSAValue]:
+    """The buffers that the loop fills, its dots multiply, and no result of the loop goes into."""
+    multiplied = [root_of(b) for op in loop.body.block.ops if isinstance(op, tile.DotOp) for b in (op.lhs, op.rhs)]
+    own = [b for b in dict.fromkeys(multiplied) if isinstance(b.owner, tile.AllocOp)]
+    return [buffer for buffer in own if is_filled_ahead(buffer, loop)]
+
+
+def _new_channel(program: tile.ProgramOp, loop: Operation, channel: tile.ChannelOp) -> tile.ChannelOp:
     channel.location = loop.location
     first = program.body.block.first_op
     assert first is not None
@@ -99,7 +131,7 @@ def _new_channel(program: tile.ProgramOp, loop: scf.ForOp, channel: tile.Channel
     return channel
 
 
-def _pipeline_reads(program: tile.ProgramOp, loop: scf.ForOp, limit: int) -> None:
+def _stage_reads(program: tile.ProgramOp, loop: scf.ForOp, limit: int) -> None:
     """A stage for each copy, of as many as there is room for: they are read one after the other."""
     by_type: dict[Attribute, list[tile.AllocOp]] = {}
     exchanged = max((tile_bytes(op.result) for op in program.walk() if isinstance(op, tile.ConvertOp)), default=0)
@@ -134,68 +166,66 @@ def _pass_through(channel: SSAValue, alloc: tile.AllocOp) -> None:
     Rewriter.erase_op(alloc)
 
 
-def _cluster(loop: scf.ForOp) -> tuple[int, int] | None:
+def _loop_of(group: BufferGroup) -> Operation:
+    """The loop that fills a group."""
+    loop = group.block.parent_op()
+    assert loop is not None
+    return loop
+
+
+def _cluster(loop: Operation) -> tuple[int, int] | None:
     """The cluster whose blocks fill each other's stages; None of a block by itself."""
-    parent = loop.parent_op()
+    parent: Operation | None = loop
     while parent is not None and not isinstance(parent, tile.ForTilesOp):
         parent = parent.parent_op()
     return parent.cluster_shape if parent is not None and parent.cluster is not None else None
 
 
-def _stages(program: tile.ProgramOp, allocs: list[tile.AllocOp], channels: int) -> int:
+def _stages(program: tile.ProgramOp, own: Sequence[BufferGroup], held: Sequence[BufferGroup], loops: int) -> int:
+    """The stages of the channels of a loop. Loops share those that the config asks for, or else those that there is
+    room for beside what is held outside of loops."""
     stages = config_of(program).stages
     if stages is None:
-        room = target_of(program).shared_memory - EPILOGUE_BYTES
-        stages = min(MAX_STAGES, room // sum(alloc_bytes(a) for a in allocs))
-    return max(1, stages // channels)
+        room = target_of(program).shared_memory - EPILOGUE_BYTES - sum(map(_bytes, held))
+        stages = min(MAX_STAGES, room // sum(map(_bytes, own)))
+    return max(1, stages // loops)
 
 
-def _operands(block: Block) -> list[SSAValue]:
-    """The buffers that the block's dots multiply, and those that their operands in registers are computed from."""
-    reads = [op.buffer for op in block.ops if isinstance(op, tile.ReadOp)]
-    multiplied = [b for op in block.ops if isinstance(op, tile.DotOp) for b in (op.lhs, op.rhs)]
-    return [b for b in dict.fromkeys(map(root_of, (*reads, *multiplied))) if isinstance(b.owner, tile.AllocOp)]
+def _bytes(group: BufferGroup) -> int:
+    return sum(alloc_bytes(b.owner) for b in group.buffers if isinstance(b.owner, tile.AllocOp))
 
 
-def _is_fill(op: Operation) -> bool:
-    """Whether an op fills a buffer; or is the part that one fills."""
-    return isinstance(op, tile.CopyOp | tile.WriteOp) or (isinstance(op, tile.SubviewOp) and bool(fills_of(op.result)))
-
-
-def _fill_stages(channel: tile.ChannelOp, block: Block, buffers: list[SSAValue]) -> None:
-    fills = [op for op in block.ops if _is_fill(op)]
+def _fill_stages(channel: tile.ChannelOp, group: BufferGroup) -> None:
     acquire = tile.AcquireOp(channel.channel)
-    acquire.location = fills[0].location
-    Rewriter.insert_op(acquire, InsertPoint.before(fills[0]))
-    for old, new in zip(buffers, acquire.buffers, strict=True):
+    acquire.location = group.fills[0].location
+    Rewriter.insert_op(acquire, InsertPoint.before(group.fills[0]))
+    for old, new in zip(group.buffers, acquire.buffers, strict=True):
         new.name_hint = old.name_hint
         for use in list(old.uses):
-            if _is_fill(use.operation):
+            if is_fill(use.operation):
                 use.operation.operands[use.index] = new
     commit = tile.CommitOp(acquire.slot)
-    commit.location = fills[-1].location
-    Rewriter.insert_op(commit, InsertPoint.after(fills[-1]))
+    commit.location = group.fills[-1].location
+    Rewriter.insert_op(commit, InsertPoint.after(group.fills[-1]))
 
 
-def _drain_stages(channel: tile.ChannelOp, loop: scf.ForOp, dots: list[tile.DotOp], buffers: list[SSAValue]) -> None:
-    location = dots[0].location
-    drains = {use.operation for buffer in buffers for use in buffer.uses}
-    _put_last(loop.body.block, [op for op in loop.body.block.ops if op in drains])
+def _drain_stages(channel: tile.ChannelOp, group: BufferGroup) -> SSAValue:
+    """The slot that is waited for before the first use of the group, and released behind the last reader."""
+    dots = [op for op in group.readers if isinstance(op, tile.DotOp)]
+    location = (dots or group.readers)[0].location
+    uses = [use.operation for buffer in group.buffers for use in buffer.uses]
+    drains = {group.block.find_ancestor_op_in_block(op) for op in uses}
+    _put_last(group.block, [op for op in group.block.ops if op in drains])
     wait = tile.WaitOp(channel.channel)
     wait.location = location
-    Rewriter.insert_op(wait, InsertPoint.before(next(op for op in loop.body.block.ops if op in drains)))
-    for old, new in zip(buffers, wait.buffers, strict=True):
+    Rewriter.insert_op(wait, InsertPoint.before(next(op for op in group.block.ops if op in drains)))
+    for old, new in zip(group.buffers, wait.buffers, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    for dot, following in pairwise(dots):
-        if following.acc is dot.result and dot.result.has_one_use():
-            Rewriter.replace_value_with_new_type(dot.result, tile.PendingType(dot.result.type))
-    if channel.stage_count == 1 or not _stay_in_flight(loop, dots):
-        release = tile.ReleaseOp(wait.slot)
-        release.location = location
-        Rewriter.insert_op(release, InsertPoint.after(dots[-1]))
-        return
-    _keep_in_flight(loop, dots, wait.slot)
+    release = tile.ReleaseOp(wait.slot)
+    release.location = location
+    Rewriter.insert_op(release, InsertPoint.after(group.readers[-1]))
+    return wait.slot
 
 
 def _stay_in_flight(loop: scf.ForOp, dots: list[tile.DotOp]) -> bool:
@@ -217,7 +247,7 @@ def _put_last(block: Block, drains: list[Operation]) -> None:
         if any(value.owner in moved for inner in op.walk() for value in inner.operands):
             moved[op] = None
     moved.pop(last, None)
-    if any(_is_fill(op) for op in moved):
+    if any(is_fill(op) for op in moved):
         return
     for op in [op for op in block.ops if op in moved]:
         op.detach()
@@ -257,6 +287,8 @@ def _keep_in_flight(loop: scf.ForOp, dots: list[tile.DotOp], slot: SSAValue) -> 
     before = {dot: block.insert_arg(accumulator.type, len(block.args)) for dot in others} | {dots[-1]: accumulator}
     previous = block.insert_arg(slot.type, len(block.args))
     previous.name_hint = "previous"
+    for use in list(slot.uses):
+        Rewriter.erase_op(use.operation)
     release = tile.ReleaseOp(previous)
     yields = scf.YieldOp(*last.operands, *(dot.result for dot in others), slot)
     for op in (begin, no_slot, release, yields):
