@@ -59,9 +59,9 @@ class Access:
     """For each symbol, the tile dimensions along which it changes: those of a tile of indices. Empty: none gathers."""
 
     def vector(self, dim: int, extent: int) -> int:
-        """The most elements along tile dimension `dim` (of a tile with `extent` of them) that one access can take; at
-        least 1."""
-        length = min(max(1, min(WIDEST, self.align) // self.element_bytes), extent)
+        """The most elements along tile dimension `dim` that one access can take: a power of two that divides the
+        `extent` elements of a tile or of a thread there; at least 1."""
+        length = gcd(max(1, min(WIDEST, self.align) // self.element_bytes), extent)
         while length > 1 and not self._is_vector(dim, length):
             length //= 2
         return length

@@ -132,15 +132,16 @@ def _best_swizzle(led: Sequence[Fragment], bare: SharedLayout, base: int, size: 
 
 @cache
 def swizzles(base: int, elements: int, size: int) -> tuple[Swizzle, ...]:
-    """The swizzles of a buffer of `elements` of `size` bytes that keep runs of 2**base together and change banks, the
-    identity and then the fewest bits first. The bits that they move are those below 128 bytes: higher ones do not tell
-    banks apart."""
+    """The swizzles of a buffer of `elements` of `size` bytes that keep runs of 2**base together, stay inside and change
+    banks, the identity and then the fewest bits first. The bits that they move are those below 128 bytes: higher ones
+    do not tell banks apart."""
     index_bits = (elements - 1).bit_length()
     top = (WAVEFRONT_BYTES // size).bit_length() - 1
     found = [
         Swizzle(bits, at, shift)
         for at in range(base, top)
         for bits in range(1, top - at + 1)
+        if elements % (1 << (at + bits)) == 0
         for shift in range(bits, index_bits - at - bits + 1)
     ]
     return (IDENTITY, *sorted(found, key=lambda s: (s.bits, s.base, s.shift)))

@@ -70,6 +70,25 @@ class Fragment:
         return Fragment(tuple(shape), threads, values)
 
     @property
+    def extents(self) -> tuple[int, ...]:
+        """One more than the largest coordinate of each dimension that a thread holds: the shape, where the fragment is
+        one of a tile of this shape."""
+        modes = [m for m in (*self.threads, *self.values) if not m.is_replicated]
+        return tuple(1 + sum((m.size - 1) * m.step for m in modes if m.dim == dim) for dim in range(len(self.shape)))
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether no thread holds some of the elements: the modes of a dimension, from the smallest step on, do not
+        begin where those before end."""
+        for dim in range(len(self.shape)):
+            reached = 1
+            for step, size in sorted((m.step, m.size) for m in (*self.threads, *self.values) if m.dim == dim):
+                if step > reached:
+                    return True
+                reached += (size - 1) * step
+        return False
+
+    @property
     def layout(self) -> Layout:
         """CuTe's layout (thread, value) -> colexicographic index of the tile."""
         return make_layout(self._layout(self.threads), self._layout(self.values))
@@ -194,3 +213,11 @@ class Fragment:
 def is_in_warps(a: Fragment, b: Fragment) -> bool:
     """Whether each warp holds the same elements in two fragments: nothing moves between warps."""
     return a.warps is not None and a.warps == b.warps
+
+
+def is_same(a: Fragment, b: Fragment) -> bool:
+    """Whether each thread holds the same elements in the same registers in two fragments."""
+    if a.shape != b.shape or a.values != b.values or a.thread_count != b.thread_count:
+        return False
+    threads, first = np.arange(a.thread_count), np.zeros(1, dtype=np.int64)
+    return all(map(np.array_equal, a.coordinates(threads, first), b.coordinates(threads, first)))

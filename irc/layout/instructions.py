@@ -6,6 +6,7 @@ K x N, c is M x N (PTX ISA, 9.7.14.5 "Matrix Fragments for mma" and 9.7.15.5.1 f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -213,13 +214,31 @@ def _matrix_rows(fragment: Fragment, layout: SharedLayout, element_bytes: int) -
     return Fragment(fragment.shape, (rows, values[1], Mode(2, dim, step), *threads), (*left, *values[3:]))
 
 
-def fma_accumulator(shape: tuple[int, int], threads: int) -> Fragment:
-    """Scalar multiply-adds: a thread has runs of 4 x 4, neighbors along N; the thread grid is as square as it can
-    be."""
-    run = (min(4, shape[0]), min(4, shape[1]))
-    columns = min(shape[1] // run[1], 1 << ((threads.bit_length()) // 2))
-    rows = min(shape[0] // run[0], threads // columns)
-    columns = min(shape[1] // run[1], threads // rows)
+FMA_RUN = 4
+"""The longest run of neighbors along a dimension that a thread has of an accumulator of scalar multiply-adds."""
+
+
+def fma_grid(shapes: Sequence[tuple[int, int]], threads: int) -> tuple[int, int]:
+    """Threads along M and along N for accumulators of these shapes: a grid as square as it can be that divides all of
+    them, of powers of two."""
+    tall, wide = ([shape[dim] for shape in shapes] for dim in (0, 1))
+    columns = _threads_along(wide, 1 << (threads.bit_length() // 2))
+    rows = _threads_along(tall, threads // columns)
+    return rows, _threads_along(wide, threads // rows)
+
+
+def _threads_along(extents: Sequence[int], most: int) -> int:
+    """The largest power of two up to `most` that divides the extents, and leaves a thread a run of the longest."""
+    most = min(most, max(extent // min(FMA_RUN, extent) for extent in extents))
+    counts = (1 << bit for bit in reversed(range(most.bit_length())))
+    return next(count for count in counts if all(extent % count == 0 for extent in extents))
+
+
+def fma_accumulator(shape: tuple[int, int], threads: int, grid: tuple[int, int] | None = None) -> Fragment:
+    """Scalar multiply-adds over a grid of threads along M and N, that of `fma_grid` where it is not given: a thread has
+    runs of up to 4 x 4, neighbors along N."""
+    rows, columns = grid or fma_grid([shape], threads)
+    run = _run(shape[0], rows), _run(shape[1], columns)
     modes = [Mode(columns, 1, run[1]), Mode(rows, 0, run[0])]
     if rows * columns < threads:
         modes.append(Mode(threads // (rows * columns), REPLICATED, 0))
@@ -230,3 +249,8 @@ def fma_accumulator(shape: tuple[int, int], threads: int) -> Fragment:
         Mode(shape[0] // (run[0] * rows), 0, run[0] * rows),
     ]
     return Fragment(shape, tuple(m for m in modes if m.size > 1), tuple(v for v in values if v.size > 1))
+
+
+def _run(extent: int, threads: int) -> int:
+    """The longest run that divides what each of the threads has of the extent."""
+    return next(run for run in (min(FMA_RUN, extent), 2, 1) if extent % (run * threads) == 0)

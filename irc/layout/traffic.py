@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 
@@ -56,10 +56,10 @@ def global_vector(fragment: Fragment, access: Access) -> int:
 
 
 def shared_vector(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> int:
-    """The widest vector, in elements, between a thread's registers and shared memory."""
+    """The widest vector, in elements, between a thread's registers and shared memory: aligned, whole in both."""
     dim, run = fragment.vector
-    longest = min(run, layout.run(dim), max(1, WIDEST // element_bytes))
-    return 1 << (longest.bit_length() - 1)
+    strides = [stride for d, modes in enumerate(layout.modes) for _, stride in modes[d == dim :]]
+    return gcd(run, layout.run(dim), max(1, WIDEST // element_bytes), *strides)
 
 
 def across_vector(fragment: Fragment, access: Access) -> int:

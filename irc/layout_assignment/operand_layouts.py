@@ -66,18 +66,6 @@ def mma_atom(dot: tile.DotOp) -> Atom:
     return ATOMS[dot.atom.data]
 
 
-def warp_split(atom: Atom, shape: tuple[int, int], warps: int) -> tuple[int, int]:
-    """Warps along M and along N: of the splits that divide the tile, the one whose warps read the fewest operands."""
-    splits = [
-        (m, warps // m)
-        for m in (1 << i for i in range(warps.bit_length()))
-        if warps % m == 0 and shape[0] % (atom.m * m) == 0 and shape[1] % (atom.n * (warps // m)) == 0
-    ]
-    if not splits:
-        raise IrcError(f"a tile of {shape[0]} x {shape[1]} cannot be split over {warps} warps of {atom.name}")
-    return min(splits, key=lambda s: shape[0] // s[0] + shape[1] // s[1])
-
-
 def assign_buffers(program: tile.ProgramOp) -> None:
     """Gives the operand buffers of every dot, and the buffers that TMA stores, their layouts. Fragments are known."""
     for op in list(program.walk()):

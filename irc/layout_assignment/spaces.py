@@ -4,10 +4,15 @@ to move.
 A map joins its operands and its result, a reduction its operands and results (a result of extent 1 is the fragment
 projected), a loop what it carries, an access the tiles that gather. A slice, a permutation and a conversion lead from
 one space to another.
+
+A tile of extent 1 along an axis joins others in the other axes only: the rows of two tiles that meet in a vector
+agree, their columns do not. Tiles of unequal extents that are joined so are *neighbors*: each has a space of its own,
+and their fragments are chosen together, with one projection onto the vectors where there is one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -22,9 +27,11 @@ from irc.layout.fragment import Fragment
 @dataclass(eq=False)
 class Space:
     """Joined tiles. `shape` is the largest extent of each dimension; `scans` are axes along which a thread has to
-    hold runs of neighbors; `dots` accumulate into it, `factors` have it as their left operand."""
+    hold runs of neighbors; `dots` accumulate into it, `factors` have it as their left operand. `neighbors` are the
+    spaces that meet in its vectors, itself among them."""
 
     values: list[SSAValue]
+    neighbors: tuple[Space, ...] = ()
     accesses: list[tuple[tile.AccessOp, SSAValue]] = field(default_factory=list[tuple[tile.AccessOp, SSAValue]])
     scans: set[int] = field(default_factory=set[int])
     dots: list[tile.DotOp] = field(default_factory=list[tile.DotOp])
@@ -69,15 +76,40 @@ def collect(program: tile.ProgramOp) -> dict[SSAValue, Space]:
             if isinstance(value.type, TensorType):
                 union.find(value)
         _join(union, op)
-    spaces: dict[SSAValue, Space] = {}
-    of: dict[SSAValue, Space] = {}
+    joined: dict[SSAValue, list[SSAValue]] = {}
     for value in list(union.parent):
-        space = spaces.setdefault(union.find(value), Space([]))
-        space.values.append(value)
-        of[value] = space
+        joined.setdefault(union.find(value), []).append(value)
+    of = {value: space for values in joined.values() for space in _cut(values) for value in space.values}
+    of = {value: of[value] for value in union.parent}
     for op in program.walk():
         _describe(of, op)
     return of
+
+
+def _cut(values: Sequence[SSAValue]) -> list[Space]:
+    """The spaces of joined tiles: one, unless they have unequal extents. Then one for each of the largest shapes; a
+    tile of a smaller one, a vector, is in the first that it fits."""
+    shapes = list(dict.fromkeys(shape_of(value.type) for value in values))
+    if all(len({extent for extent in extents if extent != 1}) <= 1 for extents in zip(*shapes, strict=True)):
+        return [_alone(values)]
+    spaces = {s: Space([]) for s in shapes if not any(_fits(s, other) for other in shapes if other != s)}
+    for value in values:
+        shape = shape_of(value.type)
+        next(space for largest, space in spaces.items() if _fits(shape, largest)).values.append(value)
+    for space in spaces.values():
+        space.neighbors = tuple(spaces.values())
+    return list(spaces.values())
+
+
+def _alone(values: Sequence[SSAValue]) -> Space:
+    space = Space(list(values))
+    space.neighbors = (space,)
+    return space
+
+
+def _fits(shape: Sequence[int], larger: Sequence[int]) -> bool:
+    """Whether a tile can be broadcast to another."""
+    return all(own in (1, extent) for own, extent in zip(shape, larger, strict=True))
 
 
 def _join(union: _Union, op: Operation) -> None:

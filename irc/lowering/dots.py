@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType, Signedness, TensorType, i1, i64
@@ -268,11 +268,12 @@ def _matrix_modes(modes: Sequence[Mode]) -> tuple[list[Mode], list[Mode]]:
     count = 1
     while left and count < MATRICES:
         size, dim, step = left.pop(0)
-        taken = min(size, MATRICES // count)
-        together.append(Mode(taken, dim, step))
+        taken = gcd(size, MATRICES // count)
+        if taken > 1:
+            together.append(Mode(taken, dim, step))
         count *= taken
         if taken < size:
-            left.insert(0, Mode(size // taken, dim, step * taken))
+            return together, [Mode(size // taken, dim, step * taken), *left]
     return together, left
 
 

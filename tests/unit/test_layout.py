@@ -17,11 +17,12 @@ from irc.layout.access import Access, least
 from irc.layout.candidates import blocked, turning
 from irc.layout.cute import Layout
 from irc.layout.exchange import exchange, led_by, move_cycles, side_cycles, swizzles
-from irc.layout.fragment import Fragment, Mode
+from irc.layout.fragment import REPLICATED, Fragment, Mode, is_same
 from irc.layout.instructions import (
     ATOMS,
     WARP_GROUP,
     fma_accumulator,
+    fma_grid,
     mma_accumulator,
     mma_operand,
     wgmma_accumulator,
@@ -409,12 +410,50 @@ def test_the_wgmma_accumulator_is_that_of_the_ptx_isa() -> None:
         assert fragment.coordinate(thread, i) == (row, 8 * (i // 4) + lane % 4 * 2 + i % 2)
 
 
-@given(st.sampled_from([4, 16, 32, 64, 128]), st.sampled_from([4, 16, 64, 128]), st.sampled_from([32, 128, 256]))
+fma_extents = st.sampled_from([3, 4, 16, 20, 32, 48, 64, 80, 112, 128, 144, 176, 192])
+
+
+@given(fma_extents, fma_extents, st.sampled_from([32, 128, 256]))
 def test_the_fma_accumulator_covers_its_tile(rows: int, columns: int, threads: int) -> None:
     fragment = fma_accumulator((rows, columns), threads)
     assert fragment.thread_count == threads
     assert len(held(fragment)) == rows * columns
     assert Mode(0, 0, 0) not in fragment.values
+    assert fragment.extents == (rows, columns) and not fragment.has_holes
+
+
+@given(fma_extents, st.lists(fma_extents, min_size=2, max_size=3), st.sampled_from([32, 128, 256]))
+def test_fma_accumulators_of_one_grid_have_the_same_rows(rows: int, columns: list[int], threads: int) -> None:
+    shapes = [(rows, n) for n in columns]
+    grid = fma_grid(shapes, threads)
+    first, *others = (fma_accumulator(shape, threads, grid).project([1]) for shape in shapes)
+    assert all(is_same(first, other) for other in others)
+
+
+def test_fma_accumulators_of_80_columns_spread_over_all_threads() -> None:
+    assert fma_grid([(64, 80)], 256) == fma_grid([(64, 128), (64, 80)], 256) == (16, 16)
+
+
+@given(st.integers(1, 300), st.sampled_from([1, 2, 4, 8]))
+def test_swizzles_stay_inside_their_buffer(elements: int, size: int) -> None:
+    assert all(swizzle(at) < elements for swizzle in swizzles(0, elements, size) for at in range(elements))
+
+
+def test_fragments_know_their_extents() -> None:
+    fragment = Fragment(
+        (64, 80), (Mode(4, 1, 2), Mode(8, 0, 1), Mode(2, REPLICATED, 0)), (Mode(2, 1, 1), Mode(8, 0, 8))
+    )
+    assert fragment.extents == (64, 8)
+    assert not fragment.has_holes
+    assert Fragment((8, 2), (Mode(4, 0, 2),), (Mode(2, 1, 1),)).has_holes
+
+
+def test_vectors_are_aligned_in_every_row() -> None:
+    """Rows of 20 elements of 2 bytes begin at multiples of 8 bytes, and runs of 20 are not made of words of 16."""
+    halves, words = (Fragment((4, 40), (Mode(4, 0, 1),), (Mode(n, 1, 1), Mode(40 // n, 1, n))) for n in (20, 8))
+    assert shared_vector(words, plain((4, 40), (1, 0)), 2) == 8
+    assert shared_vector(words, plain((4, 20), (1, 0)), 2) == 4
+    assert shared_vector(halves, plain((4, 40), (1, 0)), 2) == 4
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,9 @@ class ProgramOp(IRDLOperation):
         for operand, result in self.shared_places:
             if not (0 <= operand < inputs <= result < len(args)):
                 raise VerifyException(f"expected in_place to pair an operand and a result, found {operand}, {result}")
-        for type in {result.type: None for op in self.walk() for result in op.results}:
+        arguments = (arg for op in self.walk() for region in op.regions for b in region.blocks for arg in b.args)
+        results = (result for op in self.walk() for result in op.results)
+        for type in dict.fromkeys(value.type for value in (*arguments, *results)):
             verify_fragment(type)
         for op in self.walk():
             if isinstance(op, ChannelOp):

@@ -247,14 +247,19 @@ def element_type_of(type: Attribute) -> Attribute:
 
 
 def verify_fragment(type: Attribute) -> None:
-    """Raises where a tile has a fragment whose modes do not walk along its dimensions."""
-    fragment = fragment_of(type)
-    if fragment is None:
+    """Raises where a tile has a fragment whose modes do not walk along its dimensions, or one of another shape."""
+    attr = fragment_of(type)
+    if attr is None:
         return
+    shape = shape_of(type)
     try:
-        Fragment.from_layout(shape_of(type), fragment.data)
+        fragment = Fragment.from_layout(shape, attr.data)
     except ValueError as error:
         raise VerifyException(str(error)) from error
+    if fragment.extents != shape:
+        raise VerifyException(f"expected a fragment of shape {list(shape)}, found one of {list(fragment.extents)}")
+    if fragment.has_holes:
+        raise VerifyException(f"expected a fragment that holds every element of a tile, found {attr.data}")
 
 
 def fragment_of(type: Attribute) -> FragmentAttr | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -18,21 +18,16 @@ from irc.dialects.tile import shape_of
 from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of
-from irc.layout.fragment import Fragment, Mode
-from irc.layout.instructions import (
-    LANES,
-    WARP_GROUP,
-    fma_accumulator,
-    mma_accumulator,
-    wgmma_accumulator,
-    wgmma_operand,
-)
+from irc.layout.fragment import Fragment
+from irc.layout.instructions import LANES, WARP_GROUP, wgmma_operand
 from irc.layout.search import Plan, Problem, search
+from irc.layout_assignment.accumulators import assign_accumulators
 from irc.layout_assignment.attributes import with_fragment
 from irc.layout_assignment.explain import explain
-from irc.layout_assignment.operand_layouts import assign_buffers, choose_atom, warp_split
+from irc.layout_assignment.operand_layouts import assign_buffers
 from irc.layout_assignment.problems import problem_of
 from irc.layout_assignment.spaces import Space, collect
+from irc.layout_assignment.vectors import convert_vectors
 from irc.scheduling.channels import is_staging
 from irc.scheduling.streamed_operands import reads_bytes_of_rows
 from irc.support.diagnostics import IrcError
@@ -42,9 +37,11 @@ from irc.support.diagnostics import IrcError
 class AssignLayoutsPass(Pass):
     """Fragments, swizzles, instructions and conversions.
 
-    Tiles that one computation touches share a fragment (irc/layout_assignment/spaces.py). The accumulator of a dot has
-    its instruction's fragment. Elsewhere the fragment is searched for, with one for each access that is better made
-    otherwise and is converted through shared memory: the cheapest under the cost function of irc/layout/cost.py.
+    Tiles that one computation touches share a fragment (irc/layout_assignment/spaces.py). Tiles of unequal columns that
+    meet in a vector of their rows have one each, with the same rows; the vector is converted where they cannot have.
+    The accumulator of a dot has its instruction's fragment. Elsewhere the fragment is searched for, with one for each
+    access that is better made otherwise and is converted through shared memory: the cheapest under the cost function of
+    irc/layout/cost.py.
     """
 
     name: ClassVar[str] = "assign-layouts"
@@ -75,9 +72,9 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     spaces = collect(program)
     distinct = list(dict.fromkeys(spaces.values()))
     for space in distinct:
-        if space.dots:
-            space.fragment = _accumulator(space, instruction or "fma", threads, machine)
-        elif space.factors:
+        if space.dots and space.fragment is None:
+            assign_accumulators(space, instruction or "fma", threads, machine)
+        elif space.factors and not space.dots:
             (rows, depth) = shape_of(space.factors[0].lhs.type)
             paired = reads_bytes_of_rows(space.factors[0])
             space.fragment = wgmma_operand((rows, depth), threads // WARP_GROUP, paired=paired)
@@ -96,6 +93,8 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     for space in distinct:
         for value in space.values:
             _set_fragment(value, space.layout(value))
+    if any(len(space.neighbors) > 1 for space in distinct):
+        convert_vectors(program)
     assign_buffers(program)
     return list(problems.values())
 
@@ -110,45 +109,6 @@ def _separate_splats(program: tile.ProgramOp) -> None:
             clone = op.clone()
             Rewriter.insert_op(clone, InsertPoint.before(op))
             use.operation.operands[use.index] = clone.results[0]
-
-
-def _accumulator(space: Space, instruction: str, threads: int, machine: Target) -> Fragment:
-    """The fragment of a dot's accumulator by its instruction, which the config names."""
-    dot = space.dots[0]
-    m, n = shape_of(dot.result.type)
-    for each in space.dots:
-        each.instruction = StringAttr(instruction)
-    if instruction == "wgmma":
-        groups = threads // WARP_GROUP
-        if m % (64 * groups) or n % 8 or n > 256:
-            raise IrcError(
-                f"wgmma on {groups} warp groups takes tiles of a multiple of {64 * groups} rows and 8 to 256 columns, "
-                f"found {m} x {n}",
-                dot.location,
-            )
-        return wgmma_accumulator((m, n), groups, paired=any(map(reads_bytes_of_rows, space.dots)))
-    part = _part_columns(space, n)
-    if instruction == "mma":
-        atom = choose_atom(dot, machine)
-        for each in space.dots:
-            each.atom = StringAttr(atom.name)
-        return mma_accumulator(atom, (m, n), warp_split(atom, (m, part), threads // LANES))
-    fragment = fma_accumulator((m, part), threads)
-    if part == n:
-        return fragment
-    return Fragment((m, n), fragment.threads, (*fragment.values, Mode(n // part, 1, part)))
-
-
-def _part_columns(space: Space, columns: int) -> int:
-    """The columns of the slices that the accumulator is cut into: each thread holds the same elements of every one."""
-    widths = [
-        shape_of(use.operation.result.type)[1]
-        for value in space.values
-        if shape_of(value.type)[1] != 1
-        for use in value.uses
-        if isinstance(use.operation, tile.SliceOp)
-    ]
-    return min([columns, *widths])
 
 
 def _propagate(program: tile.ProgramOp, spaces: dict[SSAValue, Space]) -> None:

@@ -247,3 +247,33 @@ tile.program @p(%x: !tile.view<1x128xf32>) {results = 0 : i64} {
 // expected-error @below {{expected a fragment of at most 1048576 elements}}
 tile.program @p(%x: tensor<4xf32, #tile.fragment<((1024),(4294967296)):((0),(0))>>) {results = 0 : i64} {
 }
+
+// -----
+
+// expected-error @below {{expected a fragment of shape [64, 128], found one of [64, 64]}}
+tile.program @p(%x: !tile.view<64x128xbf16>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : !tile.view<64x128xbf16> -> tensor<64x128xbf16, #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>>
+}
+
+// -----
+
+// A loop's argument has a fragment too.
+// expected-error @below {{expected a fragment of shape [64, 1], found one of [32, 1]}}
+tile.program @p(%x: !tile.view<64x128xbf16>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = tile.splat %zero : f32 -> tensor<64x1xf32>
+  %1 = "test.op"(%0) ({
+  ^bb0(%a: tensor<64x1xf32, #tile.fragment<((4,8,4),(1)):((0,1,8),(1))>>):
+    "test.termop"() : () -> ()
+  }) : (tensor<64x1xf32>) -> tensor<64x1xf32>
+}
+
+// -----
+
+// expected-error @below {{expected a fragment that holds every element of a tile, found ((4,8),(2)):((0,1),(24))}}
+tile.program @p(%x: !tile.view<32xbf16>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0] : !tile.view<32xbf16> -> tensor<32xbf16, #tile.fragment<((4,8),(2)):((0,1),(24))>>
+}

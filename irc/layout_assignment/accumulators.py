@@ -1,0 +1,116 @@
+"""Fragments of accumulators, by the instruction that the config names.
+
+Accumulators of unequal columns may meet in vectors of their rows (`Space.neighbors`), as those of the two products of
+attention do. Warps, or threads, are then split between rows and columns in one way for all of them: each thread has the
+same rows of every one. wgmma has one split only, warp groups along the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import StringAttr
+
+from irc.dialects import tile
+from irc.dialects.tile import shape_of
+from irc.ir.targets import Target
+from irc.layout.fragment import Fragment, Mode
+from irc.layout.instructions import (
+    LANES,
+    WARP_GROUP,
+    WGMMA_ROWS,
+    Atom,
+    fma_accumulator,
+    fma_grid,
+    mma_accumulator,
+    wgmma_accumulator,
+)
+from irc.layout_assignment.operand_layouts import choose_atom
+from irc.layout_assignment.spaces import Space
+from irc.scheduling.streamed_operands import reads_bytes_of_rows
+from irc.support.diagnostics import IrcError
+
+MAX_COLUMNS = 256
+"""Columns of a wgmma (PTX ISA, 9.7.15.5.1)."""
+
+
+def assign_accumulators(space: Space, instruction: str, threads: int, machine: Target) -> None:
+    """Gives a space that dots accumulate into its fragment, and its neighbors that dots accumulate into theirs. An
+    IrcError where the instruction cannot be spread over the threads so."""
+    spaces = [each for each in space.neighbors if each.dots]
+    for dot in (dot for each in spaces for dot in each.dots):
+        dot.instruction = StringAttr(instruction)
+    if instruction == "wgmma":
+        for each in spaces:
+            each.fragment = _wgmma(each, threads)
+    elif instruction == "mma":
+        _assign_mma(spaces, threads // LANES, machine)
+    else:
+        _assign_fma(spaces, threads)
+
+
+def _wgmma(space: Space, threads: int) -> Fragment:
+    m, n = _shape(space)
+    groups = threads // WARP_GROUP
+    if m % (WGMMA_ROWS * groups) or n % 8 or n > MAX_COLUMNS:
+        raise IrcError(
+            f"wgmma on {groups} warp groups takes tiles of a multiple of {WGMMA_ROWS * groups} rows and 8 to "
+            f"{MAX_COLUMNS} columns, found {m} x {n}",
+            space.dots[0].location,
+        )
+    return wgmma_accumulator((m, n), groups, paired=any(map(reads_bytes_of_rows, space.dots)))
+
+
+def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target) -> None:
+    atoms = [choose_atom(space.dots[0], machine) for space in spaces]
+    tiles = [(atom, (_shape(space)[0], _part_columns(space))) for space, atom in zip(spaces, atoms, strict=True)]
+    split = warp_split(tiles, warps, spaces[0].dots[0])
+    for space, atom in zip(spaces, atoms, strict=True):
+        for dot in space.dots:
+            dot.atom = StringAttr(atom.name)
+        space.fragment = mma_accumulator(atom, _shape(space), split)
+
+
+def warp_split(tiles: Sequence[tuple[Atom, tuple[int, int]]], warps: int, dot: tile.DotOp) -> tuple[int, int]:
+    """Warps along M and along N: of the splits that divide the tiles, the one whose warps read the fewest operands. An
+    IrcError at the dot where none does."""
+    splits = [
+        (m, warps // m)
+        for m in range(1, warps + 1)
+        if warps % m == 0
+        and all(rows % (atom.m * m) == 0 and columns % (atom.n * (warps // m)) == 0 for atom, (rows, columns) in tiles)
+    ]
+    if not splits:
+        names = " and ".join(dict.fromkeys(atom.name for atom, _ in tiles))
+        found = " and ".join(f"a tile of {rows} x {columns}" for _, (rows, columns) in tiles)
+        raise IrcError(
+            f"{found} cannot be split over {warps} warps of {names}", dot.location, "another number of warps"
+        )
+    return min(splits, key=lambda s: sum(rows // s[0] + columns // s[1] for _, (rows, columns) in tiles))
+
+
+def _assign_fma(spaces: Sequence[Space], threads: int) -> None:
+    parts = [(_shape(space)[0], _part_columns(space)) for space in spaces]
+    grid = fma_grid(parts, threads)
+    for space, (m, part) in zip(spaces, parts, strict=True):
+        fragment = fma_accumulator((m, part), threads, grid)
+        n = _shape(space)[1]
+        more = (Mode(n // part, 1, part),) if part != n else ()
+        space.fragment = Fragment((m, n), fragment.threads, (*fragment.values, *more))
+
+
+def _shape(space: Space) -> tuple[int, int]:
+    rows, columns = shape_of(space.dots[0].result.type)
+    return rows, columns
+
+
+def _part_columns(space: Space) -> int:
+    """The columns of the slices that the accumulator is cut into: each thread holds the same elements of every one."""
+    widths = [
+        shape_of(use.operation.result.type)[1]
+        for value in space.values
+        if shape_of(value.type)[1] != 1
+        for use in value.uses
+        if isinstance(use.operation, tile.SliceOp)
+    ]
+    return min([_shape(space)[1], *widths])

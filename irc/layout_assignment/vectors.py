@@ -1,0 +1,69 @@
+"""Vectors in which tiles of several spaces meet (`Space.neighbors`): where the fragments of these do not have one
+projection onto them, they are converted on their way from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from irc.dialects import tile
+from irc.dialects.tile import shape_of
+from irc.layout.fragment import Fragment, is_same
+from irc.layout_assignment.attributes import fragment_layout, with_fragment
+
+
+def convert_vectors(program: tile.ProgramOp) -> None:
+    """Converts the vectors that meet tiles, or are made of tiles, of which they are no projections. Every tile has its
+    fragment."""
+    for op in list(program.walk()):
+        match op:
+            case tile.MapOp():
+                _convert_operands(op, op.result, op.inputs)
+            case tile.LoadOp():
+                _convert_operands(op, op.result, op.symbols)
+            case tile.StoreOp() if isinstance(op.tile.type, TensorType):
+                _convert_operands(op, op.tile, op.symbols)
+            case tile.ReduceOp():
+                _convert_results(op)
+            case _:
+                pass
+
+
+def _convert_operands(op: Operation, whole: SSAValue, operands: Sequence[SSAValue]) -> None:
+    """Gives the operands that are broadcast to a tile projections of its fragment. What is made of a scalar is made in
+    the other fragment."""
+    for operand in dict.fromkeys(operands):
+        if not isinstance(operand.type, TensorType):
+            continue
+        wanted = _projected(fragment_layout(whole.type), shape_of(operand.type))
+        if is_same(fragment_layout(operand.type), wanted):
+            continue
+        outside = with_fragment(operand.type, wanted)
+        if isinstance(operand.owner, tile.SplatOp | tile.IotaOp):
+            Rewriter.replace_value_with_new_type(operand, outside)
+            continue
+        convert = tile.ConvertOp(operand, outside, location=op.location)
+        convert.result.name_hint = operand.name_hint
+        Rewriter.insert_op(convert, InsertPoint.before(op))
+        op.operands = [convert.result if each is operand else each for each in op.operands]
+
+
+def _convert_results(op: tile.ReduceOp) -> None:
+    """A reduction gives projections of what it reduces."""
+    for source, result in zip(op.inputs, op.outputs, strict=True):
+        made = _projected(fragment_layout(source.type), shape_of(result.type))
+        if is_same(fragment_layout(result.type), made):
+            continue
+        convert = tile.ConvertOp(result, result.type, location=op.location)
+        convert.result.name_hint = result.name_hint
+        Rewriter.insert_op(convert, InsertPoint.after(op))
+        result.replace_uses_with_if(convert.result, lambda use, own=convert: use.operation is not own)
+        Rewriter.replace_value_with_new_type(result, with_fragment(result.type, made))
+
+
+def _projected(fragment: Fragment, shape: Sequence[int]) -> Fragment:
+    """The fragment of a tile of this shape that is broadcast to one with the fragment."""
+    return fragment.project(d for d, extent in enumerate(shape) if extent == 1 and fragment.shape[d] != 1)

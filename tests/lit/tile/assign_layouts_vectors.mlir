@@ -1,0 +1,160 @@
+// Tiles of unequal columns that meet in a vector of their rows: each has the fragment of its own shape, the vector one
+// that is the projection of both.
+// RUN: irc-opt %s --split-input-file -p place-operands,assign-layouts | filecheck %s
+// RUN: irc-opt %S/Inputs/unequal_tiles_invalid.mlir -p place-operands,assign-layouts --verify-diagnostics
+
+// Rows of wgmma's accumulators lie as its instruction has them, whatever the columns.
+// CHECK-DAG:   [[S:#frag[0-9]*]] = #tile.fragment<((4,8,4),(2,2,10)):((128,1,16),(64,8,512))>
+// CHECK-DAG:   [[O:#frag[0-9]*]] = #tile.fragment<((4,8,4),(2,2,16)):((128,1,16),(64,8,512))>
+// CHECK-DAG:   [[M:#frag[0-9]*]] = #tile.fragment<((4,8,4),(2)):((0,1,16),(8))>
+// CHECK:       tile.program @wgmma
+// CHECK:       [[DOT:%[a-z]+]] = tile.dot {{.*}} -> tensor<64x80xf32, [[S]]>
+// CHECK-NEXT:  [[MAX:%[a-z]+]] = tile.reduce [[DOT]] {{.*}} -> tensor<64x1xf32, [[M]]>
+// CHECK:       tile.dot {{.*}} -> tensor<64x128xf32, [[O]]>
+// CHECK-NEXT:  tile.map {{.*}}, [[MAX]] : tensor<64x128xf32, [[O]]>, tensor<64x1xf32, [[M]]> -> tensor<64x128xf32, [[O]]>
+tile.program @wgmma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x80xbf16>, %v: !tile.view<32x128xbf16>, %y: !tile.view<128x128xf32>) {results = 1 : i64, config = #kernel.config<instruction = "wgmma", warps = 4>} {
+  tile.for_tiles (%i) extents [128] steps [64] {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x80xf32>
+    %o0 = tile.splat %zero : f32 -> tensor<64x128xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<128x32xbf16> -> tensor<64x32xbf16>
+    %wt = tile.load %w[%c0, %c0] : !tile.view<32x80xbf16> -> tensor<32x80xbf16>
+    %s = tile.dot %xt, %wt, %s0 : tensor<64x32xbf16>, tensor<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
+    %m = tile.reduce %s {axes = array<i64: 1>} : tensor<64x80xf32> -> tensor<64x1xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.maximumf %a, %b : f32
+      tile.yield %c : f32
+    }
+    %vt = tile.load %v[%c0, %c0] : !tile.view<32x128xbf16> -> tensor<32x128xbf16>
+    %o = tile.dot %xt, %vt, %o0 : tensor<64x32xbf16>, tensor<32x128xbf16>, tensor<64x128xf32> -> tensor<64x128xf32>
+    %r = tile.map %o, %m : tensor<64x128xf32>, tensor<64x1xf32> -> tensor<64x128xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.subf %a, %b : f32
+      tile.yield %c : f32
+    }
+    tile.store %r, %y[%i, %c0] : tensor<64x128xf32>, !tile.view<128x128xf32>
+  }
+}
+
+// -----
+
+// By itself the first would have two warps along the rows and two along the columns, the second all four along the columns.
+// CHECK-DAG:   [[S:#frag[0-9]*]] = #tile.fragment<((4,8,2,2),(2,2,3)):((64,1,16,256),(32,8,512))>
+// CHECK-DAG:   [[O:#frag[0-9]*]] = #tile.fragment<((4,8,2,2),(2,2,16)):((64,1,16,256),(32,8,512))>
+// CHECK-DAG:   [[M:#frag[0-9]*]] = #tile.fragment<((4,8,2,2),(2)):((0,1,16,0),(8))>
+// CHECK:       tile.program @mma
+// CHECK:       tile.dot {{.*}} -> tensor<32x48xf32, [[S]]>
+// CHECK-NEXT:  [[MAX:%[a-z]+]] = tile.reduce {{.*}} -> tensor<32x1xf32, [[M]]>
+// CHECK:       tile.dot {{.*}} -> tensor<32x256xf32, [[O]]>
+// CHECK-NEXT:  tile.map {{.*}}, [[MAX]] : tensor<32x256xf32, [[O]]>, tensor<32x1xf32, [[M]]>
+tile.program @mma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x48xbf16>, %v: !tile.view<32x256xbf16>, %y: !tile.view<128x256xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+  tile.for_tiles (%i) extents [128] steps [32] {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<32x48xf32>
+    %o0 = tile.splat %zero : f32 -> tensor<32x256xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<128x32xbf16> -> tensor<32x32xbf16>
+    %wt = tile.load %w[%c0, %c0] : !tile.view<32x48xbf16> -> tensor<32x48xbf16>
+    %s = tile.dot %xt, %wt, %s0 : tensor<32x32xbf16>, tensor<32x48xbf16>, tensor<32x48xf32> -> tensor<32x48xf32>
+    %m = tile.reduce %s {axes = array<i64: 1>} : tensor<32x48xf32> -> tensor<32x1xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.maximumf %a, %b : f32
+      tile.yield %c : f32
+    }
+    %vt = tile.load %v[%c0, %c0] : !tile.view<32x256xbf16> -> tensor<32x256xbf16>
+    %o = tile.dot %xt, %vt, %o0 : tensor<32x32xbf16>, tensor<32x256xbf16>, tensor<32x256xf32> -> tensor<32x256xf32>
+    %r = tile.map %o, %m : tensor<32x256xf32>, tensor<32x1xf32> -> tensor<32x256xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.subf %a, %b : f32
+      tile.yield %c : f32
+    }
+    tile.store %r, %y[%i, %c0] : tensor<32x256xf32>, !tile.view<128x256xf32>
+  }
+}
+
+// -----
+
+// 16 x 16 threads for both; a thread of the first has columns 16 apart.
+// CHECK-DAG:   [[S:#frag[0-9]*]] = #tile.fragment<((16,16),(4,5)):((64,4),(1,1024))>
+// CHECK-DAG:   [[O:#frag[0-9]*]] = #tile.fragment<((16,16),(4,4,2)):((256,4),(64,1,4096))>
+// CHECK-DAG:   [[M:#frag[0-9]*]] = #tile.fragment<((16,16),(4)):((0,4),(1))>
+// CHECK:       tile.program @fma
+// CHECK:       tile.dot {{.*}} -> tensor<64x80xf32, [[S]]>
+// CHECK-NEXT:  [[MAX:%[a-z]+]] = tile.reduce {{.*}} -> tensor<64x1xf32, [[M]]>
+// CHECK:       tile.dot {{.*}} -> tensor<64x128xf32, [[O]]>
+// CHECK-NEXT:  tile.map {{.*}}, [[MAX]] : tensor<64x128xf32, [[O]]>, tensor<64x1xf32, [[M]]>
+tile.program @fma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x80xbf16>, %v: !tile.view<32x128xbf16>, %y: !tile.view<128x128xf32>) {results = 1 : i64, config = #kernel.config<instruction = "fma">} {
+  tile.for_tiles (%i) extents [128] steps [64] {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x80xf32>
+    %o0 = tile.splat %zero : f32 -> tensor<64x128xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<128x32xbf16> -> tensor<64x32xbf16>
+    %wt = tile.load %w[%c0, %c0] : !tile.view<32x80xbf16> -> tensor<32x80xbf16>
+    %s = tile.dot %xt, %wt, %s0 : tensor<64x32xbf16>, tensor<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
+    %m = tile.reduce %s {axes = array<i64: 1>} : tensor<64x80xf32> -> tensor<64x1xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.maximumf %a, %b : f32
+      tile.yield %c : f32
+    }
+    %vt = tile.load %v[%c0, %c0] : !tile.view<32x128xbf16> -> tensor<32x128xbf16>
+    %o = tile.dot %xt, %vt, %o0 : tensor<64x32xbf16>, tensor<32x128xbf16>, tensor<64x128xf32> -> tensor<64x128xf32>
+    %r = tile.map %o, %m : tensor<64x128xf32>, tensor<64x1xf32> -> tensor<64x128xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.subf %a, %b : f32
+      tile.yield %c : f32
+    }
+    tile.store %r, %y[%i, %c0] : tensor<64x128xf32>, !tile.view<128x128xf32>
+  }
+}
+
+// -----
+
+// Fragments that are searched for differ in their rows: the vector is converted.
+// CHECK:       tile.program @rows
+// CHECK:       [[SUM:%[a-z]+]] = tile.reduce {{.*}} -> tensor<32x1xf32, [[FROM:#frag[0-9]*]]>
+// CHECK:       [[MOVED:%[a-z_0-9]+]] = tile.convert [[SUM]] : tensor<32x1xf32, [[FROM]]> -> tensor<32x1xf32, [[TO:#frag[0-9]*]]>
+// CHECK-NEXT:  tile.map {{.*}}, [[MOVED]] : {{.*}}, tensor<32x1xf32, [[TO]]>
+tile.program @rows(%x: !tile.view<64x64xf32>, %y: !tile.view<64x48xf32>, %o: !tile.view<64x48xf32>) {results = 1 : i64} {
+  tile.for_tiles (%m) extents [64] steps [32] {
+    %c0 = arith.constant 0 : index
+    %xt = tile.load %x[%m, %c0] : !tile.view<64x64xf32> -> tensor<32x64xf32>
+    %s = tile.reduce %xt {axes = array<i64: 1>} : tensor<32x64xf32> -> tensor<32x1xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tile.yield %c : f32
+    }
+    %yt = tile.load %y[%m, %c0] : !tile.view<64x48xf32> -> tensor<32x48xf32>
+    %r = tile.map %yt, %s : tensor<32x48xf32>, tensor<32x1xf32> -> tensor<32x48xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.subf %a, %b : f32
+      tile.yield %c : f32
+    }
+    tile.store %r, %o[%m, %c0] : tensor<32x48xf32>, !tile.view<64x48xf32>
+  }
+}
+
+// -----
+
+// Tiles of equal extents are one space, and nothing moves.
+// CHECK:       tile.program @equal
+// CHECK-NOT:   tile.convert
+tile.program @equal(%x: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>, %o: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%m) extents [64] steps [32] {
+    %c0 = arith.constant 0 : index
+    %xt = tile.load %x[%m, %c0] : !tile.view<64x64xf32> -> tensor<32x64xf32>
+    %s = tile.reduce %xt {axes = array<i64: 1>} : tensor<32x64xf32> -> tensor<32x1xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tile.yield %c : f32
+    }
+    %yt = tile.load %y[%m, %c0] : !tile.view<64x64xf32> -> tensor<32x64xf32>
+    %r = tile.map %yt, %s : tensor<32x64xf32>, tensor<32x1xf32> -> tensor<32x64xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.subf %a, %b : f32
+      tile.yield %c : f32
+    }
+    tile.store %r, %o[%m, %c0] : tensor<32x64xf32>, !tile.view<64x64xf32>
+  }
+}
