@@ -9,7 +9,6 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.op_classes import (
     cost_of,
-    integers,
     is_costly,
     is_elementwise,
     is_transparent,
@@ -19,6 +18,7 @@ from irc.analysis.op_classes import (
     size_of,
 )
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import iteration_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT
 
 _EXACT = frozenset({"nd.relu", "nd.minimum", "nd.maximum"})
@@ -62,7 +62,8 @@ class OperandWork:
                 pending += owner.operands
         made = tuple(op for op in ops if is_elementwise(op) and (not is_transparent(op) or _is_of_bytes(op)))
         group = max((_group(op) for op in ops if is_view(op)), default=0)
-        ends_along_k = len(shape_of(value)) - 1 in integers(product, f"{('lhs', 'rhs')[operand]}_contract")
+        iteration = iteration_of(product)
+        ends_along_k = iteration.roles(iteration.inputs[operand].map)[-1:] == ("k",)
         return OperandWork(value, made, tuple(arrays), group, ends_along_k != any(is_transpose(op) for op in ops))
 
     @property

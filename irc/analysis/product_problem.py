@@ -25,6 +25,7 @@ from irc.analysis.operand_work import OperandWork
 from irc.analysis.whole_rows import row_extent
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_named, element_of
+from irc.ir.iteration import iteration_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 
 
@@ -90,28 +91,26 @@ def product_of(kernel: FusedOp) -> Product:
     after = _after(kernel, cores)
     epilogue = [o for o in after if any(size_of(r) >= size for r in o.results)]
     returned = [(o, v) for o in after for v in o.operands if isinstance(v, BlockArgument) and size_of(v) >= size]
-    lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
-    lhs_batch, lhs_contract = integers(op, "lhs_batch"), integers(op, "lhs_contract")
-    rhs_outer = {*integers(op, "rhs_batch"), *integers(op, "rhs_contract")}
+    iteration = iteration_of(op)
     return Product(
         count=len(cores),
-        batch=prod(lhs[axis] for axis in lhs_batch),
-        m=prod(extent for axis, extent in enumerate(lhs) if axis not in {*lhs_batch, *lhs_contract}),
-        n=prod(extent for axis, extent in enumerate(rhs) if axis not in rhs_outer),
-        k=prod(lhs[axis] for axis in lhs_contract),
+        batch=iteration.extent("b"),
+        m=iteration.extent("m"),
+        n=iteration.extent("n"),
+        k=iteration.extent("k"),
         lhs=multiplied(op, 0),
         rhs=multiplied(op, 1),
         result=element_of(op.results[0].type),
-        is_loadable=all(is_loadable(core, side) for core in cores for side in ("lhs", "rhs")),
+        is_loadable=all(is_loadable(core, operand) for core in cores for operand in (0, 1)),
         is_computed=any(stored_array(v) is None for core in cores for v in core.operands),
         lhs_made=_made(op, 0),
         rhs_made=_made(op, 1),
         lhs_count=len({core.operands[0] for core in cores}),
         rhs_count=len({core.operands[1] for core in cores}),
-        is_copied=all(_is_copied(core, side) for core in cores for side in ("lhs", "rhs")),
-        lhs_pitch=_pitch(op, "lhs"),
-        rhs_pitch=_pitch(op, "rhs"),
-        rhs_along="k" if _is_along_k(op, "rhs") else "n",
+        is_copied=all(_is_copied(core, operand) for core in cores for operand in (0, 1)),
+        lhs_pitch=_pitch(op, 0),
+        rhs_pitch=_pitch(op, 1),
+        rhs_along="k" if _is_along_k(op, 1) else "n",
         written=_written(kernel, cores),
         divisible=_divisible(kernel, op),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
@@ -176,14 +175,14 @@ def starts_operand(op: Operation) -> bool:
     return op.operands[0].has_one_use() and not any(integers(op, "starts")) and set(integers(op, "steps")) <= {1}
 
 
-def is_loadable(op: Operation, side: str, *, aligned: bool = False) -> bool:
-    """Whether tensor maps can load the operand on this side of a product; with `aligned`, a copy of it with rows that
-    are aligned. What is computed needs none."""
-    value = op.operands[0 if side == "lhs" else 1]
+def is_loadable(op: Operation, operand: int, *, aligned: bool = False) -> bool:
+    """Whether tensor maps can load the left (0) or right (1) operand of a product; with `aligned`, a copy of it with
+    rows that are aligned. What is computed needs none."""
+    value = op.operands[operand]
     array = stored_array(value)
     if array is None:
         return True
-    shape, roles = shape_of(value), _roles(op, side)
+    shape, roles = shape_of(value), _roles(op, operand)
     if aligned or array is not value:
         # Rows that are apart do not merge with what is outside them.
         groups = [*_merged(shape[:-1], roles[:-1]), (roles[-1], shape[-1])]
@@ -195,7 +194,7 @@ def is_loadable(op: Operation, side: str, *, aligned: bool = False) -> bool:
     if not groups or prod(extent for _, extent in groups) == 0:
         return False
     names = [role for role, _ in groups]
-    if names.count("free") > 1 or names.count("contract") > 1 or len(groups) > TENSOR_MAP_RANK or names[-1] == "batch":
+    if any(names.count(role) > 1 for role in "mnk") or len(groups) > TENSOR_MAP_RANK or names[-1] == "b":
         return False
     return len(groups) == 1 or row * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
 
@@ -217,41 +216,42 @@ def _divisible(kernel: FusedOp, op: Operation) -> int:
     """See `Product.divisible`. Parts of what is the first part of an array are no boxes of it."""
     needs_whole = any(is_reduction(o) or is_scan(o) for o in kernel.block.ops)
     starts = any(stored_array(v) not in (None, v) for core in kernel.cores() for v in core.operands)
-    return 1 if needs_whole or starts else shape_of(op.operands[0])[min(integers(op, "lhs_contract"))]
+    iteration = iteration_of(op)
+    contracted = iteration.axes(iteration.inputs[0].map, "k")
+    return 1 if needs_whole or starts or not contracted else shape_of(op.operands[0])[min(contracted)]
 
 
-def _is_copied(op: Operation, side: str) -> bool:
+def _is_copied(op: Operation, operand: int) -> bool:
     """Whether the operand is an array that TMA loads, of 16 bits, or of 8 and contiguous along K."""
-    value = op.operands[0 if side == "lhs" else 1]
-    if stored_array(value) is None or not is_loadable(op, side):
+    value = op.operands[operand]
+    if stored_array(value) is None or not is_loadable(op, operand):
         return False
     size = element_of(value.type).size
-    return size == 2 or (size == 1 and _is_along_k(op, side))
+    return size == 2 or (size == 1 and _is_along_k(op, operand))
 
 
-def _is_along_k(op: Operation, side: str) -> bool:
+def _is_along_k(op: Operation, operand: int) -> bool:
     """Whether the operand's innermost axis is contracted."""
-    value = op.operands[0 if side == "lhs" else 1]
-    return next((role for role, _ in reversed(_merged(shape_of(value), _roles(op, side)))), None) == "contract"
+    groups = _merged(shape_of(op.operands[operand]), _roles(op, operand))
+    return bool(groups) and groups[-1][0] == "k"
 
 
-def _pitch(op: Operation, side: str) -> int:
-    value = op.operands[0 if side == "lhs" else 1]
-    groups, array = _merged(shape_of(value), _roles(op, side)), stored_array(value)
+def _pitch(op: Operation, operand: int) -> int:
+    value = op.operands[operand]
+    groups, array = _merged(shape_of(value), _roles(op, operand)), stored_array(value)
     row = groups[-1][1] if groups and array in (None, value) else shape_of(value if array is None else array)[-1]
     return row * element_of(value.type).size if len(groups) > 1 else 0
 
 
-def _roles(op: Operation, side: str) -> list[str]:
-    """`batch`, `contract` or `free` for each axis of an operand."""
-    batch, contract = integers(op, f"{side}_batch"), integers(op, f"{side}_contract")
-    rank = len(shape_of(op.operands[0 if side == "lhs" else 1]))
-    return ["batch" if i in batch else "contract" if i in contract else "free" for i in range(rank)]
+def _roles(op: Operation, operand: int) -> tuple[str | None, ...]:
+    """The role of each axis of an operand: `b m k` of the left one, `b n k` of the right one."""
+    iteration = iteration_of(op)
+    return iteration.roles(iteration.inputs[operand].map)
 
 
-def _merged(shape: tuple[int, ...], roles: list[str]) -> list[tuple[str, int]]:
+def _merged(shape: Sequence[int], roles: Sequence[str | None]) -> list[tuple[str | None, int]]:
     """Adjacent axes with the same role as one."""
-    groups: list[tuple[str, int]] = []
+    groups: list[tuple[str | None, int]] = []
     for role, extent in zip(roles, shape, strict=True):
         if extent == 1:
             continue

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import integers, is_reduction, reduced_axes, shape_of, size_of
+from irc.analysis.op_classes import is_reduction, reduced_axes, shape_of, size_of
 from irc.dialects.kernel import FusedOp
+from irc.ir.iteration import iteration_of
 
 
 def rows_of(kernel: FusedOp) -> list[Operation]:
     """The reductions of a matmul kernel over the one axis of its right operand that is left."""
     product = kernel.cores()[0]
-    domain = shape_of(product.results[0])
-    rank = len(shape_of(product.operands[1]))
-    free = rank - len(integers(product, "rhs_batch")) - len(integers(product, "rhs_contract"))
-    if free != 1:
+    domain, iteration = shape_of(product.results[0]), iteration_of(product)
+    axes = iteration.axes(iteration.result, "n")
+    if len(axes) != 1:
         return []
-    axes = (len(domain) - 1,)
     found = [op for op in kernel.block.ops if is_reduction(op) and reduced_axes(op) == axes]
     return [op for op in found if shape_of(op.operands[0]) == domain]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from irc.analysis.op_classes import integers, is_reduction, is_scan, shape_of
+from irc.analysis.op_classes import is_reduction, is_scan
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.configs.blocked import mma_stage_bytes
@@ -19,6 +19,7 @@ from irc.configs.product_instructions import (
 from irc.configs.wgmma import MAX_COLUMNS, NARROW_COLUMNS, can_be_narrow
 from irc.configs.wgmma_cycles import COLUMNS
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
@@ -130,7 +131,7 @@ class _Check:
             raise self._fail(f"{op.name} needs whole products, its config asks for {parts} parts of K")
         for op in self._kernel.cores():
             if not can_split_product(op, parts):
-                extents = [shape_of(op.operands[0])[axis] for axis in integers(op, "lhs_contract")]
+                extents = iteration_of(op).extents("k")
                 raise self._fail(
                     f"K of {' x '.join(map(str, extents))} has no {parts} equal parts",
                     "a divisor of the outermost contracted extent",

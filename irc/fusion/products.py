@@ -8,7 +8,6 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import (
     cost_of,
-    integers,
     is_elementwise,
     is_product,
     is_splittable,
@@ -33,6 +32,7 @@ from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
 from irc.fusion.prologue_cost import PrologueCost, is_streamed_right, prologue_cost
 from irc.fusion.row_cost import RowCost, row_cost
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import iteration_of
 
 MAX_PRODUCTS = 3
 """Products in one kernel: their accumulators are in registers together."""
@@ -226,13 +226,10 @@ def _crosses_whole_sides(graph: FusionGraph, cluster: Cluster, axes: tuple[int, 
 
 
 def sides(graph: FusionGraph, cluster: Cluster) -> tuple[set[int], set[int], set[int]]:
-    """The axes of the cluster's domain that are batches, free axes of the left and free axes of the right operand."""
-    product = next(graph.ops[i] for i in bits(cluster.members) if is_product(graph.ops[i]))
-    batch = len(integers(product, "lhs_batch"))
-    rank = len(shape_of(product.operands[0]))
-    m = rank - batch - len(integers(product, "lhs_contract"))
-    axes = range(len(cluster.domain))
-    return set(axes[:batch]), set(axes[batch : batch + m]), set(axes[batch + m :])
+    """The axes of the cluster's domain along b, m and n of its products."""
+    iteration = iteration_of(next(graph.ops[i] for i in bits(cluster.members) if is_product(graph.ops[i])))
+    b, m, n = (set(iteration.axes(iteration.result, role)) for role in "bmn")
+    return b, m, n
 
 
 def _meets_result_again(graph: FusionGraph, i: int, cluster: Cluster) -> bool:

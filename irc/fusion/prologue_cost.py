@@ -16,13 +16,13 @@ H200. How much longer products of 4096 cubed, or of fewer rows of x, take fused 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.ir import Operation
 
-from irc.analysis.op_classes import integers, shape_of, size_of
+from irc.analysis.op_classes import size_of
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.product_problem import multiplied
+from irc.ir.iteration import iteration_of
 from irc.ir.targets import target_of
 from irc.support.integers import ceil_div
 
@@ -74,7 +74,7 @@ def prologue_cost(product: Operation, count: int, operand: int, *, alone: bool) 
     if not work.ops or multiplied(product, operand).size != 2:
         return None
     size = max(size_of(work.value), 1)
-    depth = prod(shape_of(product.operands[0])[axis] for axis in integers(product, "lhs_contract"))
+    depth = iteration_of(product).extent("k")
     others = count * size_of(product.results[0]) * depth // size
     streamed = operand == 0 or (alone and not OperandWork.of(product, 0).ops)
     tiles = ceil_div(others, TILE_COLUMNS if streamed else TILE_ROWS)

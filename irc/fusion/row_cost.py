@@ -8,13 +8,13 @@ the epilogue takes longer. Costs are cycles of an SM of the target.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.ir import Operation
 
-from irc.analysis.op_classes import integers, shape_of, size_of
+from irc.analysis.op_classes import size_of
 from irc.analysis.product_problem import multiplied
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import iteration_of
 from irc.ir.targets import target_of
 from irc.support.integers import ceil_div
 
@@ -57,7 +57,7 @@ def row_cost(product: Operation, count: int, columns: int) -> RowCost | None:
     most = MAX_COLUMNS // count // sums
     if not 1 < columns <= most - most % COLUMNS:
         return None
-    depth = prod(shape_of(product.operands[0])[axis] for axis in integers(product, "lhs_contract"))
+    depth = iteration_of(product).extent("k")
     rows = size_of(product.results[0]) // columns
     tiles = ceil_div(rows, ROWS)
     machine = target_of(product)

@@ -105,17 +105,22 @@ class Iteration:
         """How many there are: the extents of all dimensions together."""
         return prod(dim.extent for dim in self.dims)
 
+    def extents(self, role: str) -> tuple[int, ...]:
+        """Of the dimensions with a role, in order."""
+        return tuple(dim.extent for dim in self.dims if dim.role == role)
+
     def extent(self, role: str) -> int:
         """Of all dimensions with a role together."""
-        return prod(dim.extent for dim in self.dims if dim.role == role)
+        return prod(self.extents(role))
 
     def roles(self, map: AffineMap) -> tuple[str | None, ...]:
         """For each coordinate of an access, the role of the dimension that it is; None where it is not just one."""
         return tuple(self.dims[e.position].role if isinstance(e, AffineDimExpr) else None for e in map.results)
 
     def axes(self, map: AffineMap, role: str) -> tuple[int, ...]:
-        """The coordinates of an access that are dimensions with a role."""
-        return tuple(axis for axis, found in enumerate(self.roles(map)) if found == role)
+        """The coordinates of an access that are dimensions with a role, in the order of these."""
+        at = {e.position: axis for axis, e in enumerate(map.results) if isinstance(e, AffineDimExpr)}
+        return tuple(at[i] for i, dim in enumerate(self.dims) if dim.role == role and i in at)
 
 
 class IterationInterface(Operation, ABC):

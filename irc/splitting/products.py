@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import integers, shape_of
+from irc.analysis.op_classes import shape_of
 from irc.dialects.nd import MatmulOp, ReshapeOp, SumOp
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import iteration_of
 from irc.splitting.partials import Insert, TwoStages
 
 
@@ -35,13 +36,14 @@ def split_product(op: Operation, parts: int, insert: Insert) -> SplitProduct:
     pair = _contracted(op, parts)
     assert pair is not None
     lhs_axis, rhs_axis = pair
+    b, k = _pairs(op, "b"), _pairs(op, "k")
     product = MatmulOp(
         _cut(op.lhs, lhs_axis, parts, op, insert),
         _cut(op.rhs, rhs_axis, parts, op, insert),
-        lhs_batch=[lhs_axis, *_moved(integers(op, "lhs_batch"), lhs_axis)],
-        rhs_batch=[rhs_axis, *_moved(integers(op, "rhs_batch"), rhs_axis)],
-        lhs_contract=[*_moved(integers(op, "lhs_contract"), lhs_axis)],
-        rhs_contract=[*_moved(integers(op, "rhs_contract"), rhs_axis)],
+        lhs_batch=[lhs_axis, *_moved([axis for axis, _ in b], lhs_axis)],
+        rhs_batch=[rhs_axis, *_moved([axis for _, axis in b], rhs_axis)],
+        lhs_contract=_moved([axis for axis, _ in k], lhs_axis),
+        rhs_contract=_moved([axis for _, axis in k], rhs_axis),
         element=element_of(op.result.type),
         precision=op.precision.data,
         location=op.location,
@@ -53,8 +55,14 @@ def split_product(op: Operation, parts: int, insert: Insert) -> SplitProduct:
 def _contracted(op: Operation, parts: int) -> tuple[int, int] | None:
     """The outermost pair of contracted axes that has parts."""
     shape = shape_of(op.operands[0])
-    pairs = sorted(zip(integers(op, "lhs_contract"), integers(op, "rhs_contract"), strict=True))
-    return next(((a, b) for a, b in pairs if shape[a] % parts == 0), None)
+    return next(((a, b) for a, b in sorted(_pairs(op, "k")) if shape[a] % parts == 0), None)
+
+
+def _pairs(op: Operation, role: str) -> list[tuple[int, int]]:
+    """The axes of the left and the right operand along each dimension with a role that both have."""
+    iteration = iteration_of(op)
+    left, right = (iteration.axes(access.map, role) for access in iteration.inputs)
+    return list(zip(left, right, strict=True))
 
 
 def _cut(value: SSAValue, axis: int, parts: int, op: Operation, insert: Insert) -> SSAValue:

@@ -9,10 +9,10 @@ from math import prod
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation
 
-from irc.analysis.op_classes import integers
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.dialects.nd.base import shape_of
 from irc.ir.dtypes import Element, element_of
+from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
 
@@ -73,7 +73,7 @@ def product_of(kernel: FusedOp) -> Product:
     if others:
         raise _not_said("a second product in one kernel", others[0], "one product, whose operands are arrays")
     lhs, rhs = shape_of(first.operands[0]), shape_of(first.operands[1])
-    sides = _sides(first, "lhs"), _sides(first, "rhs")
+    sides = _sides(first, 0), _sides(first, 1)
     extents = {
         name: prod(n for n, side in zip(shape, roles, strict=True) if side == name)
         for shape, roles, name in (
@@ -109,12 +109,10 @@ def _not_said(what: str, op: Operation, accepted: str) -> IrcError:
     return IrcError(f"CUTLASS's collectives cannot say {what} ({op.name})", location_of(op), f"accepted: {accepted}")
 
 
-def _sides(op: Operation, side: str) -> str:
-    """For each axis of an operand `l`, `k`, or `m` or `n`."""
-    batch, contract = integers(op, f"{side}_batch"), integers(op, f"{side}_contract")
-    rank = len(shape_of(op.operands[0 if side == "lhs" else 1]))
-    free = "m" if side == "lhs" else "n"
-    return "".join("l" if i in batch else "k" if i in contract else free for i in range(rank))
+def _sides(op: Operation, operand: int) -> str:
+    """For each axis of an operand `l` (CUTLASS's name of a batch), `k`, or `m` or `n`."""
+    iteration = iteration_of(op)
+    return "".join(str(role).replace("b", "l") for role in iteration.roles(iteration.inputs[operand].map))
 
 
 def _matrix(op: Operation, at: int, roles: str) -> Matrix:

@@ -102,8 +102,8 @@ def _helps(kernel: FusedOp, arguments: list[BlockArgument], machine: Target) -> 
         return False
     if best_instruction(replace(product, is_loadable=True), machine) != "wgmma":
         return False
-    sides = [(core, side, core.operands[at]) for core in kernel.cores() for at, side in enumerate(("lhs", "rhs"))]
-    return all(is_loadable(core, side, aligned=value in arguments) for core, side, value in sides)
+    operands = [(core, operand) for core in kernel.cores() for operand in (0, 1)]
+    return all(is_loadable(core, at, aligned=core.operands[at] in arguments) for core, at in operands)
 
 
 def _pays(kernel: FusedOp, arguments: list[BlockArgument], machine: Target) -> bool:

@@ -19,11 +19,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from irc.analysis.invariants import FUSED
-from irc.analysis.op_classes import integers, is_position, is_reduction, is_splittable, reduced_axes, shape_of
+from irc.analysis.op_classes import is_position, is_reduction, is_splittable, reduced_axes, shape_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.configs.candidates import candidates
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
+from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
@@ -93,12 +94,9 @@ def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
         message = "a product's reductions are split by its tile, and it has none"
         raise IrcError(message, location_of(kernel), "run choose-config")
     rows, columns, _ = kernel.config.tile
-    product = kernel.cores()[0]
-    batch = len(integers(product, "lhs_batch"))
-    n = len(shape_of(product.operands[1])) - batch - len(integers(product, "rhs_contract"))
-    rank = len(shape_of(product.results[0]))
-    axes = tuple(range(rank))
-    groups = (axes[:batch], 1), (axes[batch : rank - n], rows), (axes[rank - n :], columns)
+    iteration = iteration_of(kernel.cores()[0])
+    sizes = {"b": 1, "m": rows, "n": columns}
+    groups = [(iteration.axes(iteration.result, role), size) for role, size in sizes.items()]
     whole = whole_rows(kernel)
     return {op: [_side(op, *group) for group in groups if group[0]] for op in reductions if op not in whole}
 
