@@ -58,6 +58,11 @@ def is_product(op: Operation) -> bool:
     return pattern_of(op) is Pattern.PRODUCT
 
 
+def monoid_of(op: Operation) -> str:
+    """What joins the elements of a reduction or scan that has axes."""
+    return next(dim.monoid for dim in iteration_of(op).dims if dim.monoid is not None)
+
+
 def is_position(op: Operation) -> bool:
     """Whether the op reduces to a position."""
     return is_reduction(op) and any(dim.monoid in POSITIONS for dim in iteration_of(op).dims)

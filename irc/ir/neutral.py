@@ -6,22 +6,21 @@ from math import inf
 
 from irc.ir.dtypes import Element
 
-_ZERO = ("sum", "cumsum", "any")
-_ONE = ("prod", "cumprod", "all")
+_ZERO = ("sum", "any")
+_ONE = ("prod", "all")
 _LEAST = ("max", "argmax")
 _GREATEST = ("min", "argmin")
 
 
-def neutral(reduction: str, element: Element) -> float | int:
-    """The element that does not change the result of the `nd` reduction or scan of this name; f8e4m3 has no
-    infinities."""
-    if reduction in _ZERO:
+def neutral(monoid: str, element: Element) -> float | int:
+    """The element that does not change what a monoid joins (`irc.ir.iteration`); f8e4m3 has no infinities."""
+    if monoid in _ZERO:
         return 0
-    if reduction in _ONE:
+    if monoid in _ONE:
         return 1
-    if reduction not in _LEAST + _GREATEST:
-        raise AssertionError(f"nd.{reduction} has no neutral element")
+    if monoid not in _LEAST + _GREATEST:
+        raise AssertionError(f"{monoid} has no neutral element")
     low, high = element.limits()
     if element.is_float and element.name != "f8e4m3":
         low, high = -inf, inf
-    return low if reduction in _LEAST else high
+    return low if monoid in _LEAST else high

@@ -8,7 +8,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import reduced_axes, shape_of
+from irc.analysis.op_classes import monoid_of, reduced_axes, shape_of
 from irc.dialects.nd import (
     AddOp,
     BinaryOp,
@@ -179,14 +179,15 @@ def _sliced(value: SSAValue, axis: int, start: int, stop: int, op: Operation, in
     return slice.result
 
 
-_COMBINERS: dict[str, type[BinaryOp]] = {"nd.sum": AddOp, "nd.prod": MulOp, "nd.max": MaximumOp, "nd.min": MinimumOp}
+_COMBINERS: dict[str, type[BinaryOp]] = {"sum": AddOp, "prod": MulOp, "max": MaximumOp, "min": MinimumOp}
+"""By monoid."""
 
 
 def combiner(op: Operation) -> type[BinaryOp]:
     """The elementwise op that joins two results of the reduction."""
     if element_of(op.results[0].type).kind == "bool":
-        return BitwiseAndOp if op.name in ("nd.all", "nd.min", "nd.prod") else BitwiseOrOp
-    return _COMBINERS[op.name]
+        return BitwiseAndOp if monoid_of(op) in ("all", "min", "prod") else BitwiseOrOp
+    return _COMBINERS[monoid_of(op)]
 
 
 def reshaped(value: SSAValue, shape: Sequence[int], op: Operation, insert: Insert) -> SSAValue:
@@ -202,7 +203,7 @@ def _padded(value: SSAValue, missing: Sequence[int], op: Operation, insert: Inse
     if not any(missing):
         return value
     element = element_of(value.type)
-    fill = ConstantOp.splat(neutral(op.name.removeprefix("nd."), element), tensor((), element), location=op.location)
+    fill = ConstantOp.splat(neutral(monoid_of(op), element), tensor((), element), location=op.location)
     insert(fill)
     pad = PadOp(value, fill.result, [0] * len(missing), missing, location=op.location)
     insert(pad)

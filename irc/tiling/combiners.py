@@ -11,20 +11,16 @@ from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import give_location
-from irc.tiling.nodes import Reduced, name_of
+from irc.tiling.nodes import Reduced
 from irc.tiling.program import Shape
 from irc.tiling.scalar_body import Body, Scalar
 from irc.tiling.scalars import combine, first_extreme
 from irc.tiling.stage import Stage
 
 
-def is_arg(node: Reduced) -> bool:
-    return name_of(node.op) in ("argmax", "argmin")
-
-
 def part_count(node: Reduced) -> int:
     """Tiles that the reduction accumulates: argmax and argmin the index, too."""
-    return 2 if is_arg(node) else 1
+    return 2 if node.is_position else 1
 
 
 def index_type(node: Reduced) -> IntegerType:
@@ -41,16 +37,16 @@ def neutral_of(node: Reduced, part: int) -> tuple[float | int, Attribute]:
     if part == 1:
         return last_index(node), index_type(node)
     source = node.input.source
-    return neutral(name_of(node.op), element_of(source)), node.input.type
+    return neutral(node.monoid, element_of(source)), node.input.type
 
 
 def combined(body: Body, node: Reduced, args: Sequence[SSAValue]) -> list[SSAValue]:
     """The combiner on (accumulated..., element...)."""
-    name, source = name_of(node.op), node.input.source
-    if not is_arg(node):
-        return [combine(body, name, source, args[0], args[1])]
+    monoid, source = node.monoid, node.input.source
+    if not node.is_position:
+        return [combine(body, monoid, source, args[0], args[1])]
     a, i, b, j = args
-    test = first_extreme(body, name, (Scalar(a, source), i), (Scalar(b, source), j))
+    test = first_extreme(body, monoid, (Scalar(a, source), i), (Scalar(b, source), j))
     return [body.select(test, b, a), body.select(test, j, i)]
 
 

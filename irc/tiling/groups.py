@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.tile import row_major_strides, shape_of
-from irc.tiling.index_maps import ZERO, Coords, Dim, Div, Lin, Sym, atoms, lin_of, new_dim, substitute
-from irc.tiling.nodes import Dot, Node, Reduced, name_of, number, numbers, walk_nodes
+from irc.ir.iteration import iteration_of
+from irc.tiling.index_maps import ZERO, Coords, Dim, Div, Lin, Sym, applied, atoms, lin_of, new_dim, point, substitute
+from irc.tiling.nodes import Dot, Node, Reduced, name_of, numbers, walk_nodes
 from irc.tiling.trace import Trace
 
 
@@ -166,16 +167,13 @@ def _alike(a: Reduced | Dot, b: Reduced | Dot) -> bool:
     if not isinstance(a, Reduced) or not isinstance(b, Reduced) or a.is_scan or b.is_scan:
         return False
     shapes = (shape_of(n.op.operands[0].type) for n in (a, b))
-    return len(set(shapes)) == 1 and reduced_axes(a) == reduced_axes(b)
+    return len(set(shapes)) == 1 and a.axes == b.axes
 
 
 def _is_same_product(a: Operation, b: Operation) -> bool:
     """Whether two products differ in their right operand's values alone."""
-    return a.operands[1].type == b.operands[1].type and a.results[0].type == b.results[0].type and _axes(a) == _axes(b)
-
-
-def _axes(product: Operation) -> list[tuple[int, ...]]:
-    return [numbers(product, f"{side}_{kind}") for side in ("lhs", "rhs") for kind in ("batch", "contract")]
+    types = a.operands[1].type == b.operands[1].type and a.results[0].type == b.results[0].type
+    return types and iteration_of(a) == iteration_of(b)
 
 
 def _all_cores(group: Group) -> Iterable[Reduced | Dot]:
@@ -197,17 +195,7 @@ def _same_domain(group: Group, value: SSAValue, shape: tuple[int, ...]) -> Coord
 
 def operand_coords(node: Reduced) -> Coords:
     """Where a reduction reads its operand."""
-    shape = shape_of(node.op.operands[0].type)
-    reduced = dict(zip(reduced_axes(node), node.dims, strict=True))
-    kept = iter(node.at)
-    return tuple(lin_of(reduced[i]) if i in reduced else next(kept) for i in range(len(shape)))
-
-
-def reduced_axes(node: Reduced) -> list[int]:
-    """The operand's axes that a reduction runs over, in order."""
-    if name_of(node.op) in ("argmax", "argmin"):
-        return [number(node.op, "axis")]
-    return sorted(numbers(node.op, "axes"))
+    return applied(node.iteration.inputs[0].map, point(node.iteration, node.at, node.dims))
 
 
 def _joined(unknown: Reduced | Dot, known: Reduced | Dot) -> tuple[Coords, Coords]:

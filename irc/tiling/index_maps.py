@@ -12,7 +12,17 @@ from functools import cache
 from itertools import count
 from math import gcd, prod
 
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSymExpr,
+)
+
+from irc.ir.iteration import Iteration
 
 
 @dataclass(frozen=True, order=True)
@@ -266,3 +276,50 @@ def _affine_atom(atom: Atom | Mod, leaf: Callable[[Dim | Sym], AffineExpr]) -> A
     if isinstance(atom, Mod):
         return affine(atom.value, leaf) % atom.by
     return leaf(atom)
+
+
+def applied(map: AffineMap, dims: Coords, symbols: Coords = ()) -> Coords:
+    """The results of a map at these values of its dimensions and symbols."""
+    return tuple(value_of(expr, dims, symbols) for expr in map.results)
+
+
+def value_of(expr: AffineExpr, dims: Coords, symbols: Coords = ()) -> Lin:
+    """An expression in xDSL's form at these values of its dimensions and symbols, simplified by their ranges."""
+    match expr:
+        case AffineDimExpr():
+            return dims[expr.position]
+        case AffineSymExpr():
+            return symbols[expr.position]
+        case AffineConstantExpr():
+            return constant(expr.value)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            return value_of(expr.lhs, dims, symbols) + value_of(expr.rhs, dims, symbols)
+        case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=by)):
+            return _by_constant(expr.kind, value_of(expr.lhs, dims, symbols), by)
+        case _:
+            raise AssertionError(f"{expr} is not affine")
+
+
+def _by_constant(kind: AffineBinaryOpKind, value: Lin, by: int) -> Lin:
+    match kind:
+        case AffineBinaryOpKind.Mul:
+            return value * by
+        case AffineBinaryOpKind.Mod:
+            return value % by
+        case AffineBinaryOpKind.FloorDiv:
+            return value.floordiv(by)
+        case AffineBinaryOpKind.CeilDiv:
+            return (value + (by - 1)).floordiv(by)
+        case AffineBinaryOpKind.Add:
+            return value + by
+
+
+def point(iteration: Iteration, at: Coords, inner: Sequence[Dim] = ()) -> Coords:
+    """The values of an op's iteration dimensions where its result is at these coordinates; `inner` are those that the
+    result does not have, in order."""
+    stored: dict[int, Lin] = {}
+    for expr, coordinate in zip(iteration.result.results, at, strict=True):
+        assert isinstance(expr, AffineDimExpr), f"{expr} is no dimension"
+        stored[expr.position] = coordinate
+    others = iter(inner)
+    return tuple(stored[i] if i in stored else lin_of(next(others)) for i in range(len(iteration.dims)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -16,15 +17,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from irc.analysis.op_classes import POSITIONS, is_scan, monoid_of, reduced_axes
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import Iteration, iteration_of
 from irc.tiling.index_maps import (
     Coords,
     Dim,
     Lin,
 )
-
-REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"})
-SCANS = frozenset({"cumsum", "cumprod"})
 
 
 @dataclass(eq=False)
@@ -137,9 +137,28 @@ class Reduced(Node):
     def coords(self) -> Coords:
         return self.at
 
-    @property
+    @cached_property
+    def iteration(self) -> Iteration:
+        return iteration_of(self.op)
+
+    @cached_property
     def is_scan(self) -> bool:
-        return name_of(self.op) in SCANS
+        return is_scan(self.op)
+
+    @cached_property
+    def monoid(self) -> str:
+        """What joins elements: `sum prod max min any all argmax argmin`."""
+        return monoid_of(self.op)
+
+    @cached_property
+    def is_position(self) -> bool:
+        """Whether it gives the position of an element."""
+        return self.monoid in POSITIONS
+
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        """The operand's axes that it runs over."""
+        return reduced_axes(self.op)
 
 
 @dataclass(eq=False)

@@ -21,7 +21,6 @@ from irc.tiling.combiners import (
     combine_tiles,
     combined,
     index_type,
-    is_arg,
     last_index,
     map_tiles,
     neutral_of,
@@ -37,8 +36,6 @@ from irc.tiling.nodes import (
     Node,
     Reduced,
     Test,
-    name_of,
-    number,
     walk_nodes,
 )
 from irc.tiling.program import INDEX, Axis, Program, Shape
@@ -52,7 +49,7 @@ Step = Callable[["ReduceStage", list[SSAValue]], list[SSAValue]]
 def column_of(program: Program, node: Reduced) -> Dim:
     """The one dimension that a reduction or scan runs over, after its columns have been merged."""
     if node.is_scan:
-        return _only_dim(program, node, [node.at[number(node.op, "axis")]])
+        return _only_dim(program, node, [node.at[node.axes[0]]])
     return _only_dim(program, node, [lin_of(d) for d in node.dims])
 
 
@@ -137,7 +134,7 @@ class ReduceStage(Stage):
         """The reduction of this tile alone."""
         if node not in self.computed:
             value = node.input
-            start = Constant(value.source, node.location, neutral(name_of(node.op), element_of(value.source)))
+            start = Constant(value.source, node.location, neutral(node.monoid, element_of(value.source)))
             axes = self.axes_of(node) or []
             dims = [d for d in (self.axes[i].dim for i in axes) if d is not None]
             tails = [d for d in dims if d.extent % self.axes[self.axis_of[d]].extent]
@@ -145,7 +142,7 @@ class ReduceStage(Stage):
             tests = tuple(Test(Lin(((d, 1),), 0), None, d.extent) for d in tails)
             if tests:
                 value = Choose(value.source, node.location, tests, value, start)
-            if is_arg(node):
+            if node.is_position:
                 raise IrcError(f"{node.op.name} cannot be computed in parts", node.location)
             tile_value = self.tile(value, self.shape)
             shape = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
@@ -172,8 +169,7 @@ class ReduceStage(Stage):
             return step(self._whole(column), list(initial))
         scans = self._scans(column, roots)
         carries = [
-            self.splat(neutral(name_of(s.op), element_of(s.source)), s.type, self._carry_shape(), s.location)
-            for s in scans
+            self.splat(neutral(s.monoid, element_of(s.source)), s.type, self._carry_shape(), s.location) for s in scans
         ]
         arguments = [*initial, *carries]
         block = Block(arg_types=[INDEX, *(v.type for v in arguments)])
@@ -289,12 +285,12 @@ class ReduceStage(Stage):
         """What is combined: the input, masked by the neutral value in the tail; for
         argmax and argmin also the index."""
         value: Node = node.input
-        start = neutral(name_of(node.op), element_of(value.source))
+        start = neutral(node.monoid, element_of(value.source))
         tail = column.extent % self.program.chunks[column]
         tests = (Test(lin_of(column), None, column.extent),)
         if tail:
             value = Choose(value.source, node.location, tests, value, Constant(value.source, node.location, start))
-        if not is_arg(node):
+        if not node.is_position:
             return [value]
         type = index_type(node)
         position: Node = Coordinate(type, node.location, lin_of(node.dims[0]))
@@ -310,7 +306,7 @@ class ReduceStage(Stage):
         shape = tile.shape_of(parts[0].type)
         axis = len(shape) - 1
         result = self._reduce(node, parts, [axis], (*shape[:-1], 1))
-        if is_arg(node) and index_type(node) != node.type:
+        if node.is_position and index_type(node) != node.type:
             result = self._widened(node, result)
         self._keep(node, result)
 
@@ -342,9 +338,7 @@ class ReduceStage(Stage):
         owner: Stage | None = self
         while owner is not None and owner.axis_of.get(column) != len(owner.axes) - 1:
             owner = owner.parent
-        if not isinstance(owner, ReduceStage) or self.program.resolve(node.at[number(node.op, "axis")]) != lin_of(
-            column
-        ):
+        if not isinstance(owner, ReduceStage) or self.program.resolve(node.at[node.axes[0]]) != lin_of(column):
             raise IrcError("a scan can only be used along its own axis in one kernel", node.location)
         if node not in owner.computed:
             owner.computed[node] = owner._scan(node)

@@ -21,13 +21,13 @@ from irc.tiling.scalars import APPROXIMATE
 
 def maximum_of(node: Reduced, candidates: Sequence[Reduced]) -> Reduced | None:
     """The maximum among `candidates` that a sum of exponentials is relative to; None where the node is no such sum."""
-    if name_of(node.op) != "sum" or not element_of(node.source).is_float:
+    if node.monoid != "sum" or not element_of(node.source).is_float:
         return None
     power = _operand(node.input, "exp")
     if power is None or not isinstance(power, Apply) or name_of(power.op) != "sub":
         return None
     value, maximum = power.inputs
-    if not isinstance(maximum, Reduced) or maximum not in candidates or name_of(maximum.op) != "max":
+    if not isinstance(maximum, Reduced) or maximum not in candidates or maximum.monoid != "max":
         return None
     return maximum if maximum.input is value else None
 

@@ -342,13 +342,13 @@ _RULES: dict[str, Rule] = {
 }
 
 
-def combine(body: Body, name: str, source: Attribute, a: SSAValue, b: SSAValue) -> SSAValue:
-    """The step of a reduction or scan of this name."""
+def combine(body: Body, monoid: str, source: Attribute, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The step of a reduction or scan."""
     x, y = Scalar(a, source), Scalar(b, source)
-    match name:
-        case "sum" | "cumsum":
+    match monoid:
+        case "sum":
             return _RULES["add"](body, x, y)
-        case "prod" | "cumprod":
+        case "prod":
             return _RULES["mul"](body, x, y)
         case "max":
             return body(arith.OrIOp(a, b)) if a.type == i1 else _MAXIMUM(body, x, y)
@@ -360,12 +360,12 @@ def combine(body: Body, name: str, source: Attribute, a: SSAValue, b: SSAValue) 
             return body(arith.AndIOp(a, b))
 
 
-def first_extreme(body: Body, name: str, x: tuple[Scalar, SSAValue], y: tuple[Scalar, SSAValue]) -> SSAValue:
+def first_extreme(body: Body, monoid: str, x: tuple[Scalar, SSAValue], y: tuple[Scalar, SSAValue]) -> SSAValue:
     """Whether y goes before x as the result of argmax or argmin: NaN before numbers, then
     the extreme, then the smaller index."""
     (a, i), (b, j) = x, y
     greater, equal = ("ogt", "oeq") if a.is_float else ("ugt" if a.is_unsigned else "sgt", "eq")
-    if name == "argmin":
+    if monoid == "argmin":
         greater = greater.replace("gt", "lt")
     better, same = body.compare(greater, b.value, a.value), body.compare(equal, b.value, a.value)
     if a.is_float:

@@ -16,7 +16,7 @@ from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
 from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
-from irc.tiling.nodes import Apply, Dot, Node, Reduced, number
+from irc.tiling.nodes import Apply, Dot, Node, Reduced
 from irc.tiling.products import MatmulPlan, emit_matmul
 from irc.tiling.program import Axis, Program, shared_nodes
 from irc.tiling.reductions import ReduceStage
@@ -95,7 +95,7 @@ def _row_dims(program: Program, group: Group) -> set[Dim]:
             assert isinstance(core, Reduced)
             lins = core.coords()
             if core.is_scan:
-                axis = number(core.op, "axis")
+                (axis,) = core.axes
                 lins = (*lins[:axis], *lins[axis + 1 :])
             needed |= program.lin_dims(lins)
     return needed

@@ -7,7 +7,7 @@ that a kernel is built around. Nodes are shared: the same value at the same coor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,32 +15,33 @@ from xdsl.dialects.builtin import (
     LocationAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 
+from irc.analysis.op_classes import is_elementwise, is_position, is_reduction
 from irc.dialects.nd.elements import ElementsAttr
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import Access, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
 from irc.tiling.domains import Bindings
 from irc.tiling.index_maps import (
-    ZERO,
     Coords,
     Dim,
     Lin,
     Sym,
+    applied,
     atoms,
     bounds,
-    constant,
-    delinearize,
     lin_of,
     linearize,
     new_dim,
     new_sym,
+    point,
+    value_of,
 )
 from irc.tiling.nodes import (
-    REDUCTIONS,
-    SCANS,
     Apply,
     Cast,
     Choose,
@@ -52,9 +53,7 @@ from irc.tiling.nodes import (
     Reduced,
     Test,
     accumulator_of,
-    name_of,
     number,
-    numbers,
     walk_nodes,
 )
 
@@ -118,17 +117,19 @@ class Trace:
         if not isinstance(value.owner, Operation):
             return Load(type, location_of_argument(self.block), value.index, coords)  # pyright: ignore
         op, where = value.owner, location_of(value.owner)
-        name = name_of(op)
-        builder = _MOVES.get(name)
-        if builder is not None:
-            return builder(self, op, coords)
-        if name in REDUCTIONS or name in SCANS:
-            return self._reduced(op, coords)
-        if name == "matmul":
-            return self._dot(op, coords)
-        if name in _UNSUPPORTED:
-            raise IrcError(f"{op.name} has no kernel", where, "run it on the cpu target")
-        return Apply(type, where, op, tuple(self.at(v, coords) for v in op.operands))
+        match pattern_of(op):
+            case Pattern.MOVE:
+                return self._moved(op, coords)
+            case Pattern.REDUCE | Pattern.SCAN:
+                return self._reduced(op, coords)
+            case Pattern.PRODUCT:
+                return self._dot(op, coords)
+            case Pattern.CONVOLUTION | None:
+                raise IrcError(f"{op.name} has no kernel", where, "run it on the cpu target")
+            case Pattern.MADE | Pattern.ELEMENTWISE if op.name in _OF_PLACES:
+                return _OF_PLACES[op.name](self, op, coords)
+            case _:
+                return Apply(type, where, op, tuple(self.at(v, coords) for v in op.operands))
 
     def _pending(self, value: SSAValue, coords: Coords) -> list[tuple[SSAValue, Coords]]:
         """Elementwise values below this one that are not traced yet, deepest first: keeps the recursion shallow."""
@@ -137,9 +138,7 @@ class Trace:
         while stack:
             current = stack.pop()
             op = current.owner
-            if not isinstance(op, Operation) or (name_of(op) in _MOVES or name_of(op) in REDUCTIONS | SCANS):
-                continue
-            if name_of(op) == "matmul" or name_of(op) in _UNSUPPORTED:
+            if not isinstance(op, Operation) or not is_elementwise(op) or op.name in _OF_PLACES:
                 continue
             for operand in op.operands:
                 if operand not in seen and (operand, coords) not in self._known:
@@ -148,56 +147,82 @@ class Trace:
                     order.append((operand, coords))
         return order[::-1] if len(order) > 50 else []
 
+    def _moved(self, op: Operation, coords: Coords) -> Node:
+        """The element of the first operand that has one at these coordinates."""
+        parts = self._parts(op, coords)
+        if not parts:
+            return Constant(element_type_of(op.results[0].type), location_of(op), 0)
+        *others, (last, _) = parts
+        node = self._read(op, last, coords)
+        for operand, tests in reversed(others):
+            inside = self._read(op, operand, coords)
+            node = Choose(node.source, location_of(op), tests, inside, node)
+        return node
+
+    def _parts(self, op: Operation, coords: Coords) -> list[tuple[int, tuple[Test, ...]]]:
+        """The operands of a move that may have an element at these coordinates, and what tells whether they do where
+        none before has one; of coordinates that are in none of them, the first with elements."""
+        iteration = iteration_of(op)
+        indices = {i for access in iteration.inputs for i in access.indices}
+        operands = [i for i in range(len(op.operands)) if i not in indices]
+        found: list[tuple[int, tuple[Test, ...]]] = []
+        beyond: dict[Lin, int] = {}
+        """Of expressions, what they are at least where no operand before has an element."""
+        for i in operands:
+            tests = _inside(iteration.inputs[i], point(iteration, coords), beyond)
+            if tests is None:
+                continue
+            found.append((i, tests))
+            if not tests:
+                break
+            if len(tests) == 1 and tests[0].low is None and tests[0].high is not None:
+                beyond[tests[0].lin] = tests[0].high
+        return found or [(i, ()) for i in operands if 0 not in shape_of(op.operands[i].type)][:1]
+
+    def _read(self, op: Operation, operand: int, coords: Coords) -> Node:
+        """The element of one operand of a move, at the place that the op's access has."""
+        iteration, source = iteration_of(op), op.operands[operand]
+        at, access = point(iteration, coords), iteration.inputs[operand]
+        symbols: list[Lin] = []
+        for symbol, index in enumerate(access.indices):
+            axis = access.map.results.index(AffineExpr.symbol(symbol))
+            where = applied(iteration.inputs[index].map, at)
+            symbols.append(self._gathered(op.operands[index], where, shape_of(source.type)[axis]))
+        return self.at(source, applied(access.map, at, tuple(symbols)))
+
     def _reduced(self, op: Operation, coords: Coords) -> Node:
-        source = op.operands[0]
-        shape, name = shape_of(source.type), name_of(op)
-        type = element_type_of(op.results[0].type)
-        if name in SCANS:
-            value = self._as(self.at(source, coords), type)
-            return value if shape[number(op, "axis")] == 1 else Reduced(type, location_of(op), op, coords, (), value)
-        axes = (number(op, "axis"),) if name in ("argmax", "argmin") else numbers(op, "axes")
-        where = location_of(op)
-        if any(shape[a] == 0 for a in axes):
-            return Constant(type, where, neutral(name, element_of(type)))
-        axes = sorted(axes)
-        dims = dict(zip(axes, self._inner_dims(op, coords, [shape[a] for a in axes]), strict=True))
-        kept = iter(coords)
-        at = tuple(lin_of(dims[i]) if i in dims else next(kept) for i in range(len(shape)))
-        arg = name in ("argmax", "argmin")
-        if all(shape[a] == 1 for a in axes):
-            return Constant(type, where, 0) if arg else self._as(self.at(source, at), type)
+        source, iteration = op.operands[0], iteration_of(op)
+        type, where = element_type_of(op.results[0].type), location_of(op)
+        joined = [dim for dim in iteration.dims if dim.kind is not Kind.PARALLEL]
+        monoid = joined[0].monoid if joined else None
+        if monoid is not None and any(dim.extent == 0 for dim in joined) and is_reduction(op):
+            return Constant(type, where, neutral(monoid, element_of(type)))
+        dims = self._inner_dims(op, coords, [dim.extent for dim in joined]) if is_reduction(op) else ()
+        at = applied(iteration.inputs[0].map, point(iteration, coords, dims))
+        if all(dim.extent == 1 for dim in joined):
+            return Constant(type, where, 0) if is_position(op) else self._as(self.at(source, at), type)
         value = self.at(source, at)
-        return Reduced(type, where, op, coords, tuple(dims.values()), value if arg else self._as(value, type))
+        return Reduced(type, where, op, coords, dims, value if is_position(op) else self._as(value, type))
 
     def _as(self, node: Node, type: Attribute) -> Node:
         """What a reduction accumulates has the type of its result."""
         return node if node.source == type else Cast(type, node.location, node)
 
     def _dot(self, op: Operation, coords: Coords) -> Node:
-        lhs, rhs = op.operands[0], op.operands[1]
-        lshape, rshape = shape_of(lhs.type), shape_of(rhs.type)
-        lb, rb = numbers(op, "lhs_batch"), numbers(op, "rhs_batch")
-        lk, rk = numbers(op, "lhs_contract"), numbers(op, "rhs_contract")
-        lfree = [i for i in range(len(lshape)) if i not in lb and i not in lk]
-        rfree = [i for i in range(len(rshape)) if i not in rb and i not in rk]
-        k = self._inner_dims(op, coords, [lshape[i] for i in lk])
-        b, m = len(lb), len(lb) + len(lfree)
-        shared = [(lin_of(d), *axes) for d, *axes in zip(k, lk, rk, strict=True)]
-        shared += [(c, *axes) for c, *axes in zip(coords[:b], lb, rb, strict=True)]
-        left = {i: c for c, i, _ in shared} | dict(zip(lfree, coords[b:m], strict=True))
-        right = {i: c for c, _, i in shared} | dict(zip(rfree, coords[m:], strict=True))
+        iteration = iteration_of(op)
         where, result = location_of(op), element_type_of(op.results[0].type)
-        accumulator = accumulator_of(element_type_of(lhs.type))
+        k = self._inner_dims(op, coords, iteration.extents("k"))
         if any(d.extent == 0 for d in k):
             return Constant(result, where, 0)
-        dot = Dot(
-            accumulator, where, op, coords, b, len(lfree), k,
-            self.at(lhs, tuple(left[i] for i in range(len(lshape)))),
-            self.at(rhs, tuple(right[i] for i in range(len(rshape)))),
-        )  # fmt: skip
-        return self._as(dot, result)
+        at = point(iteration, coords, k)
+        lhs, rhs = (
+            self.at(value, applied(access.map, at)) for value, access in zip(op.operands, iteration.inputs, strict=True)
+        )
+        accumulator = accumulator_of(element_type_of(op.operands[0].type))
+        counts = len(iteration.extents("b")), len(iteration.extents("m"))
+        return self._as(Dot(accumulator, where, op, coords, *counts, k, lhs, rhs), result)
 
-    def gather(self, indices: SSAValue, at: Coords, extent: int) -> Lin:
+    def _gathered(self, indices: SSAValue, at: Coords, extent: int) -> Lin:
         """A coordinate that is read from `indices`."""
         node = self.at(indices, at)
         for sym, known in self.gathers.items():
@@ -214,122 +239,31 @@ def location_of_argument(block: Block) -> LocationAttr:
     return location_of(parent)
 
 
-def _broadcast(trace: Trace, op: Operation, coords: Coords) -> Node:
-    source, dims = op.operands[0], numbers(op, "dims")
-    shape = shape_of(source.type)
-    at = tuple(ZERO if n == 1 else coords[d] for n, d in zip(shape, dims, strict=True))
-    return trace.at(source, at)
+def _inside(access: Access, at: Coords, beyond: Mapping[Lin, int]) -> tuple[Test, ...] | None:
+    """What tells whether a point has an element of the operand, beside what is known: an expression is at least what
+    `beyond` says. None where no point has one."""
+    tests: list[Test] = []
+    for bound in access.inside:
+        lin = value_of(bound.expr, at)
+        least, most = bounds(lin)
+        least = max(least, beyond.get(lin, least))
+        if least >= bound.high or most < bound.low:
+            return None
+        tests += _tests(lin, bound.low, bound.high, (least, most))
+    return tuple(tests)
 
 
-def _permute(trace: Trace, op: Operation, coords: Coords) -> Node:
-    permutation = numbers(op, "permutation")
-    at = [ZERO] * len(permutation)
-    for axis, source_axis in enumerate(permutation):
-        at[source_axis] = coords[axis]
-    return trace.at(op.operands[0], tuple(at))
-
-
-def _reshape(trace: Trace, op: Operation, coords: Coords) -> Node:
-    source, result = shape_of(op.operands[0].type), shape_of(op.results[0].type)
-    return trace.at(op.operands[0], reshape_coords(coords, result, source))
-
-
-def reshape_coords(coords: Coords, shape: Sequence[int], source: Sequence[int]) -> Coords:
-    """Coordinates in `source` of the element at `coords` of `shape`, axis group by axis
-    group where the shapes split alike."""
-    at: list[Lin] = []
-    i = j = 0
-    while j < len(source):
-        first_i, first_j = i, j
-        a = b = 1
-        while True:
-            if a == b and i > first_i and j > first_j:
-                break
-            if a <= b and i < len(shape) and (a < b or i == first_i):
-                a *= shape[i]
-                i += 1
-            elif j < len(source):
-                b *= source[j]
-                j += 1
-            elif i < len(shape):
-                a *= shape[i]
-                i += 1
-            else:
-                break
-        at += delinearize(linearize(coords[first_i:i], shape[first_i:i]), source[first_j:j])
-    return tuple(at)
-
-
-def _slice(trace: Trace, op: Operation, coords: Coords) -> Node:
-    starts, steps = numbers(op, "starts"), numbers(op, "steps")
-    return trace.at(op.operands[0], tuple(c * s + b for c, b, s in zip(coords, starts, steps, strict=True)))
-
-
-def _flip(trace: Trace, op: Operation, coords: Coords) -> Node:
-    shape, axes = shape_of(op.operands[0].type), numbers(op, "axes")
-    at = tuple(constant(n - 1) - c if i in axes else c for i, (c, n) in enumerate(zip(coords, shape, strict=True)))
-    return trace.at(op.operands[0], at)
-
-
-def _pad(trace: Trace, op: Operation, coords: Coords) -> Node:
-    source, fill = op.operands
-    shape, low = shape_of(source.type), numbers(op, "low")
-    at = tuple(c - b for c, b in zip(coords, low, strict=True))
-    outside = trace.at(fill, ())
-    if 0 in shape:
-        return outside
-    tests = tuple(test for lin, n in zip(at, shape, strict=True) for test in _tests(lin, n))
-    if not tests:
-        return trace.at(source, at)
-    return Choose(outside.source, location_of(op), tests, trace.at(source, at), outside)
-
-
-def _tests(lin: Lin, extent: int) -> list[Test]:
-    least, most = bounds(lin)
-    low, high = None if least >= 0 else 0, None if most < extent else extent
+def _tests(lin: Lin, first: int, end: int, of: tuple[int, int]) -> list[Test]:
+    """What tells whether first <= lin < end, of an expression with these bounds."""
+    low, high = None if of[0] >= first else first, None if of[1] < end else end
     return [] if low is None and high is None else [Test(lin, low, high)]
-
-
-def _concat(trace: Trace, op: Operation, coords: Coords) -> Node:
-    axis = number(op, "axis")
-    type, begin = element_type_of(op.results[0].type), 0
-    parts: list[tuple[int, int, SSAValue]] = []
-    for value in op.operands:
-        extent = shape_of(value.type)[axis]
-        if extent:
-            parts.append((begin, begin + extent, value))
-        begin += extent
-    low, high = bounds(coords[axis])
-    parts = [part for part in parts if part[1] > low and part[0] <= high] or parts[:1]
-    node: Node | None = None
-    for start, end, value in reversed(parts):
-        inner = trace.at(value, (*coords[:axis], coords[axis] - start, *coords[axis + 1 :]))
-        test = Test(coords[axis], None, end)
-        node = inner if node is None else Choose(type, location_of(op), (test,), inner, node)
-    if node is None:
-        return Constant(type, location_of(op), 0)
-    return node
-
-
-def _take(trace: Trace, op: Operation, coords: Coords) -> Node:
-    source, indices = op.operands
-    axis, extent = number(op, "axis"), shape_of(source.type)[number(op, "axis")]
-    rank = len(shape_of(indices.type))
-    gathered = trace.gather(indices, coords[axis : axis + rank], extent)
-    return trace.at(source, (*coords[:axis], gathered, *coords[axis + rank :]))
-
-
-def _take_along(trace: Trace, op: Operation, coords: Coords) -> Node:
-    source, indices = op.operands
-    axis = number(op, "axis")
-    gathered = trace.gather(indices, coords, shape_of(source.type)[axis])
-    return trace.at(source, (*coords[:axis], gathered, *coords[axis + 1 :]))
 
 
 def _check_indices(trace: Trace, op: Operation, coords: Coords) -> Node:
     """Checked where the result has an element alone: beyond it a tile has anything, which is taken to be 0."""
     type, where = element_type_of(op.results[0].type), location_of(op)
-    tests = [test for lin, n in zip(coords, shape_of(op.results[0].type), strict=True) for test in _tests(lin, n)]
+    places = zip(coords, shape_of(op.results[0].type), strict=True)
+    tests = [test for lin, extent in places for test in _tests(lin, 0, extent, bounds(lin))]
     tests += [Test(lin_of(dim), None, dim.extent) for dim in trace.dims(coords)]
     inside = Choose(type, where, tuple(tests), trace.at(op.operands[0], coords), Constant(type, where, 0))
     return Apply(type, where, op, (inside,))
@@ -356,19 +290,9 @@ def _constant(trace: Trace, op: Operation, coords: Coords) -> Node:
     return node
 
 
-_MOVES: dict[str, Callable[[Trace, Operation, Coords], Node]] = {
-    "broadcast": _broadcast,
-    "permute": _permute,
-    "reshape": _reshape,
-    "slice": _slice,
-    "flip": _flip,
-    "pad": _pad,
-    "concat": _concat,
-    "check_indices": _check_indices,
-    "take": _take,
-    "take_along": _take_along,
-    "iota": _iota,
-    "constant": _constant,
+_OF_PLACES: dict[str, Callable[[Trace, Operation, Coords], Node]] = {
+    "nd.check_indices": _check_indices,
+    "nd.iota": _iota,
+    "nd.constant": _constant,
 }
-
-_UNSUPPORTED = frozenset({"conv", "attention", "sort", "topk", "scatter_add"})
+"""What is computed of the place that an element has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from irc.dialects import nd
 from irc.interpreters.nd.interpreter import evaluate_op
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Access, Iteration, IterationInterface, Kind, Pattern, pattern_of
+from irc.tiling.index_maps import applied, constant, lin_of, new_dim, substitute
 
 Array = np.ndarray[Any, Any]
 
@@ -292,10 +293,36 @@ def test_names_and_extents() -> None:
     assert [dim.name for dim in iteration.dims] == ["b0", "m0", "n0", "k0", "k1"]
     assert [iteration.extent(role) for role in "bmnk"] == [4, 8, 5, 6]
     assert iteration.roles(iteration.inputs[1].map) == ("k", "b", "n", "k")
+    assert iteration.extents("k") == (2, 3) and iteration.points == 4 * 8 * 5 * 6
     assert iteration.axes(iteration.result, "n") == (2,)
+    assert [iteration.axes(access.map, "k") for access in iteration.inputs] == [(2, 3), (3, 0)]
     (summed,) = nd.SumOp(value([4, 8, 2]), [0, 2]).iteration().inputs
     assert str(summed.map) == "(d0, d1, d2) -> (d0, d1, d2)"
     assert [dim.name for dim in nd.SumOp(value([4, 8, 2]), [0, 2]).iteration().dims] == ["r0", "d0", "r1"]
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        nd.ReshapeOp(value([4, 6]), [3, 2, 4]),
+        nd.ReshapeOp(value([2, 1, 12]), [8, 3]),
+        nd.SliceOp(value([9, 5]), [1, 0], [8, 5], [3, 2]),
+        nd.FlipOp(value([3, 4]), [1]),
+        nd.BroadcastOp(value([1, 4]), [3, 4], [0, 1]),
+        nd.MatmulOp(
+            value([2, 3, 4]), value([4, 2, 2]), lhs_batch=[0], rhs_batch=[1], lhs_contract=[2], rhs_contract=[0]
+        ),
+    ],
+    ids=lambda op: op.name,
+)
+def test_accesses_are_the_same_in_tiling(op: IterationInterface) -> None:
+    iteration = op.iteration()
+    dims = [new_dim(dim.extent) for dim in iteration.dims]
+    for access in iteration.inputs:
+        read = applied(access.map, tuple(map(lin_of, dims)))
+        for at in product(*(range(dim.extent) for dim in iteration.dims)):
+            place = dict(zip(dims, map(constant, at), strict=True))
+            assert [substitute(lin, place).const for lin in read] == list(access.map.eval(at, ()))
 
 
 def test_every_op_that_says_how_it_iterates_is_drawn() -> None:
