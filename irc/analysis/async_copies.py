@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 from xdsl.dialects.builtin import IndexType
 
@@ -40,15 +40,15 @@ def async_copy(op: AccessOp, shape: Sequence[int]) -> AsyncCopy | None:
 def copy_fragment(shape: Sequence[int], copy: AsyncCopy, threads: int) -> Fragment:
     """Neighboring threads copy neighboring runs, then the next rows: the lines of global memory are read at once."""
     inner, outer = copy.inner, 1 - copy.inner
-    runs = shape[inner] // copy.vector
-    across = min(runs, threads)
-    down = min(shape[outer], threads // across)
+    runs, rows = shape[inner] // copy.vector, shape[outer]
+    across = gcd(runs, threads)
+    down = gcd(rows, threads // across)
     over = threads // (across * down)
     modes = [Mode(across, inner, copy.vector), Mode(down, outer, 1), Mode(over, REPLICATED, 0)]
     values = [
         Mode(copy.vector, inner, 1),
         Mode(runs // across, inner, copy.vector * across),
-        Mode(shape[outer] // down, outer, down),
+        Mode(rows // down, outer, down),
     ]
     fragment = Fragment(tuple(shape), tuple(m for m in modes if m.size > 1), tuple(m for m in values if m.size > 1))
     assert fragment.value_count * threads == prod(shape) * over

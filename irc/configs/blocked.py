@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from irc.analysis.product_problem import Product
+from irc.configs.product_instructions import can_split_mma, can_use_mma
 from irc.dialects.kernel import ConfigAttr
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div, power_of_two
@@ -71,11 +72,14 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
     is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
     tile = given.tile or (shape.rows, columns, 32 if is_deep else 16)
     tile = (*tile, 32)[:3] if len(tile) < 3 else tile
+    warps = _blocked_warps(tile, is_wide=is_wide and instruction == "mma")
+    if instruction == "mma" and can_use_mma(product, machine):
+        warps = next((w for w in (8, 4, 2, 1) if w <= warps and can_split_mma(product, machine, tile, w)), warps)
     return ConfigAttr.of(
         tile=tile,
         stages=_blocked_stages(product, machine, tile) if instruction == "mma" else 1,
         cluster=(1, 1),
-        warps=_blocked_warps(tile, is_wide=is_wide and instruction == "mma"),
+        warps=warps,
         schedule="grid",
         group=GROUP,
         indexing="pointers",

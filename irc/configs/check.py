@@ -11,21 +11,25 @@ from irc.configs.blocked import mma_stage_bytes
 from irc.configs.product import GROUP_WARPS, stage_bytes
 from irc.configs.product_instructions import (
     WGMMA_OPERANDS,
+    can_split_mma,
     can_use_mma,
     can_use_wgmma,
     mma_shapes,
     wgmma_operands,
 )
-from irc.configs.wgmma import MAX_COLUMNS, NARROW_COLUMNS, can_be_narrow
-from irc.configs.wgmma_cycles import COLUMNS
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
-from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
+from irc.layout.instructions import WARP_GROUP, WGMMA_COLUMNS, WGMMA_ROWS, is_wgmma_width
+from irc.layout.shared import SMALLEST_SWIZZLE
 from irc.splitting.products import can_split_product
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
+
+FREE_MULTIPLE = 8
+"""Of this are the rows and columns of a product's tile, where they are no powers of two: the columns of an mma, and the
+rows of a core matrix of wgmma (PTX ISA, 9.7.15.5.1)."""
 
 OTHER_REGISTERS = 40
 """Registers of a thread that are not accumulators: addresses, counters, one step of the epilogue."""
@@ -56,9 +60,11 @@ class _Check:
 
     def tile_sizes(self, config: ConfigAttr) -> None:
         tile = config.tile or ()
-        for extent in tile[2:] if config.instruction == "wgmma" else tile:
-            if extent & (extent - 1):
-                raise self._fail(f"tile extents are powers of two, found {extent}")
+        free = 2 if self._kernel.kind is Anchor.MATMUL else 0
+        for at, extent in enumerate(tile):
+            if extent & (extent - 1) and (at >= free or extent % FREE_MULTIPLE):
+                also = f" or multiples of {FREE_MULTIPLE}" if at < free else ""
+                raise self._fail(f"tile extents are powers of two{also}, found {extent}")
         expected = {Anchor.MATMUL: 3, Anchor.REDUCE: 2}.get(self._kernel.kind)
         if config.tile is not None and expected is not None and len(config.tile) != expected:
             kind = self._kernel.kind.value
@@ -151,12 +157,12 @@ class _Check:
     def _mma(self, warps: int, tile: tuple[int, ...], product: Product) -> None:
         if not can_use_mma(product, self._machine):
             raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
-        rows, columns, _ = max(mma_shapes(product, self._machine))
-        tall, wide = tile[0] // rows, tile[1] * product.count // columns
-        if not any(tall % along_m == 0 and wide * along_m % warps == 0 for along_m in _powers(warps)):
-            found = f"{tile[0]} x {product.count * tile[1]}"
+        if not can_split_mma(product, self._machine, tile, warps):
+            rows, columns, _ = max(mma_shapes(product, self._machine))
             raise self._fail(
-                f"{warps} warps of mma take {rows} x {columns} elements or more each, found a tile of {found}"
+                f"{warps} warps of mma compute equal parts of a tile, multiples of {rows} x {columns}, found "
+                f"{tile[0]} x {tile[1]}",
+                "another number of warps",
             )
 
     def _wgmma(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
@@ -181,14 +187,18 @@ class _Check:
         depth = self._machine.wgmma[operands.operand]
         if tile[2] % depth:
             raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile[2]}")
-        if wide * product.count > MAX_COLUMNS:
+        if wide * product.count > WGMMA_COLUMNS:
             raise self._fail(
-                f"wgmma computes up to {MAX_COLUMNS} columns, found {product.count} x {wide}",
+                f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.count} x {wide}",
                 "use a narrower tile",
             )
-        multiple = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
-        if (wide % multiple and wide & (wide - 1)) or wide < 8:
-            raise self._fail(f"columns of wgmma are a multiple of {multiple} or a power of two from 8 on, found {wide}")
+        is_across = product.is_copied and product.rhs_along == "n" and not config.swap_ab
+        multiple = SMALLEST_SWIZZLE // product.rhs.size if is_across else FREE_MULTIPLE
+        if wide % multiple:
+            along = ", which are contiguous along N," if is_across else ""
+            raise self._fail(f"columns of wgmma{along} are a multiple of {multiple}, found {wide}")
+        if not is_wgmma_width(wide * product.count, of_integers=product.lhs.is_integer):
+            raise self._fail(f"columns of wgmma on integers are 8, 24 or a multiple of 16, found {wide}")
 
     def _shared_memory(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
         stage = (
@@ -222,8 +232,3 @@ class _Check:
                 f"of {threads} threads, but {where} has {limit}",
                 "use a smaller tile or more warps",
             )
-
-
-def _powers(count: int) -> list[int]:
-    """The powers of two that divide it."""
-    return [1 << i for i in range(count.bit_length()) if count % (1 << i) == 0]

@@ -12,11 +12,10 @@ from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
 from irc.configs.product_instructions import best_instruction, wgmma_operands
 from irc.configs.wgmma import comes_in_subtiles, ranked_plans, turn
-from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Plan, shared_pair
+from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Plan, can_share_columns, shared_pair
 from irc.dialects.kernel import ConfigAttr
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
-from irc.support.integers import ceil_div
 
 EPILOGUE_BYTES = 33 * KIB
 """Shared memory that the channel leaves to the epilogue's staging and the barriers."""
@@ -120,7 +119,7 @@ def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[in
     consumer groups that take turns, or one of the operands where their way is long; else there is room enough between
     the L2 cache and the SMs, and blocks by themselves wait less."""
     is_shared = product.is_computed or (schedule == "pingpong" and product.costly > 0)
-    if is_shared and ceil_div(product.m, tile[0]) % 2 == 0:
+    if is_shared and can_share_columns(product, tile):
         return (2, 1)
     return shared_pair(product, tile)
 

@@ -10,11 +10,8 @@ from irc.analysis.product_problem import Product
 from irc.configs.wgmma_cycles import COLUMNS, GROUPS, STEP_BYTES, Model, Plan
 from irc.dialects.kernel import ConfigAttr
 from irc.ir.targets import Target
-from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
+from irc.layout.instructions import WARP_GROUP, WGMMA_COLUMNS, WGMMA_ROWS
 from irc.support.integers import power_of_two
-
-MAX_COLUMNS = 256
-"""Columns of a wgmma: those of all products of a kernel together."""
 
 NARROW_COLUMNS = 16
 """As `COLUMNS`, where only the result is stored, and rows of the right operand lie along K: subtiles are half as wide
@@ -116,7 +113,7 @@ def _columns(product: Product) -> list[int]:
     """Extents of a product's tile along N: a short N at once, else more than a few columns."""
     if product.n <= COLUMNS:
         return [max(MIN_COLUMNS, power_of_two(product.n))]
-    widest = MAX_COLUMNS // product.count
+    widest = WGMMA_COLUMNS // product.count
     step = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
     found = [n for n in range(COLUMNS, widest + 1, step) if product.is_copied or n == power_of_two(n)]
     return [n for n in found if n >= product.row]

@@ -53,6 +53,9 @@ WRITTEN_BEFORE = 1.18
 """How much longer operands take that a kernel before has just written, where they are no small part of the L2 cache:
 their lines are still on the way to memory. At 4096 cubed tiles of 128 x 128 take 218 us, by themselves 185."""
 
+SHARED_COLUMNS = 16
+"""Columns that two blocks can share: each loads whole rows of a swizzle's pattern, which has 8."""
+
 HALF_LINE = 64
 SPLIT_LINES = 1.6
 """How much longer rows of operands take that do not begin at halves of a line of 128 bytes."""
@@ -199,9 +202,14 @@ def shared_pair(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
     """The cluster of two blocks that share an operand, as its way from the L2 cache is long: the right one where tiles
     along M come in pairs, else the left one where those along N do. They wait for each other instead."""
     is_long = product.is_copied and any(pitch % HALF_LINE for pitch in (product.lhs_pitch, product.rhs_pitch))
-    if is_long and ceil_div(product.m, tile[0]) % 2 == 0:
+    if is_long and can_share_columns(product, tile):
         return (2, 1)
     return (1, 2) if is_long and ceil_div(product.n, tile[1]) % 2 == 0 else (1, 1)
+
+
+def can_share_columns(product: Product, tile: tuple[int, ...]) -> bool:
+    """Whether tiles along M come in pairs that can load half of the columns of the right operand each."""
+    return ceil_div(product.m, tile[0]) % 2 == 0 and tile[1] % SHARED_COLUMNS == 0
 
 
 def _loaded(extent: int, whole: int) -> int:

@@ -72,7 +72,7 @@ def turning(shape: tuple[int, int], source: int, run: int, width: int, threads: 
     the others along the one that is read, meet all banks. More of a warp along the dimension that is read makes longer
     lines of global memory."""
     target = 1 - source
-    held = max(1, shape[0] * shape[1] // threads)
+    held = 1 << max(1, shape[0] * shape[1] // threads).bit_length() - 1
     runs = [1, 1]
     runs[target] = min(width, _binary(shape[target]), held)
     runs[source] = min(run, _binary(shape[source]), held // runs[target])

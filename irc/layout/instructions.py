@@ -29,6 +29,17 @@ def wgmma_depth(element_bytes: int) -> int:
     return 32 // element_bytes
 
 
+WGMMA_COLUMNS = 256
+"""Columns of a wgmma at most (PTX ISA, 9.7.15.2)."""
+
+
+def is_wgmma_width(columns: int, *, of_integers: bool) -> bool:
+    """Whether a wgmma can have so many columns: a multiple of 8; on integers of 8 bits 8, 24 or a multiple of 16 (PTX
+    ISA, 9.7.15.2 "Matrix shape")."""
+    fits = columns % 16 == 0 or columns in (8, 24) if of_integers else columns % 8 == 0
+    return fits and 0 < columns <= WGMMA_COLUMNS
+
+
 @dataclass(frozen=True)
 class Atom:
     """Lane modes and value modes of each operand for one warp."""
@@ -220,7 +231,8 @@ FMA_RUN = 4
 
 def fma_grid(shapes: Sequence[tuple[int, int]], threads: int) -> tuple[int, int]:
     """Threads along M and along N for accumulators of these shapes: a grid as square as it can be that divides all of
-    them, of powers of two."""
+    them, of powers of two. The threads are a multiple of the grid's."""
+    threads &= -threads
     tall, wide = ([shape[dim] for shape in shapes] for dim in (0, 1))
     columns = _threads_along(wide, 1 << (threads.bit_length() // 2))
     rows = _threads_along(tall, threads // columns)

@@ -45,6 +45,9 @@ class Swizzle:
 
 IDENTITY = Swizzle()
 
+SMALLEST_SWIZZLE = 32
+"""Bytes of a row of the narrowest swizzle pattern that TMA and wgmma know (PTX ISA, 5.5.6)."""
+
 
 @dataclass(frozen=True)
 class SharedLayout:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import StringAttr
 
 from irc.dialects import tile
-from irc.dialects.tile import shape_of
+from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import (
@@ -22,16 +23,15 @@ from irc.layout.instructions import (
     Atom,
     fma_accumulator,
     fma_grid,
+    is_wgmma_width,
     mma_accumulator,
     wgmma_accumulator,
+    wgmma_depth,
 )
 from irc.layout_assignment.operand_layouts import choose_atom
 from irc.layout_assignment.spaces import Space
 from irc.scheduling.streamed_operands import reads_bytes_of_rows
 from irc.support.diagnostics import IrcError
-
-MAX_COLUMNS = 256
-"""Columns of a wgmma (PTX ISA, 9.7.15.5.1)."""
 
 
 def assign_accumulators(space: Space, instruction: str, threads: int, machine: Target) -> None:
@@ -52,21 +52,26 @@ def assign_accumulators(space: Space, instruction: str, threads: int, machine: T
 def _wgmma(space: Space, threads: int) -> Fragment:
     m, n = _shape(space)
     groups = threads // WARP_GROUP
-    if m % (WGMMA_ROWS * groups) or n % 8 or n > MAX_COLUMNS:
+    element = element_of(element_type_of(space.dots[0].lhs.type))
+    if m % (WGMMA_ROWS * groups) or not is_wgmma_width(n, of_integers=not element.is_float):
+        columns = "8 to 256" if element.is_float else "8, 24 or a multiple of 16"
         raise IrcError(
-            f"wgmma on {groups} warp groups takes tiles of a multiple of {WGMMA_ROWS * groups} rows and 8 to "
-            f"{MAX_COLUMNS} columns, found {m} x {n}",
+            f"wgmma on {groups} warp groups takes tiles of a multiple of {WGMMA_ROWS * groups} rows and {columns} "
+            f"columns, found {m} x {n}",
             space.dots[0].location,
         )
+    for dot in space.dots:
+        _check_depth(dot, "wgmma", wgmma_depth(element.size))
     return wgmma_accumulator((m, n), groups, paired=any(map(reads_bytes_of_rows, space.dots)))
 
 
 def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target) -> None:
-    atoms = [choose_atom(space.dots[0], machine) for space in spaces]
+    atoms = [choose_atom(space.dots, machine) for space in spaces]
     tiles = [(atom, (_shape(space)[0], _part_columns(space))) for space, atom in zip(spaces, atoms, strict=True)]
     split = warp_split(tiles, warps, spaces[0].dots[0])
     for space, atom in zip(spaces, atoms, strict=True):
         for dot in space.dots:
+            _check_depth(dot, atom.name, atom.k)
             dot.atom = StringAttr(atom.name)
         space.fragment = mma_accumulator(atom, _shape(space), split)
 
@@ -97,6 +102,11 @@ def _assign_fma(spaces: Sequence[Space], threads: int) -> None:
         n = _shape(space)[1]
         more = (Mode(n // part, 1, part),) if part != n else ()
         space.fragment = Fragment((m, n), fragment.threads, (*fragment.values, *more))
+
+
+def _check_depth(dot: tile.DotOp, instruction: str, depth: int) -> None:
+    if dot.mnk[2] % depth:
+        raise IrcError(f"{instruction} takes steps of {depth} along K, found {dot.mnk[2]}", dot.location)
 
 
 def _shape(space: Space) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from irc.layout.cute import Layout, compact_strides
 from irc.layout.exchange import exchange
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
-from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, panels, plain
+from irc.layout.shared import IDENTITY, SMALLEST_SWIZZLE, SharedLayout, Swizzle, panels, plain
 from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.channels import fills_of, root_of
 from irc.support.diagnostics import IrcError
@@ -37,19 +37,16 @@ one of f64 is an instruction of its own (DMMA.16x8x8)."""
 MATRIX_BYTES = 2
 """The widest elements of operands that ldmatrix loads."""
 
-SMALLEST_SWIZZLE = 32
-"""Bytes of the narrowest swizzle pattern (PTX ISA, 5.5.6)."""
 
-
-def choose_atom(dot: tile.DotOp, machine: Target) -> Atom:
-    """The fastest mma that the machine has, of those of which the dot is a multiple; else the last."""
-    element = element_of(element_type_of(dot.lhs.type)).name
+def choose_atom(dots: Sequence[tile.DotOp], machine: Target) -> Atom:
+    """The fastest mma that the machine has, of those of which dots on one accumulator are multiples; else the last."""
+    element = element_of(element_type_of(dots[0].lhs.type)).name
     if element not in _INSTRUCTIONS:
-        raise IrcError(
-            f"mma takes operands of {', '.join(_INSTRUCTIONS)}, found {element}", dot.location, 'instruction = "fma"'
-        )
+        found = f"mma takes operands of {', '.join(_INSTRUCTIONS)}, found {element}"
+        raise IrcError(found, dots[0].location, 'instruction = "fma"')
     atoms = [ATOMS[name] for name in _INSTRUCTIONS[element]]
-    return next((atom for atom in atoms if _has(machine, element, atom) and _divides(atom, dot)), atoms[-1])
+    fitting = [atom for atom in atoms if _has(machine, element, atom) and all(_divides(atom, dot) for dot in dots)]
+    return fitting[0] if fitting else atoms[-1]
 
 
 def _has(machine: Target, element: str, atom: Atom) -> bool:
@@ -165,7 +162,8 @@ def _copied_layout(buffer: SSAValue, copies: Sequence[tile.CopyOp]) -> SharedLay
     """Panels as those of wgmma: 8 rows of 16 bytes, which ldmatrix reads at a time, are in different banks."""
     size = element_of(element_type_of(buffer.type)).size
     inner = _copied_along(copies[0])
-    width = min(SWIZZLE_BYTES // size, *(shape_of(copy.buffer.type)[inner] for copy in copies))
+    extents = [shape_of(copy.buffer.type)[inner] for copy in copies]
+    width = min(SWIZZLE_BYTES // size, *(extent & -extent for extent in extents))
     return _panels(shape_of(buffer.type), inner, width, size)
 
 

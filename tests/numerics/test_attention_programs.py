@@ -22,12 +22,26 @@ FORMS = [
     for warps, shape in ((4, (64, 64, 64)), (8, (128, 64, 64)))
 ]
 
+UNEQUAL = [
+    Attention(f'instruction = "{instruction}", warps = {warps}, stages = {stages}', *shape)
+    for instruction, stages in (("fma", 1), ("mma", 1), ("mma", 2), ("wgmma", 2))
+    for warps, shape in (
+        (4, (64, 80, 128, 64, 160)),
+        (4, (64, 80, 256, 64, 160)),
+        (8, (128, 112, 128, 128, 224)),
+        (4, (64, 128, 64, 64, 256)),
+        (4, (64, 144, 64, 64, 288)),
+        (12, (192, 176, 64, 192, 352)),
+    )
+]
+"""Keys per block other than the head size: the scores and the output have other columns and the same rows."""
+
 
 def _name(program: Attention) -> str:
     return f"{program.config.replace(' ', '')}-{program.rows}x{program.keys}x{program.head}"
 
 
-@pytest.mark.parametrize("program", FORMS, ids=_name)
+@pytest.mark.parametrize("program", [*FORMS, *UNEQUAL], ids=_name)
 def test_it_is_right_on_the_simulator(program: Attention, tmp_path: Path) -> None:
     (tmp_path / "attention.mlir").write_text(program.text)
     arguments = program.arguments()

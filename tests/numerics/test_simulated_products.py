@@ -67,6 +67,34 @@ def test_tiles_of_warp_groups(tile: tuple[int, int, int]) -> None:
     assert counts.conflicts == 0
 
 
+UNEQUAL = [(64, 80, 64), (192, 80, 64), (128, 112, 32), (128, 144, 64), (64, 176, 64), (192, 128, 64)]
+"""Tiles whose columns are several panels of the widest swizzle that divides them, or whose rows are three warp groups."""
+
+
+@pytest.mark.parametrize("tile", UNEQUAL, ids=str)
+@pytest.mark.parametrize("majors", ["nn", "tt"])
+def test_tiles_of_warp_groups_that_are_no_powers_of_two(tile: tuple[int, int, int], majors: str) -> None:
+    program = lowered(product_text("bf16", 2 * tile[0] - 8, 2 * tile[1] - 8, 136, majors), tile)
+    program.check()
+    assert program.counts()[0].executions("cuda.wgmma")
+
+
+@pytest.mark.parametrize("tile", [*UNEQUAL, (80, 72, 32), (48, 96, 32)], ids=str)
+@pytest.mark.parametrize(("instruction", "stages"), [("mma", 1), ("mma", 3), ("fma", 1)])
+def test_tiles_of_warps_that_are_no_powers_of_two(tile: tuple[int, int, int], instruction: str, stages: int) -> None:
+    element = "bf16" if instruction == "mma" else "f32"
+    text = product_text(element, 2 * tile[0] - 8, 2 * tile[1] - 8, 72)
+    program = lowered(text, tile, instruction=instruction, stages=stages)
+    program.check()
+    assert (program.ops("cuda.mma") > 0) == (instruction == "mma")
+
+
+@pytest.mark.parametrize("element", ["i8", "f8e4m3"])
+def test_three_warp_groups_beside_a_producer_that_turns_operands(element: str) -> None:
+    text = product_text(element, 192, 184, 72, "nn", {"i8": "i32"}.get(element, "f32"))
+    lowered(text, (192, 96, 64)).check()
+
+
 @pytest.mark.parametrize(("element", "result"), [("bf16", "bf16"), ("f8e4m3", "f32"), ("i8", "i32")])
 @pytest.mark.parametrize("majors", ["nn", "tt"])
 def test_products_of_aligned_copies(element: str, result: str, majors: str) -> None:

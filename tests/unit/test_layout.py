@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from irc.analysis.async_copies import AsyncCopy, copy_fragment
 from irc.layout.access import Access, least
 from irc.layout.candidates import blocked, turning
 from irc.layout.cute import Layout
@@ -454,6 +455,22 @@ def test_vectors_are_aligned_in_every_row() -> None:
     assert shared_vector(words, plain((4, 40), (1, 0)), 2) == 8
     assert shared_vector(words, plain((4, 20), (1, 0)), 2) == 4
     assert shared_vector(halves, plain((4, 40), (1, 0)), 2) == 4
+
+
+@pytest.mark.parametrize("shape", [(64, 96), (64, 80), (32, 176)])
+def test_a_turned_tile_of_any_columns_is_spread_over_all_threads(shape: tuple[int, int]) -> None:
+    fragment = turning(shape, 1, 16, 16, WARP_GROUP)
+    assert fragment.thread_count == WARP_GROUP
+    assert len(held(fragment)) == prod(shape)
+
+
+@given(
+    st.sampled_from([16, 48, 80, 112, 176]), st.sampled_from([16, 64, 80, 192]), st.sampled_from([128, 192, 256, 384])
+)
+def test_threads_copy_every_run_of_a_tile(inner: int, outer: int, threads: int) -> None:
+    fragment = copy_fragment((outer, inner), AsyncCopy(1, 8), threads)
+    assert fragment.thread_count == threads and fragment.vector == (1, 8)
+    assert len(held(fragment)) == inner * outer
 
 
 @pytest.mark.parametrize(

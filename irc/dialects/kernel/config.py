@@ -122,10 +122,12 @@ def _text(value: Any) -> str:
 class ConfigAttr(Data[ConfigFields]):
     """The choices for one kernel. Made by `ConfigAttr.of(tile=(128, 128, 64), stages=4)`.
 
-    - `tile`: elements of a tile, powers of two. A matmul: M, N, K; of a wgmma kernel, multiples of 64 along the rows of
-      the instruction and of 32 along its columns (of 16 for a plain product whose right operand lies along K). A
-      reduction: rows, elements of the reduced extent for each step. A permutation: elements of a run of the result, and
-      of the operand. A map: elements along each merged dimension of the result. Lowering clamps them.
+    - `tile`: elements of a tile, powers of two. A matmul: M, N, K, where M and N can be other multiples of 8; of a
+      wgmma kernel, multiples of 64 along the rows of the instruction (a warp group has 64) and of 8 along its columns,
+      of 16 for integers and where a right operand of 16 bits lies along N; of an mma kernel, what its warps can divide
+      into whole instructions. A reduction: rows, elements of the reduced extent for each step. A permutation: elements
+      of a run of the result, and of the operand. A map: elements along each merged dimension of the result. Lowering
+      clamps them.
     - `stages`: buffers in the channel of the operands of a wgmma or mma kernel; with one, mma has no channel.
     - `warps`: warps that compute (a producer warp group comes on top).
     - `schedule`: `grid`, a block for each tile; `persistent`, a block for each SM that walks over the tiles;

@@ -21,6 +21,7 @@ from irc.ir.passes import Pass
 from irc.layout.instructions import wgmma_depth
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.streamed_operands import is_of_a_dot
+from irc.support.integers import round_up
 
 HALF_BYTES = 32
 """Of a row of half a step along K that an mma multiplies: 16 elements of 16 bits, 4 of f64."""
@@ -78,16 +79,17 @@ def _slice(dot: tile.DotOp) -> None:
 
 
 def _halve(dot: tile.DotOp) -> None:
-    """Two dots on halves of K, where these are no less than an instruction's bytes."""
+    """Two dots on halves of K, where these are whole instructions. The first is the longer one where K is no power of
+    two: a half is as many panels of a buffer, whose widths divide K."""
     (rows, depth), columns = shape_of(dot.lhs.type), shape_of(dot.rhs.type)[1]
-    half = depth // 2
+    half = round_up(depth // 2, max(1, min(depth & -depth, depth // 2)))
     lhs, rhs = element_type_of(dot.lhs.type), element_type_of(dot.rhs.type)
-    if depth % 2 or half * element_of(lhs).size < HALF_BYTES:
+    if any(part * element_of(lhs).size % HALF_BYTES or not part for part in (half, depth - half)):
         return
     acc = dot.acc
-    for start in (0, half):
-        a = tile.SubviewOp(dot.lhs, (0, start), tile.BufferType.of((rows, half), lhs))
-        b = tile.SubviewOp(dot.rhs, (start, 0), tile.BufferType.of((half, columns), rhs))
+    for start, part in ((0, half), (half, depth - half)):
+        a = tile.SubviewOp(dot.lhs, (0, start), tile.BufferType.of((rows, part), lhs))
+        b = tile.SubviewOp(dot.rhs, (start, 0), tile.BufferType.of((part, columns), rhs))
         each = tile.DotOp(a.result, b.result, acc, location=dot.location)
         a.location = b.location = dot.location
         Rewriter.insert_op([a, b, each], InsertPoint.before(dot))

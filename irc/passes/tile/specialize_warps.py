@@ -85,9 +85,11 @@ def _producer_registers(warps: int, writes: Sequence[tile.WriteOp]) -> int:
     """The registers of a producer's thread beside `warps` that consume, a multiple of 8: setmaxnreg takes no other."""
     if not writes:
         return TMA_REGISTERS
-    need = WRITER_REGISTERS + sum(_held(op.tile) for op in writes)
-    left = _launched(warps) * (PRODUCER_WARPS + warps) - CONSUMER_REGISTERS * warps
-    return min(MAX_REGISTERS, left // PRODUCER_WARPS // 8 * 8, aligned(need, 8))
+    need, launched = WRITER_REGISTERS + sum(_held(op.tile) for op in writes), _launched(warps)
+    left = launched * (PRODUCER_WARPS + warps) - CONSUMER_REGISTERS * warps
+    # Three warp groups that multiply leave what the block was launched with: a thread of theirs has fewer accumulators.
+    most = left // PRODUCER_WARPS // 8 * 8 if left > 0 else launched
+    return min(MAX_REGISTERS, most, aligned(need, 8))
 
 
 def _held(tile: SSAValue) -> int:

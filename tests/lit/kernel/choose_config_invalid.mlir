@@ -99,8 +99,8 @@ func.func @f(%x: tensor<512x512xf32>) -> tensor<512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: columns of wgmma are a multiple of 32 or a power of two from 8 on, found 48}}
-  %r = kernel.fused @k matmul config<tile = [64, 48, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: columns of wgmma, which are contiguous along N, are a multiple of 16, found 40}}
+  %r = kernel.fused @k matmul config<tile = [64, 40, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -193,4 +193,59 @@ func.func @f(%x: tensor<1024x1024xbf16>) -> tensor<1024x1024xf32> {
     kernel.yield %c : tensor<1024x1024xf32>
   }
   func.return %r : tensor<1024x1024xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: columns of wgmma are a multiple of 8, found 4}}
+  %r = kernel.fused @k matmul config<tile = [64, 4, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: tile extents are powers of two or multiples of 8, found 84}}
+  %r = kernel.fused @k matmul config<tile = [64, 84, 32], instruction = "fma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: tile extents are powers of two, found 48}}
+  %r = kernel.fused @k matmul config<tile = [64, 64, 48], instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: 8 warps of mma compute equal parts of a tile, multiples of 16 x 8, found 64 x 72}}
+  %r = kernel.fused @k matmul config<tile = [64, 72, 32], warps = 8, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xi8>) -> tensor<512x512xi32> {
+  // expected-error @below {{kernel k: columns of wgmma on integers are 8, 24 or a multiple of 16, found 72}}
+  %r = kernel.fused @k matmul config<tile = [64, 72, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xi8>) -> tensor<512x512xi32> {
+    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xi8>, tensor<512x512xi8>) -> tensor<512x512xi32>
+    kernel.yield %c : tensor<512x512xi32>
+  }
+  func.return %r : tensor<512x512xi32>
 }

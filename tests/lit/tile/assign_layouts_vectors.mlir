@@ -1,7 +1,7 @@
 // Tiles of unequal columns that meet in a vector of their rows: each has the fragment of its own shape, the vector one
 // that is the projection of both.
 // RUN: irc-opt %s --split-input-file -p place-operands,assign-layouts | filecheck %s
-// RUN: irc-opt %S/Inputs/unequal_tiles_invalid.mlir -p place-operands,assign-layouts --verify-diagnostics
+// RUN: irc-opt %S/Inputs/unequal_tiles_invalid.mlir --split-input-file -p place-operands,assign-layouts --verify-diagnostics
 
 // Rows of wgmma's accumulators lie as its instruction has them, whatever the columns.
 // CHECK-DAG:   [[S:#frag[0-9]*]] = #tile.fragment<((4,8,4),(2,2,10)):((128,1,16),(64,8,512))>
