@@ -18,6 +18,7 @@ from irc.support.integers import ceil_div, power_of_two
 class Reduction:
     """The reductions of a kernel over `rows` of `extent` elements each; `count` is of their accumulators, an index too.
 
+    role: of the dimensions that rows run along, `r`, or `s` of scans.
     columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
     after they have been reduced. gives_rows: whether a result has their size. is_nested: whether one reduction needs
@@ -29,6 +30,7 @@ class Reduction:
     """
 
     count: int
+    role: str
     rows: int
     extent: int
     columns: int
@@ -61,6 +63,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     together = _together(kernel, shape, axes)
     return Reduction(
         count=sum(2 if is_position(core) else 1 for core in cores),
+        role="s" if is_scan(op) else "r",
         rows=prod(shape[axis] for axis in kept),
         extent=extent,
         columns=1 if not long or long[-1] in axes else shape[long[-1]],

@@ -41,6 +41,6 @@ def row_extent(kernel: FusedOp) -> int:
 def whole_rows(kernel: FusedOp) -> list[Operation]:
     """The reductions whose rows lie in one tile of the kernel's config."""
     tile = None if kernel.config is None else kernel.config.tile
-    if tile is None or len(tile) != 3:
+    if tile is None or "n" not in tile:
         return []
-    return [op for op in rows_of(kernel) if shape_of(op.operands[0])[-1] <= tile[1]]
+    return [op for op in rows_of(kernel) if shape_of(op.operands[0])[-1] <= tile["n"]]

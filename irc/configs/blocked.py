@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from irc.analysis.product_problem import Product
 from irc.configs.product_instructions import can_split_mma, can_use_mma
-from irc.dialects.kernel import ConfigAttr
+from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div, power_of_two
 
@@ -57,21 +57,32 @@ tensor cores."""
 
 
 def choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str) -> Iterator[ConfigAttr]:
-    """The configs of all tiles, that of the tile first which ends first."""
+    """The configs of all tiles, that of the tile first which ends first; before, those that have the sizes given."""
     is_wide = product.result.size > 4
     shapes = _FMA_SHAPES if not is_wide else _WIDE_SHAPES if instruction == "mma" else _FMA_SHAPES[2:]
     if product.row > 1:
         shapes = _row_shapes(product, 128 * 64 if is_wide else 128 * 128)
-    for shape in sorted(shapes, key=lambda shape: (_cost(product, machine, shape), -shape.rows * shape.columns)):
+    sizes = given.tile or TileSizes()
+
+    def rank(shape: _Shape) -> tuple[bool, float, int]:
+        differs = not sizes.agrees({"m": shape.rows, "n": _columns(product, shape)})
+        return differs, _cost(product, machine, shape), -shape.rows * shape.columns
+
+    for shape in sorted(shapes, key=rank):
         yield _blocked(product, machine, given, instruction, shape)
+
+
+def _columns(product: Product, shape: _Shape) -> int:
+    """Those of one product."""
+    return max(16, shape.columns // power_of_two(product.count))
 
 
 def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: str, shape: _Shape) -> ConfigAttr:
     is_wide = product.result.size > 4
-    columns = max(16, shape.columns // power_of_two(product.count))
+    columns = _columns(product, shape)
     is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
-    tile = given.tile or (shape.rows, columns, 32 if is_deep else 16)
-    tile = (*tile, 32)[:3] if len(tile) < 3 else tile
+    chosen = TileSizes(m=shape.rows, n=columns, k=32 if is_deep else 16)
+    tile = chosen if given.tile is None else given.tile.completed(chosen)
     warps = _blocked_warps(tile, is_wide=is_wide and instruction == "mma")
     if instruction == "mma" and can_use_mma(product, machine):
         warps = next((w for w in (8, 4, 2, 1) if w <= warps and can_split_mma(product, machine, tile, w)), warps)
@@ -94,23 +105,22 @@ def _row_shapes(product: Product, most: int) -> tuple[_Shape, ...]:
     return tuple(_Shape(n, columns, (n * columns / most) ** 0.5) for n in rows or [16])
 
 
-def _blocked_warps(tile: tuple[int, ...], *, is_wide: bool) -> int:
-    accumulators = power_of_two(tile[0] * tile[1])
+def _blocked_warps(tile: TileSizes, *, is_wide: bool) -> int:
+    accumulators = power_of_two(tile["m"] * tile["n"])
     most, part = (4, _WIDE_PART) if is_wide else (8, 32 * 32)
     return max(1, min(most, accumulators // part))
 
 
-def _blocked_stages(product: Product, machine: Target, tile: tuple[int, ...]) -> int:
+def _blocked_stages(product: Product, machine: Target, tile: TileSizes) -> int:
     """As many as leave room for a second block on the SM, with what its epilogue exchanges."""
-    room = machine.shared_memory_per_sm // 2 - tile[0] * tile[1] * product.result.size // 2
+    room = machine.shared_memory_per_sm // 2 - tile["m"] * tile["n"] * product.result.size // 2
     return max(2, min(MAX_STAGES, room // mma_stage_bytes(product, tile)))
 
 
-def mma_stage_bytes(product: Product, tile: tuple[int, ...]) -> int:
+def mma_stage_bytes(product: Product, tile: TileSizes) -> int:
     """As `stage_bytes`, of operands as mma takes them: f8 is widened to 16 bits."""
-    rows, columns, depth = tile
     size = max(2, product.lhs.size) if product.lhs.name.startswith("f8") else product.lhs.size
-    return (rows + product.count * columns) * size * depth
+    return (tile["m"] + product.count * tile["n"]) * size * tile["k"]
 
 
 def _cost(product: Product, machine: Target, shape: _Shape) -> float:

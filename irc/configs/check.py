@@ -17,7 +17,7 @@ from irc.configs.product_instructions import (
     mma_shapes,
     wgmma_operands,
 )
-from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
@@ -59,16 +59,11 @@ class _Check:
         return IrcError(f"{name}: {message}", location_of(self._kernel), hint)
 
     def tile_sizes(self, config: ConfigAttr) -> None:
-        tile = config.tile or ()
-        free = 2 if self._kernel.kind is Anchor.MATMUL else 0
-        for at, extent in enumerate(tile):
-            if extent & (extent - 1) and (at >= free or extent % FREE_MULTIPLE):
-                also = f" or multiples of {FREE_MULTIPLE}" if at < free else ""
-                raise self._fail(f"tile extents are powers of two{also}, found {extent}")
-        expected = {Anchor.MATMUL: 3, Anchor.REDUCE: 2}.get(self._kernel.kind)
-        if config.tile is not None and expected is not None and len(config.tile) != expected:
-            kind = self._kernel.kind.value
-            raise self._fail(f"the tile of a {kind} kernel has {expected} extents, found {len(config.tile)}")
+        for name, size in (config.tile or {}).items():
+            is_free = name in ("m", "n")
+            if size & (size - 1) and not (is_free and size % FREE_MULTIPLE == 0):
+                also = f" or multiples of {FREE_MULTIPLE}" if is_free else ""
+                raise self._fail(f"tile sizes are powers of two{also}, found {name} = {size}")
 
     def threads(self, config: ConfigAttr) -> None:
         threads = self._machine.warp_size * self._total_warps(config)
@@ -109,9 +104,9 @@ class _Check:
     def product(self, config: ConfigAttr, product: Product) -> None:
         if config.tile is None:
             return
-        if config.tile[1] < product.row:
+        if config.tile["n"] < product.row:
             found = f"rows of {product.row} that are reduced and read again need a tile of as many columns"
-            raise self._fail(f"{found}, found {config.tile[1]}")
+            raise self._fail(f"{found}, found {config.tile['n']}")
         if config.instruction == "wgmma":
             self._wgmma(config, config.tile, product)
         if config.instruction == "mma":
@@ -143,29 +138,29 @@ class _Check:
                     "a divisor of the outermost contracted extent",
                 )
 
-    def _clusters(self, cluster: tuple[int, ...], tile: tuple[int, ...], product: Product) -> None:
-        tiles = (ceil_div(product.m, tile[0]), ceil_div(product.n, tile[1]))
+    def _clusters(self, cluster: tuple[int, ...], tile: TileSizes, product: Product) -> None:
+        tiles = (ceil_div(product.m, tile["m"]), ceil_div(product.n, tile["n"]))
         if any(count % blocks for count, blocks in zip(tiles, cluster, strict=True)):
             raise self._fail(f"clusters of {list(cluster)} do not divide {tiles[0]} x {tiles[1]} tiles")
-        shared = (cluster[1], tile[0]), (cluster[0], tile[1])
+        shared = (cluster[1], tile["m"]), (cluster[0], tile["n"])
         if any(blocks & (blocks - 1) or extent // blocks % 8 for blocks, extent in shared if blocks > 1):
             raise self._fail(
-                f"clusters of {list(cluster)} cannot share the operands of tiles of {tile[0]} x {tile[1]}",
+                f"clusters of {list(cluster)} cannot share the operands of tiles of {tile['m']} x {tile['n']}",
                 "powers of two that leave 8 rows a block",
             )
 
-    def _mma(self, warps: int, tile: tuple[int, ...], product: Product) -> None:
+    def _mma(self, warps: int, tile: TileSizes, product: Product) -> None:
         if not can_use_mma(product, self._machine):
             raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
         if not can_split_mma(product, self._machine, tile, warps):
             rows, columns, _ = max(mma_shapes(product, self._machine))
             raise self._fail(
                 f"{warps} warps of mma compute equal parts of a tile, multiples of {rows} x {columns}, found "
-                f"{tile[0]} x {tile[1]}",
+                f"{tile['m']} x {tile['n']}",
                 "another number of warps",
             )
 
-    def _wgmma(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+    def _wgmma(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
         if not self._machine.has_wgmma:
             found = f"wgmma is an instruction of sm_90a, found {self._machine.name}"
             raise self._fail(found, 'use instruction = "fma"')
@@ -179,14 +174,14 @@ class _Check:
             )
         if config.swap_ab and product.count > 1:
             raise self._fail(f"one product can have its rows along N, found swap_ab = true of {product.count}")
-        tall, wide = (tile[1], tile[0]) if config.swap_ab else (tile[0], tile[1])
+        tall, wide = (tile["n"], tile["m"]) if config.swap_ab else (tile["m"], tile["n"])
         warps = config.warps or GROUP_WARPS
         rows = WGMMA_ROWS * max(1, warps // GROUP_WARPS)
         if warps % GROUP_WARPS or tall % rows:
             raise self._fail(f"{warps} warps compute tiles of a multiple of {rows} rows by wgmma, found {tall}")
         depth = self._machine.wgmma[operands.operand]
-        if tile[2] % depth:
-            raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile[2]}")
+        if tile["k"] % depth:
+            raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile['k']}")
         if wide * product.count > WGMMA_COLUMNS:
             raise self._fail(
                 f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.count} x {wide}",
@@ -200,7 +195,7 @@ class _Check:
         if not is_wgmma_width(wide * product.count, of_integers=product.lhs.is_integer):
             raise self._fail(f"columns of wgmma on integers are 8, 24 or a multiple of 16, found {wide}")
 
-    def _shared_memory(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+    def _shared_memory(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
         stage = (
             mma_stage_bytes(product, tile)
             if config.instruction == "mma"
@@ -210,17 +205,17 @@ class _Check:
         limit = self._machine.shared_memory
         if need > limit:
             raise self._fail(
-                f"{config.stages or 1} stages of {list(tile)} need {need / KIB:g} KiB of shared memory, but a block of "
+                f"{config.stages or 1} stages of {tile} need {need / KIB:g} KiB of shared memory, but a block of "
                 f"{self._machine.name} has {limit / KIB:g} KiB",
                 "use fewer stages or a smaller tile",
             )
 
-    def _registers(self, config: ConfigAttr, tile: tuple[int, ...], product: Product) -> None:
+    def _registers(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
         threads = self._machine.warp_size * (config.warps or 1)
         words = max(1, product.result.size // 4)
         operands = wgmma_operands(product) if config.instruction == "wgmma" else None
         sums = 1 if operands is None else operands.sums
-        need = sums * product.count * tile[0] * tile[1] * words // threads + OTHER_REGISTERS
+        need = sums * product.count * tile["m"] * tile["n"] * words // threads + OTHER_REGISTERS
         limit, where = self._machine.registers_per_thread, f"a thread of {self._machine.name}"
         if config.instruction == "wgmma":
             consumers = self._machine.warp_size * self._total_warps(config) - WARP_GROUP
@@ -228,7 +223,7 @@ class _Check:
             where = f"each of the {consumers} that compute in a block"
         if need > limit:
             raise self._fail(
-                f"accumulators of {sums * product.count} x {tile[0]} x {tile[1]} need about {need} registers in each "
-                f"of {threads} threads, but {where} has {limit}",
+                f"accumulators of {sums * product.count} x {tile['m']} x {tile['n']} need about {need} registers in "
+                f"each of {threads} threads, but {where} has {limit}",
                 "use a smaller tile or more warps",
             )

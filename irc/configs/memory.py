@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from irc.analysis.code_size import Unrolled
 from irc.analysis.op_classes import shape_of
 from irc.analysis.reduction_problem import Reduction
-from irc.dialects.kernel import ConfigAttr, FusedOp
+from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div, power_of_two
@@ -99,19 +99,20 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     """Rows in registers where they fit, else in steps; columns side by side where rows are not contiguous."""
     by_rows = reduction.is_contiguous
     chosen = _choose_rows(reduction, machine) if by_rows else _choose_columns(reduction, machine)
-    tile = given.tile or chosen.tile
-    assert tile is not None
-    threads = min(prod(tile) // ELEMENTS_PER_THREAD, MAX_WARPS * machine.warp_size)
+    assert chosen.tile is not None
+    tile = chosen.tile if given.tile is None else given.tile.completed(chosen.tile)
+    elements = prod(tile.values())
+    threads = min(elements // ELEMENTS_PER_THREAD, MAX_WARPS * machine.warp_size)
     if chosen.reduction == "looped":
-        threads = min(prod(tile) // MIN_PER_THREAD, _step_threads(reduction, machine))
+        threads = min(elements // MIN_PER_THREAD, _step_threads(reduction, machine))
     warps = max(1, power_of_two(threads) // machine.warp_size)
     occupancy = None
     is_simple = reduction.arrays <= 1 and reduction.count <= MAX_ACCUMULATORS and reduction.element.size <= WORD
     if reduction.is_aligned and is_simple:
-        held = prod(tile) * (2 * reduction.count if chosen.reduction == "looped" else 1)
+        held = elements * (2 * reduction.count if chosen.reduction == "looped" else 1)
         held //= warps * machine.warp_size
-        is_full = chosen.reduction == "looped" or reduction.extent % tile[-1] == 0
-        registers = _registers(reduction, held, is_full=is_full, is_row=tile[0] == 1)
+        is_full = chosen.reduction == "looped" or reduction.extent % tile[reduction.role] == 0
+        registers = _registers(reduction, held, is_full=is_full, is_row=tile["d"] == 1)
         in_part = machine.registers // PARTS_OF_SM // (registers * machine.warp_size)
         occupancy = max(1, min(PARTS_OF_SM * in_part // warps, machine.blocks_per_sm))
     return chosen.replace(tile=tile, warps=warps, schedule="grid", occupancy=occupancy)
@@ -137,11 +138,16 @@ def _choose_rows(reduction: Reduction, machine: Target) -> ConfigAttr:
     length = power_of_two(reduction.extent)
     if length * max(reduction.element.size, WORD) > LONGEST_PERSISTENT * WORD:
         split = _split(reduction, reduction.rows, machine, 2 * PARTS_PER_SM)
-        return ConfigAttr.of(tile=(1, _step(reduction, machine)), reduction="looped", unroll=UNROLL, split=split)
+        tile = _tile(reduction, 1, _step(reduction, machine))
+        return ConfigAttr.of(tile=tile, reduction="looped", unroll=UNROLL, split=split)
     height = max(1, SHORT_ROWS // length)
     while height > 1 and ceil_div(reduction.rows, height) < BLOCKS_PER_SM * machine.sms:
         height //= 2
-    return ConfigAttr.of(tile=(height, length), reduction="persistent")
+    return ConfigAttr.of(tile=_tile(reduction, height, length), reduction="persistent")
+
+
+def _tile(reduction: Reduction, rows: int, elements: int) -> TileSizes:
+    return TileSizes({"d": rows, reduction.role: elements})
 
 
 def _step(reduction: Reduction, machine: Target) -> int:
@@ -170,7 +176,7 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
         width = max(1, min(width, LONGEST_PERSISTENT // length))
         while width * length < SHORT_COLUMNS and ceil_div(reduction.rows, 2 * width) >= BLOCKS_PER_SM * machine.sms:
             width *= 2
-        return ConfigAttr.of(tile=(min(width, power_of_two(columns)), length), reduction="persistent")
+        return ConfigAttr.of(tile=_tile(reduction, min(width, power_of_two(columns)), length), reduction="persistent")
     outer = reduction.rows // max(reduction.columns, 1)
     while not reduction.can_be_split and width * reduction.loaded.size > SECTOR:
         if outer * ceil_div(columns, width) >= BLOCKS_PER_SM * machine.sms:
@@ -179,7 +185,7 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
     blocks = outer * ceil_div(columns, width)
     step = min(max(1, _step(reduction, machine) // width), length)
     split = _split(reduction, blocks, machine, PARTS_PER_SM) or (1 if together > 1 else None)
-    return ConfigAttr.of(tile=(width, step), reduction="looped", unroll=UNROLL, split=split)
+    return ConfigAttr.of(tile=_tile(reduction, width, step), reduction="looped", unroll=UNROLL, split=split)
 
 
 def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> int | None:
@@ -205,7 +211,7 @@ def choose_permute(kernel: FusedOp) -> ConfigAttr:
     words = max(loaded, MAX_LOADED / unrolled.most_elements)
     while height * width * words > MAX_LOADED * PERMUTE_WARPS * 32 and height * width > TALLEST:
         height, width = (height, width // 2) if width > height else (height // 2, width)
-    return ConfigAttr.of(tile=(height, width), warps=PERMUTE_WARPS, schedule="grid")
+    return ConfigAttr.of(tile=TileSizes(result=height, operand=width), warps=PERMUTE_WARPS, schedule="grid")
 
 
 def _words(value: SSAValue) -> float:
@@ -238,7 +244,7 @@ def choose_map(shapes: list[tuple[int, ...]], kernel: FusedOp, machine: Target) 
     while run > 128 and ceil_div(elements, run) < machine.sms:
         run //= 2
         warps = max(1, min(warps, run // (32 * min(each, 2))))
-    return ConfigAttr.of(tile=(run,), warps=warps, schedule="grid")
+    return ConfigAttr.of(tile=TileSizes(d=run), warps=warps, schedule="grid")
 
 
 def _elements_per_thread(kernel: FusedOp, elements: int) -> int:

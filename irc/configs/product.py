@@ -13,7 +13,7 @@ from irc.configs.blocked import GROUP, choose_blocked
 from irc.configs.product_instructions import best_instruction, wgmma_operands
 from irc.configs.wgmma import comes_in_subtiles, ranked_plans, turn
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Plan, can_share_columns, shared_pair
-from irc.dialects.kernel import ConfigAttr
+from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
 
@@ -43,7 +43,8 @@ def choose_product(
     to prefer."""
     chosen = given.instruction or best_instruction(product, machine, instruction)
     choices = _choose_wgmma if chosen == "wgmma" else partial(choose_blocked, instruction=chosen)
-    yield from islice(choices(product, machine, given), 1 if given.tile else None)
+    is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
+    yield from islice(choices(product, machine, given), 1 if is_given else None)
 
 
 def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
@@ -60,19 +61,19 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Itera
 def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan, sums: int) -> ConfigAttr:
     schedule, side = plan.schedule, plan.side
     depth = _depth(product, side)
-    tile = given.tile or (*plan.tile, depth)
-    tile = (*tile, depth)[:3] if len(tile) < 3 else tile
-    rows = tile["mn".index(side)]
+    chosen = TileSizes(m=plan.tile[0], n=plan.tile[1], k=depth)
+    tile = chosen if given.tile is None else given.tile.completed(chosen)
+    rows = tile[side]
     room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile, schedule) if product.returns else 0)
     if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth):
-        tile = (*tile[:2], depth * _steps_together(product, tile, side, room, given.stages))
+        tile = TileSizes(tile, k=depth * _steps_together(product, tile, side, room, given.stages))
     stages = room // max(stage_bytes(product, tile, side), 1)
     return ConfigAttr.of(
         tile=tile,
         stages=max(1, min(MAX_STAGES, stages)),
-        cluster=_cluster(product, tile, schedule)
+        cluster=_cluster(product, (tile["m"], tile["n"]), schedule)
         if side == "m"
-        else _cluster(turn(product), tile[1::-1], schedule)[::-1],
+        else _cluster(turn(product), (tile["n"], tile["m"]), schedule)[::-1],
         warps=GROUP_WARPS * (1 if schedule == "pingpong" else GROUPS.get(rows, max(1, rows // WGMMA_ROWS))),
         schedule=schedule,
         group=GROUP,
@@ -83,9 +84,9 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan
     )
 
 
-def _exchanged(product: Product, tile: tuple[int, ...], schedule: str) -> int:
+def _exchanged(product: Product, tile: TileSizes, schedule: str) -> int:
     """Shared memory through which arrays that the epilogue reads come to the accumulators: by subtiles, or at once."""
-    return EXCHANGE_BYTES if comes_in_subtiles(product, schedule) else tile[0] * tile[1] * ACCUMULATOR_BYTES
+    return EXCHANGE_BYTES if comes_in_subtiles(product, schedule) else tile["m"] * tile["n"] * ACCUMULATOR_BYTES
 
 
 def _depth(product: Product, side: str) -> int:
@@ -104,17 +105,17 @@ def _has_room_for_steps(product: Product, side: str, depth: int) -> bool:
     return product.is_copied if made is None else made.loaded < product.lhs.size and made.group % (2 * depth) == 0
 
 
-def _steps_together(product: Product, tile: tuple[int, ...], side: str, room: int, stages: int | None) -> int:
+def _steps_together(product: Product, tile: TileSizes, side: str, room: int, stages: int | None) -> int:
     """2 where steps of twice the depth leave as many bytes in flight: with the `stages` asked for, or with all, or,
     along a long K, with half of them in small tiles. Each step costs a barrier or two."""
-    if product.k < 2 * tile[2]:
+    if product.k < 2 * tile["k"]:
         return 1
     doubled = 2 * stage_bytes(product, tile, side)
-    is_small = tile[0] * tile[1] * product.count <= SMALL_TILE and product.k >= LONG_K * tile[2]
+    is_small = tile["m"] * tile["n"] * product.count <= SMALL_TILE and product.k >= LONG_K * tile["k"]
     return 2 if doubled * (stages or (MIN_STAGES if is_small else MAX_STAGES)) <= room else 1
 
 
-def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[int, int]:
+def _cluster(product: Product, tile: tuple[int, int], schedule: str) -> tuple[int, int]:
     """Two blocks share the right operand where a producer reads global memory too, and beside long epilogues of
     consumer groups that take turns, or one of the operands where their way is long; else there is room enough between
     the L2 cache and the SMs, and blocks by themselves wait less."""
@@ -124,14 +125,14 @@ def _cluster(product: Product, tile: tuple[int, ...], schedule: str) -> tuple[in
     return shared_pair(product, tile)
 
 
-def stage_bytes(product: Product, tile: tuple[int, ...], side: str = "m") -> int:
+def stage_bytes(product: Product, tile: TileSizes, side: str = "m") -> int:
     """Shared memory of one step along K: a tile of each operand, or of the arrays that the one whose rows are those of
     the instruction is computed from."""
-    rows, columns, depth = tile
     operands = wgmma_operands(product)
     parts = 1 if operands is None else operands.parts
     sizes, made = {"m": product.lhs.size, "n": product.rhs.size}, product.made(side)
     if made is not None:  # written, where TMA cannot bring what it is made of
         sizes[side] = made.loaded if made.loaded and made.is_boxed else max(sizes[side], made.loaded)
     vectors = 0 if made is None else made.vectors * VECTOR_BYTES
-    return parts * (rows * product.lhs_count * sizes["m"] + columns * product.rhs_count * sizes["n"]) * depth + vectors
+    loaded = tile["m"] * product.lhs_count * sizes["m"] + tile["n"] * product.rhs_count * sizes["n"]
+    return parts * loaded * tile["k"] + vectors

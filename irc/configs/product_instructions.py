@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from irc.analysis.product_problem import Product
+from irc.dialects.kernel import TileSizes
 from irc.ir.targets import KIB, Target
 
 MIN_ROWS = 32
@@ -75,11 +76,11 @@ def mma_shapes(product: Product, machine: Target) -> tuple[tuple[int, int, int],
     return machine.mma.get("f16" if product.lhs.name.startswith("f8") else product.lhs.name, ())
 
 
-def can_split_mma(product: Product, machine: Target, tile: tuple[int, ...], warps: int) -> bool:
+def can_split_mma(product: Product, machine: Target, tile: TileSizes, warps: int) -> bool:
     """Whether a tile's rows and columns can be split over the warps so that each has whole instructions."""
     rows, columns, _ = max(mma_shapes(product, machine))
     splits = ((m, warps // m) for m in range(1, warps + 1) if warps % m == 0)
-    return any(tile[0] % (rows * m) == 0 and tile[1] % (columns * n) == 0 for m, n in splits)
+    return any(tile["m"] % (rows * m) == 0 and tile["n"] % (columns * n) == 0 for m, n in splits)
 
 
 def wgmma_operands(product: Product) -> WarpGroupOperands | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from irc.analysis.product_problem import Product
 from irc.configs.wgmma_cycles import COLUMNS, GROUPS, STEP_BYTES, Model, Plan
-from irc.dialects.kernel import ConfigAttr
+from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_COLUMNS, WGMMA_ROWS
 from irc.support.integers import power_of_two
@@ -40,13 +40,18 @@ SHOWN = 4
 
 
 def ranked_plans(product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int) -> list[Plan]:
-    """The plans that have the rows, the schedule and the parts of K of `given`; first those that are made for its
-    warps, then those with the fewest cycles; among equals the largest tile. `sums`, `parts`: accumulators of a tile and
-    tiles of an operand, as in `WarpGroupOperands`."""
+    """The plans that have the rows, the schedule and the parts of K of `given`; first those that have its tile sizes,
+    those that are made for its warps, then those with the fewest cycles; among equals the largest tile. `sums`,
+    `parts`: accumulators of a tile and tiles of an operand, as in `WarpGroupOperands`."""
     candidates = _candidates(product, machine, given, sums=sums, parts=parts)
     if not candidates:  # no tile has whole rows: check_config says so
         return ranked_plans(replace(product, row=1), machine, given, sums=sums, parts=parts)
-    return [plan for _, plan in sorted(candidates, key=lambda c: (given.warps not in (None, c[1].warps), *_rank(c)))]
+
+    def differs(plan: Plan) -> tuple[bool, bool]:
+        sizes = given.tile or TileSizes()
+        return not sizes.agrees(dict(zip("mn", plan.tile, strict=True))), given.warps not in (None, plan.warps)
+
+    return [plan for _, plan in sorted(candidates, key=lambda c: (*differs(c[1]), *_rank(c)))]
 
 
 def explain_plans(product: Product, machine: Target, *, sums: int, parts: int) -> str:

@@ -198,7 +198,7 @@ class Model:
         return FINISH_CYCLES + 2 * partial / FINISH_BYTES
 
 
-def shared_pair(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
+def shared_pair(product: Product, tile: tuple[int, int]) -> tuple[int, int]:
     """The cluster of two blocks that share an operand, as its way from the L2 cache is long: the right one where tiles
     along M come in pairs, else the left one where those along N do. They wait for each other instead."""
     is_long = product.is_copied and any(pitch % HALF_LINE for pitch in (product.lhs_pitch, product.rhs_pitch))
@@ -207,7 +207,7 @@ def shared_pair(product: Product, tile: tuple[int, ...]) -> tuple[int, int]:
     return (1, 2) if is_long and ceil_div(product.n, tile[1]) % 2 == 0 else (1, 1)
 
 
-def can_share_columns(product: Product, tile: tuple[int, ...]) -> bool:
+def can_share_columns(product: Product, tile: tuple[int, int]) -> bool:
     """Whether tiles along M come in pairs that can load half of the columns of the right operand each."""
     return ceil_div(product.m, tile[0]) % 2 == 0 and tile[1] % SHARED_COLUMNS == 0
 

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from irc.analysis.costs import Cost, cost_of
 from irc.dialects.cuda import KernelOp
-from irc.dialects.kernel import ConfigAttr, FusedOp
+from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Pattern, pattern_of
 from irc.ir.locations import describe
@@ -68,7 +68,14 @@ def _config(config: ConfigAttr | None) -> dict[str, Any]:
     if config is None:
         return {}
     values = {field.name: getattr(config.data, field.name) for field in fields(config.data)}
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return {name: _plain(value) for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it."""
+    if isinstance(value, TileSizes):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def kernel_entry(kernel: KernelOp, facts: KernelFacts | None, resources: dict[str, int]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.ir import Attribute
@@ -12,7 +13,8 @@ from xdsl.ir import Attribute
 class Config:
     """The fields of `#kernel.config` that tiling reads; None where nothing was chosen."""
 
-    tile: tuple[int, ...] | None = None
+    tile: Mapping[str, int] = field(default_factory=dict[str, int])
+    """By the names of `#kernel.config`."""
     schedule: str = "grid"
     group: int | None = None
     reduction: str | None = None
@@ -21,11 +23,17 @@ class Config:
     swap_ab: bool = False
     """Whether the rows of a product's instruction lie along N."""
 
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """The sizes of the tile in order, for results that are computed beside what the kernel is built around, and so
+        have other dimensions."""
+        return tuple(self.tile.values()) or None
+
     @staticmethod
     def of(attribute: Attribute | None) -> Config:
         fields: Any = attribute
         if fields is None:
             return Config()
         schedule = "persistent" if fields.schedule == "pingpong" else fields.schedule or "grid"
-        swap_ab = bool(fields.swap_ab)
-        return Config(fields.tile, schedule, fields.group, fields.reduction, fields.unroll, fields.cluster, swap_ab)
+        sizes, swap_ab = fields.tile or {}, bool(fields.swap_ab)
+        return Config(sizes, schedule, fields.group, fields.reduction, fields.unroll, fields.cluster, swap_ab)

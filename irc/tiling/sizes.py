@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -28,7 +28,7 @@ CHUNK = 1024
 """Elements of a row for each step of a looped reduction."""
 ROW_ELEMENTS = 2048
 """Elements of a tile of short rows."""
-MATMUL = (128, 128, 64)
+MATMUL = {"m": 128, "n": 128, "k": 64}
 MIN_DOT = 16
 """The least extent of a tile that feeds a product: the shape of the narrowest instruction."""
 
@@ -109,30 +109,31 @@ def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[D
 
 
 def reduce_tiles(
-    rows: Sequence[Dim], columns: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] | None, style: str | None
+    rows: Sequence[Dim], columns: Sequence[Dim], weights: dict[Dim, int], tile: Mapping[str, int], style: str | None
 ) -> tuple[Dim | None, int, dict[Dim, int]]:
     """(the tiled row dimension, its tile extent, the chunk of each column dimension)."""
     contiguous_rows = [d for d in rows if d in weights]
     row = max(contiguous_rows, key=lambda d: weights[d]) if contiguous_rows else (rows[-1] if rows else None)
     by_rows = bool(contiguous_rows) and not any(c in weights for c in columns)
     longest = max((c.extent for c in columns), default=1)
-    if tile is not None and len(tile) == 2:
-        height, chunk = tile
+    given = tile.get("r", tile.get("s"))
+    if given is not None:
+        chunk = given
     elif by_rows:
-        height, chunk = SQUARE, SQUARE // 2
+        chunk = SQUARE // 2
     else:
         chunk = power_of_two(longest) if longest <= PERSISTENT and style != "looped" else CHUNK
-        height = max(1, ROW_ELEMENTS // chunk)
+    height = tile.get("d", SQUARE if by_rows else max(1, ROW_ELEMENTS // chunk))
     if style == "persistent":
         chunk = power_of_two(longest)
     height = 1 if row is None else clamp(height, row.extent)
     return row, height, {c: clamp(chunk, c.extent) for c in columns}
 
 
-def matmul_tiles(m: Dim, n: Dim, ks: Sequence[Dim], tile: Sequence[int] | None) -> tuple[int, int, dict[Dim, int]]:
+def matmul_tiles(m: Dim, n: Dim, ks: Sequence[Dim], tile: Mapping[str, int]) -> tuple[int, int, dict[Dim, int]]:
     """Extents along M and N, and along each contracted dimension."""
-    given = tile is not None and len(tile) == 3
-    bm, bn, bk = tile if tile is not None and given else MATMUL
-    if not given:
-        bm, bn = max(clamp(bm, m.extent), MIN_DOT), max(clamp(bn, n.extent), MIN_DOT)
-    return bm, bn, {k: bk if given else max(clamp(bk, k.extent), MIN_DOT) for k in ks}
+
+    def size(name: str, dim: Dim) -> int:
+        return tile.get(name) or max(clamp(MATMUL[name], dim.extent), MIN_DOT)
+
+    return size("m", m), size("n", n), {k: size("k", k) for k in ks}

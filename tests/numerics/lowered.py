@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numerics.harness import TOLERANCES, Array, assert_close, draw_arguments, result_elements
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.dialects.kernel import ConfigAttr, FusedOp
+from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import ALL
 from irc.driver.program import isolate, parse, signature
@@ -72,6 +72,8 @@ def lowered(
     run_passes(module, passes_of(ALL[aligned:first], instruction=instruction, always=always))
     for op in module.walk():
         if tile is not None and isinstance(op, FusedOp) and op.anchor.data == "matmul":
-            op.config = ConfigAttr.of(tile=tile, stages=stages, swap_ab=swap_ab, split=split)
+            op.config = ConfigAttr.of(
+                tile=TileSizes(dict(zip("mnk", tile, strict=True))), stages=stages, swap_ab=swap_ab, split=split
+            )
     run_passes(module, passes_of(ALL[first:], instruction=instruction))
     return Lowered(module, arguments, results, arrays, expected, elements)

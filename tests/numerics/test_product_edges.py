@@ -125,7 +125,7 @@ def test_operands_that_cannot_be_multiplied(x: str, w: str, result: str, hint: s
 
 
 CONFIGURED = """func.func @f(%x: tensor<64x64x{element}>) -> tensor<64x64x{result}> {{
-  %r = kernel.fused @k matmul config<tile = [64, 64, 32], instruction = "{instruction}"> (%a = %x : tensor<64x64x{element}>) -> tensor<64x64x{result}> {{
+  %r = kernel.fused @k matmul config<tile = {{m = 64, n = 64, k = 32}}, instruction = "{instruction}"> (%a = %x : tensor<64x64x{element}>) -> tensor<64x64x{result}> {{
     %c = nd.matmul %a, %a {{lhs_contract = [1], rhs_contract = [0]}} : tensor<64x64x{element}> -> tensor<64x64x{result}>
     kernel.yield %c : tensor<64x64x{result}>
   }}

@@ -37,7 +37,7 @@ def split(op: str, shape: tuple[int, ...], axis: int, element: str) -> ModuleOp:
     result = f"tensor<{''.join(f'{extent}x' for extent in kept)}i64>"
     module = parse(
         f"""func.func @f(%x: {operand}) -> {result} {{
-  %r = kernel.fused @k reduce config<tile = [1, 8], split = {PARTS}> (%a = %x : {operand}) -> {result} {{
+  %r = kernel.fused @k reduce config<tile = {{d = 1, r = 8}}, split = {PARTS}> (%a = %x : {operand}) -> {result} {{
     %m = nd.{op} %a {{axis = {axis}}} : {operand} -> {result}
     kernel.yield %m : {result}
   }}

@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from irc.analysis.code_size import LITTLE_WORK, MAX_WORK, Unrolled
 from irc.analysis.reduction_problem import reduction_of
 from irc.dialects import nd
-from irc.dialects.kernel import Anchor, FusedOp
+from irc.dialects.kernel import Anchor, FusedOp, TileSizes
 from irc.fusion import recomputation
 from irc.fusion import reductions as fuse_reductions
 from irc.interpreters.kernel import evaluate
@@ -141,7 +141,7 @@ def _use_small_tiles(kernel: FusedOp) -> None:
     """Tiles that do not divide the extents, so that splitting has parts and padding."""
     assert kernel.config is not None
     if kernel.kind is Anchor.MATMUL:
-        kernel.config = kernel.config.replace(tile=(4, 4, 4))
+        kernel.config = kernel.config.replace(tile=TileSizes(m=4, n=4, k=4))
     elif kernel.kind is Anchor.REDUCE and not _is_read_again(kernel):
         kernel.config = kernel.config.replace(split=4)
 

@@ -12,7 +12,7 @@ import pytest
 import irc
 from irc.codegen.cache import compile_cached
 from irc.codegen.sass import disassemble, opcodes_of, touched_in_flight, uses
-from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.driver.compiler import compile_artifact
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import KERNEL
@@ -42,9 +42,9 @@ PROGRAMS = {
     "residual": "func f(x: bf16[M, K], w: bf16[K, N], r: bf16[M, N]) -> bf16[M, N] {\n    return rms_norm(x @ w + r)\n}\n",
 }
 IN_ROWS = ("softmax", "norm", "residual")
-PINGPONG = {"tile": (128, 128, 64), "schedule": "pingpong", "warps": 4}
+PINGPONG = {"tile": TileSizes(m=128, n=128, k=64), "schedule": "pingpong", "warps": 4}
 ALONG_N = {"swap_ab": True, "instruction": "wgmma"}
-NARROW = {"tile": (128, 64, 64), "schedule": "pingpong", "warps": 4}
+NARROW = {"tile": TileSizes(m=128, n=64, k=64), "schedule": "pingpong", "warps": 4}
 
 
 def configured(name: str, fields: dict[str, Any], **dims: int) -> Any:
@@ -59,15 +59,15 @@ def configured(name: str, fields: dict[str, Any], **dims: int) -> Any:
 
 SASS = [
     *((name, {}) for name in PROGRAMS if name not in IN_ROWS),
-    ("matmul", {"tile": (128, 128, 64)}),
+    ("matmul", {"tile": TileSizes(m=128, n=128, k=64)}),
     ("matmul", {"cluster": (2, 1)}),
     ("matmul", {"cluster": (2, 2)}),
     *((name, PINGPONG) for name in PROGRAMS if name not in ("gating", *IN_ROWS)),
     ("matmul", {**PINGPONG, "cluster": (2, 1)}),
     ("gating", NARROW),
-    ("matmul", {"tile": (192, 192, 64)}),
-    ("matmul", {**PINGPONG, "tile": (128, 192, 64)}),
-    ("transposed", {"tile": (192, 176, 64)}),
+    ("matmul", {"tile": TileSizes(m=192, n=192, k=64)}),
+    ("matmul", {**PINGPONG, "tile": TileSizes(m=128, n=192, k=64)}),
+    ("transposed", {"tile": TileSizes(m=192, n=176, k=64)}),
 ]
 
 
@@ -80,8 +80,8 @@ def test_machine_code(name: str, fields: dict[str, Any]) -> None:
 ROWS = [
     ("softmax", {}, 256),
     ("softmax", {}, 200),
-    ("softmax", {"tile": (128, 256, 64), "cluster": (2, 1)}, 256),
-    ("softmax", {"tile": (64, 256, 64), "schedule": "pingpong", "warps": 4}, 256),
+    ("softmax", {"tile": TileSizes(m=128, n=256, k=64), "cluster": (2, 1)}, 256),
+    ("softmax", {"tile": TileSizes(m=64, n=256, k=64), "schedule": "pingpong", "warps": 4}, 256),
     ("norm", {}, 128),
     ("residual", {}, 256),
 ]
@@ -154,10 +154,10 @@ def few_sms(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SIMULATED = [
-    ("matmul", {"tile": (128, 128, 64)}, (384, 256, 448)),
-    ("matmul", {"tile": (128, 128, 64)}, (200, 264, 136)),
-    ("matmul", {"tile": (128, 128, 64), "cluster": (2, 1)}, (512, 384, 256)),
-    ("matmul", {**PINGPONG, "tile": (64, 128, 64)}, (320, 384, 448)),
+    ("matmul", {"tile": TileSizes(m=128, n=128, k=64)}, (384, 256, 448)),
+    ("matmul", {"tile": TileSizes(m=128, n=128, k=64)}, (200, 264, 136)),
+    ("matmul", {"tile": TileSizes(m=128, n=128, k=64), "cluster": (2, 1)}, (512, 384, 256)),
+    ("matmul", {**PINGPONG, "tile": TileSizes(m=64, n=128, k=64)}, (320, 384, 448)),
     ("matmul", {**PINGPONG, "cluster": (2, 2)}, (512, 512, 128)),
     ("matmul", {**PINGPONG, "stages": 1}, (256, 384, 128)),
     ("transposed", {**PINGPONG, "cluster": (1, 2)}, (384, 512, 192)),
@@ -165,27 +165,27 @@ SIMULATED = [
     ("gelu", {**PINGPONG, "cluster": (2, 1)}, (512, 264, 128)),
     ("prologue", {**PINGPONG, "cluster": (2, 1)}, (512, 256, 128)),
     ("squares", PINGPONG, (256, 384, 128)),
-    ("matmul", {"tile": (64, 64, 64), "split": 4}, (128, 64, 512)),
-    ("matmul", {"tile": (64, 64, 64), "split": 3}, (40, 72, 312)),
-    ("gating", {"tile": (64, 64, 64), "split": 2}, (64, 128, 256)),
-    ("prologue", {"tile": (64, 64, 64), "split": 2}, (64, 64, 256)),
-    ("matmul", {"tile": (192, 96, 64)}, (400, 200, 136)),
-    ("transposed", {"tile": (192, 160, 64)}, (200, 328, 72)),
-    ("transposed", {"tile": (192, 176, 64), "cluster": (1, 2)}, (200, 344, 136)),
-    ("matmul", {**PINGPONG, "tile": (128, 160, 64)}, (256, 480, 128)),
-    ("gating", {"tile": (128, 96, 64)}, (128, 200, 128)),
-    ("matmul", {**ALONG_N, "tile": (16, 64, 128)}, (16, 200, 264)),
-    ("transposed", {**ALONG_N, "tile": (32, 128, 64)}, (24, 136, 72)),
-    ("matmul", {**ALONG_N, "tile": (16, 64, 64), "split": 2}, (1, 128, 256)),
-    ("gelu", {**ALONG_N, "tile": (16, 64, 64)}, (8, 128, 64)),
-    ("prologue", {**ALONG_N, "tile": (16, 64, 64)}, (16, 128, 128)),
-    ("softmax", {"tile": (128, 256, 64)}, (640, 256, 136)),
-    ("softmax", {"tile": (64, 224, 64)}, (600, 200, 72)),
-    ("softmax", {**PINGPONG, "tile": (128, 128, 64), "cluster": (2, 1)}, (1024, 104, 128)),
-    ("norm", {"tile": (64, 128, 64)}, (520, 120, 128)),
-    ("norm", {**PINGPONG, "tile": (64, 64, 64)}, (704, 64, 64)),
-    ("residual", {"tile": (128, 256, 64), "stages": 3}, (640, 256, 72)),
-    ("residual", {"tile": (128, 128, 64)}, (700, 120, 128)),
+    ("matmul", {"tile": TileSizes(m=64, n=64, k=64), "split": 4}, (128, 64, 512)),
+    ("matmul", {"tile": TileSizes(m=64, n=64, k=64), "split": 3}, (40, 72, 312)),
+    ("gating", {"tile": TileSizes(m=64, n=64, k=64), "split": 2}, (64, 128, 256)),
+    ("prologue", {"tile": TileSizes(m=64, n=64, k=64), "split": 2}, (64, 64, 256)),
+    ("matmul", {"tile": TileSizes(m=192, n=96, k=64)}, (400, 200, 136)),
+    ("transposed", {"tile": TileSizes(m=192, n=160, k=64)}, (200, 328, 72)),
+    ("transposed", {"tile": TileSizes(m=192, n=176, k=64), "cluster": (1, 2)}, (200, 344, 136)),
+    ("matmul", {**PINGPONG, "tile": TileSizes(m=128, n=160, k=64)}, (256, 480, 128)),
+    ("gating", {"tile": TileSizes(m=128, n=96, k=64)}, (128, 200, 128)),
+    ("matmul", {**ALONG_N, "tile": TileSizes(m=16, n=64, k=128)}, (16, 200, 264)),
+    ("transposed", {**ALONG_N, "tile": TileSizes(m=32, n=128, k=64)}, (24, 136, 72)),
+    ("matmul", {**ALONG_N, "tile": TileSizes(m=16, n=64, k=64), "split": 2}, (1, 128, 256)),
+    ("gelu", {**ALONG_N, "tile": TileSizes(m=16, n=64, k=64)}, (8, 128, 64)),
+    ("prologue", {**ALONG_N, "tile": TileSizes(m=16, n=64, k=64)}, (16, 128, 128)),
+    ("softmax", {"tile": TileSizes(m=128, n=256, k=64)}, (640, 256, 136)),
+    ("softmax", {"tile": TileSizes(m=64, n=224, k=64)}, (600, 200, 72)),
+    ("softmax", {**PINGPONG, "tile": TileSizes(m=128, n=128, k=64), "cluster": (2, 1)}, (1024, 104, 128)),
+    ("norm", {"tile": TileSizes(m=64, n=128, k=64)}, (520, 120, 128)),
+    ("norm", {**PINGPONG, "tile": TileSizes(m=64, n=64, k=64)}, (704, 64, 64)),
+    ("residual", {"tile": TileSizes(m=128, n=256, k=64), "stages": 3}, (640, 256, 72)),
+    ("residual", {"tile": TileSizes(m=128, n=128, k=64)}, (700, 120, 128)),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from xdsl.parser import Parser
 
-from irc.dialects.kernel import ConfigAttr
+from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.driver.program import new_context
 from irc.ir.targets import KIB, TARGETS, target
 from irc.passes.kernel.choose_config import ChooseConfigPass
@@ -13,20 +13,26 @@ from irc.support.diagnostics import IrcError
 
 
 def test_fields_are_attributes_and_replace_changes_a_copy() -> None:
-    config = ConfigAttr.of(tile=(128, 128, 64), stages=4)
-    assert config.tile == (128, 128, 64)
+    config = ConfigAttr.of(tile=TileSizes(m=128, n=128, k=64), stages=4)
+    assert config.tile == {"m": 128, "n": 128, "k": 64}
     assert config.warps is None
     changed = config.replace(warps=8, stages=None)
     assert (changed.warps, changed.stages, config.stages) == (8, None, 4)
-    assert changed == ConfigAttr.of(tile=(128, 128, 64), warps=8)
+    assert changed == ConfigAttr.of(tile=TileSizes(m=128, n=128, k=64), warps=8)
 
 
 def test_completed_keeps_what_is_set() -> None:
     given = ConfigAttr.of(stages=2)
     assert given.completed(ConfigAttr.of(stages=4, warps=8)) == ConfigAttr.of(stages=2, warps=8)
+    given = ConfigAttr.of(tile=TileSizes(n=256))
+    chosen = given.completed(ConfigAttr.of(tile=TileSizes(k=64, n=128, m=128)))
+    assert chosen == ConfigAttr.of(tile=TileSizes(m=128, n=256, k=64))
+    assert str(chosen.tile) == "{m = 128, n = 256, k = 64}"
 
 
-@pytest.mark.parametrize("values", [{"tile": [1, 2]}, {"stages": 0}, {"cluster": (1,)}, {"schedule": "rows"}])
+@pytest.mark.parametrize(
+    "values", [{"tile": [1, 2]}, {"tile": TileSizes(m=0)}, {"stages": 0}, {"cluster": (1,)}, {"schedule": "rows"}]
+)
 def test_values_of_other_types_are_errors(values: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must be"):
         ConfigAttr.of(**values)
@@ -48,7 +54,7 @@ def test_facts_of_the_architectures() -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ("tile = [64, 64, 64], cluster = [16, 1]", "do not divide 8 x 8 tiles"),
+        ("tile = {m = 64, n = 64, k = 64}, cluster = [16, 1]", "do not divide 8 x 8 tiles"),
         ('cluster = [2, 1], instruction = "mma"', "only wgmma kernels have clusters"),
         ('schedule = "pingpong", instruction = "mma"', "only wgmma kernels have the schedule"),
         ("loop_order = [1, 0]", "no pass changes the order of tile loops"),

@@ -16,7 +16,7 @@ from irc.ir.parser import parse_ir
 
 PROGRAM = """
 func.func @f(%x: tensor<9x37xf32>, %w: tensor<9x37xf32>) -> (tensor<9xf32>, tensor<9xf32>, tensor<9xf32>) {{
-  %m, %s, %p = kernel.fused @k reduce config<tile = [4, 8], reduction = "{style}"> (%a = %x : tensor<9x37xf32>, %b = %w : tensor<9x37xf32>) -> (tensor<9xf32>, tensor<9xf32>, tensor<9xf32>) {{
+  %m, %s, %p = kernel.fused @k reduce config<tile = {{d = 4, r = 8}}, reduction = "{style}"> (%a = %x : tensor<9x37xf32>, %b = %w : tensor<9x37xf32>) -> (tensor<9xf32>, tensor<9xf32>, tensor<9xf32>) {{
     %max = nd.max %a {{axes = [1]}} : tensor<9x37xf32> -> tensor<9xf32>
     %mb = nd.broadcast %max {{dims = [0]}} : tensor<9xf32> -> tensor<9x37xf32>
     %d = nd.sub %a, %mb : tensor<9x37xf32>

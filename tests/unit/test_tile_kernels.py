@@ -113,12 +113,12 @@ SPLIT = [
            %q = nd.matmul %x, %w {{{dims("0", "0", "2", "1")}}} : (tensor<3x20x24xf32>, tensor<3x24x40xf32>) -> tensor<3x20x40xf32>
            %s = nd.sum %q {{axes = [2]}} : tensor<3x20x40xf32> -> tensor<3x20xf32>
            %t = nd.sum %q {{axes = [0, 1]}} : tensor<3x20x40xf32> -> tensor<40xf32>""", "%s: 3x20xf32, %t: 40xf32"),
-    Case("long-rows", 'reduce config<tile = [1, 16], reduction = "looped", split = 4>', "%x: 3x150xf32", """
+    Case("long-rows", 'reduce config<tile = {d = 1, r = 16}, reduction = "looped", split = 4>', "%x: 3x150xf32", """
            %e = nd.exp %x : tensor<3x150xf32>
            %s = nd.sum %e {axes = [1]} : tensor<3x150xf32> -> tensor<3xf32>
            %t = nd.max %x {axes = [1]} : tensor<3x150xf32> -> tensor<3xf32>
            %r = nd.div %s, %t : tensor<3xf32>""", "%r: 3xf32, %t: 3xf32", 0.2),
-    Case("everything", 'reduce config<tile = [1, 16], reduction = "looped", split = 4>', "%x: 7x30xf32", """
+    Case("everything", 'reduce config<tile = {d = 1, r = 16}, reduction = "looped", split = 4>', "%x: 7x30xf32", """
            %e = nd.exp %x : tensor<7x30xf32>
            %s = nd.sum %e {axes = [0, 1]} : tensor<7x30xf32> -> tensor<f32>""", "%s: f32"),
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from tile_cases_reductions import REDUCTIONS
 
 GATING = Case(
     "gating-wgmma",
-    'matmul config<tile = [128, 128, 64], stages = 4, cluster = [2, 1], warps = 8, schedule = "persistent", group = 8, '
+    'matmul config<tile = {m = 128, n = 128, k = 64}, stages = 4, cluster = [2, 1], warps = 8, schedule = "persistent", group = 8, '
     'indexing = "tma", instruction = "wgmma">',
     "%x: 256x192xbf16, %w: 192x512xbf16, %v: 192x512xbf16, %c: 512xbf16",
     f"""%p = nd.matmul %x, %w {{{NN}}} : (tensor<256x192xbf16>, tensor<192x512xbf16>) -> tensor<256x512xf32>

@@ -31,7 +31,7 @@ def dims(lb: str, rb: str, lk: str, rk: str) -> str:
 
 
 NN = dims("", "", "1", "0")
-SMALL = " config<tile = [16, 16, 16]>"
+SMALL = " config<tile = {m = 16, n = 16, k = 16}>"
 
 PRODUCTS: list[Case] = [
     *(

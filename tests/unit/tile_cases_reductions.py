@@ -15,7 +15,7 @@ def reduction(
     return Case(name, f"reduce{config}", f"%a: {shape}x{element}", body, f"%r: {out}")
 
 
-LOOPED = ' config<tile = [4, 8], reduction = "looped">'
+LOOPED = ' config<tile = {d = 4, r = 8}, reduction = "looped">'
 
 REDUCTIONS: list[Case] = [
     *(reduction(op, "f32", "9x37", "1", "9") for op in ("sum", "prod", "max", "min")),

@@ -43,7 +43,7 @@ def kernel_row(kernel: dict[str, Any], times: dict[str, float] | None = None) ->
     row = [
         kernel["name"],
         kernel["anchor"] or "-",
-        "x".join(str(n) for n in kernel["config"].get("tile", ())) or "-",
+        "x".join(str(n) for n in kernel["config"].get("tile", {}).values()) or "-",
         "x".join(str(n) for n in _trimmed(kernel["grid"])),
         "x".join(str(n) for n in _trimmed(kernel["block"])),
         size(kernel["shared_memory"]),

@@ -9,7 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation
 
-from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.dialects.nd.base import shape_of
 from irc.ir.dtypes import Element, element_of
 from irc.ir.iteration import iteration_of
@@ -159,5 +159,5 @@ def _check_elements(op: Operation, a: Matrix, b: Matrix) -> None:
 
 def _tile(config: ConfigAttr, element: Element) -> tuple[int, int, int]:
     depth = SWIZZLE_BYTES // element.size
-    tile = (*(config.tile or (128, 128)), depth)[:3]
-    return tile[0], tile[1], tile[2]
+    tile = (config.tile or TileSizes()).completed({"m": 128, "n": 128, "k": depth})
+    return tile["m"], tile["n"], tile["k"]

@@ -11,6 +11,7 @@ from irc.dialects.kernel.config import (
     ConfigFields,
 )
 from irc.dialects.kernel.ops import Anchor, AnchorAttr, FusedOp, LaunchOp, YieldOp
+from irc.dialects.kernel.tile_sizes import TileSizes
 
 Kernel = Dialect("kernel", [FusedOp, LaunchOp, YieldOp], [AnchorAttr, ConfigAttr])
 
@@ -26,5 +27,6 @@ __all__ = [
     "FusedOp",
     "Kernel",
     "LaunchOp",
+    "TileSizes",
     "YieldOp",
 ]

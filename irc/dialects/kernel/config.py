@@ -1,7 +1,7 @@
 """`#kernel.config`: the choices that turn a fused region into a kernel, as typed data.
 
 `choose-config` and the user write it, lowering only reads it. Every field is optional, and only the fields that are
-set are printed: `#kernel.config<tile = [128, 256, 64], stages = 4, schedule = "persistent">`.
+set are printed: `#kernel.config<tile = {m = 128, n = 256, k = 64}, stages = 4, schedule = "persistent">`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from irc.dialects.kernel.tile_sizes import TileSizes
+
 SCHEDULES = ("grid", "persistent", "pingpong")
 REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
@@ -26,7 +28,7 @@ EVICT_LAST = ("inputs",)
 class ConfigFields:
     """The fields of a `#kernel.config`, which `ConfigAttr` explains; None where nothing was chosen."""
 
-    tile: tuple[int, ...] | None = None
+    tile: TileSizes | None = None
     stages: int | None = None
     cluster: tuple[int, ...] | None = None
     warps: int | None = None
@@ -56,17 +58,21 @@ def _check_positive(value: Any) -> str | None:
     return None
 
 
+def _check_sizes(value: Any) -> str | None:
+    if not isinstance(value, TileSizes) or not value or any(_check_positive(size) for size in value.values()):
+        return "must be positive integers by the names of dimensions, such as {m = 128, n = 256, k = 64}"
+    return None
+
+
 def _check_flag(value: Any) -> str | None:
     return None if type(value) is bool else "must be true or false"
 
 
-def _check_positives(count: int | None) -> Callable[[Any], str | None]:
-    expected = "a list of positive integers" if count is None else f"a list of {count} positive integers"
-
+def _check_positives(count: int) -> Callable[[Any], str | None]:
     def check(value: Any) -> str | None:
-        if type(value) is not tuple or not value or any(_check_positive(v) for v in value):
-            return f"must be {expected}"
-        return None if count in (None, len(value)) else f"must be {expected}"
+        if type(value) is tuple and len(value) == count and not any(_check_positive(v) for v in value):
+            return None
+        return f"must be a list of {count} positive integers"
 
     return check
 
@@ -87,7 +93,7 @@ def _check_choice(choices: tuple[str, ...]) -> Callable[[Any], str | None]:
 
 
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
-    "tile": _check_positives(None),
+    "tile": _check_sizes,
     "stages": _check_positive,
     "cluster": _check_positives(2),
     "warps": _check_positive,
@@ -120,14 +126,17 @@ def _text(value: Any) -> str:
 
 @irdl_attr_definition
 class ConfigAttr(Data[ConfigFields]):
-    """The choices for one kernel. Made by `ConfigAttr.of(tile=(128, 128, 64), stages=4)`.
+    """The choices for one kernel. Made by `ConfigAttr.of(tile=TileSizes(m=128, n=128, k=64),
+    stages=4)`.
 
-    - `tile`: elements of a tile, powers of two. A matmul: M, N, K, where M and N can be other multiples of 8; of a
-      wgmma kernel, multiples of 64 along the rows of the instruction (a warp group has 64) and of 8 along its columns,
-      of 16 for integers and where a right operand of 16 bits lies along N; of an mma kernel, what its warps can divide
-      into whole instructions. A reduction: rows, elements of the reduced extent for each step. A permutation: elements
-      of a run of the result, and of the operand. A map: elements along each merged dimension of the result. Lowering
-      clamps them.
+    - `tile`: elements of a tile, powers of two, by the roles of the anchor's iteration dimensions, those of one role
+      together; what is left out is chosen. Lowering clamps them.
+      `{m = 128, n = 256, k = 64}` of a matmul, k for each step. m and n can be other multiples of 8; of a wgmma kernel,
+      multiples of 64 along the rows of the instruction (a warp group has 64) and of 8 along its columns, of 16 for
+      integers and where a right operand of 16 bits lies along N; of an mma kernel, what its warps can divide into
+      whole instructions.
+      `{d = 4, r = 1024}` of a reduction: rows, and elements of the reduced extent for each step; `s` for `r` of a scan.
+      `{d = 1024}` of a map. `{result = 64, operand = 64}` of a permutation: elements of a run in the memory of either.
     - `stages`: buffers in the channel of the operands of a wgmma or mma kernel; with one, mma has no channel.
     - `warps`: warps that compute (a producer warp group comes on top).
     - `schedule`: `grid`, a block for each tile; `persistent`, a block for each SM that walks over the tiles;
@@ -162,14 +171,16 @@ class ConfigAttr(Data[ConfigFields]):
         return ConfigAttr(replace(self.data, **values))
 
     def completed(self, chosen: ConfigAttr) -> ConfigAttr:
-        """This config, with the fields that are not set taken from another."""
+        """This config, with the fields and tile sizes that are not set taken from another."""
         unset = {
             f.name: getattr(chosen.data, f.name) for f in fields(ConfigFields) if getattr(self.data, f.name) is None
         }
+        if self.tile is not None and chosen.tile is not None:
+            unset["tile"] = self.tile.completed(chosen.tile)
         return self.replace(**unset)
 
     @property
-    def tile(self) -> tuple[int, ...] | None:
+    def tile(self) -> TileSizes | None:
         return self.data.tile
 
     @property
@@ -270,6 +281,18 @@ def _parse_value(parser: AttrParser) -> Any:
     if (number := parser.parse_optional_integer(allow_boolean=False)) is not None:
         return number
     numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-    if numbers is None:
-        parser.raise_error("expected an integer, a string, true, false or a list of integers")
-    return tuple(numbers)
+    if numbers is not None:
+        return tuple(numbers)
+    sizes: dict[str, int] = {}
+    if parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, lambda: _parse_size(parser, sizes)) is None:
+        parser.raise_error("expected an integer, a string, true, false, a list of integers or sizes by name")
+    return TileSizes(sizes)
+
+
+def _parse_size(parser: AttrParser, sizes: dict[str, int]) -> None:
+    start = parser.pos
+    name = parser.parse_identifier("the name of a dimension")
+    if name in sizes:
+        parser.raise_error(f"the size of `{name}` is set twice", start, parser.pos)
+    parser.parse_punctuation("=")
+    sizes[name] = parser.parse_integer()

@@ -91,7 +91,7 @@ class FusedOp(IRDLOperation):
     The operands are bound to the block's arguments. Comments in the printed body show the groups of a matmul or a
     reduction: the prologue feeds the core (the anchors, and what lies between two of them), the epilogue is the rest.
 
-        %r = kernel.fused @f_0 matmul config<tile = [128, 256, 64]> (%a = %x : tensor<8x8xf32>) -> ... {
+        %r = kernel.fused @f_0 matmul config<tile = {m = 128, n = 256, k = 64}> (%a = %x : tensor<8x8xf32>) -> ... {
     """
 
     name = "kernel.fused"
@@ -143,6 +143,19 @@ class FusedOp(IRDLOperation):
         """The ops that the kernel is built around, in order. In a matmul kernel, the products alone."""
         return [op for op in self.block.ops if is_core(self.kind, op)]
 
+    def tile_names(self) -> tuple[str, ...]:
+        """The names that sizes of the config's tile can have."""
+        match self.kind:
+            case Anchor.MATMUL:
+                return ("m", "n", "k")
+            case Anchor.REDUCE:
+                joined = {"s" if pattern_of(op) is Pattern.SCAN else "r" for op in self.cores()}
+                return ("d", *sorted(joined))
+            case Anchor.PERMUTE:
+                return ("result", "operand")
+            case Anchor.MAP:
+                return ("d",)
+
     def groups(self) -> dict[Operation, str]:
         """`prologue`, `core` or `epilogue` for each op of the body but the yield."""
         ops = [op for op in self.block.ops if not isinstance(op, YieldOp)]
@@ -166,6 +179,12 @@ class FusedOp(IRDLOperation):
         for op in self.block.ops:
             if self.kind is not Anchor.MATMUL and is_core(Anchor.MATMUL, op):
                 raise VerifyException(f"a kernel with the anchor {self.kind.value} may not hold {op.name}")
+        sizes = None if self.config is None else self.config.tile
+        if wrong := [name for name in sizes or () if name not in self.tile_names()]:
+            names = ", ".join(self.tile_names())
+            raise VerifyException(
+                f"the tile of a kernel with the anchor {self.kind.value} has sizes of {names}, found {', '.join(wrong)}"
+            )
 
     def print(self, printer: Printer) -> None:
         if self.sym_name is not None:

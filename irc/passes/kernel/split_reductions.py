@@ -90,12 +90,12 @@ def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
     reductions = [op for op in kernel.block.ops if is_splittable(op)]
     if not reductions:
         return {}
-    if kernel.config is None or kernel.config.tile is None or len(kernel.config.tile) != 3:
+    tile = None if kernel.config is None else kernel.config.tile
+    if tile is None or not {"m", "n"} <= tile.keys():
         message = "a product's reductions are split by its tile, and it has none"
         raise IrcError(message, location_of(kernel), "run choose-config")
-    rows, columns, _ = kernel.config.tile
     iteration = iteration_of(kernel.cores()[0])
-    sizes = {"b": 1, "m": rows, "n": columns}
+    sizes = {"b": 1, "m": tile["m"], "n": tile["n"]}
     groups = [(iteration.axes(iteration.result, role), size) for role, size in sizes.items()]
     whole = whole_rows(kernel)
     return {op: [_side(op, *group) for group in groups if group[0]] for op in reductions if op not in whole}
@@ -127,7 +127,7 @@ def _cut(kernel: FusedOp) -> Cut | None:
     reduced = [at for at, side in enumerate(sides) if set(axes) & {axis for axis in side if shape[axis] != 1}]
     if not reduced:
         return None
-    steps = config.tile[-1] if config is not None and config.tile is not None else 1
+    steps = config.tile.get("r", 1) if config is not None and config.tile is not None else 1
     ends_in_runs = together == 1 and len(reduced) == 2 and reduced[-1] == len(sides) - 1
     if ends_in_runs and extents[-1] >= steps and extents[reduced[0]] >= parts:
         return Cut(sides, reduced[0], 1, extents[reduced[0]])

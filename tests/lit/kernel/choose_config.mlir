@@ -3,7 +3,7 @@
 // RUN: irc-opt %s -p 'choose-config{instruction="fma"}' | filecheck %s --check-prefix=FMA
 
 // A large product of bf16 uses wgmma where there is such an instruction.
-// CHECK:      @large matmul config<tile = [128, 256, 64], stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, indexing = "tma", instruction = "wgmma">
+// CHECK:      @large matmul config<tile = {m = 128, n = 256, k = 64}, stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, indexing = "tma", instruction = "wgmma">
 // SM80:       @large matmul config<{{.*}}instruction = "mma">
 // FMA:        @large matmul config<{{.*}}instruction = "fma">
 func.func @large(%x: tensor<2048x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<2048x4096xbf16> {
@@ -26,9 +26,9 @@ func.func @odd(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4095xbf16>) -> tensor
 }
 
 // What the user has set stays; the rest follows from it.
-// CHECK:      @given matmul config<tile = [64, 128, 64], stages = 2, cluster = [1, 1], warps = 4, {{.*}}instruction = "wgmma">
+// CHECK:      @given matmul config<tile = {m = 64, n = 128, k = 64}, stages = 2, cluster = [1, 1], warps = 4, {{.*}}instruction = "wgmma">
 func.func @given(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
-  %r = kernel.fused @given matmul config<tile = [64, 128, 64], stages = 2> (%a = %x : tensor<4096x4096xbf16>, %b = %w : tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
+  %r = kernel.fused @given matmul config<tile = {m = 64, n = 128, k = 64}, stages = 2> (%a = %x : tensor<4096x4096xbf16>, %b = %w : tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xf32>
     kernel.yield %c : tensor<4096x4096xf32>
   }
@@ -36,7 +36,7 @@ func.func @given(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tens
 }
 
 // With a short K the epilogue is long beside the products: two consumer groups take turns in smaller tiles.
-// CHECK:      @turns matmul config<tile = [128, 128, 64], stages = 6, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}instruction = "wgmma">
+// CHECK:      @turns matmul config<tile = {m = 128, n = 128, k = 64}, stages = 6, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @turns(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
   %r = kernel.fused @turns matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<4096x4096xf32>
@@ -46,7 +46,7 @@ func.func @turns(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>) -> tens
 }
 
 // The same where the epilogue reads an array: its subtiles take the place of a stage.
-// CHECK:      @residual matmul config<tile = [128, 128, 64], stages = 5, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}>
+// CHECK:      @residual matmul config<tile = {m = 128, n = 128, k = 64}, stages = 5, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}>
 func.func @residual(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>, %y: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = kernel.fused @residual matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>, %d = %y : tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<4096x4096xf32>
@@ -57,7 +57,7 @@ func.func @residual(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>, %y: 
 }
 
 // Tiles that fill the chip in whole rounds: 8 x 16 of 192 x 192 are 128 for 132 multiprocessors.
-// CHECK:      @filled matmul config<tile = [192, 192, 64], stages = 4, cluster = [1, 1], warps = 12, schedule = "persistent", {{.*}}>
+// CHECK:      @filled matmul config<tile = {m = 192, n = 192, k = 64}, stages = 4, cluster = [1, 1], warps = 12, schedule = "persistent", {{.*}}>
 func.func @filled(%x: tensor<1536x6144xbf16>, %w: tensor<6144x3072xbf16>) -> tensor<1536x3072xf32> {
   %r = kernel.fused @filled matmul (%a = %x : tensor<1536x6144xbf16>, %b = %w : tensor<6144x3072xbf16>) -> tensor<1536x3072xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<1536x6144xbf16>, tensor<6144x3072xbf16>) -> tensor<1536x3072xf32>
@@ -67,7 +67,7 @@ func.func @filled(%x: tensor<1536x6144xbf16>, %w: tensor<6144x3072xbf16>) -> ten
 }
 
 // Few rows: those of the instruction lie along N, and M is as many columns as it has.
-// CHECK:      @skinny matmul config<tile = [16, 64, 128], stages = 8, cluster = [1, 1], warps = 4, schedule = "persistent", {{.*}} instruction = "wgmma", swap_ab = true>
+// CHECK:      @skinny matmul config<tile = {m = 16, n = 64, k = 128}, stages = 8, cluster = [1, 1], warps = 4, schedule = "persistent", {{.*}} instruction = "wgmma", swap_ab = true>
 func.func @skinny(%x: tensor<9x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<9x8192xf32> {
   %r = kernel.fused @skinny matmul (%a = %x : tensor<9x8192xbf16>, %b = %w : tensor<8192x8192xbf16>) -> tensor<9x8192xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<9x8192xbf16>, tensor<8192x8192xbf16>) -> tensor<9x8192xf32>
@@ -77,7 +77,7 @@ func.func @skinny(%x: tensor<9x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor
 }
 
 // A small result of a long K: parts of K in as many blocks as there is room for. Not where an epilogue reduces.
-// CHECK:      @deep matmul config<tile = [64, 64, 128], {{.*}} split = 8, indexing = "tma", instruction = "wgmma">
+// CHECK:      @deep matmul config<tile = {m = 64, n = 64, k = 128}, {{.*}} split = 8, indexing = "tma", instruction = "wgmma">
 func.func @deep(%x: tensor<256x8192xbf16>, %w: tensor<8192x256xbf16>) -> tensor<256x256xf32> {
   %r = kernel.fused @deep matmul (%a = %x : tensor<256x8192xbf16>, %b = %w : tensor<8192x256xbf16>) -> tensor<256x256xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x8192xbf16>, tensor<8192x256xbf16>) -> tensor<256x256xf32>
@@ -86,7 +86,7 @@ func.func @deep(%x: tensor<256x8192xbf16>, %w: tensor<8192x256xbf16>) -> tensor<
   func.return %r : tensor<256x256xf32>
 }
 
-// CHECK:      @reduced matmul config<tile = {{[^=]*}}, stages = {{[^=]*}}, cluster = [1, 1], warps = 4, schedule = "persistent", group = 8, indexing =
+// CHECK:      @reduced matmul config<tile = {m = {{[0-9]+}}, n = {{[0-9]+}}, k = {{[0-9]+}}}, stages = {{[^=]*}}, cluster = [1, 1], warps = 4, schedule = "persistent", group = 8, indexing =
 func.func @reduced(%x: tensor<256x8192xbf16>, %w: tensor<8192x256xbf16>) -> tensor<256xf32> {
   %r = kernel.fused @reduced matmul (%a = %x : tensor<256x8192xbf16>, %b = %w : tensor<8192x256xbf16>) -> tensor<256xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x8192xbf16>, tensor<8192x256xbf16>) -> tensor<256x256xf32>
@@ -97,7 +97,7 @@ func.func @reduced(%x: tensor<256x8192xbf16>, %w: tensor<8192x256xbf16>) -> tens
 }
 
 // Rows of 2000 bytes begin inside lines of memory: two blocks share the right operand.
-// CHECK:      @apart matmul config<tile = [64, 128, 64], stages = 8, cluster = [2, 1], {{.*}}>
+// CHECK:      @apart matmul config<tile = {m = 64, n = 128, k = 64}, stages = 8, cluster = [2, 1], {{.*}}>
 func.func @apart(%x: tensor<1000x1000xbf16>, %w: tensor<1000x1000xbf16>) -> tensor<1000x1000xf32> {
   %r = kernel.fused @apart matmul (%a = %x : tensor<1000x1000xbf16>, %b = %w : tensor<1000x1000xbf16>) -> tensor<1000x1000xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<1000x1000xbf16>, tensor<1000x1000xbf16>) -> tensor<1000x1000xf32>
@@ -107,7 +107,7 @@ func.func @apart(%x: tensor<1000x1000xbf16>, %w: tensor<1000x1000xbf16>) -> tens
 }
 
 // A row that fits stays in registers; one that does not is read in steps.
-// CHECK:      @short reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4>
+// CHECK:      @short reduce config<tile = {d = 1, r = 8192}, warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4>
 func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {
   %r = kernel.fused @short reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<4096xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x8192xf32> -> tensor<4096xf32>
@@ -116,7 +116,7 @@ func.func @short(%x: tensor<4096x8192xf32>) -> tensor<4096xf32> {
   func.return %r : tensor<4096xf32>
 }
 
-// CHECK:      @long reduce config<tile = [1, 1024], warps = 8, schedule = "grid", reduction = "looped", unroll = 4, occupancy = 8>
+// CHECK:      @long reduce config<tile = {d = 1, r = 1024}, warps = 8, schedule = "grid", reduction = "looped", unroll = 4, occupancy = 8>
 func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
   %r = kernel.fused @long reduce (%a = %x : tensor<4096x32768xf32>) -> tensor<4096xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x32768xf32> -> tensor<4096xf32>
@@ -126,7 +126,7 @@ func.func @long(%x: tensor<4096x32768xf32>) -> tensor<4096xf32> {
 }
 
 // What is read and written is more than the L2 holds: written lines leave it first.
-// CHECK:      @both reduce config<tile = [1, 8192], warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, evict_last = "inputs">
+// CHECK:      @both reduce config<tile = {d = 1, r = 8192}, warps = 16, schedule = "grid", reduction = "persistent", occupancy = 4, evict_last = "inputs">
 func.func @both(%x: tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
   %r = kernel.fused @both reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
     %s = nd.sum %a {axes = [1]} : tensor<4096x8192xf32> -> tensor<4096xf32>
@@ -138,7 +138,7 @@ func.func @both(%x: tensor<4096x8192xf32>) -> tensor<4096x8192xf32> {
 }
 
 // One row leaves the GPU idle: it is split.
-// CHECK:      @whole reduce config<tile = [1, 1024], warps = 8, schedule = "grid", split = 2112, reduction = "looped", unroll = 4, occupancy = 8>
+// CHECK:      @whole reduce config<tile = {d = 1, r = 1024}, warps = 8, schedule = "grid", split = 2112, reduction = "looped", unroll = 4, occupancy = 8>
 func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
   %r = kernel.fused @whole reduce (%a = %x : tensor<4096x8192xf32>) -> tensor<f32> {
     %s = nd.sum %a {axes = [0, 1]} : tensor<4096x8192xf32> -> tensor<f32>
@@ -148,7 +148,7 @@ func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
 }
 
 // Columns go side by side.
-// CHECK:      @columns reduce config<tile = [128, 8], warps = 8, {{.*}}split = 17, reduction = "looped", unroll = 4, occupancy = 8>
+// CHECK:      @columns reduce config<tile = {d = 128, r = 8}, warps = 8, {{.*}}split = 17, reduction = "looped", unroll = 4, occupancy = 8>
 func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
   %r = kernel.fused @columns reduce (%a = %x : tensor<16384x8192xf32>) -> tensor<8192xf32> {
     %s = nd.sum %a {axes = [0]} : tensor<16384x8192xf32> -> tensor<8192xf32>
@@ -157,7 +157,7 @@ func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
   func.return %r : tensor<8192xf32>
 }
 
-// CHECK:      @moved permute config<tile = [64, 64], warps = 8, schedule = "grid">
+// CHECK:      @moved permute config<tile = {result = 64, operand = 64}, warps = 8, schedule = "grid">
 func.func @moved(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %r = kernel.fused @moved permute (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
     %p = nd.permute %a {permutation = [1, 0]} : tensor<512x512xf32> -> tensor<512x512xf32>
@@ -167,8 +167,8 @@ func.func @moved(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
 }
 
 // The code of two consumer groups stays in an SM: erf takes thrice the instructions of a sigmoid.
-// CHECK:      @sigmoids matmul config<tile = [128, 192, 64], {{.*}} schedule = "pingpong"
-// CHECK:      @erfs matmul config<tile = [128, 128, 64], {{.*}} schedule = "pingpong"
+// CHECK:      @sigmoids matmul config<tile = {m = 128, n = 192, k = 64}, {{.*}} schedule = "pingpong"
+// CHECK:      @erfs matmul config<tile = {m = 128, n = 128, k = 64}, {{.*}} schedule = "pingpong"
 func.func @sigmoids(%x: tensor<8192x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<8192x3072xbf16> {
   %r = kernel.fused @sigmoids matmul (%a = %x : tensor<8192x768xbf16>, %b = %w : tensor<768x3072xbf16>) -> tensor<8192x3072xbf16> {
     %p = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<8192x768xbf16>, tensor<768x3072xbf16>) -> tensor<8192x3072xf32>
@@ -199,8 +199,8 @@ func.func @erfs(%x: tensor<8192x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<
 }
 
 // A norm's weights take registers: fewer blocks share an SM, and none spills.
-// CHECK:      @weighted reduce config<tile = [4, 1024], warps = 8, schedule = "grid", reduction = "persistent", occupancy = 6>
-// CHECK:      @plain reduce config<tile = [4, 1024], warps = 8, schedule = "grid", reduction = "persistent", occupancy = 8>
+// CHECK:      @weighted reduce config<tile = {d = 4, r = 1024}, warps = 8, schedule = "grid", reduction = "persistent", occupancy = 6>
+// CHECK:      @plain reduce config<tile = {d = 4, r = 1024}, warps = 8, schedule = "grid", reduction = "persistent", occupancy = 8>
 func.func @weighted(%x: tensor<8192x768xbf16>, %w: tensor<768xf32>) -> tensor<8192x768xbf16> {
   %r = kernel.fused @weighted reduce (%a = %x : tensor<8192x768xbf16>, %b = %w : tensor<768xf32>) -> tensor<8192x768xbf16> {
     %f = nd.cast %a : tensor<8192x768xbf16> -> tensor<8192x768xf32>
@@ -229,7 +229,7 @@ func.func @plain(%x: tensor<8192x768xbf16>) -> tensor<8192x768xbf16> {
 
 // Long rows that are read again and stored: so few of them are on the way that the L2 keeps them. Where only the sums
 // are stored they are read once.
-// CHECK:      @normalized reduce config<tile = [1, 4096], warps = 16, {{.*}}reduction = "looped"
+// CHECK:      @normalized reduce config<tile = {d = 1, r = 4096}, warps = 16, {{.*}}reduction = "looped"
 func.func @normalized(%x: tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
   %r = kernel.fused @normalized reduce (%a = %x : tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
     %c = nd.cast %a : tensor<8192x50257xbf16> -> tensor<8192x50257xf32>
@@ -241,7 +241,7 @@ func.func @normalized(%x: tensor<8192x50257xbf16>) -> tensor<8192x50257xf32> {
   func.return %r : tensor<8192x50257xf32>
 }
 
-// CHECK:      @summed reduce config<tile = [1, 2048], warps = 8, {{.*}}reduction = "looped"
+// CHECK:      @summed reduce config<tile = {d = 1, r = 2048}, warps = 8, {{.*}}reduction = "looped"
 func.func @summed(%x: tensor<8192x50257xbf16>) -> tensor<8192xf32> {
   %r = kernel.fused @summed reduce (%a = %x : tensor<8192x50257xbf16>) -> tensor<8192xf32> {
     %c = nd.cast %a : tensor<8192x50257xbf16> -> tensor<8192x50257xf32>
@@ -252,7 +252,7 @@ func.func @summed(%x: tensor<8192x50257xbf16>) -> tensor<8192xf32> {
 }
 
 // Of rows that no such number of blocks keeps there, as many as ever.
-// CHECK:      @longer reduce config<tile = [1, 1024], warps = 8, {{.*}}reduction = "looped"
+// CHECK:      @longer reduce config<tile = {d = 1, r = 1024}, warps = 8, {{.*}}reduction = "looped"
 func.func @longer(%x: tensor<8192x200000xf32>) -> tensor<8192x200000xf32> {
   %r = kernel.fused @longer reduce (%a = %x : tensor<8192x200000xf32>) -> tensor<8192x200000xf32> {
     %d = nd.sum %a {axes = [1]} : tensor<8192x200000xf32> -> tensor<8192xf32>

@@ -2,7 +2,7 @@
 
 // The rest is chosen around a field that is given: tiles for two warp groups, rows along N, warps that
 // share a tile.
-// CHECK:      @around_warps matmul config<tile = [128, {{.*}}, warps = 8, schedule = "persistent", {{.*}}instruction = "wgmma">
+// CHECK:      @around_warps matmul config<tile = {m = 128, {{.*}}, warps = 8, schedule = "persistent", {{.*}}instruction = "wgmma">
 func.func @around_warps(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16>) -> tensor<1024x1024xf32> {
   %r = kernel.fused @around_warps matmul config<warps = 8> (%a = %x : tensor<1024x1024xbf16>, %b = %w : tensor<1024x1024xbf16>) -> tensor<1024x1024xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : tensor<1024x1024xbf16> -> tensor<1024x1024xf32>
@@ -11,7 +11,7 @@ func.func @around_warps(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16>) 
   func.return %r : tensor<1024x1024xf32>
 }
 
-// CHECK:      @around_rows matmul config<tile = [32, 64, 128], {{.*}}instruction = "wgmma", swap_ab = true>
+// CHECK:      @around_rows matmul config<tile = {m = 32, n = 64, k = 128}, {{.*}}instruction = "wgmma", swap_ab = true>
 func.func @around_rows(%x: tensor<256x256xbf16>, %w: tensor<256x256xbf16>) -> tensor<256x256xf32> {
   %r = kernel.fused @around_rows matmul config<swap_ab = true> (%a = %x : tensor<256x256xbf16>, %b = %w : tensor<256x256xbf16>) -> tensor<256x256xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : tensor<256x256xbf16> -> tensor<256x256xf32>
@@ -20,11 +20,39 @@ func.func @around_rows(%x: tensor<256x256xbf16>, %w: tensor<256x256xbf16>) -> te
   func.return %r : tensor<256x256xf32>
 }
 
-// CHECK:      @around_wide matmul config<tile = [32, 32, 32], {{.*}}warps = 8, {{.*}}instruction = "mma">
+// CHECK:      @around_wide matmul config<tile = {m = 32, n = 32, k = 32}, {{.*}}warps = 8, {{.*}}instruction = "mma">
 func.func @around_wide(%x: tensor<64x64xf64>, %w: tensor<64x64xf64>) -> tensor<64x64xf64> {
   %r = kernel.fused @around_wide matmul config<warps = 8> (%a = %x : tensor<64x64xf64>, %b = %w : tensor<64x64xf64>) -> tensor<64x64xf64> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : tensor<64x64xf64>
     kernel.yield %c : tensor<64x64xf64>
   }
   func.return %r : tensor<64x64xf64>
+}
+
+// Of a tile, too, what is left out is chosen: the rows are given, or the step along K.
+// CHECK:      @around_a_size matmul config<tile = {m = 192, n = {{[0-9]+}}, k = 64}, {{.*}}warps = 12, {{.*}}instruction = "wgmma">
+func.func @around_a_size(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
+  %r = kernel.fused @around_a_size matmul config<tile = {m = 192}> (%a = %x : tensor<4096x4096xbf16>, %b = %w : tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : tensor<4096x4096xbf16> -> tensor<4096x4096xf32>
+    kernel.yield %c : tensor<4096x4096xf32>
+  }
+  func.return %r : tensor<4096x4096xf32>
+}
+
+// CHECK:      @around_a_step matmul config<tile = {m = {{[0-9]+}}, n = {{[0-9]+}}, k = 8}, {{.*}}instruction = "fma">
+func.func @around_a_step(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %r = kernel.fused @around_a_step matmul config<tile = {k = 8}, instruction = "fma"> (%a = %x : tensor<512x512xf32>, %b = %w : tensor<512x512xf32>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// CHECK:      @around_rows_of_a_reduction reduce config<tile = {d = 2, r = 1024}, {{.*}}reduction = "persistent"
+func.func @around_rows_of_a_reduction(%x: tensor<4096x1024xf32>) -> tensor<4096xf32> {
+  %r = kernel.fused @around_rows_of_a_reduction reduce config<tile = {d = 2}> (%a = %x : tensor<4096x1024xf32>) -> tensor<4096xf32> {
+    %c = nd.sum %a {axes = [1]} : tensor<4096x1024xf32> -> tensor<4096xf32>
+    kernel.yield %c : tensor<4096xf32>
+  }
+  func.return %r : tensor<4096xf32>
 }

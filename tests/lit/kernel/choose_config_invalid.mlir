@@ -2,8 +2,8 @@
 // RUN: irc-opt %s --split-input-file --verify-diagnostics -p choose-config
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: 8 stages of [128, 256, 64] need 384 KiB of shared memory, but a block of sm_90a has 227 KiB}}
-  %r = kernel.fused @k matmul config<tile = [128, 256, 64], stages = 8> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: 8 stages of {m = 128, n = 256, k = 64} need 384 KiB of shared memory, but a block of sm_90a has 227 KiB}}
+  %r = kernel.fused @k matmul config<tile = {m = 128, n = 256, k = 64}, stages = 8> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -14,7 +14,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: accumulators of 1 x 256 x 256 need about 2088 registers in each of 32 threads, but a thread of sm_90a has 255}}
-  %r = kernel.fused @k matmul config<tile = [256, 256, 16], warps = 1, instruction = "fma"> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 256, n = 256, k = 16}, warps = 1, instruction = "fma"> (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -36,7 +36,7 @@ func.func @f(%x: tensor<512x512xf64>) -> tensor<512x512xf64> {
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: wgmma takes steps of 16 along K, found a tile of 8}}
-  %r = kernel.fused @k matmul config<tile = [64, 64, 8], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 64, k = 8}, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -57,8 +57,8 @@ func.func @f(%x: tensor<512xf32>) -> tensor<512xf32> {
 // -----
 
 func.func @f(%x: tensor<512xf32>) -> tensor<512xf32> {
-  // expected-error @below {{kernel k: tile extents are powers of two, found 48}}
-  %r = kernel.fused @k map config<tile = [48]> (%a = %x : tensor<512xf32>) -> tensor<512xf32> {
+  // expected-error @below {{kernel k: tile sizes are powers of two, found d = 48}}
+  %r = kernel.fused @k map config<tile = {d = 48}> (%a = %x : tensor<512xf32>) -> tensor<512xf32> {
     %c = nd.exp %a : tensor<512xf32>
     kernel.yield %c : tensor<512xf32>
   }
@@ -100,7 +100,7 @@ func.func @f(%x: tensor<512x512xf32>) -> tensor<512xf32> {
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: columns of wgmma, which are contiguous along N, are a multiple of 16, found 40}}
-  %r = kernel.fused @k matmul config<tile = [64, 40, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 40, k = 64}, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -111,7 +111,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: 12 warps compute tiles of a multiple of 192 rows by wgmma, found 128}}
-  %r = kernel.fused @k matmul config<tile = [128, 64, 64], warps = 12, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 128, n = 64, k = 64}, warps = 12, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -122,7 +122,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: accumulators of 1 x 192 x 256 need about 168 registers in each of 384 threads, but each of the 384 that compute in a block has 157}}
-  %r = kernel.fused @k matmul config<tile = [192, 256, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 192, n = 256, k = 64}, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -133,7 +133,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 func.func @f(%x: tensor<256x256xbf16>) -> tensor<256x256xf32> {
   // expected-error @below {{kernel k: rows of 256 that are reduced and read again need a tile of as many columns, found 128}}
-  %r = kernel.fused @k matmul config<tile = [128, 128, 64]> (%a = %x : tensor<256x256xbf16>) -> tensor<256x256xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 128, n = 128, k = 64}> (%a = %x : tensor<256x256xbf16>) -> tensor<256x256xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
     %m = nd.max %c {axes = [1]} : tensor<256x256xf32> -> tensor<256xf32>
     %b = nd.broadcast %m {dims = [0]} : tensor<256xf32> -> tensor<256x256xf32>
@@ -158,7 +158,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: one product can have its rows along N, found swap_ab = true of 2}}
-  %r = kernel.fused @k matmul config<tile = [16, 64, 64], swap_ab = true, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 16, n = 64, k = 64}, swap_ab = true, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     %d = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [0], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     %e = nd.add %c, %d : tensor<512x512xf32>
@@ -199,7 +199,7 @@ func.func @f(%x: tensor<1024x1024xbf16>) -> tensor<1024x1024xf32> {
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: columns of wgmma are a multiple of 8, found 4}}
-  %r = kernel.fused @k matmul config<tile = [64, 4, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 4, k = 64}, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -209,8 +209,8 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: tile extents are powers of two or multiples of 8, found 84}}
-  %r = kernel.fused @k matmul config<tile = [64, 84, 32], instruction = "fma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: tile sizes are powers of two or multiples of 8, found n = 84}}
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 84, k = 32}, instruction = "fma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -220,8 +220,8 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: tile extents are powers of two, found 48}}
-  %r = kernel.fused @k matmul config<tile = [64, 64, 48], instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: tile sizes are powers of two, found k = 48}}
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 64, k = 48}, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -232,7 +232,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: 8 warps of mma compute equal parts of a tile, multiples of 16 x 8, found 64 x 72}}
-  %r = kernel.fused @k matmul config<tile = [64, 72, 32], warps = 8, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 72, k = 32}, warps = 8, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }
@@ -243,7 +243,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 func.func @f(%x: tensor<512x512xi8>) -> tensor<512x512xi32> {
   // expected-error @below {{kernel k: columns of wgmma on integers are 8, 24 or a multiple of 16, found 72}}
-  %r = kernel.fused @k matmul config<tile = [64, 72, 64], instruction = "wgmma"> (%a = %x : tensor<512x512xi8>) -> tensor<512x512xi32> {
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 72, k = 64}, instruction = "wgmma"> (%a = %x : tensor<512x512xi8>) -> tensor<512x512xi32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xi8>, tensor<512x512xi8>) -> tensor<512x512xi32>
     kernel.yield %c : tensor<512x512xi32>
   }

@@ -4,11 +4,17 @@
 // CHECK: #kernel.config has no field `tiles`; its fields are tile, stages, cluster, warps
 func.func @f() attributes {c = #kernel.config<tiles = [1]>} {func.return}
 // -----
-// CHECK: tile must be a list of positive integers, found 3
+// CHECK: tile must be positive integers by the names of dimensions, such as {m = 128, n = 256, k = 64}, found 3
 func.func @f() attributes {c = #kernel.config<tile = 3>} {func.return}
 // -----
-// CHECK: tile must be a list of positive integers, found [0, 4]
-func.func @f() attributes {c = #kernel.config<tile = [0, 4]>} {func.return}
+// CHECK: tile must be positive integers by the names of dimensions, such as {m = 128, n = 256, k = 64}, found [64, 64]
+func.func @f() attributes {c = #kernel.config<tile = [64, 64]>} {func.return}
+// -----
+// CHECK: the size of `m` is set twice
+func.func @f() attributes {c = #kernel.config<tile = {m = 16, m = 32}>} {func.return}
+// -----
+// CHECK: tile must be positive integers by the names of dimensions, such as {m = 128, n = 256, k = 64}, found {d = 0, r = 4}
+func.func @f() attributes {c = #kernel.config<tile = {d = 0, r = 4}>} {func.return}
 // -----
 // CHECK: cluster must be a list of 2 positive integers, found [1]
 func.func @f() attributes {c = #kernel.config<cluster = [1]>} {func.return}
@@ -22,5 +28,5 @@ func.func @f() attributes {c = #kernel.config<stages = 1, stages = 2>} {func.ret
 // CHECK: loop_order must list every dimension from 0 once, found [0, 2]
 func.func @f() attributes {c = #kernel.config<loop_order = [0, 2]>} {func.return}
 // -----
-// CHECK: expected an integer, a string, true, false or a list of integers
+// CHECK: expected an integer, a string, true, false, a list of integers or sizes by name
 func.func @f() attributes {c = #kernel.config<stages = f32>} {func.return}

@@ -61,3 +61,47 @@ func.func @invalid(%x: tensor<4xf32>) {
   %r = kernel.launch @nothing(%x) : (tensor<4xf32>) -> tensor<4xf32>
   func.return
 }
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{the tile of a kernel with the anchor matmul has sizes of m, n, k, found r}}
+  %r = kernel.fused matmul config<tile = {m = 64, r = 8, k = 16}> (%a = %x : tensor<4xf32>) -> tensor<f32> {
+    %n = nd.matmul %a, %a {lhs_contract = [0], rhs_contract = [0]} : tensor<4xf32> -> tensor<f32>
+    kernel.yield %n : tensor<f32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{the tile of a kernel with the anchor reduce has sizes of d, r, found m, s}}
+  %r = kernel.fused reduce config<tile = {m = 64, s = 8}> (%a = %x : tensor<4xf32>) -> tensor<f32> {
+    %n = nd.sum %a {axes = [0]} : tensor<4xf32> -> tensor<f32>
+    kernel.yield %n : tensor<f32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{the tile of a kernel with the anchor reduce has sizes of d, s, found r}}
+  %r = kernel.fused reduce config<tile = {d = 1, r = 8}> (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+    %n = nd.cumsum %a {axis = 0} : tensor<4xf32>
+    kernel.yield %n : tensor<4xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{the tile of a kernel with the anchor map has sizes of d, found d0}}
+  %r = kernel.fused map config<tile = {d0 = 64}> (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+    %n = nd.neg %a : tensor<4xf32>
+    kernel.yield %n : tensor<4xf32>
+  }
+  func.return
+}

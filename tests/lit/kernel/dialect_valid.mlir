@@ -4,7 +4,7 @@
 
 // The groups are comments; the config prints only what is set.
 // CHECK:      func.func @matmul
-// CHECK-NEXT:   %r, %s = kernel.fused @gate matmul config<tile = [128, 256, 64], stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, split = 2, reduction = "looped", indexing = "tma", subtile = 64, instruction = "wgmma", loop_order = [1, 0]> (%a = %x : tensor<8x4xf32>, %b = %w : tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
+// CHECK-NEXT:   %r, %s = kernel.fused @gate matmul config<tile = {m = 128, n = 256, k = 64}, stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, split = 2, reduction = "looped", indexing = "tma", subtile = 64, instruction = "wgmma", loop_order = [1, 0]> (%a = %x : tensor<8x4xf32>, %b = %w : tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
 // CHECK-NEXT:     // prologue
 // CHECK-NEXT:     %p = nd.relu %a
 // CHECK-NEXT:     // core
@@ -15,7 +15,7 @@
 // CHECK-NEXT:     kernel.yield %e, %m : tensor<8x8xf32>, tensor<8xf32>
 // CHECK-NEXT:   } attributes {note}
 func.func @matmul(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
-  %r, %s = kernel.fused @gate matmul config<tile = [128, 256, 64], stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, split = 2, reduction = "looped", indexing = "tma", subtile = 64, instruction = "wgmma", loop_order = [1, 0]> (%a = %x : tensor<8x4xf32>, %b = %w : tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
+  %r, %s = kernel.fused @gate matmul config<tile = {m = 128, n = 256, k = 64}, stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, split = 2, reduction = "looped", indexing = "tma", subtile = 64, instruction = "wgmma", loop_order = [1, 0]> (%a = %x : tensor<8x4xf32>, %b = %w : tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
     %p = nd.relu %a : tensor<8x4xf32>
     %c = nd.matmul %p, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
     %e = nd.exp %c : tensor<8x8xf32>

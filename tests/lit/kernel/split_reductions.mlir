@@ -16,7 +16,7 @@
 // CHECK-NOT:     kernel.fused
 // CHECK:         func.return
 func.func @epilogue(%x: tensor<48x8xf32>, %w: tensor<8x40xf32>) -> (tensor<48x40xf32>, tensor<40xf32>, tensor<f32>) {
-  %r, %s, %t = kernel.fused @e matmul config<tile = [16, 16, 8]> (%a = %x : tensor<48x8xf32>, %b = %w : tensor<8x40xf32>) -> (tensor<48x40xf32>, tensor<40xf32>, tensor<f32>) {
+  %r, %s, %t = kernel.fused @e matmul config<tile = {m = 16, n = 16, k = 8}> (%a = %x : tensor<48x8xf32>, %b = %w : tensor<8x40xf32>) -> (tensor<48x40xf32>, tensor<40xf32>, tensor<f32>) {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<48x8xf32>, tensor<8x40xf32>) -> tensor<48x40xf32>
     %d = nd.sum %c {axes = [0]} : tensor<48x40xf32> -> tensor<40xf32>
     %e = nd.max %c {axes = [0, 1]} : tensor<48x40xf32> -> tensor<f32>
@@ -29,7 +29,7 @@ func.func @epilogue(%x: tensor<48x8xf32>, %w: tensor<8x40xf32>) -> (tensor<48x40
 
 // A reduction that asks for parts gets at most as many, each of whole steps; what they leave over is reduced beside them.
 // CHECK-LABEL: func.func @parts
-// CHECK-NEXT:    {{.*}} = kernel.fused @p reduce config<tile = [1, 16]> {{.*}} -> (tensor<f32>, tensor<3xf32>) {
+// CHECK-NEXT:    {{.*}} = kernel.fused @p reduce config<tile = {d = 1, r = 16}> {{.*}} -> (tensor<f32>, tensor<3xf32>) {
 // CHECK:           nd.slice {{.*}} {starts = [0], stops = [192], steps = [1]}
 // CHECK-NEXT:      nd.reshape {{.*}} -> tensor<3x64xf32>
 // CHECK-NEXT:      nd.slice {{.*}} {starts = [192], stops = [250], steps = [1]}
@@ -39,7 +39,7 @@ func.func @epilogue(%x: tensor<48x8xf32>, %w: tensor<8x40xf32>) -> (tensor<48x40
 // CHECK:           nd.max {{.*}} : tensor<3xf32> -> tensor<f32>
 // CHECK:           nd.maximum
 func.func @parts(%x: tensor<250xf32>) -> tensor<f32> {
-  %r = kernel.fused @p reduce config<tile = [1, 16], split = 4> (%a = %x : tensor<250xf32>) -> tensor<f32> {
+  %r = kernel.fused @p reduce config<tile = {d = 1, r = 16}, split = 4> (%a = %x : tensor<250xf32>) -> tensor<f32> {
     %m = nd.max %a {axes = [0]} : tensor<250xf32> -> tensor<f32>
     kernel.yield %m : tensor<f32>
   }
@@ -61,7 +61,7 @@ func.func @parts(%x: tensor<250xf32>) -> tensor<f32> {
 // CHECK:           nd.min {{.*}} : tensor<3xi64> -> tensor<i64>
 // CHECK:           nd.minimum {{.*}} : tensor<i64>
 func.func @positions(%x: tensor<250xf32>) -> tensor<i64> {
-  %r = kernel.fused @q reduce config<tile = [1, 16], split = 4> (%a = %x : tensor<250xf32>) -> tensor<i64> {
+  %r = kernel.fused @q reduce config<tile = {d = 1, r = 16}, split = 4> (%a = %x : tensor<250xf32>) -> tensor<i64> {
     %m = nd.argmax %a {axis = 0} : tensor<250xf32> -> tensor<i64>
     kernel.yield %m : tensor<i64>
   }
@@ -70,14 +70,14 @@ func.func @positions(%x: tensor<250xf32>) -> tensor<i64> {
 
 // One without is left alone.
 // CHECK-LABEL: func.func @alone
-// CHECK:         kernel.fused @a reduce config<tile = [1, 256]>
+// CHECK:         kernel.fused @a reduce config<tile = {d = 1, r = 256}>
 // CHECK-NEXT:      // core
 // CHECK-NEXT:      nd.max
 // CHECK-NEXT:      kernel.yield
 // CHECK-NOT:     kernel.fused
 // CHECK:         func.return
 func.func @alone(%x: tensor<250xf32>) -> tensor<f32> {
-  %r = kernel.fused @a reduce config<tile = [1, 256]> (%a = %x : tensor<250xf32>) -> tensor<f32> {
+  %r = kernel.fused @a reduce config<tile = {d = 1, r = 256}> (%a = %x : tensor<250xf32>) -> tensor<f32> {
     %m = nd.max %a {axes = [0]} : tensor<250xf32> -> tensor<f32>
     kernel.yield %m : tensor<f32>
   }
@@ -95,7 +95,7 @@ func.func @alone(%x: tensor<250xf32>) -> tensor<f32> {
 // CHECK:         kernel.fused @b_finish reduce
 // CHECK:           nd.sum {{.*}} {axes = [1]} : tensor<3x4xf32> -> tensor<3xf32>
 func.func @between(%x: tensor<2x24x3x5xf32>) -> tensor<3xf32> {
-  %r = kernel.fused @b reduce config<tile = [1, 16], split = 4> (%a = %x : tensor<2x24x3x5xf32>) -> tensor<3xf32> {
+  %r = kernel.fused @b reduce config<tile = {d = 1, r = 16}, split = 4> (%a = %x : tensor<2x24x3x5xf32>) -> tensor<3xf32> {
     %m = nd.sum %a {axes = [0, 1, 3]} : tensor<2x24x3x5xf32> -> tensor<3xf32>
     kernel.yield %m : tensor<3xf32>
   }
@@ -109,7 +109,7 @@ func.func @between(%x: tensor<2x24x3x5xf32>) -> tensor<3xf32> {
 // CHECK:         kernel.fused @r_finish reduce
 // CHECK:           nd.max {{.*}} {axes = [1]} : tensor<3x9xf32> -> tensor<3xf32>
 func.func @runs(%x: tensor<9x3x5x7xf32>) -> tensor<3xf32> {
-  %r = kernel.fused @r reduce config<tile = [1, 32], split = 4> (%a = %x : tensor<9x3x5x7xf32>) -> tensor<3xf32> {
+  %r = kernel.fused @r reduce config<tile = {d = 1, r = 32}, split = 4> (%a = %x : tensor<9x3x5x7xf32>) -> tensor<3xf32> {
     %m = nd.max %a {axes = [0, 2, 3]} : tensor<9x3x5x7xf32> -> tensor<3xf32>
     kernel.yield %m : tensor<3xf32>
   }
@@ -130,7 +130,7 @@ func.func @runs(%x: tensor<9x3x5x7xf32>) -> tensor<3xf32> {
 // CHECK:           nd.sum {{.*}} {axes = [1]} : tensor<3x2048xf32> -> tensor<3xf32>
 // CHECK:           nd.add
 func.func @together(%x: tensor<131079x3xf32>) -> tensor<3xf32> {
-  %r = kernel.fused @g reduce config<tile = [128, 8], split = 1> (%a = %x : tensor<131079x3xf32>) -> tensor<3xf32> {
+  %r = kernel.fused @g reduce config<tile = {d = 128, r = 8}, split = 1> (%a = %x : tensor<131079x3xf32>) -> tensor<3xf32> {
     %m = nd.sum %a {axes = [0]} : tensor<131079x3xf32> -> tensor<3xf32>
     kernel.yield %m : tensor<3xf32>
   }
@@ -140,7 +140,7 @@ func.func @together(%x: tensor<131079x3xf32>) -> tensor<3xf32> {
 // A product with parts of K: a batch of products, whose sums another kernel adds, in order, before the epilogue. Products
 // of one operand cut it once; what depends on no product stays.
 // CHECK-LABEL: func.func @products
-// CHECK-NEXT:    {{.*}} = kernel.fused @k matmul config<tile = [64, 64, 64]> {{.*}} -> (tensor<16xf32>, tensor<4x16x32xf32>, tensor<4x16x32xf32>) {
+// CHECK-NEXT:    {{.*}} = kernel.fused @k matmul config<tile = {m = 64, n = 64, k = 64}> {{.*}} -> (tensor<16xf32>, tensor<4x16x32xf32>, tensor<4x16x32xf32>) {
 // CHECK:           [[LHS:%[0-9]+]] = nd.reshape {{.*}} : tensor<16x512xf32> -> tensor<16x4x128xf32>
 // CHECK-NEXT:      [[RHS:%[0-9]+]] = nd.reshape {{.*}} : tensor<512x32xf32> -> tensor<4x128x32xf32>
 // CHECK:           nd.matmul [[LHS]], [[RHS]] {lhs_batch = [1], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]}
@@ -153,7 +153,7 @@ func.func @together(%x: tensor<131079x3xf32>) -> tensor<3xf32> {
 // CHECK:           nd.mul
 // CHECK-NEXT:      kernel.yield
 func.func @products(%x: tensor<16x512xf32>, %v: tensor<512x32xf32>, %w: tensor<512x32xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tensor<16x32xf32>) {
-  %r:2 = kernel.fused @k matmul config<tile = [64, 64, 64], split = 4> (%a = %x : tensor<16x512xf32>, %f = %v : tensor<512x32xf32>, %g = %w : tensor<512x32xf32>, %d = %b : tensor<16xf32>) -> (tensor<16xf32>, tensor<16x32xf32>) {
+  %r:2 = kernel.fused @k matmul config<tile = {m = 64, n = 64, k = 64}, split = 4> (%a = %x : tensor<16x512xf32>, %f = %v : tensor<512x32xf32>, %g = %w : tensor<512x32xf32>, %d = %b : tensor<16xf32>) -> (tensor<16xf32>, tensor<16x32xf32>) {
     %c = nd.matmul %a, %f {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<16x512xf32>, tensor<512x32xf32>) -> tensor<16x32xf32>
     %e = nd.matmul %a, %g {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<16x512xf32>, tensor<512x32xf32>) -> tensor<16x32xf32>
     %n = nd.neg %d : tensor<16xf32>
@@ -170,7 +170,7 @@ func.func @products(%x: tensor<16x512xf32>, %v: tensor<512x32xf32>, %w: tensor<5
 // CHECK:         kernel.fused @e_finish reduce
 // CHECK:           nd.sum {{.*}} {axes = [2]} : tensor<3x16x3xf32> -> tensor<3x16xf32>
 func.func @kept(%x: tensor<3x16x8xf32>, %w: tensor<8x40xf32>) -> (tensor<3x16x40xf32>, tensor<3x16xf32>) {
-  %r, %s = kernel.fused @e matmul config<tile = [16, 16, 8]> (%a = %x : tensor<3x16x8xf32>, %b = %w : tensor<8x40xf32>) -> (tensor<3x16x40xf32>, tensor<3x16xf32>) {
+  %r, %s = kernel.fused @e matmul config<tile = {m = 16, n = 16, k = 8}> (%a = %x : tensor<3x16x8xf32>, %b = %w : tensor<8x40xf32>) -> (tensor<3x16x40xf32>, tensor<3x16xf32>) {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [2], rhs_contract = [0]} : (tensor<3x16x8xf32>, tensor<8x40xf32>) -> tensor<3x16x40xf32>
     %d = nd.sum %c {axes = [2]} : tensor<3x16x40xf32> -> tensor<3x16xf32>
     kernel.yield %c, %d : tensor<3x16x40xf32>, tensor<3x16xf32>

@@ -23,7 +23,7 @@
 // CHECK:         tile.store {{.*}} : tensor<64x96xbf16>
 
 func.func @wide(%x: tensor<768x1024xbf16>, %w: tensor<1024x768xbf16>) -> tensor<768x768xf32> {
-  %y = kernel.fused @wide_0 matmul config<tile = [192, 96, 64], stages = 5, warps = 12, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<768x1024xbf16>, %b = %w : tensor<1024x768xbf16>) -> tensor<768x768xf32> {
+  %y = kernel.fused @wide_0 matmul config<tile = {m = 192, n = 96, k = 64}, stages = 5, warps = 12, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<768x1024xbf16>, %b = %w : tensor<1024x768xbf16>) -> tensor<768x768xf32> {
     %p = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<768x1024xbf16>, tensor<1024x768xbf16>) -> tensor<768x768xf32>
     kernel.yield %p : tensor<768x768xf32>
   }
@@ -31,7 +31,7 @@ func.func @wide(%x: tensor<768x1024xbf16>, %w: tensor<1024x768xbf16>) -> tensor<
 }
 
 func.func @narrow(%x: tensor<768x1024xbf16>, %w: tensor<1024x768xbf16>) -> tensor<768x768xbf16> {
-  %y = kernel.fused @narrow_0 matmul config<tile = [192, 96, 64], stages = 5, warps = 12, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<768x1024xbf16>, %b = %w : tensor<1024x768xbf16>) -> tensor<768x768xbf16> {
+  %y = kernel.fused @narrow_0 matmul config<tile = {m = 192, n = 96, k = 64}, stages = 5, warps = 12, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<768x1024xbf16>, %b = %w : tensor<1024x768xbf16>) -> tensor<768x768xbf16> {
     %p = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<768x1024xbf16>, tensor<1024x768xbf16>) -> tensor<768x768xbf16>
     kernel.yield %p : tensor<768x768xbf16>
   }
@@ -39,7 +39,7 @@ func.func @narrow(%x: tensor<768x1024xbf16>, %w: tensor<1024x768xbf16>) -> tenso
 }
 
 func.func @third(%x: tensor<768x1024xbf16>, %w: tensor<1024x768xbf16>) -> tensor<768x768xbf16> {
-  %y = kernel.fused @third_0 matmul config<tile = [64, 96, 64], stages = 5, warps = 4, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<768x1024xbf16>, %b = %w : tensor<1024x768xbf16>) -> tensor<768x768xbf16> {
+  %y = kernel.fused @third_0 matmul config<tile = {m = 64, n = 96, k = 64}, stages = 5, warps = 4, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<768x1024xbf16>, %b = %w : tensor<1024x768xbf16>) -> tensor<768x768xbf16> {
     %p = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<768x1024xbf16>, tensor<1024x768xbf16>) -> tensor<768x768xbf16>
     kernel.yield %p : tensor<768x768xbf16>
   }

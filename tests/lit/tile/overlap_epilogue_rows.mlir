@@ -29,7 +29,7 @@
 // ROLES:           tile.map {{%[0-9]+}}, {{%[0-9]+}} : tensor<128x256xf32, [[FRAG]]>, tensor<128x256xbf16, [[FRAG]]>
 
 func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x256xbf16>, %r: tensor<512x256xbf16>) -> tensor<512x256xbf16> {
-  %p = kernel.fused @rows matmul config<tile = [128, 256, 64], stages = 3, warps = 8, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x256xbf16>, %r1 = %r : tensor<512x256xbf16>) -> tensor<512x256xbf16> {
+  %p = kernel.fused @rows matmul config<tile = {m = 128, n = 256, k = 64}, stages = 3, warps = 8, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x256xbf16>, %r1 = %r : tensor<512x256xbf16>) -> tensor<512x256xbf16> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x128xbf16>, tensor<128x256xbf16>) -> tensor<512x256xf32>
     %r2 = nd.cast %r1 : tensor<512x256xbf16> -> tensor<512x256xf32>
     %d = nd.add %c, %r2 : tensor<512x256xf32>
@@ -52,7 +52,7 @@ func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x256xbf16>, %r: tensor<512x
 // ROLES-LABEL: tile.program @unaligned
 
 func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x125xbf16>, %r: tensor<512x125xbf16>) -> tensor<512x125xbf16> {
-  %p = kernel.fused @unaligned matmul config<tile = [64, 128, 64], stages = 3, warps = 4, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x125xbf16>, %r1 = %r : tensor<512x125xbf16>) -> tensor<512x125xbf16> {
+  %p = kernel.fused @unaligned matmul config<tile = {m = 64, n = 128, k = 64}, stages = 3, warps = 4, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x125xbf16>, %r1 = %r : tensor<512x125xbf16>) -> tensor<512x125xbf16> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x128xbf16>, tensor<128x125xbf16>) -> tensor<512x125xf32>
     %r2 = nd.cast %r1 : tensor<512x125xbf16> -> tensor<512x125xf32>
     %d = nd.add %c, %r2 : tensor<512x125xf32>
@@ -73,7 +73,7 @@ func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x125xbf16>, %r: tensor<512x
 // ROLES-LABEL: tile.program @turns
 
 func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x128xbf16>, %r: tensor<512x128xbf16>) -> tensor<512x128xbf16> {
-  %p = kernel.fused @turns matmul config<tile = [64, 128, 64], stages = 3, warps = 4, schedule = "pingpong", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x128xbf16>, %r1 = %r : tensor<512x128xbf16>) -> tensor<512x128xbf16> {
+  %p = kernel.fused @turns matmul config<tile = {m = 64, n = 128, k = 64}, stages = 3, warps = 4, schedule = "pingpong", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x128xbf16>, %r1 = %r : tensor<512x128xbf16>) -> tensor<512x128xbf16> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x128xbf16>, tensor<128x128xbf16>) -> tensor<512x128xf32>
     %r2 = nd.cast %r1 : tensor<512x128xbf16> -> tensor<512x128xf32>
     %d = nd.add %c, %r2 : tensor<512x128xf32>

@@ -19,7 +19,7 @@ func.func @ones(%x: tensor<1x5x1x7xf32>) -> tensor<7x1x5x1xf32> {
 // CHECK-NEXT:    tile.for_tiles ([[I:%[0-9]+]], [[J:%[0-9]+]]) extents [2, 66] steps [2, 32] {
 // CHECK:           tile.store %{{[0-9]+}}, %r{{\[}}[[I]], [[J]]] {checked = array<i64: 1>}
 func.func @halves(%x: tensor<33x2xf32>) -> tensor<66x2xf32> {
-  %r = kernel.fused @halves_0 map config<tile = [128]> (%a = %x : tensor<33x2xf32>) -> tensor<66x2xf32> {
+  %r = kernel.fused @halves_0 map config<tile = {d = 128}> (%a = %x : tensor<33x2xf32>) -> tensor<66x2xf32> {
     %b = nd.broadcast %a {dims = [1, 2]} : tensor<33x2xf32> -> tensor<2x33x2xf32>
     %s = nd.reshape %b : tensor<2x33x2xf32> -> tensor<66x2xf32>
     %f = nd.flip %s {axes = [0, 1]} : tensor<66x2xf32>

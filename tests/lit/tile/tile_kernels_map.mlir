@@ -4,7 +4,7 @@
 // Contiguous elementwise work is one dimension, whatever the rank; a view is a reinterpretation of the array.
 // CHECK-LABEL: func.func @chain
 // CHECK:         kernel.launch @chain_0(%x, %y) : (tensor<4x8x512xbf16>, tensor<4x8x512xbf16>) -> tensor<4x8x512xbf16>
-// CHECK:       tile.program @chain_0(%a: !tile.view<16384xbf16>, %b: !tile.view<16384xbf16>, %r: !tile.view<16384xbf16>) {results = 1 : i64, config = #kernel.config<tile = [1024]>} {
+// CHECK:       tile.program @chain_0(%a: !tile.view<16384xbf16>, %b: !tile.view<16384xbf16>, %r: !tile.view<16384xbf16>) {results = 1 : i64, config = #kernel.config<tile = {d = 1024}>} {
 // CHECK-NEXT:    tile.for_tiles ([[I:%[0-9]+]]) extents [16384] steps [1024] {
 // CHECK-NEXT:      [[A:%[0-9]+]] = tile.load %a{{\[}}[[I]]] : !tile.view<16384xbf16> -> tensor<1024xbf16>
 // CHECK-NEXT:      [[B:%[0-9]+]] = tile.load %b
@@ -20,7 +20,7 @@
 // CHECK-NEXT:      tile.store [[R]], %r{{\[}}[[I]]]
 // CHECK-NOT:     tile.load
 func.func @chain(%x: tensor<4x8x512xbf16>, %y: tensor<4x8x512xbf16>) -> tensor<4x8x512xbf16> {
-  %r = kernel.fused @chain_0 map config<tile = [1024]> (%a = %x : tensor<4x8x512xbf16>, %b = %y : tensor<4x8x512xbf16>) -> tensor<4x8x512xbf16> {
+  %r = kernel.fused @chain_0 map config<tile = {d = 1024}> (%a = %x : tensor<4x8x512xbf16>, %b = %y : tensor<4x8x512xbf16>) -> tensor<4x8x512xbf16> {
     %c = nd.cast %a : tensor<4x8x512xbf16> -> tensor<4x8x512xf32>
     %d = nd.cast %b : tensor<4x8x512xbf16> -> tensor<4x8x512xf32>
     %s = nd.add %c, %d : tensor<4x8x512xf32>
@@ -64,7 +64,7 @@ func.func @permute(%x: tensor<8x256x128xbf16>) -> tensor<8x128x256xbf16> {
 // CHECK-NEXT:      tile.load %a{{\[}}[[I]], [[J]]] symbols([[P]] : index) {map = affine_map<(d0, d1)[s0] -> (((((((s0 * 7) + d0) + ((d0 floordiv 12) * 15)) mod 32) * -1) + d1), ((s0 * 60) + d0))>, checked = array<i64: 0, 1>}
 // CHECK-NEXT:      tile.store %{{[0-9]+}}, %r{{\[}}[[I]], [[J]]] symbols([[P]] : index) {map = affine_map<(d0, d1)[s0] -> ((d0 mod 12), ((s0 * 5) + (d0 floordiv 12)), ((((((s0 * 7) + d0) + ((d0 floordiv 12) * 15)) mod 32) * -1) + d1))>, checked = array<i64: 1, 2>}
 func.func @short(%x: tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
-  %r = kernel.fused @short_0 permute config<tile = [64, 64]> (%a = %x : tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
+  %r = kernel.fused @short_0 permute config<tile = {result = 64, operand = 64}> (%a = %x : tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
     %p = nd.permute %a {permutation = [3, 2, 0, 1]} : tensor<17x11x19x12xi8> -> tensor<12x19x17x11xi8>
     kernel.yield %p : tensor<12x19x17x11xi8>
   }
@@ -76,7 +76,7 @@ func.func @short(%x: tensor<17x11x19x12xi8>) -> tensor<12x19x17x11xi8> {
 // CHECK-LABEL: tile.program @strip_0
 // CHECK-NEXT:    tile.for_tiles ({{.*}}) extents [265196, 523] steps [64, 64] {
 func.func @strip(%x: tensor<265189x523xf32>) -> tensor<523x265189xf32> {
-  %r = kernel.fused @strip_0 permute config<tile = [64, 64]> (%a = %x : tensor<265189x523xf32>) -> tensor<523x265189xf32> {
+  %r = kernel.fused @strip_0 permute config<tile = {result = 64, operand = 64}> (%a = %x : tensor<265189x523xf32>) -> tensor<523x265189xf32> {
     %p = nd.permute %a {permutation = [1, 0]} : tensor<265189x523xf32> -> tensor<523x265189xf32>
     kernel.yield %p : tensor<523x265189xf32>
   }
@@ -87,7 +87,7 @@ func.func @strip(%x: tensor<265189x523xf32>) -> tensor<523x265189xf32> {
 // CHECK-LABEL: tile.program @line_0
 // CHECK-NEXT:    tile.for_tiles ({{.*}}) extents [523, 20016] steps [64, 64] {
 func.func @line(%x: tensor<20009x523xf32>) -> tensor<523x20009xf32> {
-  %r = kernel.fused @line_0 permute config<tile = [64, 64]> (%a = %x : tensor<20009x523xf32>) -> tensor<523x20009xf32> {
+  %r = kernel.fused @line_0 permute config<tile = {result = 64, operand = 64}> (%a = %x : tensor<20009x523xf32>) -> tensor<523x20009xf32> {
     %p = nd.permute %a {permutation = [1, 0]} : tensor<20009x523xf32> -> tensor<523x20009xf32>
     kernel.yield %p : tensor<523x20009xf32>
   }

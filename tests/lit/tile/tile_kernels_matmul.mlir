@@ -15,7 +15,7 @@
 // CHECK:           tile.store
 // CHECK-NOT:     tile.store
 func.func @gating(%x: tensor<256x192xbf16>, %w: tensor<192x512xbf16>, %v: tensor<512x192xbf16>) -> tensor<256x512xbf16> {
-  %r = kernel.fused @gating_0 matmul config<tile = [128, 128, 64], schedule = "persistent", group = 8> (%a = %x : tensor<256x192xbf16>, %b = %w : tensor<192x512xbf16>, %c = %v : tensor<512x192xbf16>) -> tensor<256x512xbf16> {
+  %r = kernel.fused @gating_0 matmul config<tile = {m = 128, n = 128, k = 64}, schedule = "persistent", group = 8> (%a = %x : tensor<256x192xbf16>, %b = %w : tensor<192x512xbf16>, %c = %v : tensor<512x192xbf16>) -> tensor<256x512xbf16> {
     %p = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x192xbf16>, tensor<192x512xbf16>) -> tensor<256x512xf32>
     %q = nd.matmul %a, %c {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [1]} : (tensor<256x192xbf16>, tensor<512x192xbf16>) -> tensor<256x512xf32>
     %g = nd.sigmoid %p : tensor<256x512xf32>
@@ -38,7 +38,7 @@ func.func @gating(%x: tensor<256x192xbf16>, %w: tensor<192x512xbf16>, %v: tensor
 // CHECK:           [[W:%[0-9]+]] = tile.load %b
 // CHECK-NEXT:      tile.dot [[E]], [[W]]
 func.func @batched(%x: tensor<3x4x6x40xf32>, %w: tensor<3x40x64xf32>) -> tensor<3x4x6x64xf32> {
-  %r = kernel.fused @batched_0 matmul config<tile = [32, 64, 16]> (%a = %x : tensor<3x4x6x40xf32>, %b = %w : tensor<3x40x64xf32>) -> tensor<3x4x6x64xf32> {
+  %r = kernel.fused @batched_0 matmul config<tile = {m = 32, n = 64, k = 16}> (%a = %x : tensor<3x4x6x40xf32>, %b = %w : tensor<3x40x64xf32>) -> tensor<3x4x6x64xf32> {
     %e = nd.exp %a : tensor<3x4x6x40xf32>
     %p = nd.matmul %e, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [3], rhs_contract = [1]} : (tensor<3x4x6x40xf32>, tensor<3x40x64xf32>) -> tensor<3x4x6x64xf32>
     kernel.yield %p : tensor<3x4x6x64xf32>
@@ -56,7 +56,7 @@ func.func @batched(%x: tensor<3x4x6x40xf32>, %w: tensor<3x40x64xf32>) -> tensor<
 // CHECK:           tile.store [[R]], %{{[0-9]+}}{{\[}}[[M]], [[N]]] {map = affine_map<(d0, d1) -> ((d0 floordiv 128), d1)>} : tensor<1x128xf32>, !tile.view<2x512xf32>
 // CHECK-LABEL: tile.program @sums_0_finish
 func.func @sums(%x: tensor<256x192xbf16>, %w: tensor<192x512xbf16>) -> (tensor<256x512xf32>, tensor<512xf32>) {
-  %r, %t = kernel.fused @sums_0 matmul config<tile = [128, 128, 64]> (%a = %x : tensor<256x192xbf16>, %b = %w : tensor<192x512xbf16>) -> (tensor<256x512xf32>, tensor<512xf32>) {
+  %r, %t = kernel.fused @sums_0 matmul config<tile = {m = 128, n = 128, k = 64}> (%a = %x : tensor<256x192xbf16>, %b = %w : tensor<192x512xbf16>) -> (tensor<256x512xf32>, tensor<512xf32>) {
     %p = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<256x192xbf16>, tensor<192x512xbf16>) -> tensor<256x512xf32>
     %s = nd.sum %p {axes = [0]} : tensor<256x512xf32> -> tensor<512xf32>
     kernel.yield %p, %s : tensor<256x512xf32>, tensor<512xf32>
@@ -73,7 +73,7 @@ func.func @sums(%x: tensor<256x192xbf16>, %w: tensor<192x512xbf16>) -> (tensor<2
 // CHECK:         tile.store [[R]], %{{[0-9]+}}{{\[}}{{%[0-9]+}}, {{%[0-9]+}}] {map = affine_map<(d0, d1) -> ((d0 floordiv 128), d1)>} : tensor<1x128xf32>, !tile.view<12x512xf32>
 // CHECK-LABEL: tile.program @rows_of_two_0_finish
 func.func @rows_of_two(%x: tensor<6x256x192xbf16>, %w: tensor<192x512xbf16>) -> (tensor<6x256x512xf32>, tensor<512xf32>) {
-  %r, %t = kernel.fused @rows_of_two_0 matmul config<tile = [128, 128, 64]> (%a = %x : tensor<6x256x192xbf16>, %b = %w : tensor<192x512xbf16>) -> (tensor<6x256x512xf32>, tensor<512xf32>) {
+  %r, %t = kernel.fused @rows_of_two_0 matmul config<tile = {m = 128, n = 128, k = 64}> (%a = %x : tensor<6x256x192xbf16>, %b = %w : tensor<192x512xbf16>) -> (tensor<6x256x512xf32>, tensor<512xf32>) {
     %p = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [2], rhs_contract = [0]} : (tensor<6x256x192xbf16>, tensor<192x512xbf16>) -> tensor<6x256x512xf32>
     %s = nd.sum %p {axes = [0, 1]} : tensor<6x256x512xf32> -> tensor<512xf32>
     kernel.yield %p, %s : tensor<6x256x512xf32>, tensor<512xf32>

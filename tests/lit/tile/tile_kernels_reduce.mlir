@@ -20,7 +20,7 @@
 // CHECK:           tile.store [[R]], %r{{\[}}[[I]], %{{[0-9]+}}] {checked = array<i64: 1>}
 // CHECK-NOT:     tile.load
 func.func @softmax(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
-  %r = kernel.fused @softmax_0 reduce config<tile = [2, 1024], reduction = "persistent"> (%a = %x : tensor<64x1000xf32>) -> tensor<64x1000xf32> {
+  %r = kernel.fused @softmax_0 reduce config<tile = {d = 2, r = 1024}, reduction = "persistent"> (%a = %x : tensor<64x1000xf32>) -> tensor<64x1000xf32> {
     %m = nd.max %a {axes = [1]} : tensor<64x1000xf32> -> tensor<64xf32>
     %mb = nd.broadcast %m {dims = [0]} : tensor<64xf32> -> tensor<64x1000xf32>
     %s = nd.sub %a, %mb : tensor<64x1000xf32>
@@ -48,7 +48,7 @@ func.func @softmax(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
 // CHECK-NOT:       math.rsqrt
 // CHECK:           tile.store
 func.func @norm(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
-  %r = kernel.fused @norm_0 reduce config<tile = [1, 1024], reduction = "looped"> (%a = %x : tensor<8x65536xf32>) -> tensor<8x65536xf32> {
+  %r = kernel.fused @norm_0 reduce config<tile = {d = 1, r = 1024}, reduction = "looped"> (%a = %x : tensor<8x65536xf32>) -> tensor<8x65536xf32> {
     %q = nd.mul %a, %a : tensor<8x65536xf32>
     %t = nd.sum %q {axes = [1]} : tensor<8x65536xf32> -> tensor<8xf32>
     %u = nd.rsqrt %t : tensor<8xf32>
@@ -68,7 +68,7 @@ func.func @norm(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
 // CHECK:         arith.extsi {{.*}} : i32 to i64
 // CHECK-NOT:     tile.for_tiles
 func.func @columns(%x: tensor<64x4096xf32>) -> (tensor<4096xf32>, tensor<4096xi64>) {
-  %r, %s = kernel.fused @columns_0 reduce config<tile = [64, 64]> (%a = %x : tensor<64x4096xf32>) -> (tensor<4096xf32>, tensor<4096xi64>) {
+  %r, %s = kernel.fused @columns_0 reduce config<tile = {d = 64, r = 64}> (%a = %x : tensor<64x4096xf32>) -> (tensor<4096xf32>, tensor<4096xi64>) {
     %t = nd.sum %a {axes = [0]} : tensor<64x4096xf32> -> tensor<4096xf32>
     %u = nd.argmax %a {axis = 0} : tensor<64x4096xf32> -> tensor<4096xi64>
     kernel.yield %t, %u : tensor<4096xf32>, tensor<4096xi64>
@@ -85,7 +85,7 @@ func.func @columns(%x: tensor<64x4096xf32>) -> (tensor<4096xf32>, tensor<4096xi6
 // CHECK:           tile.reduce
 // CHECK:           scf.yield
 func.func @scan(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
-  %r = kernel.fused @scan_0 reduce config<tile = [4, 1024], reduction = "looped"> (%a = %x : tensor<8x65536xf32>) -> tensor<8x65536xf32> {
+  %r = kernel.fused @scan_0 reduce config<tile = {d = 4, s = 1024}, reduction = "looped"> (%a = %x : tensor<8x65536xf32>) -> tensor<8x65536xf32> {
     %q = nd.cumsum %a {axis = 1} : tensor<8x65536xf32>
     kernel.yield %q : tensor<8x65536xf32>
   }

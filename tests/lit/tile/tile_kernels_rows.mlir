@@ -24,7 +24,7 @@
 // SUBTILES:       } {unroll}
 
 func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x256xbf16>) -> (tensor<512x256xf32>, tensor<512xf32>) {
-  %p, %t = kernel.fused @rows matmul config<tile = [64, 256, 64], warps = 4, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x256xbf16>) -> (tensor<512x256xf32>, tensor<512xf32>) {
+  %p, %t = kernel.fused @rows matmul config<tile = {m = 64, n = 256, k = 64}, warps = 4, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<512x128xbf16>, %b = %w : tensor<128x256xbf16>) -> (tensor<512x256xf32>, tensor<512xf32>) {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x128xbf16>, tensor<128x256xbf16>) -> tensor<512x256xf32>
     %m = nd.max %c {axes = [1]} : tensor<512x256xf32> -> tensor<512xf32>
     %d = nd.broadcast %m {dims = [0]} : tensor<512xf32> -> tensor<512x256xf32>

@@ -1,5 +1,5 @@
 // A left operand made of bytes and scales: of its rows, and of groups of 64 along K.
-tile.program @channels(%x: !tile.view<64x64xi8>, %s: !tile.view<64xbf16>, %w: !tile.view<64x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = [64, 64, 32], stages = 2, warps = 4, instruction = "wgmma">} {
+tile.program @channels(%x: !tile.view<64x64xi8>, %s: !tile.view<64xbf16>, %w: !tile.view<64x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 64, k = 32}, stages = 2, warps = 4, instruction = "wgmma">} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
@@ -22,7 +22,7 @@ tile.program @channels(%x: !tile.view<64x64xi8>, %s: !tile.view<64xbf16>, %w: !t
   }
   tile.store %p, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
 }
-tile.program @groups(%x: !tile.view<64x128xi8>, %s: !tile.view<2x64xf32>, %w: !tile.view<128x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = [64, 64, 32], stages = 2, warps = 4, instruction = "wgmma">} {
+tile.program @groups(%x: !tile.view<64x128xi8>, %s: !tile.view<2x64xf32>, %w: !tile.view<128x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 64, k = 32}, stages = 2, warps = 4, instruction = "wgmma">} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c128 = arith.constant 128 : index

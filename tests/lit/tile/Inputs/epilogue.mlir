@@ -1,5 +1,5 @@
 // A product whose epilogue reads an array and a vector.
-tile.program @epilogue(%x: !tile.view<512x512xbf16>, %w: !tile.view<512x512xbf16>, %r: !tile.view<512x512xbf16>, %b: !tile.view<512xbf16>, %y: !tile.view<512x512xbf16>) {results = 1 : i64, config = #kernel.config<tile = [128, 128, 64], stages = 2, warps = 4, schedule = "persistent", instruction = "wgmma">} {
+tile.program @epilogue(%x: !tile.view<512x512xbf16>, %w: !tile.view<512x512xbf16>, %r: !tile.view<512x512xbf16>, %b: !tile.view<512xbf16>, %y: !tile.view<512x512xbf16>) {results = 1 : i64, config = #kernel.config<tile = {m = 128, n = 128, k = 64}, stages = 2, warps = 4, schedule = "persistent", instruction = "wgmma">} {
   tile.for_tiles (%m, %n) extents [512, 512] steps [128, 128] schedule "persistent" {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index

@@ -1,4 +1,4 @@
-#cfg = #kernel.config<tile = [128, 128, 64], stages = 4, warps = 8, schedule = "persistent", group = 8, instruction = "wgmma">
+#cfg = #kernel.config<tile = {m = 128, n = 128, k = 64}, stages = 4, warps = 8, schedule = "persistent", group = 8, instruction = "wgmma">
 tile.program @gating(%x: !tile.view<512x512xbf16>, %w1: !tile.view<512x512xbf16>, %w2: !tile.view<512x512xbf16>, %b1: !tile.view<512xbf16>, %b2: !tile.view<512xbf16>, %y: !tile.view<512x512xbf16>) {results = 1 : i64, config = #cfg} {
   tile.for_tiles (%m, %n) extents [512, 512] steps [128, 128] schedule "persistent" group 8 {
     %c0 = arith.constant 0 : index

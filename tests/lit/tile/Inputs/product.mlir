@@ -1,5 +1,5 @@
 // A product of 512 x 512 x 512 in tiles of 128 x 128, two consumer groups of a block in turn, clusters of 2 x 2 blocks.
-#cfg = #kernel.config<tile = [128, 128, 64], stages = 4, warps = 4, schedule = "pingpong", instruction = "wgmma">
+#cfg = #kernel.config<tile = {m = 128, n = 128, k = 64}, stages = 4, warps = 4, schedule = "pingpong", instruction = "wgmma">
 tile.program @product(%x: !tile.view<512x512xbf16>, %w: !tile.view<512x512xbf16>, %y: !tile.view<512x512xbf16>, %z: !tile.view<512x512xf32, strides [1, 512]>) {results = 2 : i64, config = #cfg} {
   tile.for_tiles (%m, %n) extents [512, 512] steps [128, 128] schedule "persistent" group 8 cluster [2, 2] {
     %c0 = arith.constant 0 : index

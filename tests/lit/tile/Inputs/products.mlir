@@ -1,5 +1,5 @@
 // One product for each kind of operands that wgmma treats in its own way: f32, tf32, f8, and i8 with rows along N.
-tile.program @f32(%x: !tile.view<64x64xf32>, %w: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = [64, 64, 32], stages = 2, warps = 4, instruction = "wgmma">} {
+tile.program @f32(%x: !tile.view<64x64xf32>, %w: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 64, k = 32}, stages = 2, warps = 4, instruction = "wgmma">} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
@@ -13,7 +13,7 @@ tile.program @f32(%x: !tile.view<64x64xf32>, %w: !tile.view<64x64xf32>, %y: !til
   }
   tile.store %p, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
 }
-tile.program @tf32(%x: !tile.view<64x64xf32>, %w: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = [64, 64, 32], stages = 2, warps = 4, instruction = "wgmma">} {
+tile.program @tf32(%x: !tile.view<64x64xf32>, %w: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 64, k = 32}, stages = 2, warps = 4, instruction = "wgmma">} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
@@ -27,7 +27,7 @@ tile.program @tf32(%x: !tile.view<64x64xf32>, %w: !tile.view<64x64xf32>, %y: !ti
   }
   tile.store %p, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
 }
-tile.program @f8(%x: !tile.view<64x256xf8E4M3FN>, %w: !tile.view<64x256xf8E4M3FN>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = [64, 64, 128], stages = 2, warps = 4, instruction = "wgmma">} {
+tile.program @f8(%x: !tile.view<64x256xf8E4M3FN>, %w: !tile.view<64x256xf8E4M3FN>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 64, k = 128}, stages = 2, warps = 4, instruction = "wgmma">} {
   %c0 = arith.constant 0 : index
   %c128 = arith.constant 128 : index
   %c256 = arith.constant 256 : index
@@ -41,7 +41,7 @@ tile.program @f8(%x: !tile.view<64x256xf8E4M3FN>, %w: !tile.view<64x256xf8E4M3FN
   }
   tile.store %p, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
 }
-tile.program @i8(%x: !tile.view<64x256xi8>, %w: !tile.view<256x64xi8>, %y: !tile.view<64x64xi32>) {results = 1 : i64, config = #kernel.config<tile = [64, 64, 128], stages = 2, warps = 4, instruction = "wgmma">} {
+tile.program @i8(%x: !tile.view<64x256xi8>, %w: !tile.view<256x64xi8>, %y: !tile.view<64x64xi32>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 64, k = 128}, stages = 2, warps = 4, instruction = "wgmma">} {
   %c0 = arith.constant 0 : index
   %c128 = arith.constant 128 : index
   %c256 = arith.constant 256 : index
