@@ -3,7 +3,8 @@
 The model counts cycles of the SM that has most to do. A tile takes its steps along K, each as long as the slower of its
 products and the operands' way from the L2 cache, and then its epilogue. "persistent" adds all of them up; "pingpong"
 hides every epilogue but the last. Device memory bounds the whole, and parts of K cost the way of the partial results
-to the second kernel. The constants are fitted to an H200 (benchmarks/results/2026-11-21-h200-gemm-tiles.json).
+to the second kernel. What an SM multiplies and loads is the target's. The constants here are of sm_90a's warp groups,
+fitted to an H200 (benchmarks/results/2026-11-21-h200-gemm-tiles.json).
 """
 
 from __future__ import annotations
@@ -35,12 +36,6 @@ of the one before, which hides little: its registers are read until these are do
 
 THREADS = 128
 """Instructions of threads that an SM issues in a cycle."""
-
-MULTIPLY_ADDS = 2048
-"""Multiply-adds of 16-bit operands that an SM makes in a cycle."""
-
-LOADED_BYTES = 62
-"""Bytes that TMA brings to an SM in a cycle while all of them load."""
 
 OUTSIDE = 3
 """How much longer rows take that lie outside of an operand, and are filled with zeros."""
@@ -140,7 +135,7 @@ class Model:
     def _mainloop(self, plan: Plan) -> float:
         """The steps along K of a tile."""
         product, total = self._product, plan.columns * self._product.count
-        depth, rate = STEP_BYTES // product.lhs.size, MULTIPLY_ADDS * 2 / product.lhs.size
+        depth, rate = STEP_BYTES // product.lhs.size, self._machine.costs.multiply_adds * 2 / product.lhs.size
         products = self._passes * plan.rows * total * depth / rate
         blocks = shared_pair(product, (plan.rows, plan.columns))
         rows = _loaded(plan.rows, product.m) * product.lhs_count
@@ -151,7 +146,7 @@ class Model:
         loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
         steps = ceil_div(ceil_div(product.k, plan.split), depth)
         loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
-        return steps * max(products + self._computed(plan, depth), loaded * depth / LOADED_BYTES)
+        return steps * max(products + self._computed(plan, depth), loaded * depth / self._machine.costs.operand_bytes)
 
     @property
     def _lhs_bytes(self) -> int:

@@ -1,8 +1,9 @@
 """Whether an operand of a product is computed on the way to the tensor cores, or stored first.
 
 Computed on the way, an element is made again for each tile of the result that reads it; stored, it is written once, by
-a kernel of its own, and read like any other. Costs are cycles of an SM for an element of the operand, fitted to an
-H200. How much longer products of 4096 cubed, or of fewer rows of x, take fused than stored, in us, and by this model:
+a kernel of its own, and read like any other. Costs are cycles of an SM of the target for an element of the operand
+(`OperandCosts`). How much longer products of 4096 cubed, or of fewer rows of x, take fused than stored on an H200, in
+us, and by this model:
 
 | | measured | model |
 |---|---|---|
@@ -23,18 +24,8 @@ from irc.analysis.op_classes import size_of
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.product_problem import multiplied
 from irc.ir.iteration import iteration_of
-from irc.ir.targets import target_of
+from irc.ir.targets import OperandCosts, target_of
 from irc.support.integers import ceil_div
-
-TILE_COLUMNS, TILE_ROWS = 256, 128
-"""The tile of the result of most products of 16-bit operands."""
-
-LOADED, FREE_BYTES, INSTRUCTION = 0.0094, 2.5, 0.0032
-"""Of an element of an operand that the threads which multiply compute: for each byte of what it is made of beyond some,
-and for each instruction. They compute left operands, and right ones that are those of the transposed product."""
-
-WRITTEN = 0.22
-"""Of an element of another operand, which a producer loads, computes and writes to shared memory."""
 
 FEWEST_TILES = 2
 """Tiles up to which an operand is computed on the way: such a product takes as long as reading its operands."""
@@ -76,10 +67,17 @@ def prologue_cost(product: Operation, count: int, operand: int, *, alone: bool) 
     size = max(size_of(work.value), 1)
     depth = iteration_of(product).extent("k")
     others = count * size_of(product.results[0]) * depth // size
-    streamed = operand == 0 or (alone and not OperandWork.of(product, 0).ops)
-    tiles = ceil_div(others, TILE_COLUMNS if streamed else TILE_ROWS)
-    computed = LOADED * (work.loaded - FREE_BYTES) + INSTRUCTION * work.instructions
-    each = max(0.0, computed) if streamed else WRITTEN
     costs = target_of(product).costs
+    each, tile = _computed(work, costs.operand, streamed=operand == 0 or (alone and not OperandWork.of(product, 0).ops))
+    tiles = ceil_div(others, tile)
     stored = costs.byte * (work.loaded + 2) + costs.launch / size
     return PrologueCost("right" if operand else "left", work.ops, tiles, tiles * each, stored)
+
+
+def _computed(work: OperandWork, costs: OperandCosts, *, streamed: bool) -> tuple[float, int]:
+    """The cycles of an element in a tile, and what the tile has along the other operand. streamed: whether the operand
+    can be the left one of a warp group's product, or of the transposed one, which the threads that multiply compute."""
+    rows, columns = costs.tile
+    if costs.written is not None and not streamed:
+        return costs.written, rows
+    return max(0.0, costs.byte * (work.loaded - costs.free_bytes) + costs.instruction * work.instructions), columns

@@ -63,8 +63,7 @@ def row_cost(product: Operation, count: int, columns: int) -> RowCost | None:
     machine = target_of(product)
     sms, costs = machine.sms, machine.costs
     rounds = ceil_div(tiles, sms)
-    passes = 3 if element.name == "f32" else 1
-    multiplied_for = passes * ROWS * count * columns * depth * element.size / (2 * costs.multiply_adds)
+    multiplied_for = ROWS * count * columns * depth / machine.multiply_adds(element.name)
     loaded_for = (ROWS + count * columns) * depth * element.size / costs.operand_bytes
     idle = (rounds - tiles / sms) * max(multiplied_for, loaded_for)
     stored = 2 * costs.byte * rows * columns * min(result.size, 4) / sms

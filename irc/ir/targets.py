@@ -29,12 +29,37 @@ TENSOR_MAP_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
+class OperandCosts:
+    """What an element of a product's operand of 16 bits that is computed in the product's kernel takes, in cycles of an
+    SM, for each tile that reads it.
+
+    tile: rows and columns of most tiles. byte: for each byte that it is computed from beyond `free_bytes`.
+    instruction: for each instruction of the threads that multiply. written: where other threads compute it, and write
+    it to shared memory; None where those that multiply compute both operands.
+    The H200's are fitted to its kernels (`irc/fusion/prologue_cost.py`). Without warp groups, the threads that multiply
+    issue all instructions, 128 a cycle, and what is loaded beyond a plain operand takes its way from the L2.
+    """
+
+    tile: tuple[int, int]
+    byte: float
+    free_bytes: float
+    instruction: float
+    written: float | None = None
+
+    @staticmethod
+    def of_warps(operand_bytes: int) -> OperandCosts:
+        """Those of a target without warp groups."""
+        return OperandCosts(tile=(128, 128), byte=1 / operand_bytes, free_bytes=2, instruction=1 / 128)
+
+
+@dataclass(frozen=True)
 class Costs:
     """What a target takes for the work that fusion divides between kernels.
 
     multiply_adds: of operands of 16 bits, that an SM makes in a cycle. operand_bytes: that an SM loads in a cycle for
     products. byte: cycles of an SM for a byte of the device memory, all SMs together. launch: cycles of an SM, summed
     over all SMs, of one more launch. idle_elements: elements of an array that one SM reads in the time of a launch.
+    operand: of what a product's kernel computes of its operands.
     The H200's are fitted to its kernels; those of the others follow from their clocks, SMs and bandwidths.
     """
 
@@ -43,6 +68,7 @@ class Costs:
     byte: float
     launch: float
     idle_elements: int
+    operand: OperandCosts
 
 
 @dataclass(frozen=True)
@@ -93,6 +119,17 @@ class Target:
     def resident_clusters(self, size: int) -> int:
         """Clusters of `size` blocks that run at once with a block an SM."""
         return self.clusters.get(size, self.sms // size if size == 1 else self.sms // (2 * size))
+
+    def multiply_adds(self, element: str) -> float:
+        """That an SM makes in a cycle, of operands of an element as irc multiplies them: f32 in three passes of tf32 by
+        warp groups, else by fma, as other elements without a rate of their own."""
+        name, passes = ("tf32", 3) if element == "f32" and self.has_wgmma else (element, 1)
+        return self.costs.multiply_adds * self.flops.get(name, self.flops["f32"]) / self.flops["f16"] / passes
+
+    @property
+    def launch_time(self) -> float:
+        """Seconds that one more launch takes, however little it does."""
+        return self.costs.launch / (self.sms * self.clock)
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -155,7 +192,14 @@ TARGETS: tuple[Target, ...] = (
         wgmma=MappingProxyType({}),
         has_tma=False,
         has_wgmma=False,
-        costs=Costs(multiply_adds=1024, operand_bytes=47, byte=0.075, launch=2.3e5, idle_elements=1 << 15),
+        costs=Costs(
+            multiply_adds=1024,
+            operand_bytes=47,
+            byte=0.075,
+            launch=2.3e5,
+            idle_elements=1 << 15,
+            operand=OperandCosts.of_warps(47),
+        ),
     ),
     Target(
         name="sm_89",
@@ -173,7 +217,14 @@ TARGETS: tuple[Target, ...] = (
         wgmma=MappingProxyType({}),
         has_tma=False,
         has_wgmma=False,
-        costs=Costs(multiply_adds=512, operand_bytes=47, byte=0.41, launch=5.5e5, idle_elements=1 << 13),
+        costs=Costs(
+            multiply_adds=512,
+            operand_bytes=47,
+            byte=0.41,
+            launch=5.5e5,
+            idle_elements=1 << 13,
+            operand=OperandCosts.of_warps(47),
+        ),
     ),
     Target(
         name="sm_90a",
@@ -191,7 +242,14 @@ TARGETS: tuple[Target, ...] = (
         wgmma=_WGMMA_SM90,
         has_tma=True,
         has_wgmma=True,
-        costs=Costs(multiply_adds=2048, operand_bytes=62, byte=0.05, launch=4e5, idle_elements=1 << 16),
+        costs=Costs(
+            multiply_adds=2048,
+            operand_bytes=62,
+            byte=0.05,
+            launch=4e5,
+            idle_elements=1 << 16,
+            operand=OperandCosts(tile=(128, 256), byte=0.0094, free_bytes=2.5, instruction=0.0032, written=0.22),
+        ),
         max_cluster=16,
         clusters=MappingProxyType({2: 66, 4: 30, 8: 15, 16: 7}),
     ),
@@ -211,7 +269,14 @@ TARGETS: tuple[Target, ...] = (
         wgmma=MappingProxyType({}),
         has_tma=True,
         has_wgmma=False,
-        costs=Costs(multiply_adds=4096, operand_bytes=62, byte=0.036, launch=4.5e5, idle_elements=1 << 16),
+        costs=Costs(
+            multiply_adds=4096,
+            operand_bytes=62,
+            byte=0.036,
+            launch=4.5e5,
+            idle_elements=1 << 16,
+            operand=OperandCosts.of_warps(62),
+        ),
         max_cluster=16,
     ),
 )

@@ -39,8 +39,9 @@ SPACIOUS = 32768
 LONGEST = 8
 """How much longer than wanted a row of a tile may be."""
 
-STRIP = 32 << 20
-"""Bytes of a line of neighboring tiles, loaded and stored, that the L2 holds until the next line is beside them."""
+STRIP = 0.64
+"""Of the L2, that a line of neighboring tiles takes, loaded and stored, which stays until the next line is beside
+them."""
 
 PREFERENCE = 0.85
 """What a tile of another size than the wanted one has to be fuller by."""
@@ -205,7 +206,7 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> d
     if shares_sectors and beside is not None and neighbors and beside != neighbors[0]:
         size = 2 * prod(tiles.values()) * element_of(found[0].operand.element_type).size
         strips = [ceil_div(d.extent, tiles.get(d, 1)) * size for d in (neighbors[0], beside)]
-        if strips[1] <= STRIP < strips[0]:
+        if strips[1] <= STRIP * domains.machine.l2 < strips[0]:
             neighbors = [beside, neighbors[0]]
     if not is_alone and any(_begin_anywhere(domains, chain, space) for chain in found[1:]):
         neighbors = _in_cache(domains, neighbors, tiles)
@@ -224,7 +225,7 @@ def _in_cache(domains: Domains, neighbors: list[Dim], tiles: dict[Dim, int]) -> 
     largest = max(prod(operand.shape) for operand in domains.operands)
     large = [operand for operand in domains.operands if prod(operand.shape) * LARGE >= largest]
     size = prod(tiles.values()) * sum(element_of(operand.element_type).size for operand in large)
-    if size * prod(counts[d] for d in neighbors[:-1]) <= STRIP:
+    if size * prod(counts[d] for d in neighbors[:-1]) <= STRIP * domains.machine.l2:
         return neighbors
     return sorted(neighbors, key=lambda d: counts[d])
 

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from irc.dialects.tile import ViewType, row_major_strides
 from irc.ir.dtypes import element_of
+from irc.ir.targets import Target
 from irc.tiling.index_maps import (
     Coords,
     Dim,
@@ -212,6 +213,7 @@ class Domains:
 
     bindings: Bindings
     operands: list[Operand]
+    machine: Target
     expressions: list[Lin] = field(default_factory=list[Lin])
     spaces: list[Space] = field(default_factory=list[Space])
 

@@ -7,7 +7,7 @@ from xdsl.parser import Parser
 
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.driver.program import new_context
-from irc.ir.targets import KIB, TARGETS, target
+from irc.ir.targets import KIB, TARGETS, Target, target
 from irc.passes.kernel.choose_config import ChooseConfigPass
 from irc.support.diagnostics import IrcError
 
@@ -49,6 +49,15 @@ def test_facts_of_the_architectures() -> None:
     assert [t.capability for t in TARGETS] == [(8, 0), (8, 9), (9, 0), (10, 0)]
     assert [t.shared_memory // KIB for t in TARGETS] == [163, 99, 227, 227]
     assert [t.has_wgmma for t in TARGETS] == [False, False, True, False]
+
+
+@pytest.mark.parametrize("machine", TARGETS, ids=lambda machine: machine.name)
+def test_costs_of_a_target_follow_from_its_rates(machine: Target) -> None:
+    peak = machine.flops["f16"] / (2 * machine.sms * machine.clock)
+    assert machine.multiply_adds("bf16") == pytest.approx(peak, rel=0.1)
+    assert machine.multiply_adds("i8") > machine.multiply_adds("f16") > machine.multiply_adds("f32")
+    assert 1e-6 < machine.launch_time < 2.5e-6
+    assert machine.costs.byte == pytest.approx(machine.sms * machine.clock / machine.bandwidth, rel=0.1)
 
 
 @pytest.mark.parametrize(

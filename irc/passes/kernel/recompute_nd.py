@@ -40,9 +40,6 @@ from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import Target, target_of
 
-LAUNCH = 2e-6
-"""Seconds that a kernel of its own costs: what is computed from arguments alone is in no product's epilogue."""
-
 MAX_PATHS = 64
 """Ways from a value that is computed again to what it is computed from: `fuse-kernels` looks at each of them."""
 
@@ -133,12 +130,13 @@ class _Plan:
     # Costs
 
     def keeping(self, value: SSAValue) -> float:
-        """Bytes written, unless they are anyway, and read; before the first product a launch too."""
+        """Bytes written, unless they are anyway, and read; before the first product, where no epilogue writes them, a
+        launch too."""
         if not isinstance(value.owner, Operation):
             return bytes_of(value)
         if any(isinstance(use.operation, ReturnOp) or is_barrier(use.operation) for use in value.uses):
             return bytes_of(value)
-        launch = 0 if self.stages[value] else LAUNCH * self.target.bandwidth
+        launch = 0 if self.stages[value] else self.target.launch_time * self.target.bandwidth
         return 2 * bytes_of(value) + launch
 
     def repeating(self, value: SSAValue) -> float:

@@ -17,6 +17,7 @@ from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of, remove_dead_code
+from irc.ir.targets import target_of
 from irc.layout.requests import WIDEST
 from irc.tiling.domains import Bindings, Domains, Operand
 from irc.tiling.groups import group_results, reachable
@@ -117,7 +118,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     values = list(fused.yielded.outputs)
     groups = group_results(trace, values)
     operands = [*map(_input, fused.block.args), *map(_operand, values)]
-    domains = Domains(bindings, operands)
+    domains = Domains(bindings, operands, target_of(fused))
     for group in groups:
         for result in group.results:
             operand = operands[len(fused.inputs) + result.index]
