@@ -83,6 +83,10 @@ def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:
         assert isinstance(acc, Registers)
         code.e.insert(cuda.WgmmaWaitOp(since))
         code.e.insert(cuda.RegistersFenceOp(acc.array))
+        if isinstance(op.acc.owner, tile.DotOp) and isinstance(op.acc.owner.lhs.type, TensorType):
+            operand = code.tile(op.acc.owner.lhs)
+            assert isinstance(operand, Registers)
+            code.e.insert(cuda.RegistersFenceOp(operand.array))
     code.values[op.result] = acc
 
 

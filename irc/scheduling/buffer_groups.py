@@ -23,6 +23,8 @@ class BufferGroup:
     buffers: tuple[SSAValue, ...]
     fills: tuple[Operation, ...]
     readers: tuple[Operation, ...]
+    dots: tuple[tile.DotOp, ...]
+    """The chain."""
 
 
 def buffer_groups(program: tile.ProgramOp) -> list[BufferGroup]:
@@ -132,6 +134,7 @@ def _group(block: Block, buffers: list[SSAValue], chains: _Chains, order: dict[O
         tuple(buffers),
         tuple(sorted(fills, key=lambda op: order[op])),
         tuple(sorted((op for op in readers if op is not None), key=lambda op: order[op])),
+        tuple(dots),
     )
 
 

@@ -31,6 +31,10 @@ CHANNEL = (
     "assign-layouts",
     "make-channels",
     "specialize-warps",
+    "schedule-loops",
+    "expand-schedule",
+    "take-turns",
+    "await-dots",
     *LOWER[1:],
 )
 INPUTS = Path(__file__).parents[1] / "lit" / "tile" / "Inputs"

@@ -153,6 +153,6 @@ REDUCTIONS: list[Case] = [
         )
         for op in ("cumsum", "cumprod")
         for axis in (0, 1)
-        for c in ("", LOOPED)
+        for c in ("", LOOPED.replace("r =", "s ="))
     ),
 ]

@@ -46,6 +46,7 @@ from irc.dialects.tile.memory import (
 )
 from irc.dialects.tile.program import ProgramOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
+from irc.dialects.tile.schedule import SCHEDULED, AtAttr, place_of
 from irc.dialects.tile.types import (
     BufferType,
     ChannelType,
@@ -98,14 +99,16 @@ Tile = Dialect(
         WriteOp,
         YieldOp,
     ],
-    [BufferType, ChannelType, FragmentAttr, PendingType, SharedAttr, SlotType, ViewType],
+    [AtAttr, BufferType, ChannelType, FragmentAttr, PendingType, SharedAttr, SlotType, ViewType],
 )
 
 __all__ = [
+    "SCHEDULED",
     "AccessOp",
     "AcquireOp",
     "AllocOp",
     "AsPendingOp",
+    "AtAttr",
     "AwaitOp",
     "BeginTurnOp",
     "BufferType",
@@ -154,6 +157,7 @@ __all__ = [
     "element_type_of",
     "fragment_of",
     "ints",
+    "place_of",
     "row_major_strides",
     "shape_of",
     "tile_type_of",

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, LocationAttr, TensorType, UnitAttr, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import (
+    BaseAttr,
     EqAttrConstraint,
     IRDLOperation,
     ParsePropInAttrDict,
@@ -18,6 +19,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
     var_result_def,
 )
 from xdsl.parser import Parser
@@ -31,7 +33,8 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import dense, ints, verify_same
-from irc.dialects.tile.types import DRAIN, FILL, ChannelType, SlotType
+from irc.dialects.tile.types import DRAIN, FILL, ChannelType, PendingType, SlotType
+from irc.ir.locations import set_location
 
 
 @irdl_op_definition
@@ -163,17 +166,20 @@ class CommitOp(IRDLOperation):
 
 @irdl_op_definition
 class ReleaseOp(IRDLOperation):
-    """A stage that was waited for may be filled again. In the first iteration of a loop that begins with `no_slot`
-    there is none, and nothing happens."""
+    """A stage that was waited for may be filled again, when the dots `after` which it is released, and those issued
+    before them, are complete. In the first iteration of a loop that begins with `no_slot` there is none, and nothing
+    happens."""
 
     name = "tile.release"
     slot = operand_def(EqAttrConstraint(DRAIN))
+    after = var_operand_def(BaseAttr(TensorType) | BaseAttr(PendingType))
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = "$slot attr-dict"
+    assembly_format = "$slot (`after` $after^ `:` type($after))? attr-dict"
 
-    def __init__(self, slot: SSAValue):
-        super().__init__(operands=[slot])
+    def __init__(self, slot: SSAValue, after: Sequence[SSAValue] = (), location: LocationAttr | None = None):
+        super().__init__(operands=[slot, list(after)])
+        set_location(self, location)
 
 
 @irdl_op_definition

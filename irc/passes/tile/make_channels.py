@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -22,7 +21,6 @@ from irc.ir.targets import target_of
 from irc.scheduling.buffer_groups import BufferGroup, buffer_groups, is_fill
 from irc.scheduling.channels import ALIGNMENT, aligned, alloc_bytes, channel_plan, root_of, tile_bytes
 from irc.scheduling.dead import erase_dead
-from irc.scheduling.loops import with_carried
 from irc.scheduling.pipeline_in_step import is_filled_ahead, pipeline_in_step
 
 SCRATCH = 4 * 1024
@@ -35,10 +33,7 @@ class MakeChannelsPass(Pass):
     of dots: `acquire` and `commit` around what fills them, `wait` before what reads them and `release` behind it. A
     buffer that is filled outside of the dots' loop gets a channel of one stage, which is held all through the loop.
 
-    Of a loop with one chain of dots, whose results the loop does no more with than carry them, one dot stays in flight:
-    its stage is released when the next one has been issued. Of dots on parts of K, all but one stay in flight; of two
-    that are computed in 16 bits, the next step reads before it waits for the first. A channel of one stage has none to
-    fill meanwhile, and is released at once. A loop with an mma dot, whose config asks for several stages: a channel in
+    A loop with an mma dot, whose config asks for several stages: a channel in
     which all threads fill the stages ahead of those that they multiply (irc/scheduling/pipeline_in_step.py), of the
     buffers whose content does not depend on what the loop computes. Buffers of other dots stay as they are.
     """
@@ -73,12 +68,8 @@ def _make_channels(program: tile.ProgramOp) -> None:
         own = [group for group in groups if group.block is block]
         held = [group for group in groups if not _is_loop(group.block)]
         stages = _stages(program, own, held, len(loops))
-        slots = [_make_channel(program, group, stages) for group in own]
-        dots = _products(block, "wgmma")
-        loop = block.parent_op()
-        assert isinstance(loop, scf.ForOp)
-        if len(own) == 1 and set(dots) <= set(own[0].readers) and stages > 1 and _stay_in_flight(loop, dots):
-            _keep_in_flight(loop, dots, slots[0])
+        for group in own:
+            _make_channel(program, group, stages)
     for group in groups:
         if not _is_loop(group.block):
             _make_channel(program, group, 1)
@@ -88,19 +79,14 @@ def _is_loop(block: Block) -> bool:
     return isinstance(block.parent_op(), scf.ForOp)
 
 
-def _make_channel(program: tile.ProgramOp, group: BufferGroup, stages: int) -> SSAValue:
-    """The slot that is released behind what reads the group."""
+def _make_channel(program: tile.ProgramOp, group: BufferGroup, stages: int) -> None:
     channel = tile.ChannelOp(stages, [b.type for b in group.buffers], _cluster(_loop_of(group)))
     _new_channel(program, _loop_of(group), channel)
     _fill_stages(channel, group)
-    slot = _drain_stages(channel, group)
-    for dot, following in pairwise(op for op in group.readers if isinstance(op, tile.DotOp)):
-        if following.acc is dot.result and dot.result.has_one_use():
-            Rewriter.replace_value_with_new_type(dot.result, tile.PendingType(dot.result.type))
+    _drain_stages(channel, group)
     for buffer in group.buffers:
         assert isinstance(buffer.owner, tile.AllocOp)
         Rewriter.erase_op(buffer.owner)
-    return slot
 
 
 def _fill_in_step(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -> None:
@@ -209,8 +195,8 @@ def _fill_stages(channel: tile.ChannelOp, group: BufferGroup) -> None:
     Rewriter.insert_op(commit, InsertPoint.after(group.fills[-1]))
 
 
-def _drain_stages(channel: tile.ChannelOp, group: BufferGroup) -> SSAValue:
-    """The slot that is waited for before the first use of the group, and released behind the last reader."""
+def _drain_stages(channel: tile.ChannelOp, group: BufferGroup) -> None:
+    """A stage is waited for before the first use of the group, and released behind the last reader."""
     dots = [op for op in group.readers if isinstance(op, tile.DotOp)]
     location = (dots or group.readers)[0].location
     uses = [use.operation for buffer in group.buffers for use in buffer.uses]
@@ -222,19 +208,9 @@ def _drain_stages(channel: tile.ChannelOp, group: BufferGroup) -> SSAValue:
     for old, new in zip(group.buffers, wait.buffers, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    release = tile.ReleaseOp(wait.slot)
-    release.location = location
-    Rewriter.insert_op(release, InsertPoint.after(group.readers[-1]))
-    return wait.slot
-
-
-def _stay_in_flight(loop: scf.ForOp, dots: list[tile.DotOp]) -> bool:
-    """Whether dots may be in flight when the next one has been issued. One on buffers leaves those to the next step;
-    dots on parts of K leave the others of a whole step, so that a part's registers are free when it is computed
-    again."""
-    follow = all(after.acc is before.result for before, after in pairwise(dots))
-    are_computed = [isinstance(dot.lhs.type, TensorType) for dot in dots]
-    return follow and all(_is_carried(loop, dot) for dot in dots) and are_computed == [len(dots) > 1] * len(dots)
+    last = group.readers[-1]
+    release = tile.ReleaseOp(wait.slot, _given(last, group) if last not in dots else [dots[-1].result], location)
+    Rewriter.insert_op(release, InsertPoint.after(last))
 
 
 def _put_last(block: Block, drains: list[Operation]) -> None:
@@ -254,65 +230,10 @@ def _put_last(block: Block, drains: list[Operation]) -> None:
         block.insert_op_before(op, last)
 
 
-def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
-    """Whether nothing but the next dot, in this iteration or the next one, uses the dot's result."""
-    last = loop.body.block.last_op
-    return all(use.operation is last or isinstance(use.operation, tile.DotOp) for use in dot.result.uses)
-
-
-def _reads_ahead(block: Block, dots: list[tile.DotOp]) -> bool:
-    """Whether a step of two parts begins to read while both dots of the one before are in flight: what the last one
-    waits for is waited for before the first map, which computes a part in registers that are free then. Steps of more
-    parts, and maps that compute in 32 bits, need more registers than ptxas leaves: it would serialize the products."""
-    maps = [op for op in block.ops if isinstance(op, tile.MapOp)]
-    return len(dots) == 2 and all(isinstance(dot.lhs.owner, tile.MapOp) for dot in dots) and all(map(_is_narrow, maps))
-
-
-def _is_narrow(op: tile.MapOp) -> bool:
-    """Whether a map computes floats of 16 bits."""
-    return all(isinstance(v.type, Float16Type | BFloat16Type) for each in op.body.block.ops for v in each.results)
-
-
-def _keep_in_flight(loop: scf.ForOp, dots: list[tile.DotOp], slot: SSAValue) -> None:
-    """Dots are waited for when their operands are to be overwritten, and the stage of the step before is released
-    behind the last one; the last dots and their stage are waited for and released after the loop."""
-    block, last, location = loop.body.block, loop.body.block.last_op, dots[-1].location
+def _given(op: Operation, group: BufferGroup) -> list[SSAValue]:
+    """What the group's dots give out of the last op that holds one: they may still be in flight behind it."""
+    if not isinstance(op, scf.ForOp):
+        return []
+    last = op.body.block.last_op
     assert last is not None
-    at = list(last.operands).index(dots[-1].result)
-    Rewriter.replace_value_with_new_type(dots[-1].result, tile.PendingType(dots[-1].result.type))
-    accumulator = Rewriter.replace_value_with_new_type(block.args[at + 1], dots[-1].result.type)
-    begin, no_slot = tile.AsPendingOp(loop.iter_args[at]), tile.NoSlotOp()
-    ahead = _reads_ahead(block, dots)
-    others = dots[:1] if ahead else dots[1:-1]
-    before = {dot: block.insert_arg(accumulator.type, len(block.args)) for dot in others} | {dots[-1]: accumulator}
-    previous = block.insert_arg(slot.type, len(block.args))
-    previous.name_hint = "previous"
-    for use in list(slot.uses):
-        Rewriter.erase_op(use.operation)
-    release = tile.ReleaseOp(previous)
-    yields = scf.YieldOp(*last.operands, *(dot.result for dot in others), slot)
-    for op in (begin, no_slot, release, yields):
-        op.location = location
-    Rewriter.insert_op(release, InsertPoint.after(dots[-1]))
-    if ahead:
-        first = next(op for op in block.ops if isinstance(op, tile.MapOp))
-        Rewriter.insert_op(tile.AwaitOp(before[dots[0]], location), InsertPoint.before(first))
-    for dot, following in pairwise(dots):
-        Rewriter.insert_op(tile.AwaitOp(before[following], location), InsertPoint.after(dot))
-    if not ahead:
-        oldest = dots[0].result if len(dots) > 1 else accumulator
-        Rewriter.insert_op(tile.AwaitOp(oldest, location), InsertPoint.after(dots[-1]))
-    Rewriter.replace_op(last, yields)
-    starts = [*loop.iter_args, *[begin.result] * len(others), no_slot.slot]
-    starts[at] = begin.result
-    Rewriter.insert_op([begin, no_slot], InsertPoint.before(loop))
-    new = with_carried(loop, starts)
-    done, released = tile.DotWaitOp(new.results[at], location), tile.ReleaseOp(new.results[-1])
-    released.location = location
-    Rewriter.insert_op([done, released], InsertPoint.after(new))
-    results = list(new.results[: len(loop.results)])
-    results[at] = done.result
-    for old, result in zip(loop.results, results, strict=True):
-        result.name_hint = old.name_hint
-    new.attributes |= loop.attributes
-    Rewriter.replace_op(loop, [], results)
+    return [result for result, value in zip(op.results, last.operands, strict=True) if value.owner in group.dots]

@@ -22,7 +22,7 @@ from irc.layout.instructions import LANES
 from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.channels import aligned, is_staging
 from irc.scheduling.dead import erase_dead
-from irc.scheduling.loops import trips, with_carried
+from irc.scheduling.loops import with_carried
 
 REGISTER_BYTES = 4
 REGISTERS = 65536
@@ -43,8 +43,7 @@ FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
 class SpecializeWarpsPass(Pass):
     """A program with a channel -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that
     wait, multiply, release and run the epilogue. Both walk over the same tiles. Registers move from the first to the
-    others. With the schedule "pingpong" there are two consumers, which take turns in the tiles: the epilogue of one
-    runs beside the products of the other.
+    others. With the schedule "pingpong" there are two consumers of the same code.
     """
 
     name: ClassVar[str] = "specialize-warps"
@@ -75,10 +74,8 @@ def _specialize(program: tile.ProgramOp) -> None:
     op.location = program.location
     Rewriter.insert_op(op, InsertPoint.at_end(block))
     _producer(op.roles[0])
-    for turn, role in enumerate(op.roles[1:]):
+    for role in op.roles[1:]:
         _consumer(role)
-        if consumers > 1:
-            _take_turns(role, turn, consumers)
 
 
 def _producer_registers(warps: int, writes: Sequence[tile.WriteOp]) -> int:
@@ -149,46 +146,6 @@ def _consumer(region: Region) -> None:
     """Keeps the rest."""
     _erase_all(region, _is_fill)
     _erase_dead(region)
-
-
-def _take_turns(region: Region, turn: int, consumers: int) -> None:
-    """Leaves the other consumers' tiles, and the stages that they read, to them."""
-    for loop in [op for op in region.walk() if isinstance(op, tile.ForTilesOp)]:
-        loop.turn = tile.dense([turn, consumers])
-        waits = [op for op in loop.walk() if isinstance(op, tile.WaitOp)]
-        for channel in dict.fromkeys(op.channel for op in waits):
-            own = [op for op in waits if op.channel is channel]
-            stages = sum(_repeats(op, loop) for op in own)
-            before = _skip(channel, turn * stages)
-            begin, end = tile.BeginTurnOp(channel, (turn, consumers)), tile.EndTurnOp(channel, (turn, consumers))
-            after = _skip(channel, (consumers - 1 - turn) * stages)
-            for op in (*before, begin, end, *after):
-                op.location = own[0].location
-            Rewriter.insert_op([*before, begin], InsertPoint.before(_outermost(own[0], loop)))
-            Rewriter.insert_op(end, InsertPoint.after(_outermost(own[-1], loop)))
-            Rewriter.insert_op(after, InsertPoint.at_end(loop.body.block))
-
-
-def _skip(channel: SSAValue, stages: int) -> list[Operation]:
-    return [tile.SkipOp(channel, stages)] if stages else []
-
-
-def _outermost(op: Operation, loop: tile.ForTilesOp) -> Operation:
-    """The op of the loop's own block that an op is in."""
-    while op.parent_op() is not loop:
-        parent = op.parent_op()
-        assert parent is not None
-        op = parent
-    return op
-
-
-def _repeats(op: Operation, loop: tile.ForTilesOp) -> int:
-    """How often an op runs for a tile: the trips of the loops around it."""
-    count, parent = 1, op.parent_op()
-    while parent is not None and parent is not loop:
-        count *= trips(parent) if isinstance(parent, scf.ForOp) else 1
-        parent = parent.parent_op()
-    return count
 
 
 def _is_fill(op: Operation) -> bool:

@@ -1,6 +1,6 @@
 // RUN: irc-opt %S/../tile/Inputs/transpose.mlir -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda | filecheck %s --check-prefix=TRANSPOSE
 // RUN: irc-opt %S/../tile/Inputs/softmax.mlir -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda | filecheck %s --check-prefix=SOFTMAX
-// RUN: irc-opt %S/../tile/Inputs/gating.mlir -p merge-dots,place-operands,overlap-epilogue,assign-layouts,make-channels,specialize-warps,plan-shared,lower-schedule,lower-to-cuda | filecheck %s --check-prefix=GATING
+// RUN: irc-opt %S/../tile/Inputs/gating.mlir -p merge-dots,place-operands,overlap-epilogue,assign-layouts,make-channels,specialize-warps,schedule-loops,expand-schedule,await-dots,plan-shared,lower-schedule,lower-to-cuda | filecheck %s --check-prefix=GATING
 // RUN: not irc-opt %S/../tile/Inputs/softmax.mlir -p lower-schedule,lower-to-cuda 2>&1 | filecheck %s --check-prefix=EARLY
 
 // 16-byte loads under a bounds check; pairs packed across rows on their way to swizzled shared memory; 8-byte stores.

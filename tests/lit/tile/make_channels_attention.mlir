@@ -15,14 +15,14 @@
 // CHECK:         tile.copy %k
 // CHECK:         tile.copy %v
 // CHECK:         [[KS:%slot[_0-9]*]], [[KB:%[a-z_0-9]+]] = tile.wait
-// CHECK-NEXT:    tile.dot [[QB]], [[KB]]
-// CHECK-NEXT:    tile.release [[KS]]
+// CHECK-NEXT:    [[S:%[a-z_0-9]+]] = tile.dot [[QB]], [[KB]]
+// CHECK-NEXT:    tile.release [[KS]] after [[S]]
 // CHECK-NOT:     tile.write
 // CHECK:         [[P:%pb]] = tile.map
 // CHECK:         [[VS:%slot[_0-9]*]], [[VB:%[a-z_0-9]+]] = tile.wait
-// CHECK-NEXT:    tile.dot [[P]], [[VB]]
-// CHECK-NEXT:    tile.release [[VS]]
-// CHECK-NEXT:    scf.yield
+// CHECK-NEXT:    [[O:%[a-z_0-9]+]] = tile.dot [[P]], [[VB]]
+// CHECK-NEXT:    tile.release [[VS]] after [[O]]
+// CHECK-NEXT:    scf.yield [[O]]
 // CHECK:       tile.release [[QS]]
 
 builtin.module {

@@ -1,0 +1,48 @@
+"""expand-schedule: loops run as their schedules say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.analysis.invariants import LAID_OUT
+from irc.dialects import tile
+from irc.ir.passes import Pass
+from irc.scheduling.dependences import body_of
+from irc.scheduling.expansion import expand
+from irc.support.diagnostics import IrcError
+
+
+@dataclass(frozen=True)
+class ExpandSchedulePass(Pass):
+    """A loop whose ops have places (`#tile.at`) -> the loop that runs so, and what stands before and behind it where
+    ops of several iterations run side by side. The ops of an iteration come in their order, later stages work on
+    earlier iterations, and what is used later is carried. A schedule that would run an op before what it uses is an
+    error. Loops without places are left alone.
+    """
+
+    name: ClassVar[str] = "expand-schedule"
+    requires = (LAID_OUT,)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for program in op.body.block.ops:
+            if isinstance(program, tile.ProgramOp):
+                for loop in [each for each in program.walk() if isinstance(each, scf.ForOp)]:
+                    _expand(loop)
+
+
+def _expand(loop: scf.ForOp) -> None:
+    ops = body_of(loop)
+    places = {op: place for op in ops if (place := tile.place_of(op)) is not None}
+    if not places:
+        return
+    for op in ops:
+        if op not in places:
+            raise IrcError(
+                f"{op.name} has no place in its loop's schedule", op.location, "scheduled = #tile.at<...> on it"
+            )
+    expand(loop, places)

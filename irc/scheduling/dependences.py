@@ -1,0 +1,68 @@
+"""What the ops of a loop wait for, in the same iteration and in earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a value in a loop comes from: a result of an op of the body, `distance` iterations before.
+
+    arguments: the carried values that lead there, the first one nearest to the user: in iteration number i < distance
+    the value is what the argument number i begins with."""
+
+    value: OpResult
+    distance: int
+    arguments: tuple[BlockArgument, ...] = ()
+
+    @property
+    def op(self) -> Operation:
+        return self.value.op
+
+
+def source_of(value: SSAValue, loop: scf.ForOp) -> Source | None:
+    """None of what the body does not compute: values from outside, the loop's variable, and arguments that only such
+    values, or each other, go into."""
+    block, end = loop.body.block, loop.body.block.last_op
+    assert end is not None
+    arguments: list[BlockArgument] = []
+    while isinstance(value, BlockArgument) and value.owner is block and value.index > 0:
+        if value in arguments:
+            return None
+        arguments.append(value)
+        value = end.operands[value.index - 1]
+    if not isinstance(value, OpResult) or value.op.parent is not block:
+        return None
+    return Source(value, len(arguments), tuple(arguments))
+
+
+def passed_on(loop: scf.ForOp) -> list[BlockArgument]:
+    """The arguments that change from iteration to iteration, and that no op of the body computes."""
+    end = loop.body.block.last_op
+    assert end is not None
+    arguments = zip(loop.body.block.args[1:], end.operands, strict=True)
+    return [argument for argument, value in arguments if value is not argument and source_of(argument, loop) is None]
+
+
+def operands_of(op: Operation) -> Iterator[SSAValue]:
+    """What an op uses, and the ops inside of it use, from outside of it."""
+    inside = {value for inner in op.walk() for value in inner.results}
+    inside |= {value for inner in op.walk() for region in inner.regions for b in region.blocks for value in b.args}
+    found = dict.fromkeys(value for inner in op.walk() for value in inner.operands)
+    return (value for value in found if value not in inside)
+
+
+def sources_of(op: Operation, loop: scf.ForOp) -> list[Source]:
+    """What an op of the body depends on."""
+    found = (source_of(value, loop) for value in operands_of(op))
+    return [source for source in found if source is not None]
+
+
+def body_of(loop: scf.ForOp) -> list[Operation]:
+    """The ops of an iteration, without what ends it."""
+    return [op for op in loop.body.block.ops if not isinstance(op, scf.YieldOp)]

@@ -1,0 +1,49 @@
+"""The registers that a scheduled loop holds while its dots are in flight."""
+
+from __future__ import annotations
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from irc.dialects import tile
+from irc.ir.dtypes import element_of
+from irc.scheduling.dependences import source_of
+from irc.scheduling.schedules import Schedule, carried_tiles, dots_of
+from irc.support.integers import ceil_div
+
+REGISTER_BYTES = 4
+MAX_REGISTERS = 240
+"""What a thread has at most where setmaxnreg gives it registers."""
+OTHERS = 40
+"""What addresses, descriptors and scalars of a loop take besides tiles."""
+
+
+def registers_of(value: SSAValue) -> int:
+    """A thread's registers for a tile, in flight or not."""
+    type = tile.tile_type_of(value.type)
+    fragment = tile.fragment_of(type)
+    assert fragment is not None
+    return ceil_div(fragment.values * element_of(tile.element_type_of(type)).size, REGISTER_BYTES)
+
+
+def held_registers(loop: scf.ForOp, schedule: Schedule) -> int:
+    """A thread's registers for the accumulators of the loop's dots, their operands in registers and the tiles that an
+    iteration leaves to the next."""
+    dots = dots_of(loop)
+    accumulated = {source.value for dot in dots if (source := source_of(dot.acc, loop)) is not None}
+    held = dict.fromkeys(dot.result for dot in dots if dot.result not in accumulated)
+    held |= dict.fromkeys(dot.lhs for dot in dots if isinstance(dot.lhs.type, TensorType))
+    held |= dict.fromkeys(s.value for s in carried_tiles(loop, schedule) if s.value not in accumulated)
+    return sum(map(registers_of, held))
+
+
+def allowed_registers(loop: scf.ForOp) -> int:
+    """What a thread of the loop's role has for tiles."""
+    region = loop.parent_region()
+    while region is not None and not isinstance(region.parent, tile.RolesOp):
+        region = region.parent_region()
+    roles = None if region is None else region.parent
+    if region is None or not isinstance(roles, tile.RolesOp) or not roles.register_counts:
+        return MAX_REGISTERS - OTHERS
+    return roles.register_counts[list(roles.roles).index(region)] - OTHERS

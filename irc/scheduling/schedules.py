@@ -1,0 +1,218 @@
+"""Schedules of loops: which iteration each op works on, and in which order the ops of an iteration are issued.
+
+Within the threads that multiply, only dots and copies are asynchronous. So a schedule is an order of issue, and waits:
+nothing is placed in cycles (docs/levels/tile.md#schedules).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, IntegerType, TensorType
+from xdsl.ir import Operation
+
+from irc.dialects import tile
+from irc.scheduling.buffer_groups import is_wgmma
+from irc.scheduling.dependences import Source, body_of, operands_of, passed_on, sources_of
+
+Schedule = dict[Operation, tile.AtAttr]
+"""The place of every op of a loop's body."""
+
+MOVABLE = (
+    tile.WaitOp,
+    tile.ReleaseOp,
+    tile.DotOp,
+    tile.SubviewOp,
+    tile.MapOp,
+    tile.ReduceOp,
+    tile.SplatOp,
+    tile.IotaOp,
+    tile.SliceOp,
+    tile.ConcatOp,
+    tile.LoadOp,
+)
+"""Ops that may change places as far as the values allow that they pass to each other: what a loop loads is not written
+by it. Others write to shared memory, or threads meet in them."""
+
+
+def in_order(loop: scf.ForOp) -> Schedule:
+    """The ops in the order in which they stand. A dot whose result nothing but the next dot needs stays in flight: the
+    stage that it reads is released an iteration later, when that one has been issued."""
+    late = _later(loop)
+    return {op: tile.AtAttr.of(int(op in late), order) for order, op in enumerate(body_of(loop))}
+
+
+def _later(loop: scf.ForOp) -> set[Operation]:
+    """The releases of stages that dots which stay in flight read. One dot on buffers stays in flight, and so do dots on
+    parts of K whose left operands are in registers: these are computed again an iteration later."""
+    dots = dots_of(loop)
+    follow = all(after.acc is before.result for before, after in pairwise(dots))
+    in_registers = [isinstance(dot.lhs.type, TensorType) for dot in dots]
+    if not follow or in_registers != [len(dots) > 1] * len(dots) or not all(_is_carried(loop, dot) for dot in dots):
+        return set()
+    return {op for op in body_of(loop) if isinstance(op, tile.ReleaseOp) and _stages(op) > 1}
+
+
+def _stages(release: tile.ReleaseOp) -> int:
+    channel = tile.channel_of(release.slot).owner
+    return channel.stage_count if isinstance(channel, tile.ChannelOp) else 1
+
+
+def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
+    """Whether nothing but the next dot, in this iteration or the next one, waits for the dot."""
+    used = [use.operation for use in dot.result.uses]
+    return all(isinstance(op, tile.DotOp | tile.ReleaseOp) or op is loop.body.block.last_op for op in used)
+
+
+def dots_of(loop: scf.ForOp) -> list[tile.DotOp]:
+    return [op for op in body_of(loop) if is_wgmma(op)]
+
+
+def overlapped(loop: scf.ForOp) -> Schedule | None:
+    """Dots that another dot feeds work an iteration behind it, so that what is computed between the two runs beside
+    products of both. None where nothing feeds another, or where the order in which a loop goes on forbids it."""
+    ops = body_of(loop)
+    if not all(isinstance(op, MOVABLE) or _is_scalar(op) for op in ops):
+        return None
+    stages, passed = _Stages(loop), passed_on(loop)
+    if stages.last == 0 or any(stages.of[op] and value in passed for op in ops for value in operands_of(op)):
+        return None
+    return _ordered(loop, stages)
+
+
+def _is_scalar(op: Operation) -> bool:
+    return op.name.startswith("arith.") and all(isinstance(v.type, IndexType | IntegerType) for v in op.results)
+
+
+class _Stages:
+    """How many iterations behind each op works."""
+
+    def __init__(self, loop: scf.ForOp):
+        self._loop = loop
+        self.ops = body_of(loop)
+        self.sources = {op: sources_of(op, loop) for op in self.ops}
+        self.of: dict[Operation, int] = {}
+        self._of_dots: set[Operation] = set()
+        for op in self.ops:
+            self._place(op)
+        for op in reversed(self.ops):
+            self._sink(op)
+        self.last = max(self.of.values(), default=0)
+
+    def _place(self, op: Operation) -> None:
+        """Behind what it uses of its own iteration: a dot an iteration behind the dot that its operand comes from."""
+        own = [source for source in self.sources[op] if source.distance == 0]
+        self.of[op] = max((self.of[source.op] + self._is_fed(op, source) for source in own), default=0)
+        if is_wgmma(op) or any(source.op in self._of_dots for source in own):
+            self._of_dots.add(op)
+
+    def _is_fed(self, op: Operation, source: Source) -> bool:
+        return is_wgmma(op) and source.op in self._of_dots and source.value in (op.lhs, op.rhs)
+
+    def _sink(self, op: Operation) -> None:
+        """What no dot has a part in, and nothing needs before, waits for what needs it."""
+        users = [other for other in self.ops if any(s.op is op and s.distance == 0 for s in self.sources[other])]
+        if op not in self._of_dots and users and not isinstance(op, tile.ReleaseOp):
+            self.of[op] = min(self.of[user] for user in users)
+
+    def delta(self, user: Operation, source: Source) -> int:
+        """How many iterations of the schedule lie between a value and its use."""
+        return self.of[user] + source.distance - self.of[source.op]
+
+
+@dataclass
+class _Needs:
+    """Which dots an op waits for: 0 for none; then those of the iteration before, then those of this one, in the order
+    in which they are issued."""
+
+    stages: _Stages
+    number: dict[Operation, int]
+
+    def __post_init__(self) -> None:
+        self._known: dict[Operation, int] = {}
+
+    def of(self, op: Operation) -> int:
+        if op not in self._known:
+            self._known[op] = -1
+            self._known[op] = max((self._through(op, source) for source in self.stages.sources[op]), default=0)
+            self._known[op] = max(self._known[op], self._overwritten(op))
+        return self._known[op]
+
+    def _through(self, op: Operation, source: Source) -> int:
+        delta, issued = self.stages.delta(op, source), source.op in self.number
+        if delta == 0:
+            waits = len(self.number) + self.number[source.op] if issued and not _goes_on(op, source) else 0
+            return max(waits, self.of(source.op))
+        return self.number[source.op] if issued and delta == 1 and not _goes_on(op, source) else 0
+
+    def _overwritten(self, op: Operation) -> int:
+        """The dot whose operand in registers the op computes again for the next iteration."""
+        dots = [dot for dot in self.number if is_wgmma(dot) and isinstance(dot.lhs.type, TensorType)]
+        sources = ((dot, source) for dot in dots for source in self.stages.sources[dot])
+        read = [self.number[dot] for dot, source in sources if source.op is op and self.stages.delta(dot, source) > 0]
+        return max((len(self.number) + number for number in read), default=0)
+
+
+def _goes_on(op: Operation, source: Source) -> bool:
+    """Whether a dot goes on with what another gave, in place."""
+    if not is_wgmma(op):
+        return False
+    return op.acc is source.value or op.acc in source.arguments[:1]
+
+
+def _ordered(loop: scf.ForOp, stages: _Stages) -> Schedule | None:
+    """Dots as soon as they can be issued, those of the earlier iteration last; then what waits for the fewest of
+    them."""
+    deltas = {op: [(stages.delta(op, s), s.op) for s in stages.sources[op]] for op in stages.ops}
+    if any(delta < 0 for found in deltas.values() for delta, _ in found):
+        return None
+    dots = sorted(dots_of(loop), key=lambda dot: (stages.of[dot], stages.ops.index(dot)))
+    needs = _Needs(stages, {dot: number for number, dot in enumerate(dots, 1)})
+    position = {op: at for at, op in enumerate(stages.ops)}
+
+    def rank(op: Operation) -> tuple[int, int, int, int]:
+        return needs.of(op), _kind(op), stages.of[op], position[op]
+
+    missing = {op: {source for delta, source in deltas[op] if delta == 0} for op in stages.ops}
+    ready = [(rank(op), position[op]) for op in stages.ops if not missing[op]]
+    heapify(ready)
+    order: list[Operation] = []
+    while ready:
+        op = stages.ops[heappop(ready)[1]]
+        order.append(op)
+        for user in stages.ops:
+            if op in missing[user]:
+                missing[user].remove(op)
+                if not missing[user]:
+                    heappush(ready, (rank(user), position[user]))
+    if len(order) < len(stages.ops):
+        return None
+    return {op: tile.AtAttr.of(stages.of[op], at) for at, op in enumerate(order)}
+
+
+def _kind(op: Operation) -> int:
+    """What is issued first of what could be: dots, what they read, then what lets others go on."""
+    match op:
+        case tile.DotOp():
+            return 0
+        case tile.WaitOp() | tile.SubviewOp():
+            return 1
+        case tile.ReleaseOp():
+            return 2
+        case _:
+            return 3
+
+
+def carried_tiles(loop: scf.ForOp, schedule: Schedule) -> Iterator[Source]:
+    """The tiles of a scheduled loop that an iteration leaves to the next."""
+    seen: set[object] = set()
+    for op in body_of(loop):
+        for source in sources_of(op, loop):
+            delta = schedule[op].stage.data + source.distance - schedule[source.op].stage.data
+            if delta > 0 and source.value not in seen and isinstance(source.value.type, TensorType):
+                seen.add(source.value)
+                yield source
