@@ -68,30 +68,30 @@ def _wgmma(space: Space, threads: int) -> Fragment:
 def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target) -> None:
     atoms = [choose_atom(space.dots, machine) for space in spaces]
     tiles = [(atom, (_shape(space)[0], _part_columns(space))) for space, atom in zip(spaces, atoms, strict=True)]
-    split = warp_split(tiles, warps, spaces[0].dots[0])
-    for space, atom in zip(spaces, atoms, strict=True):
+    together = warp_split(tiles, warps)
+    for space, each in zip(spaces, tiles, strict=True):
+        atom, (rows, columns) = each
         for dot in space.dots:
             _check_depth(dot, atom.name, atom.k)
             dot.atom = StringAttr(atom.name)
+        split = together or warp_split([each], warps)
+        if split is None:
+            found = f"a tile of {rows} x {columns} cannot be split over {warps} warps of {atom.name}"
+            raise IrcError(found, space.dots[0].location, "another number of warps")
         space.fragment = mma_accumulator(atom, _shape(space), split)
 
 
-def warp_split(tiles: Sequence[tuple[Atom, tuple[int, int]]], warps: int, dot: tile.DotOp) -> tuple[int, int]:
-    """Warps along M and along N: of the splits that divide the tiles, the one whose warps read the fewest operands. An
-    IrcError at the dot where none does."""
+def warp_split(tiles: Sequence[tuple[Atom, tuple[int, int]]], warps: int) -> tuple[int, int] | None:
+    """Warps along M and along N: of the splits that divide the tiles, the one whose warps read the fewest operands;
+    None where none does."""
     splits = [
         (m, warps // m)
         for m in range(1, warps + 1)
         if warps % m == 0
         and all(rows % (atom.m * m) == 0 and columns % (atom.n * (warps // m)) == 0 for atom, (rows, columns) in tiles)
     ]
-    if not splits:
-        names = " and ".join(dict.fromkeys(atom.name for atom, _ in tiles))
-        found = " and ".join(f"a tile of {rows} x {columns}" for _, (rows, columns) in tiles)
-        raise IrcError(
-            f"{found} cannot be split over {warps} warps of {names}", dot.location, "another number of warps"
-        )
-    return min(splits, key=lambda s: sum(rows // s[0] + columns // s[1] for _, (rows, columns) in tiles))
+    cost = [(sum(rows // m + columns // n for _, (rows, columns) in tiles), m, n) for m, n in splits]
+    return min(cost)[1:] if cost else None
 
 
 def _assign_fma(spaces: Sequence[Space], threads: int) -> None:

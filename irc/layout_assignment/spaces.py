@@ -62,49 +62,61 @@ class _Union:
         self.parent[value] = root
         return root
 
-    def join(self, *values: SSAValue) -> None:
-        tiles = [v for v in values if isinstance(v.type, TensorType)]
-        for value in tiles:
-            self.parent[self.find(value)] = self.find(tiles[0])
+    def join(self, values: Sequence[SSAValue]) -> None:
+        for value in values:
+            self.parent[self.find(value)] = self.find(values[0])
+
+    def parts(self) -> list[list[SSAValue]]:
+        """The joined values, in the order in which they were found."""
+        parts: dict[SSAValue, list[SSAValue]] = {}
+        for value in list(self.parent):
+            parts.setdefault(self.find(value), []).append(value)
+        return list(parts.values())
 
 
 def collect(program: tile.ProgramOp) -> dict[SSAValue, Space]:
     """Every tile value of a program with its space, in program order."""
     union = _Union()
+    joins: list[list[SSAValue]] = []
     for op in program.walk():
         for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args)):
             if isinstance(value.type, TensorType):
                 union.find(value)
-        _join(union, op)
-    joined: dict[SSAValue, list[SSAValue]] = {}
-    for value in list(union.parent):
-        joined.setdefault(union.find(value), []).append(value)
-    of = {value: space for values in joined.values() for space in _cut(values) for value in space.values}
+        for values in _joined(op):
+            joins.append([value for value in values if isinstance(value.type, TensorType)])
+            union.join(joins[-1])
+    of = {value: space for values in union.parts() for space in _cut(values, joins) for value in space.values}
     of = {value: of[value] for value in union.parent}
     for op in program.walk():
         _describe(of, op)
     return of
 
 
-def _cut(values: Sequence[SSAValue]) -> list[Space]:
-    """The spaces of joined tiles: one, unless they have unequal extents. Then one for each of the largest shapes; a
-    tile of a smaller one, a vector, is in the first that it fits."""
+def _cut(values: Sequence[SSAValue], joins: Sequence[Sequence[SSAValue]]) -> list[Space]:
+    """The spaces of joined tiles: one, unless they have unequal extents. Then one for each of the largest shapes. Tiles
+    of a smaller one, vectors, are in the first that they meet, or else that they fit."""
     shapes = list(dict.fromkeys(shape_of(value.type) for value in values))
     if all(len({extent for extent in extents if extent != 1}) <= 1 for extents in zip(*shapes, strict=True)):
-        return [_alone(values)]
+        return _neighbors([Space(list(values))])
     spaces = {s: Space([]) for s in shapes if not any(_fits(s, other) for other in shapes if other != s)}
+    parts, inside = _Union(), set(values)
     for value in values:
-        shape = shape_of(value.type)
-        next(space for largest, space in spaces.items() if _fits(shape, largest)).values.append(value)
-    for space in spaces.values():
-        space.neighbors = tuple(spaces.values())
-    return list(spaces.values())
+        parts.find(value)
+    joins = [join for join in joins if inside.issuperset(join)]
+    for join in joins:
+        for shape in {shape_of(value.type) for value in join}:
+            parts.join([value for value in join if shape_of(value.type) == shape])
+    for part in parts.parts():
+        met = [shape_of(other.type) for join in joins if not set(part).isdisjoint(join) for other in join]
+        own = shape_of(part[0].type)
+        spaces[next(s for s in (*met, *spaces) if s in spaces and _fits(own, s))].values.extend(part)
+    return _neighbors(list(spaces.values()))
 
 
-def _alone(values: Sequence[SSAValue]) -> Space:
-    space = Space(list(values))
-    space.neighbors = (space,)
-    return space
+def _neighbors(spaces: list[Space]) -> list[Space]:
+    for space in spaces:
+        space.neighbors = tuple(spaces)
+    return spaces
 
 
 def _fits(shape: Sequence[int], larger: Sequence[int]) -> bool:
@@ -112,30 +124,28 @@ def _fits(shape: Sequence[int], larger: Sequence[int]) -> bool:
     return all(own in (1, extent) for own, extent in zip(shape, larger, strict=True))
 
 
-def _join(union: _Union, op: Operation) -> None:
+def _joined(op: Operation) -> list[Sequence[SSAValue]]:
+    """The values that an op joins, scalars among them."""
     match op:
         case tile.MapOp():
-            union.join(op.result, *op.inputs)
+            return [(op.result, *op.inputs)]
         case tile.CombinerOp():
-            union.join(*op.inputs, *op.outputs)
+            return [(*op.inputs, *op.outputs)]
         case tile.DotOp():
-            union.join(op.acc, op.result)
+            return [(op.acc, op.result)]
         case tile.DotWaitOp():
-            union.join(op.acc, op.result)
+            return [(op.acc, op.result)]
         case tile.LoadOp():
-            union.join(op.result, *op.symbols)
+            return [(op.result, *op.symbols)]
         case tile.StoreOp():
-            union.join(op.tile, *op.symbols)
+            return [(op.tile, *op.symbols)]
         case scf.ForOp():
             block = op.body.block
             last = block.last_op
             assert last is not None
-            for initial, argument, result, after in zip(
-                op.iter_args, block.args[1:], op.results, last.operands, strict=True
-            ):
-                union.join(initial, argument, result, after)
+            return list(zip(op.iter_args, block.args[1:], op.results, last.operands, strict=True))
         case _:
-            pass
+            return []
 
 
 def _describe(of: dict[SSAValue, Space], op: Operation) -> None:

@@ -158,3 +158,41 @@ tile.program @equal(%x: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>, %o: !t
     tile.store %r, %o[%m, %c0] : tensor<32x64xf32>, !tile.view<64x64xf32>
   }
 }
+
+// -----
+
+// A vector lies as the tile that it is made from and used with; what meets it in another one is converted, once.
+// CHECK:       tile.program @home
+// CHECK:       [[SUM:%[a-z]+]] = tile.reduce {{.*}} : tensor<64x64xf32, [[L:#frag[0-9]*]]> -> tensor<64x1xf32, [[V:#frag[0-9]*]]>
+// CHECK:       tile.map {{.*}}, [[SUM]] : tensor<64x64xf32, [[L]]>, tensor<64x1xf32, [[V]]>
+// CHECK:       [[MOVED:%[a-z_0-9]+]] = tile.convert [[SUM]] : tensor<64x1xf32, [[V]]> -> tensor<64x1xf32, [[TO:#frag[0-9]*]]>
+// CHECK-NEXT:  tile.map {{.*}}, [[MOVED]] : tensor<64x80xf32, {{#frag[0-9]*}}>, tensor<64x1xf32, [[TO]]>
+// CHECK-NOT:   tensor<64x1xf32, {{.*}} -> tensor<64x1xf32
+tile.program @home(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x80xbf16>, %l: !tile.view<64x64xf32>, %y: !tile.view<64x80xf32>, %z: !tile.view<64x64xf32>) {results = 2 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+  tile.for_tiles (%i) extents [64] steps [64] {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x80xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<64x32xbf16> -> tensor<64x32xbf16>
+    %wt = tile.load %w[%c0, %c0] : !tile.view<32x80xbf16> -> tensor<32x80xbf16>
+    %s = tile.dot %xt, %wt, %s0 : tensor<64x32xbf16>, tensor<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
+    %lt = tile.load %l[%i, %c0] : !tile.view<64x64xf32> -> tensor<64x64xf32>
+    %m = tile.reduce %lt {axes = array<i64: 1>} : tensor<64x64xf32> -> tensor<64x1xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tile.yield %c : f32
+    }
+    %n = tile.map %lt, %m : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x64xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.subf %a, %b : f32
+      tile.yield %c : f32
+    }
+    tile.store %n, %z[%i, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+    %r = tile.map %s, %m : tensor<64x80xf32>, tensor<64x1xf32> -> tensor<64x80xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.subf %a, %b : f32
+      tile.yield %c : f32
+    }
+    tile.store %r, %y[%i, %c0] : tensor<64x80xf32>, !tile.view<64x80xf32>
+  }
+}
