@@ -178,6 +178,10 @@ class Fragment:
             tuple(m for m in self.values if m.dim not in dropped),
         )
 
+    def onto(self, shape: Sequence[int]) -> Fragment:
+        """The fragment of a tile of this shape, some of whose extents are 1, that is broadcast to this one."""
+        return self.project(d for d, extent in enumerate(shape) if extent == 1 != self.shape[d])
+
     def permute(self, permutation: Sequence[int]) -> Fragment:
         """The fragment after a transpose: dimension i of the result is dimension permutation[i] of this one. Nothing
         moves."""

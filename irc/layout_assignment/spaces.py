@@ -46,8 +46,7 @@ class Space:
     def layout(self, value: SSAValue) -> Fragment:
         """The fragment of one of the values."""
         assert self.fragment is not None
-        shape = shape_of(value.type)
-        return self.fragment.project(d for d, n in enumerate(shape) if n == 1 and self.fragment.shape[d] != 1)
+        return self.fragment.onto(shape_of(value.type))
 
 
 class _Union:

@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.layout.fragment import Fragment, is_same
+from irc.layout.fragment import is_same
 from irc.layout_assignment.attributes import fragment_layout, with_fragment
 
 
@@ -38,7 +38,7 @@ def _convert_operands(op: Operation, whole: SSAValue, operands: Sequence[SSAValu
     for operand in dict.fromkeys(operands):
         if not isinstance(operand.type, TensorType):
             continue
-        wanted = _projected(fragment_layout(whole.type), shape_of(operand.type))
+        wanted = fragment_layout(whole.type).onto(shape_of(operand.type))
         if is_same(fragment_layout(operand.type), wanted):
             continue
         outside = with_fragment(operand.type, wanted)
@@ -54,7 +54,7 @@ def _convert_operands(op: Operation, whole: SSAValue, operands: Sequence[SSAValu
 def _convert_results(op: tile.ReduceOp) -> None:
     """A reduction gives projections of what it reduces."""
     for source, result in zip(op.inputs, op.outputs, strict=True):
-        made = _projected(fragment_layout(source.type), shape_of(result.type))
+        made = fragment_layout(source.type).onto(shape_of(result.type))
         if is_same(fragment_layout(result.type), made):
             continue
         convert = tile.ConvertOp(result, result.type, location=op.location)
@@ -62,8 +62,3 @@ def _convert_results(op: tile.ReduceOp) -> None:
         Rewriter.insert_op(convert, InsertPoint.after(op))
         result.replace_uses_with_if(convert.result, lambda use, own=convert: use.operation is not own)
         Rewriter.replace_value_with_new_type(result, with_fragment(result.type, made))
-
-
-def _projected(fragment: Fragment, shape: Sequence[int]) -> Fragment:
-    """The fragment of a tile of this shape that is broadcast to one with the fragment."""
-    return fragment.project(d for d, extent in enumerate(shape) if extent == 1 and fragment.shape[d] != 1)

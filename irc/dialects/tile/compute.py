@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.bodies import verify_body
 from irc.dialects.tile.memory import dense, ints, verify_box, verify_same
-from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of
+from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of, verify_broadcast
 from irc.ir.locations import set_location
 
 
@@ -70,6 +70,7 @@ class MapOp(IRDLOperation):
             extents = shape_of(value.type)
             if len(extents) != len(shape) or any(n not in (1, m) for n, m in zip(extents, shape, strict=True)):
                 raise VerifyException(f"expected operands that broadcast to {list(shape)}, found {list(extents)}")
+            verify_broadcast(value.type, self.result.type)
         verify_body(self.body, [element_type_of(v.type) for v in self.inputs], [element_type_of(self.result.type)])
 
 

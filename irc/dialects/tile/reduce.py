@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.bodies import verify_body
 from irc.dialects.tile.memory import dense, ints, verify_same
-from irc.dialects.tile.types import element_type_of, shape_of
+from irc.dialects.tile.types import element_type_of, shape_of, verify_broadcast
 from irc.ir.locations import set_location
 
 
@@ -102,6 +102,7 @@ class ReduceOp(CombinerOp):
         expected = tuple(1 if i in self.axis_values else n for i, n in enumerate(shape))
         for output in self.outputs:
             verify_same("results of shape", expected, shape_of(output.type))
+            verify_broadcast(output.type, self.inputs[0].type)
         if self.neutral is not None:
             verify_same("a neutral value for each operand:", len(self.inputs), len(self.neutral))
 

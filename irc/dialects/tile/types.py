@@ -7,6 +7,7 @@ buffers and channels are types of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -18,7 +19,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
-from irc.layout.fragment import Fragment
+from irc.layout.fragment import Fragment, is_same
 
 DEFAULT_ALIGN = 16
 """Bytes to which a view is aligned when its type does not say: what TMA and 16-byte vectors need."""
@@ -260,6 +261,27 @@ def verify_fragment(type: Attribute) -> None:
         raise VerifyException(f"expected a fragment of shape {list(shape)}, found one of {list(fragment.extents)}")
     if fragment.has_holes:
         raise VerifyException(f"expected a fragment that holds every element of a tile, found {attr.data}")
+
+
+def verify_broadcast(part: Attribute, whole: Attribute) -> None:
+    """Raises where a thread does not hold the elements of a tile that meet those of another one, to which the tile is
+    broadcast. Tiles without fragments are not compared."""
+    own, other = fragment_of(part), fragment_of(whole)
+    if own is None or other is None or (own == other and shape_of(part) == shape_of(whole)):
+        return
+    wanted = _projection(other, shape_of(whole), shape_of(part))
+    if not _lies_as(own, shape_of(part), wanted):
+        raise VerifyException(f"expected a fragment that is the projection {wanted.layout}, found {own.data}")
+
+
+@cache
+def _projection(fragment: FragmentAttr, shape: tuple[int, ...], part: tuple[int, ...]) -> Fragment:
+    return Fragment.from_layout(shape, fragment.data).onto(part)
+
+
+@cache
+def _lies_as(fragment: FragmentAttr, shape: tuple[int, ...], wanted: Fragment) -> bool:
+    return is_same(Fragment.from_layout(shape, fragment.data), wanted)
 
 
 def fragment_of(type: Attribute) -> FragmentAttr | None:

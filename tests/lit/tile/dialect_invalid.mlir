@@ -277,3 +277,32 @@ tile.program @p(%x: !tile.view<32xbf16>) {results = 0 : i64} {
   %c0 = arith.constant 0 : index
   %0 = tile.load %x[%c0] : !tile.view<32xbf16> -> tensor<32xbf16, #tile.fragment<((4,8),(2)):((0,1),(24))>>
 }
+
+// -----
+
+#acc = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : !tile.view<64x64xf32> -> tensor<64x64xf32, #acc>
+  %1 = tile.load %x[%c0, %c0] : !tile.view<64x64xf32> -> tensor<64x1xf32, #tile.fragment<((4,8,4),(2)):((0,2,16),(1))>>
+  // expected-error @below {{expected a fragment that is the projection ((4,8,4),(2)):((0,1,16),(8)), found ((4,8,4),(2)):((0,2,16),(1))}}
+  %2 = tile.map %0, %1 : tensor<64x64xf32, #acc>, tensor<64x1xf32, #tile.fragment<((4,8,4),(2)):((0,2,16),(1))>> -> tensor<64x64xf32, #acc> {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tile.yield %c : f32
+  }
+}
+
+// -----
+
+#acc = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : !tile.view<64x64xf32> -> tensor<64x64xf32, #acc>
+  // expected-error @below {{expected a fragment that is the projection ((4,8,4),(2)):((0,1,16),(8)), found ((64,2),()):((1,0),())}}
+  %1 = tile.reduce %0 {axes = array<i64: 1>} : tensor<64x64xf32, #acc> -> tensor<64x1xf32, #tile.fragment<((64,2),()):((1,0),())>> {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tile.yield %c : f32
+  }
+}
