@@ -143,7 +143,7 @@ REDUCTIONS: list[Case] = [
     *(
         Case(
             f"{op}-{axis}{'-looped' if c else ''}",
-            f"reduce{c}",
+            f"reduce{c.replace('r =', 's =')}",
             "%a: 9x37xf32",
             f"""%e = nd.exp %a : tensor<9x37xf32>
            %s = nd.{op} %e {{axis = {axis}}} : tensor<9x37xf32>
