@@ -10,7 +10,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
-from irc.analysis.op_classes import is_fusible
+from irc.analysis.op_classes import is_fusible, is_view
 from irc.ir.passes import Invariant
 
 SHARED = ("tile.alloc", "tile.channel")
@@ -24,7 +24,7 @@ def _first(offends: Callable[[Operation], bool]) -> Callable[[ModuleOp], Operati
 def _outside(op: Operation) -> bool:
     """Whether it is work on arrays that a kernel can do and none does. Reshapes between kernels are views."""
     parent = op.parent_op()
-    return is_fusible(op) and op.name != "nd.reshape" and parent is not None and parent.name == "func.func"
+    return is_fusible(op) and not is_view(op) and parent is not None and parent.name == "func.func"
 
 
 def _first_value(offends: Callable[[Attribute], bool]) -> Callable[[ModuleOp], Operation | None]:

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineSymExpr
 
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import Pattern, iteration_of, pattern_of
+from irc.ir.iteration import Pattern, is_broadcast, iteration_of, pattern_of, permutation_of
 
 COSTLY = frozenset(
     f"nd.{name}"
@@ -135,6 +136,11 @@ def instructions_of(op: Operation) -> int:
     return INSTRUCTIONS.get(op.name, 10 if is_costly(op) else int(is_elementwise(op)))
 
 
+def is_cast(op: Operation) -> bool:
+    """Whether the op converts elements: only that rounds."""
+    return op.name == "nd.cast"
+
+
 def is_view(op: Operation) -> bool:
     """Whether the op is a reshape: of a stored array it costs nothing."""
     return op.name == "nd.reshape"
@@ -151,20 +157,42 @@ def _extents(value: SSAValue) -> tuple[int, ...]:
 
 def is_widening(op: Operation) -> bool:
     """Whether the op is a cast that loads less than it gives: it is cheaper to repeat than to store."""
-    return op.name == "nd.cast" and element_of(op.operands[0].type).size <= element_of(op.results[0].type).size
+    return is_cast(op) and element_of(op.operands[0].type).size <= element_of(op.results[0].type).size
 
 
 def is_transparent(op: Operation) -> bool:
     """Whether users repeat the op instead of reading a stored result: it reads no more than it gives, and is free."""
-    return is_made(op) or op.name == "nd.broadcast" or is_widening(op) or is_unit_reshape(op)
+    return is_made(op) or is_broadcast(op) or is_widening(op) or is_unit_reshape(op)
+
+
+def gathered_axes(op: Operation) -> tuple[int, ...]:
+    """The axes of a move's first operand along which it reads at indices of another operand."""
+    if not is_move(op):
+        return ()
+    read = iteration_of(op).inputs[0].map
+    return tuple(axis for axis, e in enumerate(read.results) if isinstance(e, AffineSymExpr))
+
+
+def is_gather(op: Operation) -> bool:
+    """Whether the op reads its first operand at indices, at several for each place along the other axes."""
+    if not gathered_axes(op):
+        return False
+    iteration = iteration_of(op)
+    along = iteration.inputs[0].map.used_dims()
+    return prod(dim.extent for i, dim in enumerate(iteration.dims) if i not in along) > 1
+
+
+def is_permutation(op: Operation) -> bool:
+    """Whether the op moves all elements of its operand to other axes; a view does not move them."""
+    return not is_view(op) and permutation_of(op) is not None
 
 
 def moves_memory(op: Operation) -> bool:
     """Whether the op is a permutation that changes the order of elements in memory."""
-    if op.name != "nd.permute":
+    if not is_permutation(op):
         return False
     shape = shape_of(op.operands[0])
-    order = [axis for axis in integers(op, "permutation") if shape[axis] != 1]
+    order = [axis for axis in permutation_of(op) or () if shape[axis] != 1]
     return order != sorted(order)
 
 
@@ -172,7 +200,7 @@ def is_transpose(op: Operation) -> bool:
     """Whether the op is a permutation that swaps two groups of neighboring axes, behind those that stay."""
     if not moves_memory(op):
         return False
-    order = list(integers(op, "permutation"))
+    order = list(permutation_of(op) or ())
     stay = next(axis for axis, source in enumerate(order) if axis != source)
     moved = order[stay:]
     start = moved.index(stay)

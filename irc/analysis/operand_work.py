@@ -9,6 +9,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.op_classes import (
     cost_of,
+    is_cast,
     is_costly,
     is_elementwise,
     is_transparent,
@@ -81,7 +82,7 @@ class OperandWork:
     def instructions(self) -> float:
         """Of a thread for an element. Ops of which one rounds, on values of 16 bits, are on two elements at a time
         (narrow-maps); so is the widening of values of 8 bits. Of others, each is extended and the result rounded."""
-        computing = [op for op in self.ops if op.name != "nd.cast"]
+        computing = [op for op in self.ops if not is_cast(op)]
         cost = sum(cost_of(op) for op in computing)
         rounding = [op for op in computing if op.name not in _EXACT]
         sizes = [element_of(v.type).size for v in self.arrays]
@@ -107,7 +108,7 @@ def _is_inside(op: Operation) -> bool:
 
 def _is_of_bytes(op: Operation) -> bool:
     """Whether the op widens elements of 8 bits, which takes as long as other work."""
-    return op.name == "nd.cast" and element_of(op.operands[0].type).size == 1
+    return is_cast(op) and element_of(op.operands[0].type).size == 1
 
 
 def _group(op: Operation) -> int:

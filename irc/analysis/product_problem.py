@@ -11,10 +11,11 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.op_classes import (
     instructions_of,
-    integers,
+    is_cast,
     is_cheap,
     is_costly,
     is_elementwise,
+    is_move,
     is_reduction,
     is_scan,
     is_view,
@@ -114,7 +115,7 @@ def product_of(kernel: FusedOp) -> Product:
         written=_written(kernel, cores),
         divisible=_divisible(kernel, op),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
-        cheap=sum(is_cheap(o) and o.name != "nd.cast" for o in epilogue),
+        cheap=sum(is_cheap(o) and not is_cast(o) for o in epilogue),
         costly=sum(is_costly(o) for o in epilogue),
         instructions=1 + sum(map(instructions_of, epilogue)),
         returns=bool(returned),
@@ -170,9 +171,9 @@ def stored_array(value: SSAValue) -> SSAValue | None:
 def starts_operand(op: Operation) -> bool:
     """Whether an op is the only use of an operand of its kernel and takes the first part of it, element by element: a
     view of the operand with fewer elements, at the same strides."""
-    if op.name != "nd.slice" or not isinstance(op.operands[0], BlockArgument):
+    if not is_move(op) or len(op.operands) != 1 or not isinstance(op.operands[0], BlockArgument):
         return False
-    return op.operands[0].has_one_use() and not any(integers(op, "starts")) and set(integers(op, "steps")) <= {1}
+    return op.operands[0].has_one_use() and iteration_of(op).inputs[0].is_identity and not is_view(op)
 
 
 def is_loadable(op: Operation, operand: int, *, aligned: bool = False) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 
 from xdsl.ir import Operation
+from xdsl.ir.affine import AffineDimExpr
 
 from irc.analysis.op_classes import (
-    integers,
+    is_cast,
     is_elementwise,
     is_move,
+    is_permutation,
     is_product,
     is_unit_reshape,
     is_view,
@@ -19,6 +21,7 @@ from irc.analysis.op_classes import (
 )
 from irc.dialects.kernel import Anchor
 from irc.fusion.graph import Cluster, Edge, FusionGraph, Tags, bits
+from irc.ir.iteration import is_broadcast, iteration_of, permutation_of
 
 NOT_ALIGNED = -1
 """The tag of an axis that mixes several axes of the domain."""
@@ -27,7 +30,7 @@ NOT_ALIGNED = -1
 def follow(tags: Tags, path: Iterable[Operation]) -> Tags:
     """The tags of a value after the transparent ops of an edge."""
     for op in path:
-        if op.name == "nd.broadcast":
+        if is_broadcast(op):
             tags = _broadcast(tags, op)
         elif is_view(op):
             tags = _reshape(tags, op)
@@ -35,12 +38,9 @@ def follow(tags: Tags, path: Iterable[Operation]) -> Tags:
 
 
 def _broadcast(tags: Tags, op: Operation) -> Tags:
-    source, target = shape_of(op.operands[0]), shape_of(op.results[0])
-    result: list[int | None] = [None] * len(target)
-    for axis, to in enumerate(integers(op, "dims")):
-        if source[axis] == target[to]:
-            result[to] = tags[axis]
-    return tuple(result)
+    read = iteration_of(op).inputs[0].map
+    found = {e.position: tag for e, tag in zip(read.results, tags, strict=True) if isinstance(e, AffineDimExpr)}
+    return tuple(found.get(axis) for axis in range(read.num_dims))
 
 
 def _reshape(tags: Tags, op: Operation) -> Tags:
@@ -152,7 +152,7 @@ def _is_read_along_domain(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 def reads_along_domain(graph: FusionGraph, edge: Edge, cluster: Cluster) -> bool:
     """Whether a node of the cluster reads a producer of the domain's shape element by element."""
     user = graph.ops[edge.user]
-    if any(op.name == "nd.broadcast" or is_view(op) for op in edge.path):
+    if any(is_broadcast(op) or is_view(op) for op in edge.path):
         return False
     if is_elementwise(user):
         return cluster.tags.get(edge.user) == cluster.identity
@@ -165,7 +165,7 @@ def absorb_tail(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     A reshape alone is a view of the stored array and stays outside; it joins when it leads to a permutation or a cast.
     """
     op = graph.ops[i]
-    if op.name not in ("nd.permute", "nd.reshape", "nd.cast"):
+    if not (is_permutation(op) or is_view(op) or is_cast(op)):
         return False
     edges = edges_into(graph, i, cluster)
     if len(edges) != 1 or edges[0].path:
@@ -173,9 +173,9 @@ def absorb_tail(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     source = edges[0].producer
     if source not in cluster.tags and source not in cluster.tails:
         return False
-    if op.name != "nd.permute" and (op.name == "nd.cast") != (source in cluster.tails):
+    if not is_permutation(op) and is_cast(op) != (source in cluster.tails):
         return False
-    if op.name == "nd.permute" and not _is_stored_well(op, cluster):
+    if is_permutation(op) and not _is_stored_well(op, cluster):
         return False
     if is_view(op) and not _leads_to_store(graph, i, source, cluster):
         return False
@@ -189,8 +189,8 @@ def absorb_tail(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 
 def _is_stored_well(op: Operation, cluster: Cluster) -> bool:
     """Whether a store can permute: rows of a reduction must stay contiguous, tiles of a product are square enough."""
-    permutation = integers(op, "permutation")
-    return cluster.anchor is Anchor.MATMUL or permutation[-1] == len(permutation) - 1
+    permutation = permutation_of(op)
+    return cluster.anchor is Anchor.MATMUL or (permutation is not None and permutation[-1] == len(permutation) - 1)
 
 
 def _leads_to_store(graph: FusionGraph, i: int, source: int, cluster: Cluster) -> bool:
@@ -199,4 +199,4 @@ def _leads_to_store(graph: FusionGraph, i: int, source: int, cluster: Cluster) -
         return False
     users = [graph.ops[edge.user] for edge in graph.users[i]]
     plain = all(not edge.path for edge in graph.users[i])
-    return plain and bool(users) and all(moves_memory(op) or op.name == "nd.cast" for op in users)
+    return plain and bool(users) and all(moves_memory(op) or is_cast(op) for op in users)

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from irc.analysis.code_size import INDEXED, LITTLE_WORK, MAX_WORK, places_of, work_of
-from irc.analysis.op_classes import is_elementwise, is_fusible, is_move, is_transparent, is_view, shape_of
+from irc.analysis.op_classes import is_elementwise, is_fusible, is_gather, is_move, is_transparent, is_view, shape_of
 from irc.dialects.kernel import Anchor
 from irc.ir.targets import target_of
 
@@ -141,7 +141,7 @@ class FusionGraph:
         for edge in self.users[i]:
             value = self.ops[i].results[0]
             for op in (*edge.path, self.ops[edge.user]):
-                if op.name == "nd.take" and op.operands[0] is value:
+                if is_gather(op) and op.operands[0] is value:
                     found |= 1 << edge.user
                 value = op.results[0]
         return found if found and _gathers(self.ops[i]) else 0
@@ -316,7 +316,7 @@ def _gathers(op: Operation) -> bool:
     stack = [op]
     while stack:
         each = stack.pop()
-        if each.name == "nd.take":
+        if is_gather(each):
             return True
         if each not in seen and (is_elementwise(each) or is_move(each)):
             seen.add(each)

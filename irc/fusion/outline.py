@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from irc.analysis.op_classes import is_view, shape_of
+from irc.analysis.op_classes import is_cast, is_view, shape_of
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import CastOp, ReshapeOp
 from irc.dialects.nd.declared import DECLARED, declared_element, relax
@@ -136,7 +136,7 @@ class KernelBody:
 
     def add(self, op: Operation) -> None:
         """Copies a node, after what it reads."""
-        if op.name == "nd.cast" and (same := self._stored_operand(op)) is not None:
+        if is_cast(op) and (same := self._stored_operand(op)) is not None:
             self._values[op.results[0]] = same
             return
         copy = op.clone({operand: self._value(operand) for operand in op.operands})
@@ -154,7 +154,7 @@ class KernelBody:
         if declared is None or declared == _element(local):
             return local
         for use in local.uses:
-            if use.operation.name == "nd.cast" and _element(use.operation.results[0]) == declared:
+            if is_cast(use.operation) and _element(use.operation.results[0]) == declared:
                 return use.operation.results[0]
         return self._cast(local, declared, value)
 

@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import (
     cost_of,
+    is_cast,
     is_elementwise,
     is_product,
     is_splittable,
@@ -32,7 +33,7 @@ from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
 from irc.fusion.prologue_cost import PrologueCost, is_streamed_right, prologue_cost
 from irc.fusion.row_cost import RowCost, row_cost
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import iteration_of
+from irc.ir.iteration import is_broadcast, iteration_of
 
 MAX_PRODUCTS = 3
 """Products in one kernel: their accumulators are in registers together."""
@@ -53,7 +54,7 @@ def casts_to_store(block: Block) -> set[Operation]:
     found: set[Operation] = set()
     for (value, side), ops in readers.items():
         cast = value.owner
-        if isinstance(cast, Operation) and cast.name == "nd.cast" and element_of(cast.operands[0].type).size == 1:
+        if isinstance(cast, Operation) and is_cast(cast) and element_of(cast.operands[0].type).size == 1:
             alone = len(readers[ops[0].operands[0], 0]) == 1
             cost = prologue_cost(ops[0], len(ops), side, alone=alone)
             found |= set() if cost is None or cost.pays else {cast}
@@ -109,7 +110,7 @@ def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:
             op = graph.ops[edge.user]
             if edge.user in found or not is_elementwise(op) or shape_of(op.results[0]) != shape:
                 continue
-            if any(step.name == "nd.broadcast" for step in edge.path):
+            if any(is_broadcast(step) for step in edge.path):
                 continue
             found.add(edge.user)
             stack.append(edge.user)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import (
-    integers,
     is_cheap,
     is_elementwise,
     is_fusible,
+    is_made,
     is_product,
     is_reduction,
     is_transparent,
@@ -23,6 +23,7 @@ from irc.analysis.op_classes import (
 from irc.fusion.graph import escapes
 from irc.fusion.returning import can_return
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import is_broadcast, iteration_of
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import target_of
 
@@ -105,10 +106,10 @@ def _summands(reduction: Operation) -> tuple[set[Operation], bool]:
             continue
         if op in cone:
             continue
-        if op.name == "nd.constant":
+        if is_made(op):
             cone.add(op)
             continue
-        if op.name == "nd.broadcast" and size_of(op.operands[0]) * SMALL <= size_of(op.results[0]):
+        if is_broadcast(op) and size_of(op.operands[0]) * SMALL <= size_of(op.results[0]):
             cone.add(op)
             crosses = crosses or _is_reduced_before(op, reduction)
             continue
@@ -193,7 +194,7 @@ def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
     axes = reduced_axes(reduction)
     kept = set(range(len(shape_of(broadcast.results[0])))) - set(axes)
     domain, machine = shape_of(reduction.operands[0]), target_of(reduction)
-    if not kept - set(integers(broadcast, "dims")) and can_return(domain, axes, machine):
+    if not kept - iteration_of(broadcast).inputs[0].map.used_dims() and can_return(domain, axes, machine):
         return False
     pending, seen = [broadcast.operands[0].owner], set[Operation]()
     while pending:

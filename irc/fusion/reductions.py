@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.op_classes import (
-    integers,
+    gathered_axes,
     is_elementwise,
     is_move,
     is_reduction,
@@ -26,6 +26,7 @@ from irc.fusion.alignment import (
 )
 from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
 from irc.fusion.returning import can_return
+from irc.ir.iteration import iteration_of
 
 Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]]
 """Reductions by the shape that they run over and the axes, in program order."""
@@ -96,9 +97,9 @@ def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 
 
 def _accept_pick(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    """A `take_along` of one element of each row, as in a cross entropy: the row need not be stored for it."""
+    """A gather of one element of each row, as in a cross entropy: the row need not be stored for it."""
     op = graph.ops[i]
-    if op.name != "nd.take_along" or integers(op, "axis") != cluster.axes:
+    if gathered_axes(op) != cluster.axes or not iteration_of(op).inputs[1].is_identity:
         return False
     axis = cluster.axes[0]
     expected = tuple(1 if at == axis else extent for at, extent in enumerate(cluster.domain))

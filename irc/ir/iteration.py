@@ -13,6 +13,7 @@ from enum import Enum
 from math import prod
 from typing import ClassVar
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
@@ -90,6 +91,11 @@ class Access:
     outside: int | None = None
     indices: tuple[int, ...] = ()
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether each point reads the element at the same place, wherever there is one."""
+        return self.map == AffineMap.identity(self.map.num_dims)
+
 
 @dataclass(frozen=True)
 class Iteration:
@@ -141,6 +147,25 @@ def iteration_of(op: Operation) -> Iteration:
     """How the op iterates; it has to be one with a pattern."""
     assert isinstance(op, IterationInterface), f"{op.name} does not say how it iterates"
     return op.iteration()
+
+
+def permutation_of(op: Operation) -> tuple[int, ...] | None:
+    """Of a move of all elements of one operand to other axes: the operand's axis that each axis of the result is."""
+    if pattern_of(op) is not Pattern.MOVE or len(op.operands) != 1:
+        return None
+    iteration, type = iteration_of(op), op.operands[0].type
+    axes = iteration.axes(iteration.inputs[0].map, "d")
+    assert isinstance(type, TensorType)
+    moved = tuple(type.get_shape()[axis] for axis in axes)
+    return axes if len(axes) == type.get_num_dims() and moved == iteration.extents("d") else None
+
+
+def is_broadcast(op: Operation) -> bool:
+    """Whether the op repeats its operand along some axes of the result, and does no more."""
+    if pattern_of(op) is not Pattern.MOVE or len(op.operands) != 1:
+        return False
+    read = iteration_of(op).inputs[0].map
+    return read.is_projected_permutation(allow_zero_in_results=True) and len(read.used_dims()) < read.num_dims
 
 
 # What implementations are made of

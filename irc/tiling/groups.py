@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
+from irc.analysis.op_classes import is_view
 from irc.dialects.tile import row_major_strides, shape_of
-from irc.ir.iteration import iteration_of
+from irc.ir.iteration import iteration_of, permutation_of
 from irc.tiling.index_maps import ZERO, Coords, Dim, Div, Lin, Sym, applied, atoms, lin_of, new_dim, point, substitute
-from irc.tiling.nodes import Dot, Node, Reduced, name_of, numbers, walk_nodes
+from irc.tiling.nodes import Dot, Node, Reduced, walk_nodes
 from irc.tiling.trace import Trace
 
 
@@ -81,14 +82,14 @@ def _peel(value: SSAValue) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:
     shape = shape_of(value.type)
     strides = row_major_strides(shape)
     while isinstance(op := value.owner, Operation):
-        if name_of(op) == "reshape" and strides == row_major_strides(shape):
+        permutation = permutation_of(op)
+        if is_view(op) and strides == row_major_strides(shape):
             value = op.operands[0]
             shape = shape_of(value.type)
             strides = row_major_strides(shape)
-        elif name_of(op) == "permute":
-            permutation = numbers(op, "permutation")
+        elif permutation is not None:
             value = op.operands[0]
-            order = sorted(range(len(permutation)), key=lambda i: permutation[i])
+            order = sorted(range(len(permutation)), key=permutation.__getitem__)
             shape, strides = tuple(shape[i] for i in order), tuple(strides[i] for i in order)
         else:
             break

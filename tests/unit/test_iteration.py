@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,20 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
+import irc
 from irc.dialects import nd
 from irc.interpreters.nd.interpreter import evaluate_op
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import Access, Iteration, IterationInterface, Kind, Pattern, pattern_of
+from irc.ir.iteration import (
+    Access,
+    Iteration,
+    IterationInterface,
+    Kind,
+    Pattern,
+    is_broadcast,
+    pattern_of,
+    permutation_of,
+)
 from irc.tiling.index_maps import applied, constant, lin_of, new_dim, substitute
 
 Array = np.ndarray[Any, Any]
@@ -335,3 +346,34 @@ def test_every_op_that_says_how_it_iterates_is_drawn() -> None:
 def test_an_op_that_kernels_do_not_hold_says_nothing() -> None:
     assert pattern_of(nd.SortOp(value([4]), 0)) is None
     assert pattern_of(nd.MeanOp(value([4]), [0])) is None
+
+
+@pytest.mark.parametrize(
+    ("op", "permutation", "repeats"),
+    [
+        (nd.PermuteOp(value([2, 3, 4]), [2, 0, 1]), (2, 0, 1), False),
+        (nd.SliceOp(value([4, 3]), [0, 0], [4, 3]), (0, 1), False),
+        (nd.SliceOp(value([4, 3]), [0, 0], [2, 3]), None, False),
+        (nd.FlipOp(value([4, 3]), [0]), None, False),
+        (nd.BroadcastOp(value([4]), [3, 4], [1]), None, True),
+        (nd.BroadcastOp(value([4, 1]), [4, 3], [0, 1]), None, True),
+        (nd.BroadcastOp(value([1, 4]), [1, 4], [0, 1]), (0, 1), False),
+        (nd.ReshapeOp(value([4, 3]), [3, 4]), None, False),
+        (nd.TakeOp(value([4, 3]), value([2], i64)), None, False),
+        (nd.NegOp(value([4])), None, False),
+    ],
+    ids=lambda of: getattr(of, "name", str(of)),
+)
+def test_what_a_move_does_to_axes(op: nd.NdOp, permutation: tuple[int, ...] | None, repeats: bool) -> None:
+    assert (permutation_of(op), is_broadcast(op)) == (permutation, repeats)
+
+
+@pytest.mark.parametrize("folder", ["fusion", "configs", "tiling", "scheduling", "passes/kernel", "passes/tile"])
+def test_passes_below_nd_ask_how_ops_iterate(folder: str) -> None:
+    """No source names an op but those whose scalars it computes: elementwise and made ones."""
+    scalars = {Pattern.ELEMENTWISE, Pattern.MADE}
+    names = {op.name for op in nd.Nd.operations if issubclass(op, IterationInterface) and op.PATTERN not in scalars}
+    sources = list((Path(irc.__file__).parent / folder).glob("*.py"))
+    assert sources
+    found = {(source.name, name) for source in sources for name in names if f'"{name}"' in source.read_text()}
+    assert not found

@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from irc.dialects.kernel.config import ConfigAttr
-from irc.ir.iteration import Pattern, pattern_of
+from irc.ir.iteration import Pattern, pattern_of, permutation_of
 from irc.ir.locations import set_location
 
 
@@ -65,7 +65,7 @@ def is_core(anchor: Anchor, op: Operation) -> bool:
         case Anchor.REDUCE:
             return pattern_of(op) in (Pattern.REDUCE, Pattern.SCAN)
         case Anchor.PERMUTE:
-            return op.name == "nd.permute"
+            return permutation_of(op) is not None
         case Anchor.MAP:
             return False
 
@@ -245,7 +245,7 @@ class FusedOp(IRDLOperation):
 _EXPECTED = {
     Anchor.MATMUL: "a product",
     Anchor.REDUCE: "a reduction or a scan",
-    Anchor.PERMUTE: "an nd.permute",
+    Anchor.PERMUTE: "a permutation",
 }
 
 

@@ -91,8 +91,8 @@ class BroadcastOp(AccessOp):
                 raise self.fail(f"expects extent 1 or {result[dim]} of operand axis {axis}, found {shape[axis]}")
 
     def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
-        axes = zip(shape_of(self.x), ints(self.dims), strict=True)
-        return [AffineExpr.constant(0) if extent == 1 else at[dim] for extent, dim in axes]
+        result, axes = shape_of(self.result), zip(shape_of(self.x), ints(self.dims), strict=True)
+        return [at[dim] if extent == result[dim] else AffineExpr.constant(0) for extent, dim in axes]
 
 
 @irdl_op_definition

@@ -23,6 +23,7 @@ from irc.configs.product_instructions import best_instruction
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, SliceOp
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import is_broadcast
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
@@ -168,9 +169,7 @@ def _is_map_of_elements(kernel: FusedOp) -> bool:
     """Whether a kernel makes one array, each element of it from those in its place."""
     ops = [op for op in kernel.block.ops if op is not kernel.yielded]
     alone = kernel.kind is Anchor.MAP and kernel.config is None and len(kernel.outputs) == 1
-    return alone and all(
-        is_elementwise(op) or is_made(op) or op.name == "nd.broadcast" or _is_view_of_rows(op) for op in ops
-    )
+    return alone and all(is_elementwise(op) or is_made(op) or is_broadcast(op) or _is_view_of_rows(op) for op in ops)
 
 
 def _is_view_of_rows(op: Operation) -> bool:

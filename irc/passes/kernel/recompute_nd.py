@@ -36,6 +36,7 @@ from irc.analysis.op_classes import cost_of, is_elementwise, is_fusible, is_made
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import declared_element
 from irc.fusion.recomputation import REPEATED
+from irc.ir.iteration import is_broadcast
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import Target, target_of
@@ -72,7 +73,7 @@ def is_barrier(op: Operation) -> bool:
 
 def is_recomputable(op: Operation) -> bool:
     """Whether the op fuses into any kernel."""
-    return is_elementwise(op) or is_made(op) or op.name == "nd.broadcast" or is_unit_reshape(op)
+    return is_elementwise(op) or is_made(op) or is_broadcast(op) or is_unit_reshape(op)
 
 
 def bytes_of(value: SSAValue) -> int:
