@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineSymExpr
 
@@ -103,15 +102,6 @@ def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
 def size_of(value: SSAValue) -> int:
     """The number of elements of a tensor."""
     return prod(shape_of(value))
-
-
-def integers(op: Operation, name: str) -> tuple[int, ...]:
-    """A property of an `nd` op that is a list of integers, or one integer."""
-    attribute = op.properties[name]
-    if isinstance(attribute, DenseArrayBase):
-        return tuple(cast(DenseArrayBase[Any], attribute).get_values())
-    assert isinstance(attribute, IntegerAttr)
-    return (cast(IntegerAttr[Any], attribute).value.data,)
 
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:

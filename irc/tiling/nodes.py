@@ -8,10 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
     Float32Type,
-    IntegerAttr,
     IntegerType,
     LocationAttr,
 )
@@ -190,16 +187,6 @@ def signless(type: Attribute) -> Attribute:
     if isinstance(type, IntegerType):
         return IntegerType(type.width.data)
     return type
-
-
-def numbers(op: Operation, name: str) -> tuple[int, ...]:
-    """A property that is a list of integers."""
-    value = op.properties.get(name, op.attributes.get(name))
-    if isinstance(value, DenseArrayBase):
-        return tuple(int(v) for v in value.get_values())
-    if isinstance(value, ArrayAttr):
-        return tuple(v.value.data for v in value if isinstance(v, IntegerAttr))  # pyright: ignore
-    return ()
 
 
 def number(op: Operation, name: str) -> int:

@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
 
-from irc.analysis.op_classes import integers, is_unit_reshape
+from irc.analysis.op_classes import is_unit_reshape
 from irc.codegen.cutlass.functors import BITWISE, CUTLASS, EXPRESSIONS, IDENTITY, Functor, functor_of
 from irc.codegen.cutlass.product import ELEMENTS, Product, check_rows
 from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
 from irc.dialects.nd.base import shape_of
 from irc.ir.dtypes import Element, element_named, element_of
+from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
 
@@ -128,11 +130,11 @@ class _Translator:
         match op:
             case nd.ConstantOp() if op.splat_value is not None:
                 return Node("constant", self.compute, op, value=float(op.splat_value))
-            case nd.BroadcastOp():
-                return self._visit(op.operands[0], self._below_broadcast(op, axes))
-            case nd.PermuteOp():
-                moved = dict(zip(integers(op, "permutation"), axes, strict=True))
-                return self._visit(op.operands[0], tuple(moved[i] for i in range(len(axes))))
+            case nd.BroadcastOp() | nd.PermuteOp():
+                read = iteration_of(op).inputs[0].map.results
+                return self._visit(
+                    op.operands[0], tuple(axes[e.position] if isinstance(e, AffineDimExpr) else None for e in read)
+                )
             case nd.ReshapeOp() if is_unit_reshape(op):
                 kept = iter([axis for axis, n in zip(axes, shape_of(value), strict=True) if n != 1])
                 return self._visit(
@@ -142,11 +144,6 @@ class _Translator:
                 return self._cast(op, axes)
             case _:
                 return self._elementwise(op, axes)
-
-    def _below_broadcast(self, op: Operation, axes: Axes) -> Axes:
-        source, target = shape_of(op.operands[0]), shape_of(op.results[0])
-        dims = integers(op, "dims")
-        return tuple(axes[to] if source[i] == target[to] else None for i, to in enumerate(dims))
 
     def _cast(self, op: Operation, axes: Axes) -> Node:
         """A cast to the type of the computation is made where the value is read; others round."""
