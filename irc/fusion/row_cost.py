@@ -1,8 +1,8 @@
 """Whether what follows a product reduces its rows, and reads them again, in the product's kernel.
 
 A tile that has whole rows does both on its accumulators. The rows of the result are then neither stored and read again
-nor is there a second kernel; but tiles are 64 rows high and as wide as the result, so that fewer blocks multiply, and
-the epilogue takes longer. Costs are cycles of an SM of the target.
+nor is there a second kernel; but tiles are as wide as the result, and as high as the target's instructions want, so
+that fewer blocks multiply, and the epilogue takes longer. Costs are cycles of an SM of the target.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ MAX_COLUMNS = 256
 COLUMNS = 32
 """Columns of a tile of several products, or of f32 and f8, are a multiple of this."""
 
-ROWS = 64
+TALL = 64
+"""Rows of a tile that use a right operand often enough."""
 
 FOLLOWING = 0.1
 """What follows an element: exponentials and shuffles, which a kernel of its own hides behind its loads."""
@@ -59,12 +60,18 @@ def row_cost(product: Operation, count: int, columns: int) -> RowCost | None:
         return None
     depth = iteration_of(product).extent("k")
     rows = size_of(product.results[0]) // columns
-    tiles = ceil_div(rows, ROWS)
     machine = target_of(product)
     sms, costs = machine.sms, machine.costs
-    rounds = ceil_div(tiles, sms)
-    multiplied_for = ROWS * count * columns * depth / machine.multiply_adds(element.name)
-    loaded_for = (ROWS + count * columns) * depth * element.size / costs.operand_bytes
-    idle = (rounds - tiles / sms) * max(multiplied_for, loaded_for)
+
+    def tile_time(height: int) -> float:
+        multiplied_for = height * count * columns * depth / machine.multiply_adds(element.name)
+        return max(multiplied_for, (height + count * columns) * depth * element.size / costs.operand_bytes)
+
+    def lost(height: int) -> float:
+        """Of all SMs busy with tiles of `TALL` rows."""
+        rounds = ceil_div(ceil_div(rows, height), sms)
+        busy = ceil_div(rows, TALL) / sms * tile_time(TALL)
+        return rounds * tile_time(height) - busy + rounds * height * columns * FOLLOWING
+
     stored = 2 * costs.byte * rows * columns * min(result.size, 4) / sms
-    return RowCost(columns, idle + rounds * ROWS * columns * FOLLOWING, costs.launch / sms + stored)
+    return RowCost(columns, min(map(lost, costs.row_tiles)), costs.launch / sms + stored)

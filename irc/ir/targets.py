@@ -59,7 +59,8 @@ class Costs:
     multiply_adds: of operands of 16 bits, that an SM makes in a cycle. operand_bytes: that an SM loads in a cycle for
     products. byte: cycles of an SM for a byte of the device memory, all SMs together. launch: cycles of an SM, summed
     over all SMs, of one more launch. idle_elements: elements of an array that one SM reads in the time of a launch.
-    operand: of what a product's kernel computes of its operands.
+    operand: of what a product's kernel computes of its operands. row_tiles: rows that a tile with whole rows of a
+    product can have.
     The H200's are fitted to its kernels; those of the others follow from their clocks, SMs and bandwidths.
     """
 
@@ -69,6 +70,7 @@ class Costs:
     launch: float
     idle_elements: int
     operand: OperandCosts
+    row_tiles: tuple[int, ...] = (128, 64, 32, 16)
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,7 @@ TARGETS: tuple[Target, ...] = (
             launch=4e5,
             idle_elements=1 << 16,
             operand=OperandCosts(tile=(128, 256), byte=0.0094, free_bytes=2.5, instruction=0.0032, written=0.22),
+            row_tiles=(64,),
         ),
         max_cluster=16,
         clusters=MappingProxyType({2: 66, 4: 30, 8: 15, 16: 7}),
