@@ -89,6 +89,11 @@ def test_tiles_of_warps_that_are_no_powers_of_two(tile: tuple[int, int, int], in
     assert (program.ops("cuda.mma") > 0) == (instruction == "mma")
 
 
+def test_subtiles_of_warps_that_lie_side_by_side() -> None:
+    """One warp has 80 rows: all four lie along the columns, of subtiles too."""
+    lowered(product_text("f64", 152, 184, 72), (80, 96, 16), instruction="mma").check()
+
+
 @pytest.mark.parametrize("element", ["i8", "f8e4m3"])
 def test_three_warp_groups_beside_a_producer_that_turns_operands(element: str) -> None:
     text = product_text(element, 192, 184, 72, "nn", {"i8": "i32"}.get(element, "f32"))

@@ -19,7 +19,7 @@ from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
-from irc.layout.instructions import LANES
+from irc.layout.instructions import ATOMS, LANES
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import LOAD_STAGES, tile_bytes
 from irc.scheduling.subtiles import Carried, assemble, build, neutral_of, roll
@@ -97,7 +97,7 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
         return
     if any(neutral_of(op) is None for op in carried):
         return
-    width = config_of(program).subtile or _width(subtiled, rows, columns, threads)
+    width = config_of(program).subtile or max(_least_width(program, rows), _width(subtiled, rows, columns, threads))
     if width >= columns or columns % width:
         return
     for op in scalars:
@@ -220,6 +220,15 @@ def _follows(op: Operation, columns: int) -> bool:
     return isinstance(op, allowed) and all(
         len(shape_of(type)) == 2 and shape_of(type)[1] in (1, columns) for type in _tiles(op)
     )
+
+
+def _least_width(program: tile.ProgramOp, rows: int) -> int:
+    """Columns of the narrowest subtile: warps of mma that lie side by side have whole instructions of each."""
+    if config_of(program).instruction != "mma":
+        return 1
+    atom, warps = ATOMS["m16n8k16"], compute_warps(program)
+    tall = max((m for m in range(1, warps + 1) if warps % m == 0 and rows % (atom.m * m) == 0), default=1)
+    return atom.n * (warps // tall)
 
 
 def _width(epilogue: list[Operation], rows: int, columns: int, threads: int) -> int:
