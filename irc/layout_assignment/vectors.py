@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.layout.fragment import is_same
+from irc.layout.fragment import Fragment, is_same
 from irc.layout_assignment.attributes import fragment_layout, with_fragment
 
 
@@ -28,6 +28,8 @@ def convert_vectors(program: tile.ProgramOp) -> None:
                 _convert_operands(op, op.tile, op.symbols)
             case tile.ReduceOp():
                 _convert_results(op)
+            case tile.SliceOp():
+                _convert_part(op)
             case _:
                 pass
 
@@ -55,10 +57,22 @@ def _convert_results(op: tile.ReduceOp) -> None:
     """A reduction gives projections of what it reduces."""
     for source, result in zip(op.inputs, op.outputs, strict=True):
         made = fragment_layout(source.type).onto(shape_of(result.type))
-        if is_same(fragment_layout(result.type), made):
-            continue
-        convert = tile.ConvertOp(result, result.type, location=op.location)
-        convert.result.name_hint = result.name_hint
-        Rewriter.insert_op(convert, InsertPoint.after(op))
-        result.replace_uses_with_if(convert.result, lambda use, own=convert: use.operation is not own)
-        Rewriter.replace_value_with_new_type(result, with_fragment(result.type, made))
+        if not is_same(fragment_layout(result.type), made):
+            _convert_result(op, result, made)
+
+
+def _convert_result(op: Operation, result: SSAValue, made: Fragment) -> None:
+    """An op gives a result in the fragment `made`, and behind it is converted to the one that it has."""
+    convert = tile.ConvertOp(result, result.type, location=op.location)
+    convert.result.name_hint = result.name_hint
+    Rewriter.insert_op(convert, InsertPoint.after(op))
+    result.replace_uses_with_if(convert.result, lambda use: use.operation is not convert)
+    Rewriter.replace_value_with_new_type(result, with_fragment(result.type, made))
+
+
+def _convert_part(op: tile.SliceOp) -> None:
+    """A slice gives what its threads hold of the tile: of a vector all, where it is sliced along the tile that it
+    meets."""
+    made = fragment_layout(op.source.type)
+    if shape_of(op.source.type) == shape_of(op.result.type) and not is_same(fragment_layout(op.result.type), made):
+        _convert_result(op, op.result, made)

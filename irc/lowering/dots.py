@@ -192,7 +192,7 @@ def _convert(code: Code, value: SSAValue, element: Attribute, unsigned: bool) ->
 def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
     atom = mma_atom(op)
     e = code.e
-    if in_channel(op.lhs):
+    if in_channel(op.lhs) and in_channel(op.rhs):
         code.stale.append(ANY)
     else:
         code.before_read()

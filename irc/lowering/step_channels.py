@@ -76,8 +76,11 @@ def skip(code: Code, op: tile.SkipOp) -> None:
 
 
 def copy(code: Code, op: tile.CopyOp) -> None:
-    """Each thread copies its runs; zeros where one is outside the view."""
+    """Each thread copies its runs; zeros where one is outside the view. What goes to no stage is waited for at once."""
     e, buffer = code.e, code.buffer(op.buffer)
+    is_staged = memory.in_channel(op.buffer)
+    if not is_staged:
+        code.before_write()
     way = async_copy(op, buffer.shape)
     assert way is not None
     fragment = copy_fragment(buffer.shape, way, code.group.count)
@@ -86,6 +89,9 @@ def copy(code: Code, op: tile.CopyOp) -> None:
         offset, conditions = memory.locate(code, op, fragment, components, way.vector)
         address = memory.tile_address(code, buffer, fragment, components)
         e.insert(cuda.CpAsyncOp(address, code.pointers[op.view], e.index(offset), e.all(conditions), bytes=width))
+    if not is_staged:
+        e.insert(cuda.CpAsyncCommitOp())
+        e.insert(cuda.CpAsyncWaitOp(0))
 
 
 def _stage_buffers(code: Code, channel: StepChannel, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:

@@ -58,7 +58,12 @@ def stays_in_registers(dot: tile.DotOp) -> bool:
 
 def is_of_a_dot(value: SSAValue) -> bool:
     """Whether a tile is computed from what a dot gave, or from what a loop carries."""
-    return any(isinstance(owner, tile.DotOp | Block) for owner in _owners(value))
+    return any(isinstance(owner, Block) or _has_dot(owner) for owner in _owners(value))
+
+
+def _has_dot(owner: object) -> bool:
+    """Whether an op is a dot, or a loop with one."""
+    return isinstance(owner, Operation) and any(isinstance(op, tile.DotOp) for op in owner.walk())
 
 
 def _owners(value: SSAValue) -> Iterator[object]:

@@ -93,7 +93,7 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     for space in distinct:
         for value in space.values:
             _set_fragment(value, space.layout(value))
-    if any(len(space.neighbors) > 1 for space in distinct):
+    if has_dots or any(len(space.neighbors) > 1 for space in distinct):
         convert_vectors(program)
     assign_buffers(program)
     return list(problems.values())

@@ -31,15 +31,19 @@ class ExpandSchedulePass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
-                for loop in [each for each in program.walk() if isinstance(each, scf.ForOp)]:
+                while (loop := _scheduled(program)) is not None:
                     _expand(loop)
+
+
+def _scheduled(program: tile.ProgramOp) -> scf.ForOp | None:
+    """The first loop with a schedule, outer ones before those inside of them: these are copied with their own."""
+    loops = (each for each in program.walk() if isinstance(each, scf.ForOp))
+    return next((loop for loop in loops if any(tile.place_of(op) is not None for op in body_of(loop))), None)
 
 
 def _expand(loop: scf.ForOp) -> None:
     ops = body_of(loop)
     places = {op: place for op in ops if (place := tile.place_of(op)) is not None}
-    if not places:
-        return
     for op in ops:
         if op not in places:
             raise IrcError(

@@ -90,10 +90,12 @@ def _make_channel(program: tile.ProgramOp, group: BufferGroup, stages: int) -> N
 
 
 def _fill_in_step(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -> None:
-    """`channels` is how many loops of the program get one: they share the stages that the config asks for."""
-    buffers, stages = _filled_ahead(loop), (config_of(program).stages or 1) // channels
+    """`channels` is how many loops of the program get one: they share the stages that the config asks for, and have no
+    fewer than two."""
+    buffers, stages = _filled_ahead(loop), config_of(program).stages or 1
     if stages < 2 or not buffers:
         return
+    stages = max(2, stages // channels)
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
     channel = _new_channel(program, loop, tile.ChannelOp(stages, [b.type for b in buffers], in_step=True))
     rewritten = pipeline_in_step(channel, loop, buffers)

@@ -24,9 +24,9 @@ class ScheduleLoopsPass(Pass):
     """A loop of wgmma dots: `scheduled = #tile.at<stage, order>` on its ops, and nothing else.
 
     A dot that another dot feeds works an iteration behind it, so that what is computed between the two runs while
-    products of both are in flight, where the threads have the registers. Elsewhere the order stays; a stage that only a
-    dot in flight reads is released an iteration later. Loops that have places keep them, and loops without wgmma dots
-    are left alone.
+    products of both are in flight, where there are several stages and the threads have the registers. Elsewhere the
+    order stays; a stage that only a dot in flight reads is released an iteration later. Loops that have places keep
+    them, and loops without wgmma dots are left alone.
     """
 
     name: ClassVar[str] = "schedule-loops"
@@ -48,7 +48,7 @@ class ScheduleLoopsPass(Pass):
 
     def _chosen(self, program: tile.ProgramOp, loop: scf.ForOp) -> Schedule:
         plain = in_order(loop)
-        found = overlapped(loop) if _has_trips(loop) else None
+        found = overlapped(loop) if _has_trips(loop) and _has_stages(loop) else None
         if found is None:
             return plain
         allowed = allowed_registers(loop)
@@ -59,6 +59,12 @@ class ScheduleLoopsPass(Pass):
             verdict = "chosen" if need <= allowed else f"has {allowed}"
             print(f"{name}: overlapped: {need} registers, {verdict}", file=sys.stderr)
         return found if need <= allowed else plain
+
+
+def _has_stages(loop: scf.ForOp) -> bool:
+    """Whether what the loop waits for has several stages: a dot that holds the only one leaves none to fill."""
+    channels = [op.channel.owner for op in body_of(loop) if isinstance(op, tile.WaitOp)]
+    return all(isinstance(channel, tile.ChannelOp) and channel.stage_count > 1 for channel in channels)
 
 
 def _has_trips(loop: scf.ForOp) -> bool:

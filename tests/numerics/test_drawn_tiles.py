@@ -1,0 +1,33 @@
+"""Drawn tile programs are right on the simulator in every form, or refused by one message that names the op."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawing import seeds
+from numerics.drawn_tiles import draw_program
+
+import irc
+from irc.driver.program import new_context
+from irc.interpreters.tile import interpreter
+from irc.ir.parser import parse_ir
+from irc.support.diagnostics import IrcError
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds(24, first=7000))
+def test_a_drawn_program(seed: int, tmp_path: Path) -> None:
+    program = draw_program(seed)
+    (expected,) = interpreter.evaluate(parse_ir(new_context(), program.text, "drawn.mlir"), program.arguments)
+    path = tmp_path / "drawn.mlir"
+    path.write_text(program.text)
+    try:
+        result = np.asarray(irc.compile(path, target="sim")(*program.arguments))
+    except IrcError as error:
+        assert error.location is not None
+        assert "internal" not in str(error)
+        return
+    error = np.abs(result.astype(np.float64) - expected.astype(np.float64)).max()
+    assert error < 2e-2 * max(1.0, float(np.abs(expected).max()))
