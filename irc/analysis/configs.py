@@ -8,7 +8,7 @@ from irc.dialects.kernel import ConfigAttr, ConfigFields
 DEFAULT_WARPS = 8
 """Warps that compute, where the config does not say."""
 PRODUCER_WARPS = 4
-"""Warps of the role that fills the channel of a wgmma kernel: a warp group, so that it can give registers away."""
+"""Warps of the partition that fills the channel of a wgmma kernel: a warp group, so that it can give registers away."""
 
 
 def config_of(program: tile.ProgramOp) -> ConfigFields:
@@ -16,8 +16,8 @@ def config_of(program: tile.ProgramOp) -> ConfigFields:
     return program.config.data if isinstance(program.config, ConfigAttr) else ConfigFields()
 
 
-def consumer_roles(program: tile.ProgramOp) -> int:
-    """The roles that compute tiles beside each other."""
+def consumer_partitions(program: tile.ProgramOp) -> int:
+    """The partitions that compute tiles beside each other."""
     return 2 if config_of(program).schedule == "pingpong" else 1
 
 

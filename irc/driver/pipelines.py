@@ -106,7 +106,7 @@ TILE: tuple[str, ...] = (
     "prefetch-loads",
     "plan-shared",
 )
-"""To tile programs with layouts, channels and roles, their shared memory planned."""
+"""To tile programs with layouts, channels and partitions, their shared memory planned."""
 
 CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda", "split-offsets")
 """To the code of a thread."""
@@ -119,7 +119,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {"nd": ND, "kernel": KERNEL, "tile": TIL
 PIPELINE_HELP: dict[str, str] = {
     "nd": "nd ops that kernels are made of, every rounding explicit",
     "kernel": "fused kernels with their configs",
-    "tile": "tile programs with layouts, pipelines and warp roles",
+    "tile": "tile programs with layouts, channels and partitions of warps",
     "cuda": "the code of a thread",
     "all": "kernels and the host plan",
 }

@@ -24,7 +24,7 @@ from irc.scheduling.channels import BARRIER_BYTES, ChannelPlan, channel_plan, fi
 
 @dataclass(frozen=True)
 class Cursor:
-    """A stage number and its phase parity, in registers that one role keeps."""
+    """A stage number and its phase parity, in registers that one partition keeps."""
 
     stage: SSAValue
     phase: SSAValue
@@ -32,7 +32,7 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel as one role sees it."""
+    """A channel as one partition sees it."""
 
     plan: ChannelPlan
     type: tile.ChannelType
@@ -44,7 +44,7 @@ class Channel:
     read: bool
     """Whether threads of the consumers read stages themselves, besides wgmma."""
     turn: SSAValue
-    """The phase parity with which the role's next turn begins, in a register."""
+    """The phase parity with which the partition's next turn begins, in a register."""
     cluster: tuple[int, int] = (1, 1)
     """Blocks along M and N that fill each other's stages; a block's rank counts along M first."""
 
@@ -124,10 +124,11 @@ def _neighbors(cluster: tuple[int, int]) -> int:
     return sum(cluster) - 1
 
 
-def enter(code: Code, op: tile.ChannelOp, *, producer: bool, first: bool) -> None:
-    """The role's own cursors. `first`: whether it is the first consumer, whose first turn begins at once."""
+def enter(code: Code, op: tile.ChannelOp, *, fills: bool, first: bool) -> None:
+    """The partition's own cursors. `fills`: which end it is at. `first`: whether it is the first that drains, whose
+    first turn begins at once."""
     e = code.e
-    cursor = Cursor(e.counter(), e.counter(1 if producer else 0))
+    cursor = Cursor(e.counter(), e.counter(1 if fills else 0))
     released = Cursor(e.counter(), e.counter())
     assert isinstance(op.channel.type, tile.ChannelType)
     plan, turn = channel_plan(op), e.counter(1 if first else 0)

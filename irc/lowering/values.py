@@ -93,7 +93,7 @@ Lowered = Tile | Buffer | Exchanged | Index
 
 @dataclass
 class ThreadGroup:
-    """The threads that run code together: a whole block, or the warps of one role."""
+    """The threads that run code together: a whole block, or the warps of one partition."""
 
     thread: Index
     count: int
@@ -124,7 +124,7 @@ class Code:
     )
     values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
     channels: dict[SSAValue, Channel] = field(default_factory=dict[SSAValue, "Channel"])
-    """Channels as the role that is being lowered sees them."""
+    """Channels as the partition that is being lowered sees them."""
     step_channels: dict[SSAValue, StepChannel] = field(default_factory=dict[SSAValue, "StepChannel"])
     """Channels that all threads fill and read."""
     has_stmatrix: bool = False

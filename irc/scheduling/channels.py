@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from irc.dialects.tile import (
+    AcquireOp,
     AllocOp,
     BeginTurnOp,
     BufferType,
@@ -20,6 +21,7 @@ from irc.dialects.tile import (
     ForTilesOp,
     ReadOp,
     SubviewOp,
+    WaitOp,
     WriteOp,
     element_type_of,
     shape_of,
@@ -101,6 +103,16 @@ def channel_plan(channel: ChannelOp) -> ChannelPlan:
 def is_in_step(channel: SSAValue) -> bool:
     """Whether all threads fill and read the channel's stages."""
     return isinstance(channel.owner, ChannelOp) and channel.owner.in_step is not None
+
+
+def filled_in(region: Region) -> set[SSAValue]:
+    """The channels whose stages a partition fills."""
+    return {op.channel for op in region.walk() if isinstance(op, AcquireOp)}
+
+
+def drained_in(region: Region) -> set[SSAValue]:
+    """The channels whose stages a partition waits for."""
+    return {op.channel for op in region.walk() if isinstance(op, WaitOp)}
 
 
 def turns_of(channel: ChannelOp) -> int:

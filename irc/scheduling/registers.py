@@ -39,11 +39,11 @@ def held_registers(loop: scf.ForOp, schedule: Schedule) -> int:
 
 
 def allowed_registers(loop: scf.ForOp) -> int:
-    """What a thread of the loop's role has for tiles."""
+    """What a thread of the loop's partition has for tiles."""
     region = loop.parent_region()
-    while region is not None and not isinstance(region.parent, tile.RolesOp):
+    while region is not None and not isinstance(region.parent, tile.PartitionsOp):
         region = region.parent_region()
-    roles = None if region is None else region.parent
-    if region is None or not isinstance(roles, tile.RolesOp) or not roles.register_counts:
+    parent = None if region is None else region.parent
+    if region is None or not isinstance(parent, tile.PartitionsOp) or not parent.register_counts:
         return MAX_REGISTERS - OTHERS
-    return roles.register_counts[list(roles.roles).index(region)] - OTHERS
+    return parent.register_counts[list(parent.partitions).index(region)] - OTHERS

@@ -181,10 +181,10 @@ def test_a_role_that_waits_in_vain_is_an_error() -> None:
     text = """
 tile.program @p() {results = 0 : i64} {
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [1, 1] {
+  tile.partitions @load warps 1 {
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.release %s
-  } {
+  } @compute warps 1 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
   }

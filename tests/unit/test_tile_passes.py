@@ -61,7 +61,7 @@ def test_passes_keep_the_meaning(case: Case) -> None:
         for a, b in zip(expected, tile.evaluate(module, args), strict=True):
             check_same(a, b)
     if case in (GATING, PINGPONG):
-        (roles,) = (op for op in module.walk() if isinstance(op, tile_dialect.RolesOp))
-        assert len(roles.warp_counts) == (2 if case is GATING else 3)
-        assert any(isinstance(op, tile_dialect.StoreWaitOp) for op in roles.walk())
-        assert any(isinstance(op, tile_dialect.CopyOp) and op.multicast is not None for op in roles.walk())
+        (partitions,) = (op for op in module.walk() if isinstance(op, tile_dialect.PartitionsOp))
+        assert len(partitions.warp_counts) == (2 if case is GATING else 3)
+        assert any(isinstance(op, tile_dialect.StoreWaitOp) for op in partitions.walk())
+        assert any(isinstance(op, tile_dialect.CopyOp) and op.multicast is not None for op in partitions.walk())

@@ -28,7 +28,7 @@ from irc.dialects.tile.compute import (
     SliceOp,
     SplatOp,
 )
-from irc.dialects.tile.control import ForTilesOp, RolesOp, YieldOp
+from irc.dialects.tile.control import ForTilesOp, PartitionsOp, YieldOp
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import (
@@ -87,7 +87,7 @@ Tile = Dialect(
         ReleaseOp,
         ReshapeOp,
         ChannelOp,
-        RolesOp,
+        PartitionsOp,
         SkipOp,
         ScanOp,
         SliceOp,
@@ -128,6 +128,7 @@ __all__ = [
     "LoadOp",
     "MapOp",
     "NoSlotOp",
+    "PartitionsOp",
     "PendingType",
     "PermuteOp",
     "ProgramOp",
@@ -135,7 +136,6 @@ __all__ = [
     "ReduceOp",
     "ReleaseOp",
     "ReshapeOp",
-    "RolesOp",
     "ScanOp",
     "SharedAttr",
     "SkipOp",

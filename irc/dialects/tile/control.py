@@ -1,10 +1,10 @@
-"""Tile loops and warp roles."""
+"""Tile loops and partitions of warps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr, i64
 from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
@@ -50,7 +50,7 @@ class ForTilesOp(IRDLOperation):
     lets as many blocks as the device runs at once take tiles in turn. Several in one program share the grid: each has
     a range of consecutive blocks. With `cluster` [r, c], r x c blocks of a cluster take that many rows and columns of
     neighboring tiles at the same time. With `turn` [t, n], the loop takes every n-th of its block's tiles, from the
-    t-th on: the others are those of other roles.
+    t-th on: the others are those of other partitions.
     """
 
     name = "tile.for_tiles"
@@ -191,25 +191,42 @@ class ForTilesOp(IRDLOperation):
 
 
 @irdl_op_definition
-class RolesOp(IRDLOperation):
-    """Regions that run at the same time, each on its own warps: `tile.roles {...} {...} {warps = [1, 8], registers =
-    [40, 232]}`.
+class PartitionsOp(IRDLOperation):
+    """Regions that run at the same time, each on its own warps: `tile.partitions @load warps 4 registers 40 {...}
+    @compute warps 8 registers 232 {...}`.
 
-    `warps` has the number of warps of each region, `registers` the number of registers a thread of each may use.
+    `warps` has the number of warps of each partition, `registers` the number of registers that a thread of each may
+    use. What a partition does with a channel, filling or draining it, is what its ops do; what crosses partitions is a
+    channel, or an argument of the program.
     """
 
-    name = "tile.roles"
+    name = "tile.partitions"
+    names = prop_def(ArrayAttr[StringAttr])
     warps = prop_def(DenseArrayBase)
     registers = opt_prop_def(DenseArrayBase)
-    roles = var_region_def()
+    partitions = var_region_def()
 
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
-    def __init__(self, roles: Sequence[Region], warps: Sequence[int], registers: Sequence[int] | None = None):
+    def __init__(
+        self,
+        partitions: Sequence[Region],
+        names: Sequence[str],
+        warps: Sequence[int],
+        registers: Sequence[int] | None = None,
+    ):
         super().__init__(
-            properties={"warps": dense(warps), "registers": None if registers is None else dense(registers)},
-            regions=[list(roles)],
+            properties={
+                "names": ArrayAttr([StringAttr(name) for name in names]),
+                "warps": dense(warps),
+                "registers": None if registers is None else dense(registers),
+            },
+            regions=[list(partitions)],
         )
+
+    @property
+    def partition_names(self) -> tuple[str, ...]:
+        return tuple(name.data for name in self.names)
 
     @property
     def warp_counts(self) -> tuple[int, ...]:
@@ -220,31 +237,40 @@ class RolesOp(IRDLOperation):
         return ints(self.registers)
 
     def verify_(self) -> None:
-        verify_same("as many warp counts as roles:", len(self.roles), len(self.warp_counts))
+        verify_same("as many names as partitions:", len(self.partitions), len(self.names))
+        verify_same("as many warp counts as partitions:", len(self.partitions), len(self.warp_counts))
         if self.registers is not None:
-            verify_same("as many register counts as roles:", len(self.roles), len(self.register_counts))
+            verify_same("as many register counts as partitions:", len(self.partitions), len(self.register_counts))
+        if twice := [name for name in self.partition_names if self.partition_names.count(name) > 1]:
+            raise VerifyException(f"expected a name for each partition, found @{twice[0]} twice")
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" warps {list(self.warp_counts)}")
-        if self.registers is not None:
-            printer.print_string(f" registers {list(self.register_counts)}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
-        for role in self.roles:
+        for at, partition in enumerate(self.partitions):
             printer.print_string(" ")
-            printer.print_region(role, print_empty_block=False)
+            printer.print_symbol_name(self.partition_names[at])
+            printer.print_string(f" warps {self.warp_counts[at]}")
+            if self.registers is not None:
+                printer.print_string(f" registers {self.register_counts[at]}")
+            printer.print_string(" ")
+            printer.print_region(partition, print_empty_block=False)
 
     @classmethod
-    def parse(cls, parser: Parser) -> RolesOp:
-        parser.parse_keyword("warps")
-        warps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        registers = None
-        if parser.parse_optional_keyword("registers"):
-            registers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    def parse(cls, parser: Parser) -> PartitionsOp:
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        roles: list[Region] = []
-        while (role := parser.parse_optional_region()) is not None:
-            roles.append(role if role.blocks else Region(Block()))
-        op = cls(roles, warps, registers)
+        names: list[str] = []
+        warps: list[int] = []
+        registers: list[int] = []
+        regions: list[Region] = []
+        while (name := parser.parse_optional_symbol_name()) is not None:
+            names.append(name.data)
+            parser.parse_keyword("warps")
+            warps.append(parser.parse_integer(allow_boolean=False))
+            if parser.parse_optional_keyword("registers"):
+                registers.append(parser.parse_integer(allow_boolean=False))
+            region = parser.parse_region()
+            regions.append(region if region.blocks else Region(Block()))
+        op = cls(regions, names, warps, registers or None)
         if attributes is not None:
             op.attributes |= attributes.data
         return op

@@ -20,7 +20,7 @@ from irc.dialects.tile.channel import (
     carried_from,
     channel_of,
 )
-from irc.dialects.tile.control import ForTilesOp, RolesOp
+from irc.dialects.tile.control import ForTilesOp, PartitionsOp
 from irc.dialects.tile.types import SlotType
 from irc.ir.verification import NestedVerifyException
 from irc.support.integers import ceil_div
@@ -29,21 +29,21 @@ ENDED: dict[type[StageOp], str] = {AcquireOp: "committed", WaitOp: "released"}
 
 
 def verify_protocol(channel: ChannelOp) -> None:
-    """Raises where a stage is not ended, or ended out of order, where more are held than there are, where several roles
-    fill stages, or where others are drained than are filled."""
-    roles = dict.fromkeys(_role(use.operation) for use in channel.channel.uses)
-    filling = [role for role in roles if _is_used(channel, role, AcquireOp)]
+    """Raises where a stage is not ended, or ended out of order, where more are held than there are, where several
+    partitions fill stages, or where others are drained than are filled."""
+    partitions = dict.fromkeys(_partition(use.operation) for use in channel.channel.uses)
+    filling = [partition for partition in partitions if _is_used(channel, partition, AcquireOp)]
     if len(filling) > 1:
-        message = f"expected one role that fills the stages of a channel, found {len(filling)}"
+        message = f"expected one partition that fills the stages of a channel, found {len(filling)}"
         raise NestedVerifyException(channel, message)
-    for role in roles:
+    for partition in partitions:
         for kind in (AcquireOp, WaitOp):
-            if held := _Held(channel, kind).after(role, []):
+            if held := _Held(channel, kind).after(partition, []):
                 raise NestedVerifyException(_begin(held[0]), f"the stage is never {ENDED[kind]}")
-    draining = [role for role in roles if _is_used(channel, role, WaitOp)]
-    filled = [_count(channel, role, (AcquireOp,)) for role in filling]
-    for role in draining if filled else ():
-        drained = _count(channel, role, (WaitOp, SkipOp))
+    draining = [partition for partition in partitions if _is_used(channel, partition, WaitOp)]
+    filled = [_count(channel, partition, (AcquireOp,)) for partition in filling]
+    for partition in draining if filled else ():
+        drained = _count(channel, partition, (WaitOp, SkipOp))
         if None not in (drained, filled[0]) and drained != filled[0]:
             message = f"expected as many stages to be waited for as are filled, {filled[0]}, found {drained}"
             raise NestedVerifyException(channel, message)
@@ -56,8 +56,8 @@ def _begin(slot: SSAValue) -> Operation:
     return _begin(carried_from(slot)[1])
 
 
-def _role(op: Operation) -> Block:
-    """The code of the role that an op is in: of the whole program where it has no roles."""
+def _partition(op: Operation) -> Block:
+    """The code of the partition that an op is in: of the whole program where it has no partitions."""
     block = op.parent
     assert block is not None
     parent = block.parent_op()
@@ -68,9 +68,9 @@ def _role(op: Operation) -> Block:
     return block
 
 
-def _is_used(channel: ChannelOp, role: Block, kind: type[StageOp]) -> bool:
+def _is_used(channel: ChannelOp, partition: Block, kind: type[StageOp]) -> bool:
     users = (use.operation for use in channel.channel.uses)
-    return any(isinstance(user, kind) and _role(user) is role for user in users)
+    return any(isinstance(user, kind) and _partition(user) is partition for user in users)
 
 
 class _Held:
@@ -95,7 +95,7 @@ class _Held:
                     raise NestedVerifyException(op, "expected the oldest of the stages that are held")
             elif isinstance(op, scf.ForOp):
                 now = self._after_loop(op, now)
-            elif not isinstance(op, RolesOp):
+            elif not isinstance(op, PartitionsOp):
                 for region in op.regions:
                     if any(self.after(inner, now) != now for inner in region.blocks):
                         message = f"only some paths have {ENDED[self._kind]} the stage"
@@ -122,12 +122,12 @@ class _Held:
         return channel_of(slot) is self._channel.channel
 
 
-def _count(channel: ChannelOp, role: Block, kinds: tuple[type[StageOp] | type[SkipOp], ...]) -> int | None:
-    """How many stages of the channel a role begins; None where a loop's bounds, or a branch, are not known."""
+def _count(channel: ChannelOp, partition: Block, kinds: tuple[type[StageOp] | type[SkipOp], ...]) -> int | None:
+    """How many stages of the channel a partition begins; None where a loop's bounds, or a branch, are not known."""
     total = 0
     for use in channel.channel.uses:
         op = use.operation
-        if not isinstance(op, kinds) or _role(op) is not role:
+        if not isinstance(op, kinds) or _partition(op) is not partition:
             continue
         times: int | None = op.count.value.data if isinstance(op, SkipOp) else 1
         parent = op.parent_op()

@@ -1,10 +1,10 @@
-"""What tile programs mean, in numpy: with or without layouts, buffers, channels and roles.
+"""What tile programs mean, in numpy: with or without layouts, buffers, channels and partitions.
 
 A view is its memory and strides; a tile an array; a buffer a mutable array, of which a subview is a slice. Layouts and
 converts change nothing. Roles run one after the other in their order, each to its end: a channel keeps every stage that
-was committed, and each role reads the stages from the first. That is what concurrent roles compute, as long as a role
-waits only for channels that earlier roles fill. An access outside the view in a dimension that is not `checked` is an
-error.
+was committed, and each partition reads the stages from the first. That is what concurrent partitions compute, as long
+as a partition waits only for channels that earlier partitions fill. An access outside the view in a dimension that is
+not `checked` is an error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class View:
 
 @dataclass
 class Channel:
-    """All stages committed so far; `readers` has how many each role has waited for, `held` the slots that it has."""
+    """All stages committed so far; `readers` has how many each partition has waited for, `held` the slots that it
+    has."""
 
     types: tuple[tile.BufferType, ...]
     filling: list[Slot] = field(default_factory=list["Slot"])
@@ -55,7 +56,7 @@ class Channel:
 
 @dataclass(eq=False)
 class Slot:
-    """A stage of a channel that a role holds."""
+    """A stage of a channel that a partition holds."""
 
     channel: Channel
     buffers: list[Array]
@@ -90,11 +91,11 @@ def run_program(program: tile.ProgramOp, args: Sequence[Array], results: Sequenc
 
 
 class _Machine:
-    """Values of one program; `role` is the number of the role that is running."""
+    """Values of one program; `partition` is the number of the partition that is running."""
 
     def __init__(self) -> None:
         self.values: dict[SSAValue, Any] = {}
-        self.role = 0
+        self.partition = 0
 
     def get(self, values: Sequence[SSAValue]) -> list[Any]:
         return [self.values[v] for v in values]
@@ -145,11 +146,11 @@ def _if(m: _Machine, op: scf.IfOp) -> list[Any]:
     return m.run(region.block) if region.blocks else []
 
 
-def _roles(m: _Machine, op: tile.RolesOp) -> list[Any]:
-    for number, role in enumerate(op.roles):
-        m.role = number
-        m.run(role.block)
-    m.role = 0
+def _partitions(m: _Machine, op: tile.PartitionsOp) -> list[Any]:
+    for number, region in enumerate(op.partitions):
+        m.partition = number
+        m.run(region.block)
+    m.partition = 0
     return []
 
 
@@ -182,25 +183,25 @@ def _commit(m: _Machine, op: tile.CommitOp) -> list[Any]:
 
 def _wait(m: _Machine, op: tile.WaitOp) -> list[Any]:
     channel: Channel = m.values[op.channel]
-    at = channel.readers.get(m.role, 0)
+    at = channel.readers.get(m.partition, 0)
     if at >= len(channel.committed):
-        raise IrcError("a role waits for a stage that nothing before it commits", op.location)
-    channel.readers[m.role] = at + 1
+        raise IrcError("a partition waits for a stage that nothing before it commits", op.location)
+    channel.readers[m.partition] = at + 1
     slot = Slot(channel, channel.committed[at])
-    channel.held.setdefault(m.role, []).append(slot)
+    channel.held.setdefault(m.partition, []).append(slot)
     return [slot, *slot.buffers]
 
 
 def _release(m: _Machine, op: tile.ReleaseOp) -> list[Any]:
     slot: Slot | None = m.values[op.slot]
-    if slot is not None and slot.channel.held[m.role].pop(0) is not slot:
+    if slot is not None and slot.channel.held[m.partition].pop(0) is not slot:
         raise IrcError("a stage is released that is not the first of those waited for", op.location)
     return []
 
 
 def _skip(m: _Machine, op: tile.SkipOp) -> list[Any]:
     readers = m.values[op.channel].readers
-    readers[m.role] = readers.get(m.role, 0) + op.count.value.data
+    readers[m.partition] = readers.get(m.partition, 0) + op.count.value.data
     return []
 
 
@@ -360,7 +361,7 @@ def _rounded(x: Array, precision: str) -> Array:
 
 _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.ForTilesOp: _for_tiles,
-    tile.RolesOp: _roles,
+    tile.PartitionsOp: _partitions,
     scf.ForOp: _for,
     scf.IfOp: _if,
     tile.ChannelOp: _channel,

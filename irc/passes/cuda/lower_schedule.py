@@ -22,7 +22,7 @@ class LowerSchedulePass(Pass):
     """`tile.for_tiles` -> arithmetic on the block's number; sets the program's `grid`.
 
     "grid" gives a block one tile. "persistent" launches as many blocks as the chip has SMs, which take tiles in turn.
-    Several tile loops beside each other share the grid as ranges of blocks; those of warp roles walk over the same
+    Several tile loops beside each other share the grid as ranges of blocks; those of partitions walk over the same
     tiles. The blocks of a cluster are neighbors in the grid, numbered column by column; clusters take turns as blocks
     do.
     """

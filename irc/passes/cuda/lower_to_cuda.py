@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from irc.lowering import channels, compute, dots, exchanges, memory, reduce, sca
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
 from irc.lowering.values import TURNS, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
-from irc.scheduling.channels import ALIGNMENT, aligned, is_in_step, tile_bytes, turns_of
+from irc.scheduling.channels import ALIGNMENT, aligned, drained_in, filled_in, is_in_step, tile_bytes, turns_of
 from irc.support.diagnostics import IrcError
 
 INT32_ELEMENTS = 2**31 - 2**24
@@ -67,8 +68,8 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
     e = Emitter(body, program.location)
     thread = e.value(cuda.ThreadIdOp(), "thread")
     shared = _value(program.shared, 0)
-    roles = next((op for op in program.body.block.ops if isinstance(op, tile.RolesOp)), None)
-    threads = LANES * sum(roles.warp_counts) if roles is not None else _value(program.threads, 256)
+    partitions = next((op for op in program.body.block.ops if isinstance(op, tile.PartitionsOp)), None)
+    threads = LANES * sum(partitions.warp_counts) if partitions is not None else _value(program.threads, 256)
     has_channel = any(isinstance(op, tile.ChannelOp) for op in program.body.block.ops)
     code = Code(
         e,
@@ -79,18 +80,19 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
         shared_align=ALIGNMENT if has_channel else 16,
         scratch_base=shared,
     )
-    code.apart = _apart(roles, target_of(program).shared_memory - shared) if roles is not None else 0
+    code.apart = _apart(partitions, target_of(program).shared_memory - shared) if partitions is not None else 0
     lower_block(code, program.body.block)
     with e.inside(body):
         e.insert(cuda.ReturnOp())
     return _kernel(program, code, threads)
 
 
-def _apart(roles: tile.RolesOp, room: int) -> int:
+def _apart(op: tile.PartitionsOp, room: int) -> int:
     """What exchanges take of scratch memory where there is room to keep those that take turns apart from them: then
     the exchanges of each warp's own elements wait for no other warp. 0 where there is none."""
-    exchanges = [[op for op in role.walk() if isinstance(op, tile.ConvertOp | tile.CombinerOp)] for role in roles.roles]
-    converts = [tile_bytes(op.result) for ops in exchanges for op in ops if isinstance(op, tile.ConvertOp)]
+    kinds = tile.ConvertOp | tile.CombinerOp
+    exchanges = [[each for each in region.walk() if isinstance(each, kinds)] for region in op.partitions]
+    converts = [tile_bytes(each.result) for ops in exchanges for each in ops if isinstance(each, tile.ConvertOp)]
     size = aligned(max(converts, default=0), 128)
     return size if sum(map(bool, exchanges)) * (size + TURNS) <= room else 0
 
@@ -317,50 +319,63 @@ def _if(code: Code, op: scf.IfOp) -> None:
     code.dirty, code.stale = after
 
 
-def _roles(code: Code, op: tile.RolesOp) -> None:
-    """Each role in a branch of its own, for its warps; the first one produces for the channels, the others consume."""
+def _partitions(code: Code, op: tile.PartitionsOp) -> None:
+    """Each partition in a branch of its own, for its warps. Which end of a channel it is at is what its ops do."""
     e = code.e
     block = op.parent_block()
     assert block is not None
-    channel_ops = [r for r in block.ops if isinstance(r, tile.ChannelOp)]
-    # Where consumers take turns, one of them reads and releases a stage.
-    takes_turns = any(turns_of(channel) for channel in channel_ops)
-    producers, consumers = LANES * op.warp_counts[0], LANES * sum(op.warp_counts[1 : 2 if takes_turns else None])
+    channel_ops = [each for each in block.ops if isinstance(each, tile.ChannelOp)]
     for channel in channel_ops:
-        channels.initialize(code, channel, consumers, producers)
+        filling = _threads(op, channel, filled_in)
+        draining = _threads(op, channel, drained_in)
+        # Where consumers take turns, one of them reads and releases a stage.
+        consumers = draining[0] if turns_of(channel) else sum(draining)
+        channels.initialize(code, channel, consumers, sum(filling))
     if any(channel.cluster is not None for channel in channel_ops):
         e.insert(cuda.ClusterSyncOp())
     else:
         code.sync()
     group = e.value(cuda.WarpUniformOp(e.index(e.div(code.group.thread, WARP_GROUP))))
 
-    def chain(role: int, start: int) -> None:
-        """One if/else over all roles: setmaxnreg needs each in a branch of its own."""
-        if role == len(op.roles) - 1:
-            _role(code, op, channel_ops, role, start)
+    def chain(number: int, start: int) -> None:
+        """One if/else over all partitions: setmaxnreg needs each in a branch of its own."""
+        if number == len(op.partitions) - 1:
+            _partition(code, op, channel_ops, number, start)
             return
-        end = start + LANES * op.warp_counts[role]
+        end = start + LANES * op.warp_counts[number]
         mine = e.compare("slt", group, end // WARP_GROUP)
-        e.branch(mine, lambda: _role(code, op, channel_ops, role, start), lambda: chain(role + 1, end))
+        own = partial(_partition, code, op, channel_ops, number, start)
+        e.branch(mine, own, lambda: chain(number + 1, end))
 
     chain(0, 0)
 
 
-def _role(code: Code, op: tile.RolesOp, channel_ops: Sequence[tile.ChannelOp], role: int, start: int) -> None:
-    """The code of one role, whose first thread is `start`. A producer that only issues TMA is one thread."""
-    e, whole = code.e, code.group
+def _threads(op: tile.PartitionsOp, channel: tile.ChannelOp, used_in: Callable[[Region], set[SSAValue]]) -> list[int]:
+    """The threads of each partition that is at one end of a channel."""
+    regions = zip(op.partitions, op.warp_counts, strict=True)
+    return [LANES * warps for region, warps in regions if channel.channel in used_in(region)]
+
+
+def _partition(
+    code: Code, op: tile.PartitionsOp, channel_ops: Sequence[tile.ChannelOp], number: int, start: int
+) -> None:
+    """The code of one partition, whose first thread is `start`. One that only issues TMA is one thread."""
+    e, whole, region = code.e, code.group, op.partitions[number]
+    filled, drained = filled_in(region), drained_in(region)
     if op.registers is not None:
-        e.insert(cuda.SetRegistersOp(op.register_counts[role], grow=role > 0))
-    own = e.sub(whole.thread, start)
-    alone = role == 0 and not any(channels.is_written(r.channel) for r in channel_ops)
-    code.group = ThreadGroup(own, 1) if alone else ThreadGroup(own, LANES * op.warp_counts[role], role + 1)
+        e.insert(cuda.SetRegistersOp(op.register_counts[number], grow=bool(drained)))
+    own, threads = e.sub(whole.thread, start), LANES * op.warp_counts[number]
+    alone = not drained and not any(map(channels.is_written, filled))
+    code.group = ThreadGroup(own, 1) if alone else ThreadGroup(own, threads, number + 1)
     with e.when(e.compare("eq", own, 0) if alone else None):
         for channel in channel_ops:
-            channels.enter(code, channel, producer=role == 0, first=role == 1)
+            first = next(each for each in op.partitions if channel.channel in drained_in(each))
+            channels.enter(code, channel, fills=channel.channel in filled, first=first is region)
         code.dirty, code.stale = [], []
-        lower_block(code, op.roles[role].block)
-        for channel in channel_ops if role == 0 else ():
-            channels.leave(code, channel)
+        lower_block(code, region.block)
+        for channel in channel_ops:
+            if channel.channel in filled:
+                channels.leave(code, channel)
     code.close_scratch()
     code.group = whole
 
@@ -371,7 +386,7 @@ def _alloc(code: Code, op: tile.AllocOp) -> None:
 
 
 def _channel(code: Code, op: tile.ChannelOp) -> None:
-    """Channels with barriers are set up where the roles begin."""
+    """Channels with barriers are set up where the partitions begin."""
     if op.in_step is not None:
         step_channels.enter(code, op)
 
@@ -398,7 +413,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.ReduceOp: reduce.lower_reduce,
     tile.ReleaseOp: channels.lower_release,
     tile.ChannelOp: _channel,
-    tile.RolesOp: _roles,
+    tile.PartitionsOp: _partitions,
     tile.ScanOp: scan.lower_scan,
     tile.BeginTurnOp: channels.lower_begin_turn,
     tile.EndTurnOp: channels.lower_end_turn,

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.configs import compute_warps, config_of, consumer_roles
+from irc.analysis.configs import compute_warps, config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.tma import is_swizzled_load
 from irc.configs.product import EPILOGUE_BYTES, EXCHANGE_BYTES
@@ -103,7 +103,7 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     for op in scalars:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(products[-1]))
-    for load in arriving if consumer_roles(program) == 1 else []:
+    for load in arriving if consumer_partitions(program) == 1 else []:
         assemble(load, _arriving_width(load))
     part = PART if width % PART == 0 and _keeps_columns(program) else None
     subtiles = build(subtiled, [Carried(op, part) for op in carried], columns, width)

@@ -1,5 +1,5 @@
 """prefetch-loads: what a step computes from loaded arrays is loaded in the step before, by producers that compute
-operands and by crews that take turns."""
+operands and by consumers that take turns."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ REGISTER_BYTES = 4
 MAX_REGISTERS = 96
 """Registers of a thread that hold the loaded tiles from step to step, at most."""
 
-MOST_OF_PANEL = 16
-"""Those of a thread that multiplies, for a panel of its epilogue."""
+MAX_OF_SUBTILE = 16
+"""Those of a thread that multiplies, for a subtile of its epilogue."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,22 @@ class PrefetchLoadsPass(Pass):
     tiles again, so that no load is outside. A loop with one written operand has nothing to do meanwhile and is left
     alone; so is one whose loads take many registers, or depend on what the step computes.
 
-    Crews that take turns, whose epilogues load arrays by panels -> the first panel's loads before a crew's turn, and
-    the next one's before the work on a panel. On an H200 the gradient of a gelu, after a product of 8192 x 3072 x 768,
-    takes 104 us so and 112 without.
+    Consumers that take turns, whose epilogues load arrays by subtiles -> the first subtile's loads before a turn, and
+    the next one's before the work on a subtile. On an H200 the gradient of a gelu, after a product of 8192 x 3072 x
+    768, takes 104 us so and 112 without.
     """
 
     name: ClassVar[str] = "prefetch-loads"
     requires = (LAID_OUT,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for roles in [o for o in op.walk() if isinstance(o, tile.RolesOp)]:
-            for loop in [o for o in roles.roles[0].walk() if isinstance(o, scf.ForOp)]:
+        for partitions in [o for o in op.walk() if isinstance(o, tile.PartitionsOp)]:
+            for loop in [o for o in partitions.walk() if isinstance(o, scf.ForOp)]:
                 if not loop.iter_args and any(isinstance(o, tile.AcquireOp) for o in loop.body.block.ops):
                     _prefetch(loop)
-            for turn in [o for o in roles.walk() if isinstance(o, tile.BeginTurnOp)]:
+            for turn in [o for o in partitions.walk() if isinstance(o, tile.BeginTurnOp)]:
                 for loop in [o for o in _after(turn) if isinstance(o, scf.ForOp) and not o.iter_args]:
-                    _prefetch_panels(turn, loop)
+                    _prefetch_subtiles(turn, loop)
 
 
 def _after(op: Operation) -> list[Operation]:
@@ -65,12 +65,12 @@ def _after(op: Operation) -> list[Operation]:
     return found
 
 
-def _prefetch_panels(turn: tile.BeginTurnOp, loop: scf.ForOp) -> None:
-    """Loads of a crew's first panel before its turn, and of the next panel before the work on this one."""
+def _prefetch_subtiles(turn: tile.BeginTurnOp, loop: scf.ForOp) -> None:
+    """Loads of a consumer's first subtile before its turn, and of the next one before the work on this one."""
     block = loop.body.block
     loads = [op for op in block.ops if isinstance(op, tile.LoadOp)]
     needed = [_addresses(op, block) for op in loads]
-    if not loads or None in needed or sum(_registers(op.result) for op in loads) > MOST_OF_PANEL:
+    if not loads or None in needed or sum(_registers(op.result) for op in loads) > MAX_OF_SUBTILE:
         return
     read = [op for op in block.ops if op in loads or any(found and op in found for found in needed)]
     constants = _behind(turn, [loop.lb, *(value for op in read for value in op.operands)])

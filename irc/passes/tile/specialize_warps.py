@@ -1,4 +1,4 @@
-"""specialize-warps: the users of a channel part into a role that fills it and a role that computes."""
+"""specialize-warps: the users of a channel part into warps that fill it and warps that compute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
-from irc.analysis.configs import PRODUCER_WARPS, consumer_roles
+from irc.analysis.configs import PRODUCER_WARPS, consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
@@ -41,9 +41,10 @@ FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
 
 @dataclass(frozen=True)
 class SpecializeWarpsPass(Pass):
-    """A program with a channel -> `tile.roles`: a warp group that acquires, fills and commits, and warp groups that
-    wait, multiply, release and run the epilogue. Both walk over the same tiles. Registers move from the first to the
-    others. With the schedule "pingpong" there are two consumers of the same code.
+    """A program with a channel -> `tile.partitions`: `@load`, a warp group that acquires, fills and commits, and
+    `@compute`, warp groups that wait, multiply, release and run the epilogue. Both walk over the same tiles. Registers
+    move from the first to the others. With the schedule "pingpong" there are two, `@compute_0` and `@compute_1`, of the
+    same code.
     """
 
     name: ClassVar[str] = "specialize-warps"
@@ -63,19 +64,21 @@ def _specialize(program: tile.ProgramOp) -> None:
     assert program.threads is not None
     warps = program.threads.value.data // LANES
     body = [op for op in block.ops if not isinstance(op, tile.ChannelOp)]
-    consumers = consumer_roles(program)
-    roles = [_clone(body) for _ in range(1 + consumers)]
+    consumers = consumer_partitions(program)
+    loads, *computes = (_clone(body) for _ in range(1 + consumers))
     for op in reversed(body):
         Rewriter.erase_op(op, safe_erase=False)
-    writes = [op for op in roles[0].walk() if isinstance(op, tile.WriteOp) and not is_staging(op)]
+    writes = [op for op in loads.walk() if isinstance(op, tile.WriteOp) and not is_staging(op)]
     mine = _producer_registers(consumers * warps, writes)
     theirs = _consumer_registers(consumers * warps, mine)
-    op = tile.RolesOp(roles, [PRODUCER_WARPS, *[warps] * consumers], [mine, *[theirs] * consumers])
+    names = ["compute"] if consumers == 1 else [f"compute_{turn}" for turn in range(consumers)]
+    counts = [PRODUCER_WARPS, *[warps] * consumers]
+    op = tile.PartitionsOp([loads, *computes], ["load", *names], counts, [mine, *[theirs] * consumers])
     op.location = program.location
     Rewriter.insert_op(op, InsertPoint.at_end(block))
-    _producer(op.roles[0])
-    for role in op.roles[1:]:
-        _consumer(role)
+    _producer(loads)
+    for partition in computes:
+        _consumer(partition)
 
 
 def _producer_registers(warps: int, writes: Sequence[tile.WriteOp]) -> int:

@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.analysis.configs import config_of, consumer_roles
+from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
@@ -40,7 +40,7 @@ class StageLoadsPass(Pass):
         for program in op.body.block.ops:
             if not isinstance(program, tile.ProgramOp) or config_of(program).instruction != "wgmma":
                 continue
-            if machine.has_tma and consumer_roles(program) == 1:
+            if machine.has_tma and consumer_partitions(program) == 1:
                 for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
                     _stage(program, loop, machine.shared_memory)
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.configs import config_of, consumer_roles
+from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.tma import box_access
 from irc.dialects import tile
@@ -66,7 +66,9 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
     loads = [op.result for op in block.ops if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
     exchanged = max((tile_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
     room = (
-        (limit - channel_bytes(loop, config_of(program).stages or 1)) // consumer_roles(program) - exchanged - SCRATCH
+        (limit - channel_bytes(loop, config_of(program).stages or 1)) // consumer_partitions(program)
+        - exchanged
+        - SCRATCH
     )
     need = sum(aligned(tile_bytes(op.tile)) for op in stores)
     if need > room:

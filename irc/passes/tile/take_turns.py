@@ -11,16 +11,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.configs import consumer_roles
+from irc.analysis.configs import consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
 from irc.ir.passes import Pass
+from irc.scheduling.channels import drained_in
 from irc.scheduling.loops import trips
 
 
 @dataclass(frozen=True)
 class TakeTurnsPass(Pass):
-    """A program whose roles are a producer and several consumers: each consumer takes every n-th tile, skips the stages
+    """A program with several partitions that drain: each consumer takes every n-th tile, skips the stages
     of the others' tiles, and begins when the one before it has waited for its last stage. So the epilogue of one runs
     beside the products of another. Programs of one consumer are left alone.
     """
@@ -30,10 +31,11 @@ class TakeTurnsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and (count := consumer_roles(program)) > 1:
-                for roles in [each for each in program.body.block.ops if isinstance(each, tile.RolesOp)]:
-                    for turn, role in enumerate(roles.roles[1:]):
-                        _take_turns(role, turn, count)
+            if isinstance(program, tile.ProgramOp) and (count := consumer_partitions(program)) > 1:
+                for partitions in [each for each in program.body.block.ops if isinstance(each, tile.PartitionsOp)]:
+                    consumers = [region for region in partitions.partitions if drained_in(region)]
+                    for turn, region in enumerate(consumers):
+                        _take_turns(region, turn, count)
 
 
 def _take_turns(region: Region, turn: int, consumers: int) -> None:

@@ -7,10 +7,10 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4] {
+  tile.partitions @load warps 4 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
-  } {
+  } @compute warps 4 {
     // expected-error @below {{the stage is never released}}
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
   }
@@ -24,10 +24,10 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4] {
+  tile.partitions @load warps 4 {
     // expected-error @below {{the stage is never committed}}
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
-  } {
+  } @compute warps 4 {
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.release %s
   }
@@ -41,12 +41,12 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4] {
+  tile.partitions @load warps 4 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
     %t, %b = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %t
-  } {
+  } @compute warps 4 {
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     %t, %b = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     // expected-error @below {{expected the oldest of the stages that are held}}
@@ -63,10 +63,10 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4] {
+  tile.partitions @load warps 4 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
-  } {
+  } @compute warps 4 {
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.release %s
     // expected-error @below {{expected the oldest of the stages that are held}}
@@ -82,12 +82,12 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4] {
+  tile.partitions @load warps 4 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
     %t, %b = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %t
-  } {
+  } @compute warps 4 {
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     // expected-error @below {{would hold 2 stages of a channel that has 1}}
     %t, %b = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
@@ -104,10 +104,10 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4] {
+  tile.partitions @load warps 4 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
-  } {
+  } @compute warps 4 {
     // expected-error @below {{an iteration ends with other stages held than it begins with}}
     scf.for %i = %c0 to %c8 step %c1 {
       %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
@@ -123,10 +123,10 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4] {
+  tile.partitions @load warps 4 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
-  } {
+  } @compute warps 4 {
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     %last = arith.cmpi eq, %c0, %c1 : index
     // expected-error @below {{only some paths have released the stage}}
@@ -138,20 +138,20 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
 
 // -----
 
-// One role fills a channel.
+// One partition fills a channel.
 tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
-  // expected-error @below {{expected one role that fills the stages of a channel, found 2}}
+  // expected-error @below {{expected one partition that fills the stages of a channel, found 2}}
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4, 4] {
+  tile.partitions @load warps 4 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
-  } {
+  } @compute_0 warps 4 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
-  } {
+  } @compute_1 warps 4 {
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.release %s
   }
@@ -166,12 +166,12 @@ tile.program @p(%x: !tile.view<4xf32>) {results = 1 : i64} {
   %c8 = arith.constant 8 : index
   // expected-error @below {{expected as many stages to be waited for as are filled, 8, found 1}}
   %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
-  tile.roles warps [4, 4] {
+  tile.partitions @load warps 4 {
     scf.for %i = %c0 to %c8 step %c1 {
     %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.commit %s
     }
-  } {
+  } @compute warps 4 {
     %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<4xf32>>
     tile.release %s
   }

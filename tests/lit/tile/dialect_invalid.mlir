@@ -211,8 +211,18 @@ tile.program @p() {results = 0 : i64} {
 // -----
 
 tile.program @p() {results = 0 : i64} {
-  // expected-error @below {{as many warp counts as roles: 1, found 2}}
-  tile.roles warps [1, 4] {
+  // expected-error @below {{expected a name for each partition, found @load twice}}
+  tile.partitions @load warps 1 {
+  } @load warps 4 {
+  }
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  // expected-error @below {{as many register counts as partitions: 2, found 1}}
+  tile.partitions @load warps 1 registers 40 {
+  } @compute warps 4 {
   }
 }
 

@@ -68,13 +68,13 @@ tile.program @indexed(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
 // CHECK-LABEL: tile.program @product
 // CHECK:         tile.alloc {offset = 128 : i64} : !tile.buffer<128x64xbf16, #shared>
 // CHECK:         tile.channel {stages = 4 : i64, cluster = array<i64: 2, 1>} : !tile.channel<!tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>>
-// CHECK:         tile.roles warps [1, 8] registers [40, 232] {
+// CHECK:         tile.partitions @load warps 1 registers 40 {
 // CHECK:           %s, %a, %b = tile.acquire %channel : !tile.channel<!tile.buffer<128x64xbf16, #shared>, !tile.buffer<64x256xbf16, #shared1>>
 // CHECK:           tile.copy %x[%m, %k] -> %a {via = "tma"} : !tile.view<256x128xbf16> -> !tile.buffer<128x64xbf16, #shared>
 // CHECK:           tile.subview %b {at = array<i64: 0, 128>} : !tile.buffer<64x256xbf16, #shared1> -> !tile.buffer<64x128xbf16>
 // CHECK:           tile.copy %w[%k, %n] -> %q {via = "tma", multicast = 1 : i64}
 // CHECK:           tile.commit %s
-// CHECK:         } {
+// CHECK:         } @compute warps 8 registers 232 {
 // CHECK:           tile.no_slot
 // CHECK:           tile.as_pending %{{.*}} : tensor<128x256xf32> -> !tile.pending<tensor<128x256xf32>>
 // CHECK:           scf.for {{.*}} -> (!tile.pending<tensor<128x256xf32>>, !tile.slot<drain>)
@@ -90,7 +90,7 @@ tile.program @indexed(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
 tile.program @product(%x: !tile.view<256x128xbf16>, %w: !tile.view<128x256xbf16>, %y: !tile.view<256x256xf32>) {results = 1 : i64} {
   %buffer = tile.alloc {offset = 128 : i64} : !tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>
   %channel = tile.channel {stages = 4 : i64, cluster = array<i64: 2, 1>} : !tile.channel<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
-  tile.roles warps [1, 8] registers [40, 232] {
+  tile.partitions @load warps 1 registers 40 {
     tile.for_tiles (%m, %n) extents [256, 256] steps [128, 256] {
       %k = arith.constant 0 : index
       %s, %a, %b = tile.acquire %channel : !tile.channel<!tile.buffer<128x64xbf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !tile.buffer<64x256xbf16, #tile.shared<(64,(64,4)):(64,(1,4096)) swizzle(3,3,3)>>>
@@ -99,7 +99,7 @@ tile.program @product(%x: !tile.view<256x128xbf16>, %w: !tile.view<128x256xbf16>
       tile.copy %w[%k, %n] -> %q {via = "tma", multicast = 1 : i64} : !tile.view<128x256xbf16> -> !tile.buffer<64x128xbf16>
       tile.commit %s
     }
-  } {
+  } @compute warps 8 registers 232 {
     tile.for_tiles (%m, %n) extents [256, 256] steps [128, 256] {
       %zero = arith.constant 0.0 : f32
       %z = tile.splat %zero : f32 -> tensor<128x256xf32>

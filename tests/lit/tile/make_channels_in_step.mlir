@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: tile.program @staged
 // CHECK:       [[CHANNEL:%[0-9]+]] = tile.channel {stages = 3 : i64, in_step, offset = 0 : i64}
-// CHECK-NOT:   tile.roles
+// CHECK-NOT:   tile.partitions
 // CHECK-COUNT-2: tile.commit
 // CHECK:       scf.for %k = {{.*}} iter_args([[ACC:%[a-z0-9_]+]] = {{%[a-z0-9_]+}}, [[PREVIOUS:%[a-z0-9_]+]] =
 // CHECK-NEXT:    [[SLOT:%[a-z0-9_]+]], [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait [[CHANNEL]]

@@ -21,7 +21,7 @@
 // A subtile has the fragment of the rows, and stages of its own, which are filled beside the last products.
 // ROLES-LABEL: tile.program @rows
 // ROLES:         tile.channel {stages = 5 : i64} : !tile.channel<!tile.buffer<128x32xbf16, [[SHARED:#[a-z0-9]+]]>>
-// ROLES:         tile.roles
+// ROLES:         tile.partitions
 // ROLES:           tile.copy %r{{.*}} !tile.buffer<128x32xbf16, [[SHARED]]>
 // ROLES:         } {
 // ROLES:           tile.dot

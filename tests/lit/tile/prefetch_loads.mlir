@@ -2,7 +2,7 @@
 
 // Each operand is loaded for the next step as soon as its registers are free; the last step loads its own again.
 // CHECK-LABEL: @f32
-// CHECK:         tile.roles
+// CHECK:         tile.partitions
 // CHECK:         [[A0:%[a-z0-9_]+]] = tile.load %x
 // CHECK:         [[B0:%[a-z0-9_]+]] = tile.load %w
 // CHECK:         scf.for [[K:%[a-z0-9_]+]] = {{.*}} iter_args([[A:%[a-z0-9_]+]] = [[A0]], [[B:%[a-z0-9_]+]] = [[B0]])

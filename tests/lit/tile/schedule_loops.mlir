@@ -29,8 +29,8 @@
 // ONE:         tile.wait {{%[0-9]+}} {scheduled = #tile.at<stage = 0
 
 // A product: its dot stays in flight, and its stage is released an iteration later.
-// PLAIN:       tile.roles
-// PLAIN:       } {
+// PLAIN:       tile.partitions
+// PLAIN:       } @compute
 // PLAIN:         tile.wait {{%[0-9]+}} {scheduled = #tile.at<stage = 0, order = 0>}
 // PLAIN:         tile.dot {{.*}} {scheduled = #tile.at<stage = 0, order = 1>, instruction = "wgmma"}
 // PLAIN-NEXT:    tile.release {{.*}}scheduled = #tile.at<stage = 1, order = 2>

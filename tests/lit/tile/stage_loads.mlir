@@ -11,7 +11,7 @@
 // The producer brings them after the operands; who multiplies releases a stage as soon as it has read it.
 // ROLES:       [[LOADS:%[0-9]+]] = tile.channel {{.*}} : !tile.channel<!tile.buffer<128x64xbf16
 // ROLES:       tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<128x64xbf16, {{.*}}>, !tile.buffer<64x128xbf16
-// ROLES:       tile.roles
+// ROLES:       tile.partitions
 // ROLES:         scf.for
 // ROLES:           tile.copy %x
 // ROLES:         scf.for %column

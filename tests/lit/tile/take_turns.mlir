@@ -2,9 +2,9 @@
 // RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,assign-layouts,make-channels,specialize-warps,take-turns | filecheck %s --check-prefix=ALONE
 
 // Two consumers take turns: each skips the 8 stages of the other's tile, and waits until the other has had them.
-// CHECK:     tile.roles warps [4, 4, 4] registers [40, 232, 232] {
+// CHECK:     tile.partitions @load warps 4 registers 40 {
 // CHECK-NOT:   tile.write
-// CHECK:     } {
+// CHECK:     } @compute_0 warps 4 registers 232 {
 // CHECK:       tile.for_tiles {{.*}} cluster [2, 2] turn [0, 2]
 // CHECK-NOT:     tile.skip
 // CHECK:         tile.begin_turn {{.*}} {turn = array<i64: 0, 2>}
@@ -14,7 +14,7 @@
 // CHECK-NEXT:    tile.release
 // CHECK:         tile.write
 // CHECK:         tile.skip {{.*}} {count = 8 : i64}
-// CHECK:     } {
+// CHECK:     } @compute_1 warps 4 registers 232 {
 // CHECK:       tile.for_tiles {{.*}} cluster [2, 2] turn [1, 2]
 // CHECK:         tile.skip {{.*}} {count = 8 : i64}
 // CHECK-NEXT:    tile.begin_turn {{.*}} {turn = array<i64: 1, 2>}
