@@ -14,7 +14,7 @@ from irc.support.integers import ceil_div
 
 REGISTER_BYTES = 4
 MAX_REGISTERS = 240
-"""What a thread has at most where setmaxnreg gives it registers."""
+"""What setmaxnreg gives a thread at most here: 255 rounded down, less what ptxas keeps."""
 OTHERS = 40
 """What addresses, descriptors and scalars of a loop take besides tiles."""
 

@@ -16,14 +16,12 @@ from xdsl.traits import IsTerminator
 
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
-from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
-from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.loops import with_carried
+from irc.scheduling.registers import registers_of
 
-REGISTER_BYTES = 4
-MAX_REGISTERS = 96
+MAX_LOADED = 96
 """Registers of a thread that hold the loaded tiles from step to step, at most."""
 
 MAX_OF_SUBTILE = 16
@@ -70,7 +68,7 @@ def _prefetch_subtiles(turn: tile.BeginTurnOp, loop: scf.ForOp) -> None:
     block = loop.body.block
     loads = [op for op in block.ops if isinstance(op, tile.LoadOp)]
     needed = [_addresses(op, block) for op in loads]
-    if not loads or None in needed or sum(_registers(op.result) for op in loads) > MAX_OF_SUBTILE:
+    if not loads or None in needed or sum(registers_of(op.result) for op in loads) > MAX_OF_SUBTILE:
         return
     read = [op for op in block.ops if op in loads or any(found and op in found for found in needed)]
     constants = _behind(turn, [loop.lb, *(value for op in read for value in op.operands)])
@@ -100,7 +98,7 @@ def _prefetch(loop: scf.ForOp) -> None:
     loads = _loads(list(block.ops))
     needed = {op: _addresses(op, block) for op in loads}
     groups = _groups(block, loads)
-    if len(groups) < 2 or sum(_registers(op.result) for op in loads) > MAX_REGISTERS:
+    if len(groups) < 2 or sum(registers_of(op.result) for op in loads) > MAX_LOADED:
         return
     if any(found is None for found in needed.values()):
         return
@@ -199,7 +197,3 @@ def _addresses(load: tile.LoadOp, block: Block) -> set[Operation] | None:
 
 def _copies(ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue]) -> list[Operation]:
     return [op.clone(mapping) for op in ops]
-
-
-def _registers(value: SSAValue) -> int:
-    return fragment_layout(value.type).value_count * element_of(value.type).size // REGISTER_BYTES

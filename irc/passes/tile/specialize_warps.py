@@ -23,12 +23,10 @@ from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.channels import aligned, is_staging
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.loops import with_carried
+from irc.scheduling.registers import MAX_REGISTERS, registers_of
 
-REGISTER_BYTES = 4
 REGISTERS = 65536
 """32-bit registers of an SM (CUDA C++ Programming Guide, compute capability 9.0)."""
-MAX_REGISTERS = 240
-"""What setmaxnreg gives a thread at most here: 255 rounded down, less what ptxas keeps."""
 TMA_REGISTERS = 40
 """A thread's registers where it only issues TMA."""
 WRITER_REGISTERS = 56
@@ -94,8 +92,7 @@ def _producer_registers(warps: int, writes: Sequence[tile.WriteOp]) -> int:
 
 def _held(tile: SSAValue) -> int:
     """The registers that hold a tile while it is written; single bytes are apart until they are put together."""
-    count, size = fragment_layout(tile.type).value_count, element_of(tile.type).size
-    return count if size == 1 else count * size // REGISTER_BYTES
+    return fragment_layout(tile.type).value_count if element_of(tile.type).size == 1 else registers_of(tile)
 
 
 def _clone(body: Sequence[Operation]) -> Region:
