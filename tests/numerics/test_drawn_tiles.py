@@ -11,6 +11,7 @@ from numerics.drawn_tiles import draw_program
 
 import irc
 from irc.driver.program import new_context
+from irc.interpreters.sim import SimulationError
 from irc.interpreters.tile import interpreter
 from irc.ir.parser import parse_ir
 from irc.support.diagnostics import IrcError
@@ -25,9 +26,17 @@ def test_a_drawn_program(seed: int, tmp_path: Path) -> None:
     path.write_text(program.text)
     try:
         result = np.asarray(irc.compile(path, target="sim")(*program.arguments))
+    except SimulationError:
+        raise
     except IrcError as error:
         assert error.location is not None
         assert "internal" not in str(error)
         return
     error = np.abs(result.astype(np.float64) - expected.astype(np.float64)).max()
     assert error < 2e-2 * max(1.0, float(np.abs(expected).max()))
+
+
+def test_a_consumer_whose_turn_never_comes(tmp_path: Path) -> None:
+    """Two consumers take turns in one tile: the second one has nothing to do."""
+    test_a_drawn_program(20010, tmp_path)
+    assert 'schedule = "pingpong"' in draw_program(20010).text

@@ -363,13 +363,14 @@ def _partition(
     e, whole, region = code.e, code.group, op.partitions[number]
     filled, drained = filled_in(region), drained_in(region)
     if op.registers is not None:
-        e.insert(cuda.SetRegistersOp(op.register_counts[number], grow=bool(drained)))
+        e.insert(cuda.SetRegistersOp(op.register_counts[number], grow=not filled))
     own, threads = e.sub(whole.thread, start), LANES * op.warp_counts[number]
-    alone = not drained and not any(map(channels.is_written, filled))
+    # A consumer whose turn never comes has no code left, and is one still.
+    alone = bool(filled) and not drained and not any(map(channels.is_written, filled))
     code.group = ThreadGroup(own, 1) if alone else ThreadGroup(own, threads, number + 1)
     with e.when(e.compare("eq", own, 0) if alone else None):
         for channel in channel_ops:
-            first = next(each for each in op.partitions if channel.channel in drained_in(each))
+            first = next((each for each in op.partitions if channel.channel in drained_in(each)), None)
             channels.enter(code, channel, fills=channel.channel in filled, first=first is region)
         code.dirty, code.stale = [], []
         lower_block(code, region.block)
