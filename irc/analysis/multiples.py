@@ -32,7 +32,7 @@ def multiple_of(value: SSAValue) -> int:
         case arith.ShLIOp():
             shift = constant_of(owner.rhs)
             return multiple_of(owner.lhs) << shift if shift is not None else 1
-        case arith.AddiOp() | arith.SubiOp():
+        case arith.AddiOp() | arith.SubiOp() | arith.MinSIOp() | arith.MaxSIOp() | arith.MinUIOp() | arith.MaxUIOp():
             return gcd(multiple_of(owner.lhs), multiple_of(owner.rhs))
         case arith.SelectOp():
             return gcd(multiple_of(owner.lhs), multiple_of(owner.rhs))

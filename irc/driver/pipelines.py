@@ -22,6 +22,7 @@ PASSES: dict[str, str] = {
     "tile-kernels": "irc.passes.tile.tile_kernels:TileKernelsPass",
     "share-programs": "irc.passes.tile.share_programs:ShareProgramsPass",
     "mark-in-place": "irc.passes.tile.mark_in_place:MarkInPlacePass",
+    "order-tiles": "irc.passes.tile.order_tiles:OrderTilesPass",
     "merge-dots": "irc.passes.tile.merge_dots:MergeDotsPass",
     "promote-sums": "irc.passes.tile.promote_sums:PromoteSumsPass",
     "split-dots": "irc.passes.tile.split_dots:SplitDotsPass",
@@ -40,7 +41,6 @@ PASSES: dict[str, str] = {
     "expand-schedule": "irc.passes.tile.expand_schedule:ExpandSchedulePass",
     "take-turns": "irc.passes.tile.take_turns:TakeTurnsPass",
     "await-dots": "irc.passes.tile.await_dots:AwaitDotsPass",
-    "prefetch-loads": "irc.passes.tile.prefetch_loads:PrefetchLoadsPass",
     "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
     "lower-schedule": "irc.passes.cuda.lower_schedule:LowerSchedulePass",
     "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
@@ -85,6 +85,7 @@ TILE: tuple[str, ...] = (
     "tile-kernels",
     "share-programs",
     "mark-in-place",
+    "order-tiles",
     "merge-dots",
     "promote-sums",
     "split-dots",
@@ -103,7 +104,6 @@ TILE: tuple[str, ...] = (
     "expand-schedule",
     "take-turns",
     "await-dots",
-    "prefetch-loads",
     "plan-shared",
 )
 """To tile programs with layouts, channels and partitions, their shared memory planned."""

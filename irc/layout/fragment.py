@@ -213,6 +213,13 @@ class Fragment:
             return Fragment(tuple(shape), self.threads, kept)
         return None
 
+    def part(self, shape: Sequence[int]) -> Fragment | None:
+        """The fragment of a slice of this shape, as `slice` has it along each dimension."""
+        fragment: Fragment | None = self
+        for dim, extent in enumerate(shape):
+            fragment = fragment.slice(dim, extent) if fragment is not None else None
+        return fragment
+
 
 def is_in_warps(a: Fragment, b: Fragment) -> bool:
     """Whether each warp holds the same elements in two fragments: nothing moves between warps."""

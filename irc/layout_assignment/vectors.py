@@ -1,5 +1,6 @@
-"""Vectors in which tiles of several spaces meet (`Space.neighbors`): where the fragments of these do not have one
-projection onto them, they are converted on their way from one to another."""
+"""Vectors in which tiles of several spaces meet (`Space.neighbors`), and slices of several tiles that meet each other:
+where the fragments of these do not have one projection onto them, or one slice, they are converted on their way from
+one to another."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.layout.fragment import Fragment, is_same
 from irc.layout_assignment.attributes import fragment_layout, with_fragment
+from irc.support.diagnostics import IrcError
 
 
 def convert_vectors(program: tile.ProgramOp) -> None:
-    """Converts the vectors that meet tiles, or are made of tiles, of which they are no projections. Every tile has its
-    fragment."""
+    """Converts the vectors that meet tiles, or are made of tiles, of which they are no projections, and the slices that
+    meet tiles of other fragments. Every tile has its fragment."""
     for op in list(program.walk()):
         match op:
             case tile.MapOp():
@@ -71,8 +73,16 @@ def _convert_result(op: Operation, result: SSAValue, made: Fragment) -> None:
 
 
 def _convert_part(op: tile.SliceOp) -> None:
-    """A slice gives what its threads hold of the tile: of a vector all, where it is sliced along the tile that it
-    meets."""
-    made = fragment_layout(op.source.type)
-    if shape_of(op.source.type) == shape_of(op.result.type) and not is_same(fragment_layout(op.result.type), made):
+    """A slice gives what its threads hold of the tile. Of a vector that is all, where it is sliced along the tile that
+    it meets; of an accumulator it is what its own warps have, where slices of others meet it."""
+    made = part_fragment(op, fragment_layout(op.source.type))
+    if not is_same(fragment_layout(op.result.type), made):
         _convert_result(op, op.result, made)
+
+
+def part_fragment(op: tile.SliceOp, source: Fragment) -> Fragment:
+    """The fragment that a slice of a tile with this fragment has: each thread keeps some of its registers."""
+    fragment = source.part(shape_of(op.result.type))
+    if fragment is None:
+        raise IrcError("a slice that moves elements between threads has no layout", op.location)
+    return fragment

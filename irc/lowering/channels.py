@@ -20,6 +20,7 @@ from irc.lowering.emitter import Emitter, Index
 from irc.lowering.memory import shared_base
 from irc.lowering.values import Buffer, Code, buffer_of, element_bytes
 from irc.scheduling.channels import BARRIER_BYTES, ChannelPlan, channel_plan, fills_of, readers_of
+from irc.scheduling.loops import trips
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def lower_skip(code: Code, op: tile.SkipOp) -> None:
         return
     channel = code.channels[op.channel]
     for cursor in (channel.cursor, channel.released):
-        _skip(code.e, cursor, channel.plan.stages, op.count.value.data)
+        _skip(code.e, cursor, channel.plan.stages, code.scalar(op.count))
 
 
 def lower_begin_turn(code: Code, op: tile.BeginTurnOp) -> None:
@@ -187,12 +188,12 @@ def lower_end_turn(code: Code, op: tile.EndTurnOp) -> None:
         e.insert(cuda.BarrierArriveOp(channel.barrier(code, channel.plan.turn, (own + 1) % count)))
 
 
-def _skip(e: Emitter, cursor: Cursor, stages: int, count: int) -> None:
+def _skip(e: Emitter, cursor: Cursor, stages: int, count: Index) -> None:
     """`count` stages further; the phase flips with every wrap."""
-    rounds, rest = divmod(count, stages)
-    moved = e.add(e.read(cursor.stage), rest)
+    moved = e.add(e.read(cursor.stage), e.rem(count, stages))
     wraps = e.compare("sge", moved, stages)
-    phase = e.xor(e.read(cursor.phase), rounds % 2) if rounds % 2 else e.read(cursor.phase)
+    phase, odd = e.read(cursor.phase), e.rem(e.div(count, stages), 2)
+    phase = phase if odd == 0 else e.xor(phase, odd)
     e.insert(cuda.SetOp(cursor.stage, e.index(0), e.index(e.select(wraps, e.sub(moved, stages), moved))))
     e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
 
@@ -275,12 +276,16 @@ def lower_release(code: Code, op: tile.ReleaseOp) -> None:
 
 
 def _is_held(code: Code, slot: SSAValue) -> SSAValue | None:
-    """Whether a slot is one that a loop has carried from the iteration before, where it begins without; None of
-    others."""
-    loop = slot.owner.parent_op() if isinstance(slot, BlockArgument) else None
+    """Whether a slot is one that a loop has carried from the iteration before, where it begins without; or one that the
+    loop leaves, where it may not run. None of others."""
+    loop = slot.owner.parent_op() if isinstance(slot, BlockArgument) else slot.owner
     if not isinstance(loop, scf.ForOp) or not isinstance(tile.carried_from(slot)[0].owner, tile.NoSlotOp):
         return None
-    return code.e.compare("ugt", code.scalar(loop.body.block.args[0]), code.scalar(loop.lb))
+    e, known, low = code.e, trips(loop), code.scalar(loop.lb)
+    if isinstance(slot, BlockArgument):
+        # Bounds that are values may be negative.
+        return e.compare("ne" if known is None else "ugt", code.scalar(loop.body.block.args[0]), low)
+    return e.compare("slt", low, code.scalar(loop.ub)) if known is None else None
 
 
 def _neighbor(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:

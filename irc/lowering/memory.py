@@ -168,6 +168,8 @@ def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0
         if least(expr) < 0:
             conditions.append(e.compare("sge", walk.affine(expr, first, symbols).base, 0))
         highest = walk.affine(expr, last, symbols).base
+        if isinstance(highest, int) and highest < op.view_type.get_shape()[d]:
+            continue
         if isinstance(highest, int):
             return None
         conditions.append(e.compare("slt", highest, op.view_type.get_shape()[d]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.async_copies import async_copy, copy_fragment
 from irc.dialects import cuda, tile
@@ -30,6 +30,7 @@ class StepChannel:
     filled: SSAValue
     is_copied: bool
     """Whether asynchronous copies fill part of a stage."""
+    commits: tuple[Operation, ...]
 
     @property
     def place(self) -> Bytes:
@@ -42,7 +43,11 @@ def enter(code: Code, op: tile.ChannelOp) -> None:
     fills = [fill for acquire in acquires for buffer in acquire.buffers for fill in fills_of(buffer)]
     offset = op.offset.value.data if op.offset is not None else 0
     is_copied = any(isinstance(fill, tile.CopyOp) for fill in fills)
-    code.step_channels[op.channel] = StepChannel(channel_plan(op), offset, e.counter(), e.counter(), is_copied)
+    commits = tuple(
+        use.operation for op in acquires for use in op.slot.uses if isinstance(use.operation, tile.CommitOp)
+    )
+    plan = channel_plan(op)
+    code.step_channels[op.channel] = StepChannel(plan, offset, e.counter(), e.counter(), is_copied, commits)
 
 
 def acquire(code: Code, op: tile.AcquireOp) -> None:
@@ -59,9 +64,11 @@ def commit(code: Code, held: SSAValue) -> None:
 
 
 def wait(code: Code, op: tile.WaitOp) -> None:
+    """Of the stages that were committed before, ahead of the loop or in this iteration, all but one may be pending."""
     channel = code.step_channels[op.channel]
     if channel.is_copied:
-        code.e.insert(cuda.CpAsyncWaitOp(channel.plan.stages - 2))
+        before = [each for each in channel.commits if each.parent is not op.parent or each.is_before_in_block(op)]
+        code.e.insert(cuda.CpAsyncWaitOp(len(before) - 1))
     code.sync()
     _stage_buffers(code, channel, op, code.e.read(channel.read))
     _advance(code.e, channel.read, channel.plan.stages)
@@ -72,7 +79,8 @@ def skip(code: Code, op: tile.SkipOp) -> None:
     channel = code.step_channels[op.channel]
     if channel.is_copied:
         code.e.insert(cuda.CpAsyncWaitOp(0))
-    _advance(code.e, channel.read, channel.plan.stages, op.count.value.data)
+    stages = channel.plan.stages
+    _advance(code.e, channel.read, stages, code.e.rem(code.scalar(op.count), stages))
 
 
 def copy(code: Code, op: tile.CopyOp) -> None:
@@ -102,7 +110,7 @@ def _stage_buffers(code: Code, channel: StepChannel, op: tile.AcquireOp | tile.W
         code.values[value] = buffer_of(value.type, e.add(base, e.mul(stage, pitch)))
 
 
-def _advance(e: Emitter, register: SSAValue, stages: int, by: int = 1) -> None:
+def _advance(e: Emitter, register: SSAValue, stages: int, by: Index = 1) -> None:
     moved = e.add(e.read(register), by)
     wrapped = e.select(e.compare("sge", moved, stages), e.sub(moved, stages), moved)
     e.insert(cuda.SetOp(register, e.index(0), e.index(wrapped)))

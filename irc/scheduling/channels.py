@@ -56,14 +56,20 @@ LOAD_STAGES = 4
 
 
 def channel_bytes(loop: ForTilesOp, stages: int) -> int:
-    """Shared memory that the channels of a tile loop will take: `stages` of the operands of its products, and those of
-    what its epilogue reads."""
-    size = ALIGNMENT
+    """Shared memory that the channels of a tile loop will take: `stages` of the operands of its products, one of those
+    that a loop does not fill, and those of what its epilogue reads. Loops one behind the other go on with each other's
+    stages (irc/passes/tile/make_channels.py)."""
+    size, known = ALIGNMENT, set[object]()
     for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
-        buffers = {root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)}
-        read = [aligned(tile_bytes(b)) for b in buffers if readers_of(b)]
-        multiplies = any(isinstance(op, DotOp) for op in block.ops)
-        size += stages * sum(read) if multiplies else LOAD_STAGES * max(read, default=0)
+        operands = [root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)]
+        read = {b: aligned(tile_bytes(b)) for b in dict.fromkeys(operands) if readers_of(b)}
+        held = sum(read[b] for b in read if not any(block.find_ancestor_op_in_block(fill) for fill in fills_of(b)))
+        kind = (block.parent_block(), tuple(b.type for b in read))
+        if not any(isinstance(op, DotOp) for op in block.ops):
+            size += LOAD_STAGES * max(read.values(), default=0)
+        elif kind not in known:
+            size += held + stages * (sum(read.values()) - held)
+            known.add(kind)
     return size
 
 
@@ -103,6 +109,11 @@ def channel_plan(channel: ChannelOp) -> ChannelPlan:
 def is_in_step(channel: SSAValue) -> bool:
     """Whether all threads fill and read the channel's stages."""
     return isinstance(channel.owner, ChannelOp) and channel.owner.in_step is not None
+
+
+def stages_of(channel: SSAValue) -> int:
+    """How many stages a channel has; a partition's is known to have one."""
+    return channel.owner.stage_count if isinstance(channel.owner, ChannelOp) else 1
 
 
 def filled_in(region: Region) -> set[SSAValue]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import scf
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 
 @dataclass(frozen=True)
@@ -66,3 +66,15 @@ def sources_of(op: Operation, loop: scf.ForOp) -> list[Source]:
 def body_of(loop: scf.ForOp) -> list[Operation]:
     """The ops of an iteration, without what ends it."""
     return [op for op in loop.body.block.ops if not isinstance(op, scf.YieldOp)]
+
+
+def needed_by(ops: Iterable[Operation], block: Block) -> list[Operation]:
+    """The ops of a block that these depend on, and they themselves, in their order."""
+    found: set[Operation] = set()
+    pending = list(ops)
+    while pending:
+        op = pending.pop()
+        if op not in found and op.parent is block:
+            found.add(op)
+            pending += [value.owner for value in operands_of(op) if isinstance(value.owner, Operation)]
+    return [op for op in block.ops if op in found]

@@ -3,7 +3,13 @@
 In iteration i of the new loop an op of stage s works on iteration i - s of the old one. A value that is used d
 iterations after it was computed is carried through d arguments. The first iterations, in which later stages have
 nothing to work on, and the last ones, in which earlier stages have nothing left, stand before and behind the loop.
-Where later stages do nothing but release, there are no such: the loop begins with no slot to release.
+Where later stages do nothing but release, there are no such: the loop begins with no slot to release. A loop whose
+bounds are values stands in a branch that runs where it has the iterations before.
+
+A loop that is `clamped` keeps its trips: they are those of the last stage that does more than release. The stages
+before that one work ahead of it. Where nothing is ahead they work on a place inside of the bounds once more, as a
+branch would keep asynchronous copies from going on; what they fill then is skipped behind the loop. Where bounds are
+values it stands in a branch too, that runs where there is such a place.
 """
 
 from __future__ import annotations
@@ -14,12 +20,15 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
 
-from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.ir.rewriting import give_location
-from irc.scheduling.dependences import Source, body_of, operands_of, passed_on, source_of
+from irc.scheduling.channels import root_of
+from irc.scheduling.dependences import Source, body_of, operands_of, passed_on, source_of, sources_of
+from irc.scheduling.guards import guard
 from irc.scheduling.loops import trips
+from irc.scheduling.places import Places
 from irc.scheduling.schedules import Schedule
 from irc.support.diagnostics import IrcError
 
@@ -37,10 +46,7 @@ def expand(loop: scf.ForOp, schedule: Schedule) -> None:
 
 def _check(loop: scf.ForOp, schedule: Schedule) -> None:
     for op in body_of(loop):
-        for value in operands_of(op):
-            source = source_of(value, loop)
-            if source is None:
-                continue
+        for source in sources_of(op, loop):
             own, other = schedule[op], schedule[source.op]
             delta = own.stage.data + source.distance - other.stage.data
             if delta < 0 or (delta == 0 and other.order.data >= own.order.data):
@@ -52,14 +58,23 @@ def _check(loop: scf.ForOp, schedule: Schedule) -> None:
                 )
 
 
+def _may_repeat(op: Operation) -> bool:
+    """Whether nothing comes of an op whose results are not used, and of a stage of a channel that is skipped."""
+    if isinstance(op, tile.CopyOp | tile.WriteOp):
+        return isinstance(root_of(op.buffer).owner, tile.AcquireOp)
+    return isinstance(op, tile.AcquireOp | tile.CommitOp | tile.LoadOp) or is_side_effect_free(op)
+
+
 class _Expansion:
     def __init__(self, loop: scf.ForOp, schedule: Schedule):
         self._loop = loop
         self._ops = sorted(body_of(loop), key=lambda op: schedule[op].order.data)
         self._stage = {op: schedule[op].stage.data for op in self._ops}
         self._last = max(self._stage.values(), default=0)
-        later = [op for op in self._ops if self._stage[op] > 0]
-        self._peeled = 0 if all(isinstance(op, tile.ReleaseOp) for op in later) else self._last
+        working = max((self._stage[op] for op in self._ops if not isinstance(op, tile.ReleaseOp)), default=0)
+        self._places = Places(loop, is_clamped=tile.CLAMPED in loop.attributes)
+        self._home, self._peeled = (0, self._last) if working and not self._places.is_clamped else (working, working)
+        """The stage of which the new loop's variable is the place, and the iterations before the loop."""
         self._done: list[dict[SSAValue, SSAValue]] = []
         """What each of the iterations before the new loop computed."""
         self._carried: dict[Key, SSAValue] = {}
@@ -67,8 +82,11 @@ class _Expansion:
 
     def run(self) -> None:
         loop = self._loop
-        if self._peeled and trips(loop) < self._peeled:
-            raise IrcError(f"a schedule of {self._last + 1} stages needs {self._last} iterations", loop.location)
+        self._find_iterations()
+        for op in self._ops:
+            if self._stage[op] < self._home and not _may_repeat(op):
+                message = f"expected what may run once more before the last stage of a clamped loop, found {op.name}"
+                raise IrcError(message, op.location)
         for number in range(self._peeled):
             self._done.append({})
             self._first(number)
@@ -77,28 +95,51 @@ class _Expansion:
         ended = dict(zip(self._carried, new.results, strict=True))
         behind = InsertPoint.after(new)
         after: list[dict[SSAValue, SSAValue]] = []
-        for number in range(self._last):
+        for number in range(self._last - self._home):
             after.append({})
             for op in self._ops:
-                if self._stage[op] > number:
+                if self._stage[op] > number + self._home:
                     values = {v: self._ended(op, v, number, ended, after) for v in operands_of(op)}
                     behind = self._put(op, values, after[-1], behind)
+        if self._places.is_clamped:
+            self._skip(behind)
         results = [self._result(at, ended, after) if old.uses else None for at, old in enumerate(loop.results)]
         for old, result in zip(loop.results, results, strict=True):
             if result is not None and result.owner is new:
                 result.name_hint = old.name_hint
         Rewriter.replace_op(loop, [], results)
 
+    def _find_iterations(self) -> None:
+        """Where the first iterations stand before the loop, it has them, or is in a branch that runs where it does. One
+        that works ahead has a place inside of its bounds."""
+        known, is_clamped = trips(self._loop), self._places.is_clamped
+        if self._peeled and known is None:
+            guard(self._loop, 1 if is_clamped else self._peeled)
+        elif known is not None and known < self._peeled and not is_clamped:
+            message = f"a schedule of {self._last + 1} stages needs {self._last} iterations, the loop has {known}"
+            raise IrcError(message, self._loop.location)
+
     # The iterations before the loop
 
     def _first(self, number: int) -> None:
         """Iteration `number` before the new loop: the stages that have something to work on."""
+        places: dict[int, SSAValue] = {}
+        clamped: dict[int, SSAValue] = {}
         for op in self._ops:
-            stage = self._stage[op]
-            if stage <= number:
-                values = {v: self._known(v, number - stage) for v in operands_of(op)}
-                values[self._variable] = self._place(number - stage, op)
-                self._put(op, values, self._done[number], InsertPoint.before(self._loop))
+            iteration, where = number - self._stage[op], InsertPoint.before(self._loop)
+            if iteration < 0:
+                continue
+            values = {v: self._known(v, iteration) for v in operands_of(op)}
+            is_optional = self._places.is_clamped and isinstance(op, tile.CopyOp)
+            if iteration not in places and (is_optional or self._variable in values):
+                places[iteration] = self._places.moved(self._loop.lb, iteration, where)
+            if is_optional:
+                values[self._variable], where = places[iteration], self._places.branch(places[iteration])
+            elif self._variable in values:
+                if iteration not in clamped:
+                    clamped[iteration] = self._places.inside(places[iteration], self._loop.lb, where)
+                values[self._variable] = clamped[iteration]
+            self._put(op, values, self._done[number], where)
 
     def _known(self, value: SSAValue, iteration: int) -> SSAValue:
         """A value of an iteration of the old loop, before the new one."""
@@ -122,35 +163,11 @@ class _Expansion:
     def _begin(self, argument: BlockArgument) -> SSAValue:
         return self._loop.iter_args[argument.index - 1]
 
-    def _place(self, iteration: int, op: Operation) -> SSAValue:
-        """The old loop's variable in an iteration before the new one."""
-        loop = self._loop
-        if iteration == 0 or self._variable not in operands_of(op):
-            return loop.lb
-        return self._moved(loop.lb, iteration, InsertPoint.before(loop))
-
-    def _moved(self, start: SSAValue, steps: int, where: InsertPoint) -> SSAValue:
-        """So many iterations behind a value of the loop's variable; before it where the number is negative."""
-        first, step = constant_of(start), constant_of(self._loop.step)
-        if first is not None and step is not None:
-            place = arith.ConstantOp(IntegerAttr(first + steps * step, IndexType()))
-            return self._inserted([place], where)
-        count = arith.ConstantOp(IntegerAttr(abs(steps), IndexType()))
-        distance = arith.MuliOp(count.result, self._loop.step)
-        moved = (arith.AddiOp if steps > 0 else arith.SubiOp)(start, distance.result)
-        return self._inserted([count, distance, moved], where)
-
-    def _inserted(self, ops: Sequence[Operation], where: InsertPoint) -> SSAValue:
-        for op in ops:
-            give_location(op, self._loop.location)
-        Rewriter.insert_op(ops, where)
-        return ops[-1].results[0]
-
     # The loop
 
     def _find_carried(self) -> None:
         """What the new loop carries: first what the old one did, as far as it is still needed, in the same order."""
-        uses = [(op, source) for op in self._ops for source in self._sources(op)]
+        uses = [(op, source) for op in self._ops for source in sources_of(op, self._loop)]
         passed = passed_on(self._loop)
         for argument, result in zip(self._loop.body.block.args[1:], self._loop.results, strict=True):
             if argument in passed:
@@ -161,21 +178,18 @@ class _Expansion:
                 if source.value is own.value:
                     self._want(source, self._delta(op, source))
             if result.uses:
-                self._want(own, own.distance - self._stage[own.op])
+                self._want(own, self._home + own.distance - self._stage[own.op])
         for op, source in uses:
             self._want(source, self._delta(op, source))
 
     def _pass_on(self, argument: BlockArgument) -> None:
         """Carries an argument that only values from outside, or other such arguments, go into; the ops that use it are
-        of stage 0."""
+        of the stage whose places the new loop has."""
         for op in self._ops:
-            if self._stage[op] > 0 and argument in operands_of(op):
-                raise IrcError(f"{op.name} uses what the loop only passes on, and has no stage but 0", op.location)
-        self._carried[argument, 0, ()] = self._outside(argument, self._peeled)
-
-    def _sources(self, op: Operation) -> list[Source]:
-        found = (source_of(value, self._loop) for value in operands_of(op))
-        return [source for source in found if source is not None]
+            if self._stage[op] != self._home and argument in operands_of(op):
+                message = f"{op.name} uses what the loop only passes on, and has no stage but {self._home}"
+                raise IrcError(message, op.location)
+        self._carried[argument, 0, ()] = self._outside(argument, self._peeled - self._home)
 
     def _delta(self, op: Operation, source: Source) -> int:
         return self._stage[op] + source.distance - self._stage[source.op]
@@ -208,8 +222,7 @@ class _Expansion:
 
     def _nothing(self) -> SSAValue:
         none = tile.NoSlotOp()
-        give_location(none, self._loop.location)
-        Rewriter.insert_op(none, InsertPoint.before(self._loop))
+        self._places.insert([none], InsertPoint.before(self._loop))
         return none.slot
 
     def _steady(self) -> scf.ForOp:
@@ -222,30 +235,38 @@ class _Expansion:
             argument.name_hint = "previous" if isinstance(argument.type, tile.SlotType) else self._hint(key)
             arguments[key] = argument
         inside: dict[SSAValue, SSAValue] = {}
-        places: dict[int, SSAValue] = {0: block.args[0]}
+        places: dict[int, SSAValue] = {self._home: block.args[0]}
+        for stage in sorted({self._stage[op] for op in self._ops if self._variable in operands_of(op)}):
+            if stage < self._home:
+                self._later(stage, places, block)  # Before the ops that take long: addresses come from it.
         for op in self._ops:
             stage = self._stage[op]
             values: dict[SSAValue, SSAValue] = {}
             for value in operands_of(op):
                 if value is self._variable:
-                    if stage not in places:
-                        places[stage] = self._moved(block.args[0], -stage, InsertPoint.at_end(block))
-                    values[value] = places[stage]
+                    values[value] = self._later(stage, places, block)
                 elif (source := source_of(value, loop)) is not None:
                     delta = self._delta(op, source)
                     values[value] = arguments[self._key(source, delta)] if delta else inside[source.value]
                 else:
-                    values[value] = arguments.get((value, 0, ()), self._outside(value, self._peeled))
+                    values[value] = arguments.get((value, 0, ()), self._outside(value, self._peeled - self._home))
             self._put(op, values, inside, InsertPoint.at_end(block))
         end = scf.YieldOp(*(self._end(key, inside, arguments) for key in keys))
         give_location(end, loop.location)
         block.add_op(end)
-        low = self._moved(loop.lb, self._peeled, InsertPoint.before(loop)) if self._peeled else loop.lb
+        low = self._places.moved(loop.lb, self._peeled - self._home, InsertPoint.before(loop))
         new = scf.ForOp(low, loop.ub, loop.step, starts, Region(block))
-        new.attributes |= loop.attributes
+        new.attributes |= {name: value for name, value in loop.attributes.items() if name != tile.CLAMPED}
         new.location = loop.location
         Rewriter.insert_op(new, InsertPoint.before(loop))
         return new
+
+    def _later(self, stage: int, places: dict[int, SSAValue], block: Block) -> SSAValue:
+        """The old loop's variable in a stage."""
+        if stage not in places:
+            place = self._places.moved(block.args[0], self._home - stage, InsertPoint.at_end(block))
+            places[stage] = self._places.inside(place, block.args[0], InsertPoint.at_end(block))
+        return places[stage]
 
     def _end(self, key: Key, inside: Mapping[SSAValue, SSAValue], arguments: Mapping[Key, SSAValue]) -> SSAValue:
         """What an argument has in the next iteration."""
@@ -256,11 +277,8 @@ class _Expansion:
             return arguments.get((following, 0, ()), self._outside(following, 0))
         if delta == 1:
             return inside[value]
-        return (
-            arguments[value, delta - 1, chain]
-            if (value, delta - 1, chain) in arguments
-            else arguments[value, delta - 1, ()]
-        )
+        before = value, delta - 1, chain
+        return arguments[before if before in arguments else (value, delta - 1, ())]
 
     def _hint(self, key: Key) -> str | None:
         """The name of the old argument that carried the value, or else the value's."""
@@ -282,8 +300,7 @@ class _Expansion:
     ) -> SSAValue:
         """What an op uses in iteration `number` behind the new loop."""
         if value is self._variable:
-            iteration = trips(self._loop) + number - self._stage[op]
-            return self._moved(self._loop.lb, iteration, InsertPoint.before(self._loop))
+            return self._places.behind(number + self._home - self._stage[op])
         source = source_of(value, self._loop)
         if source is None:
             return self._outside(value, 0)
@@ -304,7 +321,17 @@ class _Expansion:
         source = source_of(argument, self._loop)
         if source is None:
             return ended.get((argument, 0, ()), self._outside(argument, 0))
-        return self._from_end(source, self._stage[source.op] - source.distance, ended, after)
+        return self._from_end(source, self._stage[source.op] - self._home - source.distance, ended, after)
+
+    def _skip(self, where: InsertPoint) -> None:
+        """Passes over the stages that a clamped loop filled ahead, and nobody waits for."""
+        filled = {op.channel: self._stage[op] for op in self._ops if isinstance(op, tile.AcquireOp)}
+        waits = [op for op in self._ops if isinstance(op, tile.WaitOp)]
+        ahead = {op.channel: self._stage[op] - filled.get(op.channel, self._stage[op]) for op in waits}
+        for channel, count in ahead.items():
+            if count > 0:
+                left = arith.ConstantOp(IntegerAttr(count, IndexType()))
+                self._places.insert([left, tile.SkipOp(channel, left)], where)
 
     # Parts
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.multiples import constant_of
 from irc.support.integers import ceil_div
 
 
@@ -21,12 +21,15 @@ def with_carried(loop: scf.ForOp, starts: Sequence[SSAValue]) -> scf.ForOp:
     return new
 
 
-def trips(loop: scf.ForOp) -> int:
-    """How often a loop with constant bounds runs."""
-    low, high, step = (_constant(v) for v in (loop.lb, loop.ub, loop.step))
-    return max(0, ceil_div(high - low, step))
+def behind(op: Operation) -> list[Operation]:
+    """The ops of a block behind one of them."""
+    found: list[Operation] = []
+    while (following := op.next_op) is not None:
+        found.append(op := following)
+    return found
 
 
-def _constant(value: SSAValue) -> int:
-    assert isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr)
-    return value.owner.value.value.data
+def trips(loop: scf.ForOp) -> int | None:
+    """How often a loop runs; None where its bounds are no constants."""
+    low, high, step = (constant_of(v) for v in (loop.lb, loop.ub, loop.step))
+    return None if low is None or high is None or not step else max(0, ceil_div(high - low, step))

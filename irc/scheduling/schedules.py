@@ -17,7 +17,8 @@ from xdsl.ir import Operation
 
 from irc.dialects import tile
 from irc.scheduling.buffer_groups import is_wgmma
-from irc.scheduling.dependences import Source, body_of, operands_of, passed_on, sources_of
+from irc.scheduling.channels import fills_of, stages_of
+from irc.scheduling.dependences import Source, body_of, needed_by, operands_of, passed_on, sources_of
 
 Schedule = dict[Operation, tile.AtAttr]
 """The place of every op of a loop's body."""
@@ -54,12 +55,8 @@ def _later(loop: scf.ForOp) -> set[Operation]:
     in_registers = [isinstance(dot.lhs.type, TensorType) for dot in dots]
     if not follow or in_registers != [len(dots) > 1] * len(dots) or not all(_is_carried(loop, dot) for dot in dots):
         return set()
-    return {op for op in body_of(loop) if isinstance(op, tile.ReleaseOp) and _stages(op) > 1}
-
-
-def _stages(release: tile.ReleaseOp) -> int:
-    channel = tile.channel_of(release.slot).owner
-    return channel.stage_count if isinstance(channel, tile.ChannelOp) else 1
+    releases = [op for op in body_of(loop) if isinstance(op, tile.ReleaseOp)]
+    return {op for op in releases if stages_of(tile.channel_of(op.slot)) > 1}
 
 
 def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
@@ -70,6 +67,33 @@ def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
 
 def dots_of(loop: scf.ForOp) -> list[tile.DotOp]:
     return [op for op in body_of(loop) if is_wgmma(op)]
+
+
+def in_step(loop: scf.ForOp) -> Schedule:
+    """Of n stages, n - 1 are being filled while one is read: what reads them is of stage n - 1 of the schedule.
+
+    An iteration waits for the oldest stage, begins to fill the one that the iteration before has read, and multiplies
+    meanwhile: asynchronous copies land by themselves, what passes through registers is loaded before the products and
+    written after them. Of several dots (slice-dots) the first comes before the copies, whose addresses are then
+    computed while it multiplies.
+    """
+    block, ops = loop.body.block, body_of(loop)
+    acquire = next(op for op in ops if isinstance(op, tile.AcquireOp))
+    waits = [op for op in ops if isinstance(op, tile.WaitOp)]
+    releases = [op for op in ops if isinstance(op, tile.ReleaseOp)]
+    commits = [op for op in ops if isinstance(op, tile.CommitOp)]
+    fills = [fill for buffer in acquire.buffers for fill in fills_of(buffer)]
+    copying = needed_by([op for op in fills if isinstance(op, tile.CopyOp)], block)
+    writing = needed_by([op for op in fills if isinstance(op, tile.WriteOp)], block)
+    loading = needed_by([op for op in writing if isinstance(op, tile.LoadOp)], block)
+    filling = {acquire, *copying, *writing, *commits}
+    reading = [op for op in ops if op not in filling]
+    dots = [op for op in reading if isinstance(op, tile.DotOp)]
+    first = reading.index(dots[0]) + 1 if len(dots) > 1 else 0
+    order = [*waits, *releases, acquire, *loading, *reading[:first], *copying, *reading[first:], *writing, *commits]
+    last = stages_of(acquire.channel) - 1
+    stages = {op: 0 if op in filling else last for op in ops} | dict.fromkeys(releases, last + 1)
+    return {op: tile.AtAttr.of(stages[op], at) for at, op in enumerate(dict.fromkeys(order))}
 
 
 def overlapped(loop: scf.ForOp) -> Schedule | None:

@@ -44,11 +44,13 @@ class Tile:
 
 @dataclass
 class Drawn:
-    """A program being written. form: the instruction and what goes with it in the config."""
+    """A program being written. form: the instruction and what goes with it in the config. values: whether bounds of
+    loops depend on the tile."""
 
     draw: Random
     config: str
     rows: int
+    values: bool = False
     lines: list[str] = field(default_factory=list[str])
     views: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     steps: dict[int, str] = field(default_factory=dict[int, str])
@@ -132,16 +134,17 @@ class Program:
     arguments: list[Array]
 
 
-def draw_program(seed: int) -> Program:
+def draw_program(seed: int, *, values: bool = False) -> Program:
     """One or two loops over a tile's rows. A step has one to three dots of their own, up to one that another feeds, and
-    sums that it carries; the first may be summed in a loop inside."""
+    sums that it carries; the first may be summed in a loop inside. values: where the loops begin and end depends on the
+    tile, and some have no step."""
     draw = Random(seed)
     instruction = draw.choice(list(FORMS))
     rows, warps = draw.choice(FORMS[instruction])
     stages = draw.randint(1, 4)
     schedule = draw.choice(["grid", "persistent", "pingpong" if instruction == "wgmma" else "grid"])
     config = f'instruction = "{instruction}", warps = {warps}, stages = {stages}, schedule = "{schedule}"'
-    program = Drawn(draw, config, rows)
+    program = Drawn(draw, config, rows, values)
     total = rows * draw.randint(1, 3)
     order = "" if schedule == "grid" else ' schedule "persistent"'
     out = _loop(program, total)
@@ -187,6 +190,7 @@ def _loop(p: Drawn, total: int, columns: int | None = None) -> Tile:
     starts = [p.zero(width), p.zero(1)]
     blank = p.zero(keys)
     carried = [Tile(f"%a{number}_{at}", start.rows, start.columns) for at, start in enumerate(starts)]
+    first, last = _bounds(p, number, keys) if p.values else ("%c0", f"%n{number}")
     outer, p.lines = p.lines, []
     j = f"%j{number}"
     right = p.view(keys * steps, depth * 2)
@@ -216,11 +220,36 @@ def _loop(p: Drawn, total: int, columns: int | None = None) -> Tile:
     results = [Tile(f"%r{number}_{at}", tile.rows, tile.columns) for at, tile in enumerate(carried)]
     begins = ", ".join(f"{tile.name} = {start.name}" for tile, start in zip(carried, starts, strict=True))
     p.lines.append(
-        f"{results[0].name}, {results[1].name} = scf.for {j} = %c0 to %n{number} step %s{number} "
+        f"{results[0].name}, {results[1].name} = scf.for {j} = {first} to {last} step %s{number} "
         f"iter_args({begins}) -> ({types}) {{"
     )
     p.lines += [*inner, f"scf.yield {acc.name}, {sums.name} : {types}", "}"]
     return p.elementwise(results[0], [results[1]])
+
+
+def _bounds(p: Drawn, number: int, keys: int) -> tuple[str, str]:
+    """Where a loop over %n keys begins, a multiple of `keys`, and ends: the same for all tiles, or dependent on the
+    rows of a tile, as with a window of keys around them."""
+    first, last = "%c0", f"%n{number}"
+    kind = p.draw.choice(["first", "last", "both"])
+    back, ahead = p.draw.randint(-2, 3) * keys // 2, p.draw.randint(-2, 3) * keys // 2
+    if kind != "last":
+        first = f"%first{number}"
+        p.lines += [
+            f"%back{number} = arith.constant {back} : index",
+            f"%from{number} = arith.subi %i, %back{number} : index",
+            f"%block{number} = arith.floordivsi %from{number}, %s{number} : index",
+            f"%begin{number} = arith.muli %block{number}, %s{number} : index",
+            f"{first} = arith.maxsi %begin{number}, %c0 : index",
+        ]
+    if kind != "first":
+        last = f"%last{number}"
+        p.lines += [
+            f"%ahead{number} = arith.constant {ahead} : index",
+            f"%to{number} = arith.addi %i, %ahead{number} : index",
+            f"{last} = arith.minsi %to{number}, %n{number} : index",
+        ]
+    return first, last
 
 
 def _nested(p: Drawn, left: str, right: str, blank: Tile, number: int, depth: int, keys: int) -> Tile:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from drawing import seeds
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation
 
 from irc.dialects import tile
@@ -23,8 +23,12 @@ from irc.support.diagnostics import IrcError
 VECTOR = "tensor<32xf32, #f>"
 
 
-def program(draw: random.Random) -> str:
-    """A loop that carries a few vectors, loads others by its variable, and adds and multiplies what it has."""
+TILES = 5
+
+
+def program(draw: random.Random, *, values: bool = False) -> str:
+    """A loop that carries a few vectors, loads others by its variable, and adds and multiplies what it has. values: its
+    bounds depend on the tile, and tile t has t iterations."""
     carried = [f"%c{at}" for at in range(draw.randint(1, 3))]
     known, lines = list(carried), list[str]()
     for at in range(draw.randint(2, 8)):
@@ -39,22 +43,29 @@ def program(draw: random.Random) -> str:
     ends = [draw.choice(known) for _ in carried]
     trips, first, step = draw.randint(3, 6), draw.randint(0, 5), draw.randint(1, 7)
     types = ", ".join([VECTOR] * len(carried))
+    tiles = TILES if values else 1
+    size = 32 * len(carried) * tiles
     stores = "\n".join(
-        f"tile.store %s#{at}, %y[%at{at}] : {VECTOR}, !tile.view<{32 * len(carried)}xf32>".replace(
-            f"%s#{at}", f"%s{at}"
-        )
-        for at in range(len(carried))
+        f"tile.store %s{at}, %y[%to{at}] : {VECTOR}, !tile.view<{size}xf32>" for at in range(len(carried))
     )
-    size = 32 * len(carried)
+    places = "\n".join(f"%to{at} = arith.addi %row, %at{at} : index" for at in range(len(carried)))
+    bounds = f"%low = arith.constant {first} : index\n%high = arith.constant {first + trips * step} : index"
+    if values:
+        bounds = (
+            f"%first = arith.constant {first} : index\n%low = arith.addi %t, %first : index\n"
+            "%span = arith.muli %t, %step : index\n%high = arith.addi %low, %span : index"
+        )
     return f"""#f = #tile.fragment<(32,1):(1,32)>
 func.func @f(%x: tensor<320xf32>) -> tensor<{size}xf32> {{
 %0 = kernel.launch @p(%x) : (tensor<320xf32>) -> tensor<{size}xf32>
 func.return %0 : tensor<{size}xf32>
 }}
 tile.program @p(%x: !tile.view<320xf32>, %y: !tile.view<{size}xf32>) {{results = 1 : i64, threads = 32 : i64}} {{
-%low = arith.constant {first} : index
-%high = arith.constant {first + trips * step} : index
+tile.for_tiles (%t) extents [{tiles}] steps [1] {{
+%size = arith.constant {32 * len(carried)} : index
+%row = arith.muli %t, %size : index
 %step = arith.constant {step} : index
+{bounds}
 {chr(10).join(f"%at{at} = arith.constant {32 * at} : index" for at in range(len(carried)))}
 {chr(10).join(f"%b{at} = tile.load %x[%at{at}] : !tile.view<320xf32> -> {VECTOR}" for at in range(len(carried)))}
 {", ".join(f"%s{at}" for at in range(len(carried)))} = scf.for %i = %low to %high step %step \
@@ -62,7 +73,9 @@ iter_args({", ".join(f"{c} = %b{at}" for at, c in enumerate(carried))}) -> ({typ
 {chr(10).join(lines)}
 scf.yield {", ".join(ends)} : {types}
 }}
+{places}
 {stores}
+}}
 }}
 """
 
@@ -74,7 +87,7 @@ def parsed(text: str) -> tuple[ModuleOp, scf.ForOp]:
     return module, next(op for op in module.walk() if isinstance(op, scf.ForOp))
 
 
-def place(loop: scf.ForOp, draw: random.Random) -> bool:
+def place(loop: scf.ForOp, draw: random.Random, *, clamped: bool = False) -> bool:
     """Gives the ops of a loop places that what they use of each other allows; whether such were found."""
     ops = body_of(loop)
     sources = {op: sources_of(op, loop) for op in ops}
@@ -85,8 +98,10 @@ def place(loop: scf.ForOp, draw: random.Random) -> bool:
     deltas = {op: [(stages[op] + s.distance - stages[s.op], s.op) for s in sources[op]] for op in ops}
     if any(delta < 0 for found in deltas.values() for delta, _ in found):
         return False
-    if any(stages[op] and value in passed_on(loop) for op in ops for value in operands_of(op)):
+    home = max(stages.values()) if clamped else 0
+    if any(stages[op] != home and value in passed_on(loop) for op in ops for value in operands_of(op)):
         return False
+    loop.attributes |= {tile.CLAMPED: UnitAttr()} if clamped else {}
     order: list[Operation] = []
     while len(order) < len(ops):
         free = [op for op in ops if op not in order and all(s in order for delta, s in deltas[op] if delta == 0)]
@@ -99,17 +114,19 @@ def place(loop: scf.ForOp, draw: random.Random) -> bool:
 
 
 @pytest.mark.fuzz
+@pytest.mark.parametrize("clamped", [False, True])
 @pytest.mark.parametrize("seed", seeds(60, first=4100))
-def test_a_drawn_schedule_keeps_the_meaning(seed: int) -> None:
+@pytest.mark.parametrize("values", [False, True])
+def test_a_drawn_schedule_keeps_the_meaning(seed: int, values: bool, clamped: bool) -> None:
     draw = random.Random(seed)
-    module, loop = parsed(program(draw))
+    module, loop = parsed(program(draw, values=values))
     x = np.random.default_rng(seed).standard_normal(320).astype(np.float32)
     expected = interpreter.evaluate(module, [x])
-    if not place(loop, draw):
+    if not place(loop, draw, clamped=clamped):
         return
     run_passes(module, passes_of(("expand-schedule",)))
     module.verify()
-    assert not any(tile.SCHEDULED in op.attributes for op in module.walk())
+    assert not any({tile.SCHEDULED, tile.CLAMPED} & op.attributes.keys() for op in module.walk())
     for mine, other in zip(interpreter.evaluate(module, [x]), expected, strict=True):
         np.testing.assert_array_equal(mine, other)
 

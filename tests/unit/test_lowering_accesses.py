@@ -74,6 +74,20 @@ def test_a_tile_inside_the_view_has_accesses_without_checks() -> None:
         assert checked == inside + 1
 
 
+@pytest.mark.parametrize(("first", "branches"), [(0, {1, 2}), (64, {1})])
+def test_a_known_offset_leaves_the_other_to_tell_whether_a_tile_is_inside(first: int, branches: set[int]) -> None:
+    """Before a loop its first step is loaded so: columns 0 to 63 of 100 exist, 64 to 127 do not."""
+    view, result = "!tile.view<100x100xf32>", "!tile.view<100x64xf32>"
+    code = lower(f"""tile.program @program(%x: {view}, %y: {result}) {{results = 1 : i64}} {{
+  tile.for_tiles (%i, %j) extents [100, 64] steps [64, 64] {{
+    %first = arith.constant {first} : index
+    %a = tile.load %x[%i, %first] {{checked = array<i64: 0, 1>}} : {view} -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] {{checked = array<i64: 0>}} : tensor<64x64xf32>, {result}
+  }}
+}}""")
+    assert {_branches_around(op) for op in code.ops(cuda.LoadOp)} == branches
+
+
 @pytest.mark.parametrize(("loads", "branches"), [(1, {1}), (4, {1, 2})])
 def test_the_checks_of_loads_that_come_together_are_counted_together(loads: int, branches: set[int]) -> None:
     """A thread has one access to each array: four of them are worth code without checks."""

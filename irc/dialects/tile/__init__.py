@@ -28,7 +28,7 @@ from irc.dialects.tile.compute import (
     SliceOp,
     SplatOp,
 )
-from irc.dialects.tile.control import ForTilesOp, PartitionsOp, YieldOp
+from irc.dialects.tile.control import ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import (
@@ -46,7 +46,7 @@ from irc.dialects.tile.memory import (
 )
 from irc.dialects.tile.program import ProgramOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
-from irc.dialects.tile.schedule import SCHEDULED, AtAttr, place_of
+from irc.dialects.tile.schedule import CLAMPED, SCHEDULED, AtAttr, place_of
 from irc.dialects.tile.types import (
     BufferType,
     ChannelType,
@@ -95,6 +95,7 @@ Tile = Dialect(
         StoreOp,
         StoreWaitOp,
         SubviewOp,
+        TurnOffsetsOp,
         WaitOp,
         WriteOp,
         YieldOp,
@@ -103,6 +104,7 @@ Tile = Dialect(
 )
 
 __all__ = [
+    "CLAMPED",
     "SCHEDULED",
     "AccessOp",
     "AcquireOp",
@@ -147,6 +149,7 @@ __all__ = [
     "StoreWaitOp",
     "SubviewOp",
     "Tile",
+    "TurnOffsetsOp",
     "ViewType",
     "WaitOp",
     "WriteOp",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, LocationAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, TensorType, UnitAttr, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -43,7 +43,7 @@ class ChannelOp(IRDLOperation):
 
     A producer acquires a stage, copies into its buffers and commits; a consumer waits for it, reads and releases.
     With `in_step` all threads of the block do both, and there are no barriers: a wait is for the thread's own copies,
-    then for the other threads, and `stages` - 1 stages are committed before the first wait and one with each.
+    then for the other threads. Its loop may fill up to `stages` - 1 stages ahead of the one that it waits for.
     `cluster` is the shape of the cluster whose blocks fill each other's stages; `offset` in bytes is given by
     `plan-shared`.
     """
@@ -168,7 +168,7 @@ class CommitOp(IRDLOperation):
 class ReleaseOp(IRDLOperation):
     """A stage that was waited for may be filled again, when the dots `after` which it is released, and those issued
     before them, are complete. In the first iteration of a loop that begins with `no_slot` there is none, and nothing
-    happens."""
+    happens; nor behind such a loop that has not run."""
 
     name = "tile.release"
     slot = operand_def(EqAttrConstraint(DRAIN))
@@ -271,15 +271,14 @@ class EndTurnOp(TurnOp):
 
 @irdl_op_definition
 class SkipOp(IRDLOperation):
-    """The next `count` stages are not this consumer's: it neither waits for them nor releases them."""
+    """The next `count` stages, 0 or more, are not this consumer's: it neither waits for them nor releases them."""
 
     name = "tile.skip"
     channel = operand_def(ChannelType)
-    count = prop_def(IntegerAttr)
+    count = operand_def(IndexType)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$channel attr-dict `:` type($channel)"
+    assembly_format = "$channel `by` $count attr-dict `:` type($channel)"
 
-    def __init__(self, channel: SSAValue | Operation, count: int):
-        super().__init__(operands=[channel], properties={"count": IntegerAttr(count, i64)})
+    def __init__(self, channel: SSAValue | Operation, count: SSAValue | Operation):
+        super().__init__(operands=[channel, count])

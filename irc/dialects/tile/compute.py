@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.bodies import verify_body
 from irc.dialects.tile.memory import dense, ints, verify_box, verify_same
-from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of, verify_broadcast
+from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of, verify_broadcast, verify_part
 from irc.ir.locations import set_location
 
 
@@ -155,6 +155,7 @@ class SliceOp(IRDLOperation):
 
     def verify_(self) -> None:
         verify_box(self.source.type, self.result.type, ints(self.at), len(self.offsets))
+        verify_part(self.result.type, self.source.type)
 
 
 @irdl_op_definition

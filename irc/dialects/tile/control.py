@@ -9,12 +9,14 @@ from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
     region_def,
     traits_def,
     var_region_def,
+    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -46,11 +48,12 @@ class ForTilesOp(IRDLOperation):
 
     The block arguments are the offsets of the tile: multiples of the steps. The last dimension is the fastest in the
     order of tiles; with `group` g, g rows of tiles are taken together, column by column, so that they share the L2
-    cache (rows and columns are the last two dimensions). `schedule` "grid" gives each block one tile, "persistent"
-    lets as many blocks as the device runs at once take tiles in turn. Several in one program share the grid: each has
-    a range of consecutive blocks. With `cluster` [r, c], r x c blocks of a cluster take that many rows and columns of
-    neighboring tiles at the same time. With `turn` [t, n], the loop takes every n-th of its block's tiles, from the
-    t-th on: the others are those of other partitions.
+    cache (rows and columns are the last two dimensions). Along the dimensions in `reversed` the last tile comes first:
+    where tiles further on have longer loops, the blocks that begin last have the least to do. `schedule` "grid" gives
+    each block one tile, "persistent" lets as many blocks as the device runs at once take tiles in turn. Several in one
+    program share the grid: each has a range of consecutive blocks. With `cluster` [r, c], r x c blocks of a cluster
+    take that many rows and columns of neighboring tiles at the same time. With `turn` [t, n], the loop takes every n-th
+    of its block's tiles, from the t-th on: the others are those of other partitions.
     """
 
     name = "tile.for_tiles"
@@ -58,6 +61,7 @@ class ForTilesOp(IRDLOperation):
     steps = prop_def(DenseArrayBase)
     schedule = opt_prop_def(StringAttr)
     group = opt_prop_def(IntegerAttr)
+    reverse = opt_prop_def(DenseArrayBase, prop_name="reversed")
     cluster = opt_prop_def(DenseArrayBase)
     turn = opt_prop_def(DenseArrayBase)
     body = region_def("single_block")
@@ -71,6 +75,7 @@ class ForTilesOp(IRDLOperation):
         *,
         schedule: str = "grid",
         group: int | None = None,
+        reverse: Sequence[int] | None = None,
         cluster: Sequence[int] | None = None,
         body: Region | None = None,
         location: LocationAttr | None = None,
@@ -81,6 +86,7 @@ class ForTilesOp(IRDLOperation):
                 "steps": dense(steps),
                 "schedule": StringAttr(schedule),
                 "group": None if group is None else IntegerAttr(group, i64),
+                "reversed": None if reverse is None else dense(reverse),
                 "cluster": None if cluster is None else dense(cluster),
             },
             regions=[body if body is not None else Region(Block(arg_types=[IndexType()] * len(extents)))],
@@ -109,6 +115,11 @@ class ForTilesOp(IRDLOperation):
         return "grid" if self.schedule is None else self.schedule.data
 
     @property
+    def reversed_dims(self) -> tuple[int, ...]:
+        """The dimensions along which the last tile comes first."""
+        return ints(self.reverse)
+
+    @property
     def cluster_shape(self) -> tuple[int, int]:
         """Blocks of a cluster along the last two dimensions."""
         rows, columns = ints(self.cluster) or (1, 1)
@@ -132,6 +143,9 @@ class ForTilesOp(IRDLOperation):
             )
         if self.schedule_name not in SCHEDULES:
             raise VerifyException(f'expected schedule "grid" or "persistent", found "{self.schedule_name}"')
+        dims = self.reversed_dims
+        if len(set(dims)) != len(dims) or not set(dims) <= set(range(len(args))):
+            raise VerifyException(f"expected different dimensions below {len(args)} as reversed, found {list(dims)}")
         if self.cluster is not None:
             self._verify_cluster(ints(self.cluster))
         if self.turn is not None and (len(ints(self.turn)) != 2 or not 0 <= self.turns[0] < self.turns[1]):
@@ -154,6 +168,8 @@ class ForTilesOp(IRDLOperation):
             printer.print_string(f' schedule "{self.schedule_name}"')
         if self.group is not None:
             printer.print_string(f" group {self.group.value.data}")
+        if self.reverse is not None:
+            printer.print_string(f" reversed {list(self.reversed_dims)}")
         if self.cluster is not None:
             printer.print_string(f" cluster {list(self.cluster_shape)}")
         if self.turn is not None:
@@ -173,6 +189,9 @@ class ForTilesOp(IRDLOperation):
         steps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         schedule = parser.parse_str_literal() if parser.parse_optional_keyword("schedule") else "grid"
         group = parser.parse_integer() if parser.parse_optional_keyword("group") else None
+        reverse = None
+        if parser.parse_optional_keyword("reversed"):
+            reverse = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         cluster = None
         if parser.parse_optional_keyword("cluster"):
             cluster = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
@@ -183,11 +202,43 @@ class ForTilesOp(IRDLOperation):
         region = parser.parse_region([n.resolve(IndexType()) for n in names])
         if not region.blocks:
             region.add_block(Block(arg_types=[IndexType()] * len(names)))
-        op = cls(extents, steps, schedule=schedule, group=group, cluster=cluster, body=region)
+        op = cls(extents, steps, schedule=schedule, group=group, reverse=reverse, cluster=cluster, body=region)
         op.turn = None if turn is None else dense(turn)
         if attributes is not None:
             op.attributes |= attributes.data
         return op
+
+
+@irdl_op_definition
+class TurnOffsetsOp(IRDLOperation):
+    """The offsets of the tile that turn `turn` has in the round of this one, which is n tiles of a block where the loop
+    over tiles has `turn` [t, n]. What another turn does with its tile is computed from them. In the last round there
+    may be no such tile; then they are any numbers."""
+
+    name = "tile.turn_offsets"
+    turn = prop_def(IntegerAttr)
+    offsets = var_result_def(IndexType)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($offsets)"
+
+    def __init__(self, turn: int, dimensions: int):
+        super().__init__(properties={"turn": IntegerAttr(turn, i64)}, result_types=[[IndexType()] * dimensions])
+
+    @property
+    def turn_number(self) -> int:
+        return self.turn.value.data
+
+    def verify_(self) -> None:
+        loop = self.parent_op()
+        while loop is not None and not isinstance(loop, ForTilesOp):
+            loop = loop.parent_op()
+        if loop is None:
+            raise VerifyException("expected a loop over tiles around it")
+        verify_same("as many offsets as the loop has:", len(loop.offsets), len(self.offsets))
+        if not 0 <= self.turn_number < loop.turns[1]:
+            raise VerifyException(f"expected a turn below {loop.turns[1]}, found {self.turn_number}")
 
 
 @irdl_op_definition

@@ -129,7 +129,7 @@ def _count(channel: ChannelOp, partition: Block, kinds: tuple[type[StageOp] | ty
         op = use.operation
         if not isinstance(op, kinds) or _partition(op) is not partition:
             continue
-        times: int | None = op.count.value.data if isinstance(op, SkipOp) else 1
+        times = _constant(op.count) if isinstance(op, SkipOp) else 1
         parent = op.parent_op()
         while times is not None and isinstance(parent, scf.ForOp | scf.IfOp | ForTilesOp):
             trips = _trips(parent)

@@ -14,6 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 SCHEDULED = "scheduled"
 """The name of the attribute with an op's place."""
 
+CLAMPED = "clamped"
+"""The name of the attribute, a unit, of a loop whose trips are those of its last stage: ops of earlier stages work
+ahead, in the last iterations on a place inside of the loop's bounds once more (docs/levels/tile.md#schedules)."""
+
 
 @irdl_attr_definition
 class AtAttr(ParametrizedAttribute):

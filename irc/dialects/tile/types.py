@@ -274,6 +274,24 @@ def verify_broadcast(part: Attribute, whole: Attribute) -> None:
         raise VerifyException(f"expected a fragment that is the projection {wanted.layout}, found {own.data}")
 
 
+def verify_part(part: Attribute, whole: Attribute) -> None:
+    """Raises where a thread does not hold the elements of a slice among those that it holds of the tile. Tiles without
+    fragments are not compared."""
+    own, other = fragment_of(part), fragment_of(whole)
+    if own is None or other is None:
+        return
+    wanted = _part(other, shape_of(whole), shape_of(part))
+    if wanted is None:
+        raise VerifyException(f"expected a slice of whole registers, found {list(shape_of(part))} of {other.data}")
+    if not _lies_as(own, shape_of(part), wanted):
+        raise VerifyException(f"expected a fragment that is the slice {wanted.layout}, found {own.data}")
+
+
+@cache
+def _part(fragment: FragmentAttr, shape: tuple[int, ...], part: tuple[int, ...]) -> Fragment | None:
+    return Fragment.from_layout(shape, fragment.data).part(part)
+
+
 @cache
 def _projection(fragment: FragmentAttr, shape: tuple[int, ...], part: tuple[int, ...]) -> Fragment:
     return Fragment.from_layout(shape, fragment.data).onto(part)

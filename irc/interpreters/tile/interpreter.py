@@ -91,11 +91,13 @@ def run_program(program: tile.ProgramOp, args: Sequence[Array], results: Sequenc
 
 
 class _Machine:
-    """Values of one program; `partition` is the number of the partition that is running."""
+    """Values of one program; `partition` is the number of the partition that is running, `round` has the offsets of the
+    tiles of each turn."""
 
     def __init__(self) -> None:
         self.values: dict[SSAValue, Any] = {}
         self.partition = 0
+        self.round: list[list[Any]] = []
 
     def get(self, values: Sequence[SSAValue]) -> list[Any]:
         return [self.values[v] for v in values]
@@ -127,10 +129,18 @@ class _Machine:
 
 def _for_tiles(m: _Machine, op: tile.ForTilesOp) -> list[Any]:
     ranges = [range(0, n, s) for n, s in zip(op.extent_values, op.step_values, strict=True)]
+    for dim in op.reversed_dims:
+        ranges[dim] = ranges[dim][::-1]
     own, turns = op.turns
-    for offsets in itertools.islice(itertools.product(*ranges), own, None, turns):
-        m.run(op.body.block, [np.int64(o) for o in offsets])
+    tiles = [[np.int64(o) for o in offsets] for offsets in itertools.product(*ranges)]
+    for at in range(own, len(tiles), turns):
+        m.round = tiles[at - own : at - own + turns]
+        m.run(op.body.block, tiles[at])
     return []
+
+
+def _turn_offsets(m: _Machine, op: tile.TurnOffsetsOp) -> list[Any]:
+    return m.round[op.turn_number] if op.turn_number < len(m.round) else [np.int64(0)] * len(op.offsets)
 
 
 def _for(m: _Machine, op: scf.ForOp) -> list[Any]:
@@ -201,7 +211,7 @@ def _release(m: _Machine, op: tile.ReleaseOp) -> list[Any]:
 
 def _skip(m: _Machine, op: tile.SkipOp) -> list[Any]:
     readers = m.values[op.channel].readers
-    readers[m.partition] = readers.get(m.partition, 0) + op.count.value.data
+    readers[m.partition] = readers.get(m.partition, 0) + int(m.values[op.count])
     return []
 
 
@@ -362,6 +372,7 @@ def _rounded(x: Array, precision: str) -> Array:
 _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.ForTilesOp: _for_tiles,
     tile.PartitionsOp: _partitions,
+    tile.TurnOffsetsOp: _turn_offsets,
     scf.ForOp: _for,
     scf.IfOp: _if,
     tile.ChannelOp: _channel,

@@ -9,6 +9,7 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block
+from xdsl.rewriter import Rewriter
 
 from irc.analysis.invariants import SCHEDULED, TILED
 from irc.dialects import cuda, tile
@@ -81,9 +82,9 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
             first_tile = e.div(block, size)
             if loop.schedule_name == "persistent" and tiles > turns:
                 with e.loop(e.add(first_tile, own * turns), tiles, count * turns, hint="tile") as at:
-                    _body(e, loop, at)
+                    _body(e, loop, at, turns)
             elif own == 0:
-                _body(e, loop, first_tile)
+                _body(e, loop, first_tile, turns)
     parent = loop.parent_block()
     assert parent is not None
     for op in list(code.ops):
@@ -93,16 +94,26 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
     loop.erase()
 
 
-def _body(e: Emitter, loop: tile.ForTilesOp, at: Index) -> None:
-    offsets = [e.mul(index, step) for index, step in zip(_indices(e, loop, at), loop.step_values, strict=True)]
+def _body(e: Emitter, loop: tile.ForTilesOp, at: Index, turns: int) -> None:
+    """The tile number `at`. `turns`: how far the tiles of a block's turns are apart."""
     body = loop.body.block
-    for argument, offset in zip(body.args, offsets, strict=True):
+    for argument, offset in zip(body.args, _offsets(e, loop, at), strict=True):
         value = e.index(offset)
         value.name_hint = value.name_hint or argument.name_hint
         argument.replace_all_uses_with(value)
+    for other in [op for op in loop.walk() if isinstance(op, tile.TurnOffsetsOp)]:
+        beside = e.add(at, turns * (other.turn_number - loop.turns[0]))
+        Rewriter.replace_op(other, [], [e.index(offset) for offset in _offsets(e, loop, beside)])
     for op in list(body.ops):
         op.detach()
         e.block.add_op(op)
+
+
+def _offsets(e: Emitter, loop: tile.ForTilesOp, at: Index) -> list[Index]:
+    indices = _indices(e, loop, at)
+    for dim in loop.reversed_dims:
+        indices[dim] = e.sub(loop.tile_counts[dim] - 1, indices[dim])
+    return [e.mul(index, step) for index, step in zip(indices, loop.step_values, strict=True)]
 
 
 def _indices(e: Emitter, loop: tile.ForTilesOp, at: Index) -> list[Index]:

@@ -21,6 +21,7 @@ from irc.ir.passes import Pass
 from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
+from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering import channels, compute, dots, exchanges, memory, reduce, scan, step_channels, tma
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
@@ -289,13 +290,18 @@ def _update(code: Code, op: scf.YieldOp, carried: Sequence[Registers | SSAValue 
 
 
 def _if(code: Code, op: scf.IfOp) -> None:
-    if op.results:
-        raise IrcError("a branch with results has no lowering at the tile level", op.location)
+    """What a branch gives lives in registers that both sides write."""
+    for result in op.results:
+        if isinstance(result.type, tile.SlotType | tile.PendingType):
+            raise IrcError(f"expected tiles and scalars as results of a branch, found {result.type}", op.location)
+    places = [_result(code, result) for result in op.results]
 
     def side(region: Region) -> None:
         for inner in region.block.ops:
-            if not isinstance(inner, scf.YieldOp):
-                with code.e.at(inner.location):
+            with code.e.at(inner.location):
+                if isinstance(inner, scf.YieldOp):
+                    _update(code, inner, places)
+                else:
                     lower_op(code, inner)
 
     before = list(code.dirty), list(code.stale)
@@ -317,6 +323,15 @@ def _if(code: Code, op: scf.IfOp) -> None:
         after[0].extend(before[0])
         after[1].extend(before[1])
     code.dirty, code.stale = after
+    for result, place in zip(op.results, places, strict=True):
+        code.values[result] = _current(code, place)
+
+
+def _result(code: Code, result: SSAValue) -> Registers | SSAValue:
+    """Registers for a tile, or the one for a scalar, that a branch gives."""
+    if isinstance(result.type, TensorType):
+        return code.array(fragment_layout(result.type), tile_element(result.type), result.name_hint)
+    return code.e.value(cuda.RegistersOp(1, result.type))
 
 
 def _partitions(code: Code, op: tile.PartitionsOp) -> None:

@@ -27,10 +27,9 @@ from irc.layout_assignment.explain import explain
 from irc.layout_assignment.operand_layouts import assign_buffers
 from irc.layout_assignment.problems import problem_of
 from irc.layout_assignment.spaces import Space, collect
-from irc.layout_assignment.vectors import convert_vectors
+from irc.layout_assignment.vectors import convert_vectors, part_fragment
 from irc.scheduling.channels import is_staging
 from irc.scheduling.streamed_operands import reads_bytes_of_rows
-from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,7 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     for space in distinct:
         for value in space.values:
             _set_fragment(value, space.layout(value))
-    if has_dots or any(len(space.neighbors) > 1 for space in distinct):
-        convert_vectors(program)
+    convert_vectors(program)
     assign_buffers(program)
     return list(problems.values())
 
@@ -135,12 +133,7 @@ def _hand_on(op: tile.SliceOp | tile.PermuteOp, source: Space, target: Space) ->
         return True
     if _is_flat(op.result, target):
         return False
-    fragment: Fragment | None = source.layout(op.source)
-    for dim, extent in enumerate(shape_of(op.result.type)):
-        fragment = fragment.slice(dim, extent) if fragment is not None else None
-    if fragment is None:
-        raise IrcError("a slice that moves elements between threads has no layout", op.location)
-    target.fragment = fragment
+    target.fragment = part_fragment(op, source.layout(op.source))
     return True
 
 

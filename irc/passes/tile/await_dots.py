@@ -17,7 +17,7 @@ from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
 from irc.ir.passes import Pass
 from irc.scheduling.buffer_groups import is_wgmma
-from irc.scheduling.loops import with_carried
+from irc.scheduling.loops import behind, with_carried
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _is_only_carried(dot: tile.DotOp) -> bool:
     """Whether a loop does no more with what a dot gives than to carry it to dots that go on with it."""
     block = dot.parent
     end = None if block is None else block.last_op
-    if not any(use.operation is end for use in dot.result.uses):
+    if not isinstance(dot.parent_op(), scf.ForOp) or not any(use.operation is end for use in dot.result.uses):
         return False
     arguments = _arguments(dot)
     used = [use.operation for value in (dot.result, *arguments) for use in value.uses if use.operation is not end]
@@ -67,7 +67,7 @@ def _arguments(dot: tile.DotOp) -> list[BlockArgument]:
     """The arguments in which a loop has what the dot gave in the iteration before."""
     block = dot.parent
     end = None if block is None else block.last_op
-    if block is None or not isinstance(end, scf.YieldOp):
+    if block is None or end is None or not isinstance(block.parent_op(), scf.ForOp):
         return []
     return [block.args[1 + at] for at, value in enumerate(end.operands) if value is dot.result]
 
@@ -100,7 +100,7 @@ def _await_in_place(value: SSAValue, dot: tile.DotOp) -> None:
         return
     tensor = value.type
     pending = Rewriter.replace_value_with_new_type(value, tile.PendingType(tensor))
-    first = next((op for op in _behind(value.op) if op in needing), None)
+    first = next((op for op in behind(value.op) if op in needing), None)
     if first is None:
         return
     wait = tile.DotWaitOp(pending, dot.location)
@@ -108,13 +108,6 @@ def _await_in_place(value: SSAValue, dot: tile.DotOp) -> None:
     Rewriter.insert_op(wait, InsertPoint.before(first))
     for use in others:
         use.operation.operands[use.index] = wait.result
-
-
-def _behind(op: Operation) -> Sequence[Operation]:
-    found: list[Operation] = []
-    while (following := op.next_op) is not None:
-        found.append(op := following)
-    return found
 
 
 def _await_before(release: tile.ReleaseOp) -> None:

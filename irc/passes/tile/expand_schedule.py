@@ -21,7 +21,8 @@ from irc.support.diagnostics import IrcError
 class ExpandSchedulePass(Pass):
     """A loop whose ops have places (`#tile.at`) -> the loop that runs so, and what stands before and behind it where
     ops of several iterations run side by side. The ops of an iteration come in their order, later stages work on
-    earlier iterations, and what is used later is carried. A schedule that would run an op before what it uses is an
+    earlier iterations, and what is used later is carried. Where bounds are values, all of it is in a branch that runs
+    where the loop has the iterations that come before it. A schedule that would run an op before what it uses is an
     error. Loops without places are left alone.
     """
 

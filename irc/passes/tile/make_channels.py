@@ -17,11 +17,12 @@ from irc.analysis.invariants import LAID_OUT
 from irc.configs.product import EPILOGUE_BYTES, MAX_STAGES
 from irc.dialects import tile
 from irc.ir.passes import Pass
+from irc.ir.rewriting import give_location
 from irc.ir.targets import target_of
 from irc.scheduling.buffer_groups import BufferGroup, buffer_groups, is_fill
-from irc.scheduling.channels import ALIGNMENT, aligned, alloc_bytes, channel_plan, root_of, tile_bytes
+from irc.scheduling.channels import ALIGNMENT, aligned, alloc_bytes, channel_plan, fills_of, root_of, tile_bytes
 from irc.scheduling.dead import erase_dead
-from irc.scheduling.pipeline_in_step import is_filled_ahead, pipeline_in_step
+from irc.scheduling.dependences import needed_by, operands_of
 
 SCRATCH = 4 * 1024
 """Shared memory left at least to the exchanges of an epilogue, reductions among them, where channels take the rest."""
@@ -32,10 +33,11 @@ class MakeChannelsPass(Pass):
     """Operand buffers of wgmma dots -> channels, one for the buffers that are filled in one loop and read by one chain
     of dots: `acquire` and `commit` around what fills them, `wait` before what reads them and `release` behind it. A
     buffer that is filled outside of the dots' loop gets a channel of one stage, which is held all through the loop.
+    Loops one behind the other that fill buffers of the same types use the same channels.
 
-    A loop with an mma dot, whose config asks for several stages: a channel in
-    which all threads fill the stages ahead of those that they multiply (irc/scheduling/pipeline_in_step.py), of the
-    buffers whose content does not depend on what the loop computes. Buffers of other dots stay as they are.
+    A loop with an mma dot, whose config asks for several stages: a channel that all threads fill and read, of the
+    buffers whose content does not depend on what the loop computes. What fills a stage stands before what reads it, and
+    is the ops' own: `schedule-loops` has it work ahead. Buffers of other dots stay as they are.
     """
 
     name: ClassVar[str] = "make-channels"
@@ -63,25 +65,42 @@ def _products(block: Block, instruction: str) -> list[tile.DotOp]:
 
 def _make_channels(program: tile.ProgramOp) -> None:
     groups = buffer_groups(program)
-    loops = list(dict.fromkeys(group.block for group in groups if _is_loop(group.block)))
-    for block in loops:
-        own = [group for group in groups if group.block is block]
-        held = [group for group in groups if not _is_loop(group.block)]
-        stages = _stages(program, own, held, len(loops))
-        for group in own:
-            _make_channel(program, group, stages)
+    held = [group for group in groups if not _is_loop(group.block)]
+    in_loops: dict[Block, list[BufferGroup]] = {}
     for group in groups:
-        if not _is_loop(group.block):
-            _make_channel(program, group, 1)
+        if _is_loop(group.block):
+            in_loops.setdefault(group.block, []).append(group)
+    kinds = {block: _kind(block, own) for block, own in in_loops.items()}
+    channels: dict[object, list[tile.ChannelOp]] = {}
+    for block, own in in_loops.items():
+        if kinds[block] not in channels:
+            stages = _stages(program, own, held, len(set(kinds.values())))
+            channels[kinds[block]] = [_channel(program, group, stages) for group in own]
+        for channel, group in zip(channels[kinds[block]], own, strict=True):
+            _use_channel(channel, group)
+    for group in held:
+        _use_channel(_channel(program, group, 1), group)
 
 
 def _is_loop(block: Block) -> bool:
     return isinstance(block.parent_op(), scf.ForOp)
 
 
-def _make_channel(program: tile.ProgramOp, group: BufferGroup, stages: int) -> None:
+def _kind(block: Block, groups: Sequence[BufferGroup]) -> object:
+    """What loops have in common that go on with the stages of one another: they stand in one block, and fill buffers of
+    the same types in the same ways."""
+    loop = block.parent_op()
+    assert loop is not None
+    fills = [[(buffer.type, frozenset(map(type, fills_of(buffer)))) for buffer in group.buffers] for group in groups]
+    return loop.parent, tuple(map(tuple, fills))
+
+
+def _channel(program: tile.ProgramOp, group: BufferGroup, stages: int) -> tile.ChannelOp:
     channel = tile.ChannelOp(stages, [b.type for b in group.buffers], _cluster(_loop_of(group)))
-    _new_channel(program, _loop_of(group), channel)
+    return _new_channel(program, _loop_of(group), channel)
+
+
+def _use_channel(channel: tile.ChannelOp, group: BufferGroup) -> None:
     _fill_stages(channel, group)
     _drain_stages(channel, group)
     for buffer in group.buffers:
@@ -98,17 +117,49 @@ def _fill_in_step(program: tile.ProgramOp, loop: scf.ForOp, channels: int) -> No
     stages = max(2, stages // channels)
     allocs = [b.owner for b in buffers if isinstance(b.owner, tile.AllocOp)]
     channel = _new_channel(program, loop, tile.ChannelOp(stages, [b.type for b in buffers], in_step=True))
-    rewritten = pipeline_in_step(channel, loop, buffers)
+    _fill_and_drain(channel, loop.body.block, buffers)
     for alloc in allocs:
         Rewriter.erase_op(alloc)
-    erase_dead(rewritten)
+    erase_dead(loop)
+
+
+def _fill_and_drain(channel: tile.ChannelOp, block: Block, buffers: Sequence[SSAValue]) -> None:
+    """Puts what fills the buffers before the rest of the loop, with copies of all that it needs."""
+    fills = [fill for buffer in buffers for fill in fills_of(buffer)]
+    acquire, wait = tile.AcquireOp(channel.channel), tile.WaitOp(channel.channel)
+    mapping: dict[SSAValue, SSAValue] = dict(zip(buffers, acquire.buffers, strict=True))
+    filling = [op.clone(mapping) for op in needed_by(fills, block)]
+    start = [acquire, *filling, tile.CommitOp(acquire.slot), wait]
+    release = tile.ReleaseOp(wait.slot)
+    for fill in fills:
+        Rewriter.erase_op(fill)
+    for old, *new in zip(buffers, acquire.buffers, wait.buffers, strict=True):
+        for each in new:
+            each.name_hint = old.name_hint
+        old.replace_all_uses_with(new[1])
+    assert block.last_op is not None
+    for op in (*start, release):
+        give_location(op, channel.location)
+    Rewriter.insert_op(start, InsertPoint.at_start(block))
+    Rewriter.insert_op(release, InsertPoint.before(block.last_op))
 
 
 def _filled_ahead(loop: scf.ForOp) -> list[SSAValue]:
     """The buffers that the loop fills, its dots multiply, and no result of the loop goes into."""
     multiplied = [root_of(b) for op in loop.body.block.ops if isinstance(op, tile.DotOp) for b in (op.lhs, op.rhs)]
     own = [b for b in dict.fromkeys(multiplied) if isinstance(b.owner, tile.AllocOp)]
-    return [buffer for buffer in own if is_filled_ahead(buffer, loop)]
+    return [buffer for buffer in own if _is_filled_ahead(buffer, loop.body.block)]
+
+
+def _is_filled_ahead(buffer: SSAValue, block: Block) -> bool:
+    """Whether a loop fills a buffer with what no earlier iteration, and no dot, has a part in."""
+    fills = fills_of(buffer)
+    if any(fill.parent is not block for fill in fills):
+        return False
+    made = needed_by(fills, block)
+    inputs = [v for op in made for v in operands_of(op)]
+    carried = any(v.owner is block and v is not block.args[0] for v in inputs)
+    return not carried and not any(isinstance(inner, tile.DotOp) for op in made for inner in op.walk())
 
 
 def _new_channel(program: tile.ProgramOp, loop: Operation, channel: tile.ChannelOp) -> tile.ChannelOp:

@@ -1,4 +1,4 @@
-"""schedule-loops: every op of a loop of wgmma dots gets its place in the loop's schedule."""
+"""schedule-loops: every op of a loop that overlaps its iterations gets its place in the loop's schedule."""
 
 from __future__ import annotations
 
@@ -7,26 +7,32 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
+from irc.analysis.configs import consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
 from irc.ir.passes import Pass
+from irc.scheduling.channels import is_in_step
 from irc.scheduling.dependences import body_of
 from irc.scheduling.loops import trips
+from irc.scheduling.prefetching import operands_ahead, subtiles_ahead
 from irc.scheduling.registers import allowed_registers, held_registers
-from irc.scheduling.schedules import Schedule, dots_of, in_order, overlapped
+from irc.scheduling.schedules import Schedule, dots_of, in_order, in_step, overlapped
 
 
 @dataclass(frozen=True)
 class ScheduleLoopsPass(Pass):
-    """A loop of wgmma dots: `scheduled = #tile.at<stage, order>` on its ops, and nothing else.
+    """A loop of wgmma dots: `scheduled = #tile.at<stage, order>` on its ops, and nothing else. A loop whose threads all
+    fill and read a channel, as those of mma dots, a producer's that computes several operands, and one over subtiles of
+    a consumer that takes turns: the same, and `clamped` on the loop.
 
     A dot that another dot feeds works an iteration behind it, so that what is computed between the two runs while
     products of both are in flight, where there are several stages and the threads have the registers. Elsewhere the
-    order stays; a stage that only a dot in flight reads is released an iteration later. Loops that have places keep
-    them, and loops without wgmma dots are left alone.
+    order stays; a stage that only a dot in flight reads is released an iteration later. Where threads are in step, the
+    stages are filled ahead of the one that they read; elsewhere arrays are loaded ahead of what is computed from them.
+    Loops that have places keep them, and others are left alone.
     """
 
     name: ClassVar[str] = "schedule-loops"
@@ -38,12 +44,14 @@ class ScheduleLoopsPass(Pass):
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
                 for loop in [each for each in program.walk() if isinstance(each, scf.ForOp)]:
-                    if dots_of(loop) and not any(tile.place_of(each) for each in body_of(loop)):
+                    if not any(tile.place_of(each) for each in body_of(loop)):
                         self._schedule(program, loop)
 
     def _schedule(self, program: tile.ProgramOp, loop: scf.ForOp) -> None:
-        chosen = self._chosen(program, loop)
-        for op, place in chosen.items():
+        chosen = self._chosen(program, loop) if dots_of(loop) else None
+        if chosen is None and (chosen := _clamped(program, loop)) is not None:
+            loop.attributes[tile.CLAMPED] = UnitAttr()
+        for op, place in (chosen or {}).items():
             op.attributes[tile.SCHEDULED] = place
 
     def _chosen(self, program: tile.ProgramOp, loop: scf.ForOp) -> Schedule:
@@ -61,6 +69,18 @@ class ScheduleLoopsPass(Pass):
         return found if need <= allowed else plain
 
 
+def _clamped(program: tile.ProgramOp, loop: scf.ForOp) -> Schedule | None:
+    """A schedule in which copies or loads work ahead, in a loop without wgmma dots."""
+    acquires = [op for op in body_of(loop) if isinstance(op, tile.AcquireOp)]
+    if acquires:
+        return in_step(loop) if is_in_step(acquires[0].channel) else operands_ahead(loop)
+    tiles = loop.parent_op()
+    if consumer_partitions(program) == 1 or not isinstance(tiles, tile.ForTilesOp):
+        return None
+    turn = next((op for op in tiles.body.block.ops if any(isinstance(o, tile.WaitOp) for o in op.walk())), None)
+    return subtiles_ahead(loop, turn) if turn is not None and turn.is_before_in_block(loop) else None
+
+
 def _has_stages(loop: scf.ForOp) -> bool:
     """Whether what the loop waits for has several stages: a dot that holds the only one leaves none to fill."""
     channels = [op.channel.owner for op in body_of(loop) if isinstance(op, tile.WaitOp)]
@@ -68,6 +88,6 @@ def _has_stages(loop: scf.ForOp) -> bool:
 
 
 def _has_trips(loop: scf.ForOp) -> bool:
-    """Whether a loop is known to run at least twice."""
-    bounds = (loop.lb, loop.ub, loop.step)
-    return all(isinstance(value.owner, arith.ConstantOp) for value in bounds) and trips(loop) > 1
+    """Whether a loop may run at least twice."""
+    known = trips(loop)
+    return known is None or known > 1

@@ -106,9 +106,10 @@ def _from_products(loop: tile.ForTilesOp) -> set[SSAValue]:
 
 
 def _turns(block: Block) -> int:
-    """How often a tile runs through the block: 1, or the subtiles of a loop over them."""
+    """How often a tile runs through the block: 1, or the subtiles of a loop over them. 1 where it is not known."""
     parent = block.parent_op()
-    return trips(parent) if isinstance(parent, scf.ForOp) else 1
+    known = trips(parent) if isinstance(parent, scf.ForOp) else None
+    return 1 if known is None else known
 
 
 def _write(program: tile.ProgramOp, block: Block, store: tile.StoreOp, count: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,15 +16,19 @@ from irc.analysis.configs import consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
 from irc.ir.passes import Pass
+from irc.ir.rewriting import give_location
 from irc.scheduling.channels import drained_in
-from irc.scheduling.loops import trips
+from irc.scheduling.dependences import needed_by
+from irc.scheduling.loops import behind
+from irc.scheduling.trip_counts import TripCounts
 
 
 @dataclass(frozen=True)
 class TakeTurnsPass(Pass):
     """A program with several partitions that drain: each consumer takes every n-th tile, skips the stages
     of the others' tiles, and begins when the one before it has waited for its last stage. So the epilogue of one runs
-    beside the products of another. Programs of one consumer are left alone.
+    beside the products of another. What loops of the epilogue have loaded ahead is loaded before the turn. How many
+    stages a tile has may depend on its offsets, and on nothing else. Programs of one consumer are left alone.
     """
 
     name: ClassVar[str] = "take-turns"
@@ -45,19 +50,43 @@ def _take_turns(region: Region, turn: int, consumers: int) -> None:
         waits = [op for op in loop.walk() if isinstance(op, tile.WaitOp)]
         for channel in dict.fromkeys(op.channel for op in waits):
             own = [op for op in waits if op.channel is channel]
-            stages = sum(_repeats(op, loop) for op in own)
-            before = _skip(channel, turn * stages)
+            before = _skip(channel, loop, own, range(turn))
             begin, end = tile.BeginTurnOp(channel, (turn, consumers)), tile.EndTurnOp(channel, (turn, consumers))
-            after = _skip(channel, (consumers - 1 - turn) * stages)
+            after = _skip(channel, loop, own, range(turn + 1, consumers))
             for op in (*before, begin, end, *after):
-                op.location = own[0].location
+                give_location(op, own[0].location)
             Rewriter.insert_op([*before, begin], InsertPoint.before(_outermost(own[0], loop)))
+            for each in [op for op in behind(begin) if isinstance(op, scf.ForOp)]:
+                _load_before(begin, each)
             Rewriter.insert_op(end, InsertPoint.after(_outermost(own[-1], loop)))
             Rewriter.insert_op(after, InsertPoint.at_end(loop.body.block))
 
 
-def _skip(channel: SSAValue, stages: int) -> list[Operation]:
-    return [tile.SkipOp(channel, stages)] if stages else []
+def _load_before(turn: Operation, loop: scf.ForOp) -> None:
+    """Puts the loads that a loop behind a turn begins with before the turn, where only scalars are needed for them."""
+    assert turn.parent is not None
+    loads = [start.owner for start in loop.iter_args if isinstance(start.owner, tile.LoadOp)]
+    needed = [op for op in needed_by(loads, turn.parent) if turn.is_before_in_block(op)]
+    if all(op in loads or op.name.startswith("arith.") for op in needed):
+        for op in needed:
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(turn))
+
+
+def _skip(
+    channel: SSAValue, loop: tile.ForTilesOp, waits: Sequence[tile.WaitOp], turns: Sequence[int]
+) -> list[Operation]:
+    """Passes over the stages of the tiles of other turns: as many as are waited for with these tiles' offsets."""
+    ops: list[Operation] = []
+    for turn in turns:
+        other = tile.TurnOffsetsOp(turn, len(loop.offsets))
+        counts = TripCounts(loop, other.offsets)
+        count = counts.sum([counts.of(wait) for wait in waits])
+        if count == 0:
+            continue
+        skip = tile.SkipOp(channel, counts.value(count))
+        ops += [*([other] if any(offset.uses for offset in other.offsets) else []), *counts.ops, skip]
+    return ops
 
 
 def _outermost(op: Operation, loop: tile.ForTilesOp) -> Operation:
@@ -67,12 +96,3 @@ def _outermost(op: Operation, loop: tile.ForTilesOp) -> Operation:
         assert parent is not None
         op = parent
     return op
-
-
-def _repeats(op: Operation, loop: tile.ForTilesOp) -> int:
-    """How often an op runs for a tile: the trips of the loops around it."""
-    count, parent = 1, op.parent_op()
-    while parent is not None and parent is not loop:
-        count *= trips(parent) if isinstance(parent, scf.ForOp) else 1
-        parent = parent.parent_op()
-    return count

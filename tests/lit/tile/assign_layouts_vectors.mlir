@@ -196,3 +196,50 @@ tile.program @home(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x80xbf16>, %l: !
     tile.store %r, %y[%i, %c0] : tensor<64x80xf32>, !tile.view<64x80xf32>
   }
 }
+
+// -----
+
+// The first product's warps are side by side along the rows, the second one's along the columns, as those of the wide
+// product whose vector it meets. A slice of each lies as its own product, and one of the two is converted.
+// CHECK-DAG:   [[A:#frag[0-9]*]] = #tile.fragment<((4,8,2),(2,2,8,2)):((128,1,16),(64,8,512,32))>
+// CHECK-DAG:   [[B:#frag[0-9]*]] = #tile.fragment<((4,8,2),(2,2,4,4)):((128,1,512),(64,8,1024,16))>
+// CHECK-DAG:   [[PART:#frag[0-9]*]] = #tile.fragment<((4,8,2),(2,2,4,2)):((128,1,16),(64,8,512,32))>
+// CHECK-DAG:   [[OTHER:#frag[0-9]*]] = #tile.fragment<((4,8,2),(2,2,2,4)):((128,1,512),(64,8,1024,16))>
+// CHECK:       tile.program @slices
+// CHECK:       [[P:%[a-z]+]] = tile.slice {{.*}} : tensor<64x64xf32, [[A]]> -> tensor<64x32xf32, [[PART]]>
+// CHECK-NEXT:  [[Q:%[a-z]+]] = tile.slice {{.*}} : tensor<64x64xf32, [[B]]> -> tensor<64x32xf32, [[OTHER]]>
+// CHECK-NEXT:  [[MOVED:%[a-z_0-9]+]] = tile.convert [[Q]] : tensor<64x32xf32, [[OTHER]]> -> tensor<64x32xf32, [[PART]]>
+// CHECK-NEXT:  tile.map [[P]], [[MOVED]] : tensor<64x32xf32, [[PART]]>, tensor<64x32xf32, [[PART]]>
+tile.program @slices(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x112xbf16>, %v: !tile.view<32x64xbf16>, %y: !tile.view<64x32xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 2>} {
+  tile.for_tiles (%i) extents [64] steps [64] {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x112xf32>
+    %a0 = tile.splat %zero : f32 -> tensor<64x64xf32>
+    %b0 = tile.splat %zero : f32 -> tensor<64x64xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<64x32xbf16> -> tensor<64x32xbf16>
+    %wt = tile.load %w[%c0, %c0] : !tile.view<32x112xbf16> -> tensor<32x112xbf16>
+    %vt = tile.load %v[%c0, %c0] : !tile.view<32x64xbf16> -> tensor<32x64xbf16>
+    %s = tile.dot %xt, %wt, %s0 : tensor<64x32xbf16>, tensor<32x112xbf16>, tensor<64x112xf32> -> tensor<64x112xf32>
+    %m = tile.reduce %s {axes = array<i64: 1>} : tensor<64x112xf32> -> tensor<64x1xf32> {
+    ^bb0(%c: f32, %d: f32):
+      %e = arith.maximumf %c, %d : f32
+      tile.yield %e : f32
+    }
+    %t = tile.dot %xt, %vt, %b0 : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %b = tile.map %t, %m : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x64xf32> {
+    ^bb0(%c: f32, %d: f32):
+      %e = arith.subf %c, %d : f32
+      tile.yield %e : f32
+    }
+    %a = tile.dot %xt, %vt, %a0 : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %p = tile.slice %a {at = array<i64: 0, 32>} : tensor<64x64xf32> -> tensor<64x32xf32>
+    %q = tile.slice %b {at = array<i64: 0, 32>} : tensor<64x64xf32> -> tensor<64x32xf32>
+    %r = tile.map %p, %q : tensor<64x32xf32>, tensor<64x32xf32> -> tensor<64x32xf32> {
+    ^bb0(%c: f32, %d: f32):
+      %e = arith.addf %c, %d : f32
+      tile.yield %e : f32
+    }
+    tile.store %r, %y[%i, %c0] : tensor<64x32xf32>, !tile.view<64x32xf32>
+  }
+}

@@ -316,3 +316,64 @@ tile.program @p(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
     tile.yield %c : f32
   }
 }
+
+// -----
+
+#acc = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : !tile.view<64x64xf32> -> tensor<64x64xf32, #acc>
+  // expected-error @below {{expected a fragment that is the slice ((4,8,4),(2,2,4)):((128,1,16),(64,8,512)), found ((8,16),(4,4)):((64,1),(512,16))}}
+  %1 = tile.slice %0 {at = array<i64: 0, 32>} : tensor<64x64xf32, #acc> -> tensor<64x32xf32, #tile.fragment<((8,16),(4,4)):((64,1),(512,16))>>
+}
+
+// -----
+
+#acc = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : !tile.view<64x64xf32> -> tensor<64x64xf32, #acc>
+  // expected-error @below {{expected a slice of whole registers, found [64, 4] of ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))}}
+  %1 = tile.slice %0 {at = array<i64: 0, 32>} : tensor<64x64xf32, #acc> -> tensor<64x4xf32, #tile.fragment<((4,32),(2)):((64,1),(32))>>
+}
+
+// -----
+
+tile.program @p(%y: !tile.view<64xf32>) {results = 1 : i64} {
+  // expected-error @+1 {{expected a loop over tiles around it}}
+  %at = tile.turn_offsets {turn = 0 : i64} : index
+}
+
+// -----
+
+tile.program @p(%y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [32] turn [0, 2] {
+    // expected-error @+1 {{expected a turn below 2, found 2}}
+    %at = tile.turn_offsets {turn = 2 : i64} : index
+  }
+}
+
+// -----
+
+tile.program @p(%y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [32] turn [0, 2] {
+    // expected-error @+1 {{as many offsets as the loop has: 1, found 2}}
+    %at, %other = tile.turn_offsets {turn = 1 : i64} : index, index
+  }
+}
+
+// -----
+
+tile.program @p(%y: !tile.view<64xf32>) {results = 1 : i64} {
+  // expected-error @+1 {{expected different dimensions below 1 as reversed, found [1]}}
+  tile.for_tiles (%i) extents [64] steps [32] reversed [1] {
+  }
+}
+
+// -----
+
+tile.program @p(%y: !tile.view<64xf32>) {results = 1 : i64} {
+  // expected-error @+1 {{expected different dimensions below 1 as reversed, found [0, 0]}}
+  tile.for_tiles (%i) extents [64] steps [32] reversed [0, 0] {
+  }
+}

@@ -123,3 +123,31 @@ tile.program @product(%x: !tile.view<256x128xbf16>, %w: !tile.view<128x256xbf16>
     }
   }
 }
+
+// -----
+
+// Turns: the tile of another turn, and a number of stages that are skipped.
+// CHECK-LABEL: @turns
+// CHECK:         tile.for_tiles (%i) extents [64] steps [32] schedule "persistent" turn [1, 2] {
+// CHECK-NEXT:      [[AT:%[0-9a-z]+]] = tile.turn_offsets {turn = 0 : i64} : index
+// CHECK-NEXT:      tile.skip %channel by [[AT]] : !tile.channel
+tile.program @turns(%y: !tile.view<64xf32>) {results = 1 : i64} {
+  %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<4xf32>>
+  tile.for_tiles (%i) extents [64] steps [32] schedule "persistent" turn [1, 2] {
+    %at = tile.turn_offsets {turn = 0 : i64} : index
+    tile.skip %channel by %at : !tile.channel<!tile.buffer<4xf32>>
+  }
+}
+
+// -----
+
+// The order of tiles: the last rows first, the columns as they come.
+// CHECK-LABEL: @order
+// CHECK:         tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] schedule "persistent" group 2 reversed [0] {
+// CHECK:         tile.for_tiles (%i_1, %j_1) extents [64, 64] steps [32, 32] reversed [] cluster [2, 1] {
+tile.program @order(%y: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] schedule "persistent" group 2 reversed [0] {
+  }
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] reversed [] cluster [2, 1] {
+  }
+}

@@ -1,5 +1,6 @@
 // RUN: irc-opt %s -p place-operands,slice-dots,assign-layouts,make-channels,specialize-warps,schedule-loops,expand-schedule | filecheck %s
 // RUN: irc-opt %s -p place-operands,slice-dots,assign-layouts,make-channels,specialize-warps,schedule-loops,expand-schedule,await-dots | filecheck %s --check-prefix=AWAIT
+// RUN: sed 's/%n = arith.constant 256 : index/%n = arith.muli %i, %i : index/' %s | irc-opt - -p place-operands,slice-dots,assign-layouts,make-channels,specialize-warps,schedule-loops,expand-schedule,await-dots | filecheck %s --check-prefix=VALUES
 
 // The first block's softmax stands before the loop, the last block's product with the values behind it. In the loop both
 // dots are issued before the softmax, and the stage of the values belongs to the block before.
@@ -33,6 +34,24 @@
 // AWAIT:         tile.dot_wait [[O]]
 // AWAIT-NEXT:    tile.release {{%slot[_0-9]*$}}
 // AWAIT-NEXT:    tile.map
+
+// With bounds that depend on the tile, both partitions compute them. The consumer's loop is in a branch, with the first
+// scores and the last product with the values, and all dots are waited for in it.
+// VALUES:      @load
+// VALUES:        arith.muli %i, %i
+// VALUES:        scf.for {{.*}} to %n
+// VALUES:      @compute
+// VALUES:        [[RUNS:%[0-9]+]] = arith.cmpi slt, %c0{{[_0-9]*}}, %n{{[_0-9]*}} : index
+// VALUES:        [[RESULTS:%acc[_0-9]*]], [[SUMS:%sums[_0-9]*]] = scf.if [[RUNS]]
+// VALUES:            tile.dot_wait
+// VALUES:          scf.for
+// VALUES:            scf.yield
+// VALUES:          [[LAST:%a2[_0-9]*]] = tile.dot_wait
+// VALUES-NEXT:     tile.release
+// VALUES-NEXT:     scf.yield [[LAST]]
+// VALUES:        } else {
+// VALUES-NEXT:     scf.yield %a0
+// VALUES:        tile.map [[RESULTS]], [[SUMS]]
 
 builtin.module {
 func.func @attention(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<128x64xbf16> {

@@ -84,3 +84,39 @@ tile.program @beside(%y: !tile.view<128xf32>, %z: !tile.view<192xf32>) {results 
     tile.store %a, %z[%i] : tensor<64xf32>, !tile.view<192xf32>
   }
 }
+
+// -----
+
+// The tile of the other turn is 132 tiles before this one.
+// CHECK-LABEL: @turn_offsets
+// CHECK:         scf.for %tile
+// CHECK:           [[BACK:%[a-z0-9_]+]] = arith.constant -132 : index
+// CHECK-NEXT:      [[BESIDE:%[a-z0-9_]+]] = arith.addi %tile, [[BACK]]
+// CHECK:           arith.andi [[BESIDE]]
+// CHECK-NOT:       tile.turn_offsets
+// CHECK:           tile.load
+tile.program @turn_offsets(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [4096, 4096] steps [64, 64] schedule "persistent" turn [1, 2] {
+    %k, %l = tile.turn_offsets {turn = 0 : i64} : index, index
+    %a = tile.load %x[%k, %l] : !tile.view<4096x4096xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<4096x4096xf32>
+  }
+}
+
+// -----
+
+// The last of 64 rows of tiles come first, and the columns of each as they come.
+// CHECK-LABEL: @reversed
+// CHECK:         scf.for %tile
+// CHECK:           [[LAST:%[a-z0-9_]+]] = arith.constant 63 : index
+// CHECK-NEXT:      [[COLUMN:%[a-z0-9_]+]] = arith.andi %tile
+// CHECK:           [[ROW:%[a-z0-9_]+]] = arith.shrui %tile
+// CHECK-NEXT:      [[FROM_END:%[a-z0-9_]+]] = arith.subi [[LAST]], [[ROW]] : index
+// CHECK:           %i = arith.shli [[FROM_END]]
+// CHECK:           %j = arith.shli [[COLUMN]]
+tile.program @reversed(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [4096, 4096] steps [64, 64] schedule "persistent" reversed [0] {
+    %a = tile.load %x[%i, %j] : !tile.view<4096x4096xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<4096x4096xf32>
+  }
+}

@@ -1,56 +1,39 @@
 // RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,make-channels,specialize-warps,plan-shared --split-input-file | filecheck %s
-// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,make-channels,specialize-warps,plan-shared,lower-schedule,lower-to-cuda --split-input-file | filecheck %s --check-prefix=CUDA
-// RUN: irc-opt %s --arch sm_80 -p place-operands,slice-dots,assign-layouts,make-channels --split-input-file | filecheck %s --check-prefix=SLICED
+// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,make-channels,schedule-loops,expand-schedule,plan-shared,lower-schedule,lower-to-cuda --split-input-file | filecheck %s --check-prefixes=CUDA,AHEAD
+// RUN: irc-opt %s --arch sm_80 -p place-operands,assign-layouts,make-channels,plan-shared,lower-schedule,lower-to-cuda --split-input-file | filecheck %s --check-prefixes=CUDA,ORDER
 
-// Two stages are filled before the loop; each iteration waits for one and begins to fill the one read before it, with
-// any step behind the end of K. The rows of w begin at any element, so that it passes through registers: it is loaded before the product
-// and written after it.
+// A stage is filled, then read. The rows of w begin at any element, so that it passes through registers.
 
 // CHECK-LABEL: tile.program @staged
 // CHECK:       [[CHANNEL:%[0-9]+]] = tile.channel {stages = 3 : i64, in_step, offset = 0 : i64}
 // CHECK-NOT:   tile.partitions
-// CHECK-COUNT-2: tile.commit
-// CHECK:       scf.for %k = {{.*}} iter_args([[ACC:%[a-z0-9_]+]] = {{%[a-z0-9_]+}}, [[PREVIOUS:%[a-z0-9_]+]] =
-// CHECK-NEXT:    [[SLOT:%[a-z0-9_]+]], [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait [[CHANNEL]]
-// CHECK-NEXT:    tile.release [[PREVIOUS]]
+// CHECK-NOT:   tile.alloc
+// CHECK:       scf.for %k = {{.*}} iter_args([[ACC:%[a-z0-9_]+]] = {{%[a-z0-9_]+}})
 // CHECK-NEXT:    [[FILLED:%[a-z0-9_]+]], [[A:%[a-z0-9_]+]], [[B:%[a-z0-9_]+]] = tile.acquire [[CHANNEL]]
-// CHECK:         [[INSIDE:%[0-9]+]] = arith.cmpi ult, [[AT:%[0-9]+]], %cK : index
-// CHECK-NEXT:    [[CLAMPED:%[0-9]+]] = arith.select [[INSIDE]], [[AT]], %k : index
-// CHECK:         [[W:%[a-z0-9_]+]] = tile.load %w{{.*}}[[CLAMPED]]
-// CHECK-NEXT:    tile.copy %x[%c0, [[CLAMPED]]] -> [[A]] {via = "cp_async"}
-// CHECK-NEXT:    [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma", atom = "m16n8k16"}
-// CHECK-NEXT:    tile.write [[W]], [[B]]
+// CHECK-NEXT:    [[W:%[a-z0-9_]+]] = tile.load %w[%k, %c0]
+// CHECK-DAG:     tile.copy %x[%c0, %k] -> [[A]] {via = "cp_async"}
+// CHECK-DAG:     tile.write [[W]], [[B]]
 // CHECK-NEXT:    tile.commit [[FILLED]]
-// CHECK-NEXT:    scf.yield [[SUM]], [[SLOT]]
-// CHECK:       tile.skip [[CHANNEL]] {count = 2 : i64}
+// CHECK-NEXT:    [[SLOT:%[a-z0-9_]+]], [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait [[CHANNEL]]
+// CHECK-NEXT:    [[SUM:%[a-z0-9_]+]] = tile.dot [[LHS]], [[RHS]], [[ACC]] {instruction = "mma", atom = "m16n8k16"}
+// CHECK-NEXT:    tile.release [[SLOT]]
+// CHECK-NEXT:    scf.yield [[SUM]]
 
+// Filled ahead, a stage may be pending while the one before it is read; filled in order, none.
 // CUDA-LABEL: cuda.kernel @staged
-// CUDA:       cuda.cp_async
+// AHEAD:      cuda.cp_async
 // CUDA-NOT:   cuda.barrier_init
 // CUDA:       scf.for
-// CUDA:         cuda.cp_async_wait {pending = 1 : i64}
+// ORDER:        cuda.cp_async
+// AHEAD:        cuda.cp_async_wait {pending = 1 : i64}
+// ORDER:        cuda.cp_async_wait{{$}}
 // CUDA-NEXT:    cuda.sync
-// CUDA:         cuda.cp_async
+// AHEAD:        cuda.cp_async
 // CUDA:         cuda.ldmatrix
 // CUDA:         cuda.mma
-// CUDA-NOT:     cuda.sync
-// CUDA:         cuda.cp_async_commit
-// CUDA:       cuda.cp_async_wait
-
-// Of dots on halves of a step, the first is before the copies.
-// SLICED-LABEL: tile.program @staged
-// SLICED:       scf.for %k
-// SLICED-NEXT:    {{%[a-z0-9_]+}}, [[LHS:%[a-z0-9_]+]], [[RHS:%[a-z0-9_]+]] = tile.wait
-// SLICED:         tile.load %w
-// SLICED:         tile.subview [[LHS]] {at = array<i64: 0, 0>}
-// SLICED:         tile.dot
-// SLICED-NEXT:    tile.copy %x
-// SLICED-NEXT:    tile.subview [[LHS]] {at = array<i64: 0, 16>}
-// SLICED-NEXT:    tile.subview [[RHS]] {at = array<i64: 16, 0>}
-// SLICED-NEXT:    tile.dot
-// SLICED-NEXT:    tile.write
-// SLICED-LABEL: tile.program @alone
-// SLICED-NOT:   tile.subview
+// AHEAD-NOT:    cuda.sync
+// AHEAD:        cuda.cp_async_commit
+// AHEAD:      cuda.cp_async_wait
 tile.program @staged(%x: !tile.view<64x256xbf16>, %w: !tile.view<256x63xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<stages = 3, warps = 4, instruction = "mma">} {
   %c0 = arith.constant 0 : index
   %ck = arith.constant 32 : index
@@ -88,6 +71,46 @@ tile.program @alone(%x: !tile.view<64x256xbf16>, %w: !tile.view<256x64xbf16>, %y
     %b = tile.load %w[%k, %c0] : !tile.view<256x64xbf16> -> tensor<32x64xbf16>
     %d = tile.dot %a, %b, %c : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
     scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %h, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+}
+
+// -----
+
+// What fills a stage has copies of what it needs: the row is used by the product's map too.
+
+// CHECK-LABEL: tile.program @shared
+// CHECK:       scf.for %k
+// CHECK:         [[ROW:%[a-z0-9_]+]] = arith.addi %k, %c1
+// CHECK-NEXT:    tile.copy %x
+// CHECK-NEXT:    tile.copy %w{{.}}[[ROW]], %c0]
+// CHECK-NEXT:    tile.commit
+// CHECK-NEXT:    tile.wait
+// CHECK:         [[OWN:%[a-z0-9_]+]] = arith.addi %k, %c1
+// CHECK:         tile.iota [[OWN]]
+// CHECK:         tile.release
+// CUDA-LABEL: cuda.kernel @shared
+tile.program @shared(%x: !tile.view<64x256xbf16>, %w: !tile.view<257x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<stages = 2, warps = 4, instruction = "mma">} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ck = arith.constant 32 : index
+  %cK = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  %z = tile.splat %zero : f32 -> tensor<64x64xf32>
+  %h = scf.for %k = %c0 to %cK step %ck iter_args(%c = %z) -> (tensor<64x64xf32>) {
+    %row = arith.addi %k, %c1 : index
+    %a = tile.load %x[%c0, %k] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
+    %b = tile.load %w[%row, %c0] : !tile.view<257x64xbf16> -> tensor<32x64xbf16>
+    %d = tile.dot %a, %b, %c : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %i = tile.iota %row {axis = 0 : i64} : tensor<64x1xindex>
+    %e = tile.map %d, %i : tensor<64x64xf32>, tensor<64x1xindex> -> tensor<64x64xf32> {
+    ^bb0(%p: f32, %q: index):
+      %n = arith.index_cast %q : index to i64
+      %f = arith.sitofp %n : i64 to f32
+      %g = arith.addf %p, %f : f32
+      tile.yield %g : f32
+    }
+    scf.yield %e : tensor<64x64xf32>
   }
   tile.store %h, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
 }

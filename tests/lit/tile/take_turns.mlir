@@ -13,10 +13,12 @@
 // CHECK-NEXT:    tile.dot_wait
 // CHECK-NEXT:    tile.release
 // CHECK:         tile.write
-// CHECK:         tile.skip {{.*}} {count = 8 : i64}
+// CHECK:         [[STAGES:%[0-9]+]] = arith.constant 8 : index
+// CHECK-NEXT:    tile.skip {{.*}} by [[STAGES]]
 // CHECK:     } @compute_1 warps 4 registers 232 {
 // CHECK:       tile.for_tiles {{.*}} cluster [2, 2] turn [1, 2]
-// CHECK:         tile.skip {{.*}} {count = 8 : i64}
+// CHECK:         [[OTHERS:%[0-9]+]] = arith.constant 8 : index
+// CHECK-NEXT:    tile.skip {{.*}} by [[OTHERS]]
 // CHECK-NEXT:    tile.begin_turn {{.*}} {turn = array<i64: 1, 2>}
 // CHECK-NOT:     tile.skip
 // CHECK:         tile.store_wait

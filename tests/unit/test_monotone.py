@@ -1,0 +1,46 @@
+"""Whether index values grow with the offset of a tile."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects import scf
+
+from irc.analysis.monotone import slope
+from irc.dialects import tile
+from irc.driver.program import parse
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        ("arith.addi %i, %c96", 1),
+        ("arith.subi %c96, %i", -1),
+        ("arith.subi %i, %i", None),
+        ("arith.minsi %c96, %i", 1),
+        ("arith.maxsi %back, %c96", -1),
+        ("arith.muli %i, %c96", 1),
+        ("arith.muli %i, %minus", -1),
+        ("arith.muli %i, %i", None),
+        ("arith.muli %c96, %c96", 0),
+        ("arith.floordivsi %i, %c96", 1),
+        ("arith.floordivsi %c96, %i", None),
+        ("arith.remsi %i, %c96", None),
+        ("arith.remsi %c96, %minus", 0),
+        ("arith.addi %i, %back", None),
+    ],
+)
+def test_what_is_computed_from_the_tile(bound: str, expected: int | None) -> None:
+    text = f"""tile.program @f(%x: !tile.view<256x4xf32>) {{results = 1 : i64}} {{
+      tile.for_tiles (%i) extents [256] steps [64] {{
+        %c96 = arith.constant 96 : index
+        %minus = arith.constant -2 : index
+        %back = arith.subi %c96, %i : index
+        %low = {bound} : index
+        scf.for %j = %low to %c96 step %c96 {{}}
+      }}
+    }}"""
+    module = parse(text, "f.mlir")
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    (tiles,) = (op for op in module.walk() if isinstance(op, tile.ForTilesOp))
+    assert slope(loop.lb, tiles.offsets[0]) == expected
+    assert slope(loop.body.block.args[0], tiles.offsets[0]) is None
