@@ -8,6 +8,7 @@ from irc.analysis.op_classes import is_reduction, is_scan
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.configs.blocked import mma_stage_bytes
+from irc.configs.cascade import cascade_problem, check_cascade
 from irc.configs.product import GROUP_WARPS, stage_bytes
 from irc.configs.product_instructions import (
     WGMMA_OPERANDS,
@@ -43,6 +44,8 @@ def check_config(kernel: FusedOp, config: ConfigAttr, machine: Target) -> None:
     check.cluster(config)
     check.unsupported(config)
     check.split(config.split or 1)
+    if kernel.kind is Anchor.CASCADE:
+        check.cascade(config)
     if kernel.kind is Anchor.MATMUL:
         check.product(config, product_of(kernel))
 
@@ -60,7 +63,7 @@ class _Check:
 
     def tile_sizes(self, config: ConfigAttr) -> None:
         for name, size in (config.tile or {}).items():
-            is_free = name in ("m", "n")
+            is_free = name in ("m", "n") or self._kernel.kind is Anchor.CASCADE
             if size & (size - 1) and not (is_free and size % FREE_MULTIPLE == 0):
                 also = f" or multiples of {FREE_MULTIPLE}" if is_free else ""
                 raise self._fail(f"tile sizes are powers of two{also}, found {name} = {size}")
@@ -100,6 +103,10 @@ class _Check:
         if config.indexing not in (None, reads):
             kind = f"a kernel of {config.instruction}" if config.instruction is not None else "this kernel"
             raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "choose its instruction")
+
+    def cascade(self, config: ConfigAttr) -> None:
+        if fault := check_cascade(cascade_problem(self._kernel), config, self._machine):
+            raise self._fail(fault)
 
     def product(self, config: ConfigAttr, product: Product) -> None:
         if config.tile is None:

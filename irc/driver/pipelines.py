@@ -14,6 +14,8 @@ PASSES: dict[str, str] = {
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
     "outer-products": "irc.passes.nd.outer_products:OuterProductsPass",
     "cancel-permutes": "irc.passes.nd.cancel_permutes:CancelPermutesPass",
+    "factor-reductions": "irc.passes.kernel.factor_reductions:FactorReductionsPass",
+    "scale-exponents": "irc.passes.kernel.scale_exponents:ScaleExponentsPass",
     "recompute-nd": "irc.passes.kernel.recompute_nd:RecomputeNdPass",
     "fuse-kernels": "irc.passes.kernel.fuse_kernels:FuseKernelsPass",
     "align-operands": "irc.passes.kernel.align_operands:AlignOperandsPass",
@@ -77,7 +79,16 @@ ND: tuple[str, ...] = (
 )
 """To `nd` ops that the kernel level knows, with every rounding explicit."""
 
-KERNEL: tuple[str, ...] = (*ND, "recompute-nd", "fuse-kernels", "align-operands", "choose-config", "split-reductions")
+KERNEL: tuple[str, ...] = (
+    *ND,
+    "factor-reductions",
+    "scale-exponents",
+    "recompute-nd",
+    "fuse-kernels",
+    "align-operands",
+    "choose-config",
+    "split-reductions",
+)
 """To fused regions with their configs."""
 
 TILE: tuple[str, ...] = (

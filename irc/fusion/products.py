@@ -64,7 +64,7 @@ def casts_to_store(block: Block) -> set[Operation]:
 def seed_products(graph: FusionGraph) -> list[Cluster]:
     """A cluster for each product, or for products that share an operand and meet in an elementwise op. Right operands
     of few tiles that are computed are faster in the transposed products of kernels of their own."""
-    nodes = [i for i, op in enumerate(graph.ops) if is_product(op)]
+    nodes = [i for i, op in enumerate(graph.ops) if is_product(op) and graph.is_free(i)]
     for i in nodes:
         cluster = graph.cluster_of[i]
         cluster.anchor = Anchor.MATMUL

@@ -62,7 +62,12 @@ class MatmulPlan:
 
     @property
     def spaces(self) -> list[Space]:
-        return [self.batch, self.m, self.n, *self.ks]
+        return [self.batch, *self.single]
+
+    @property
+    def single(self) -> list[Space]:
+        """Those that become one dimension each."""
+        return [self.m, self.n, *self.ks]
 
     def k_of(self, program: Program, dot: Dot) -> Dim:
         """The one contracted dimension of a product, after merging."""
@@ -113,12 +118,11 @@ def _accumulate(program: Program, stage: ReduceStage, dots: Sequence[Dot], k: Di
     right = ReduceStage(program, block, [k_axis, column_axis], stage.scalars)
     results: list[SSAValue] = []
     for dot, acc in zip(dots, block.args[1:], strict=True):
-        precision, unsigned = _precision(dot), is_unsigned(dot.lhs.source)
+        precision = _precision(dot)
         lhs, rhs = (dot.rhs, dot.lhs) if transposed else (dot.lhs, dot.rhs)
-        a = left.tile(_operand(program, lhs, k, step, precision), left.shape)
-        b = right.tile(_operand(program, rhs, k, step, precision), right.shape)
-        product = tile.DotOp(a, b, acc, precision=precision, unsigned=unsigned)
-        results.append(left.insert(product, dot.location))
+        a = left.tile(dot_operand(program, lhs, k, step, precision), left.shape)
+        b = right.tile(dot_operand(program, rhs, k, step, precision), right.shape)
+        results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
     left.insert(scf.YieldOp(*results), program.op.location)
     bounds = (stage.index(0), stage.index(k.extent), stage.index(step))
     loop = scf.ForOp(*bounds, initial, Region(block))
@@ -126,6 +130,11 @@ def _accumulate(program: Program, stage: ReduceStage, dots: Sequence[Dot], k: Di
     stage.block.add_op(loop)
     for dot, value in zip(dots, loop.results, strict=True):
         stage.computed[dot] = value
+
+
+def dot_of(dot: Dot, lhs: SSAValue, rhs: SSAValue, acc: SSAValue) -> tile.DotOp:
+    """A product of tiles as the node asks for."""
+    return tile.DotOp(lhs, rhs, acc, precision=_precision(dot), unsigned=is_unsigned(dot.lhs.source))
 
 
 def _precision(dot: Dot) -> str | None:
@@ -136,7 +145,7 @@ def _precision(dot: Dot) -> str | None:
     return value.data
 
 
-def _operand(program: Program, node: Node, k: Dim, step: int, precision: str | None) -> Node:
+def dot_operand(program: Program, node: Node, k: Dim, step: int, precision: str | None) -> Node:
     """The operand as it feeds `tile.dot`: rounded to bf16 where the product asks for that, and 0 beyond the end of
     K."""
     if precision == "bf16" and element_of(node.source).name == "f32":

@@ -146,10 +146,10 @@ class ReduceStage(Stage):
                 raise IrcError(f"{node.op.name} cannot be computed in parts", node.location)
             tile_value = self.tile(value, self.shape)
             shape = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
-            self.computed[node] = self._reduce(node, [tile_value], axes, shape)
+            self.computed[node] = self.reduce(node, [tile_value], axes, shape)
         return self.computed[node]
 
-    def _reduce(self, node: Reduced, parts: Sequence[SSAValue], axes: Sequence[int], shape: Shape) -> SSAValue:
+    def reduce(self, node: Reduced, parts: Sequence[SSAValue], axes: Sequence[int], shape: Shape) -> SSAValue:
         """`tile.reduce` of the parts; gives the last result, which is the index of argmax and argmin."""
         types = [TensorType(tile.element_type_of(p.type), shape) for p in parts]
         op = tile.ReduceOp(parts, axes, types)
@@ -207,7 +207,7 @@ class ReduceStage(Stage):
 
     def _run_phase(self, node: Reduced) -> None:
         """Computes the reduction, and with it all others of the same columns that can be computed now."""
-        column, depth = column_of(self.program, node), _depth(node)
+        column, depth = column_of(self.program, node), depth_of(node)
         if self.has([column]):
             raise IrcError("a reduction crosses the tiles of a kernel", node.location, "run split-reductions first")
         for below in walk_nodes([node.input], inside=lambda n: not isinstance(n, Reduced)):
@@ -268,10 +268,10 @@ class ReduceStage(Stage):
     def _finish_scaled(self, scaled: dict[Reduced, Reduced], parts: dict[Reduced, SSAValue]) -> None:
         """From sums relative to a maximum for each element of a chunk to those relative to the row's."""
         row, axis = self._carry_shape(), len(self._carry_shape()) - 1
-        found = {m: self._reduce(m, [parts[m]], [axis], row) for m in scaled.values()}
+        found = {m: self.reduce(m, [parts[m]], [axis], row) for m in scaled.values()}
         for n, m in scaled.items():
             moved = map_tiles(self, n, [parts[n], parts[m], found[m]], tile.shape_of(parts[n].type), moved_sum)
-            total = self._reduce(n, [moved], [axis], row)
+            total = self.reduce(n, [moved], [axis], row)
             maximum = map_tiles(self, m, [found[m], total], row, true_maximum)
             self._keep(m, maximum)
             self._keep(n, map_tiles(self, n, [total, maximum], row, unless_infinite))
@@ -279,7 +279,7 @@ class ReduceStage(Stage):
     def _fits(self, node: Reduced, column: Dim, depth: int) -> bool:
         if node.is_scan or node in self.computed or not self.has(self.program.dims(node)):
             return False
-        return column_of(self.program, node) == column and _depth(node) == depth
+        return column_of(self.program, node) == column and depth_of(node) == depth
 
     def _elements(self, node: Reduced, column: Dim) -> list[Node]:
         """What is combined: the input, masked by the neutral value in the tail; for
@@ -305,7 +305,7 @@ class ReduceStage(Stage):
     def _finish_reduction(self, node: Reduced, parts: Sequence[SSAValue]) -> None:
         shape = tile.shape_of(parts[0].type)
         axis = len(shape) - 1
-        result = self._reduce(node, parts, [axis], (*shape[:-1], 1))
+        result = self.reduce(node, parts, [axis], (*shape[:-1], 1))
         if node.is_position and index_type(node) != node.type:
             result = self._widened(node, result)
         self._keep(node, result)
@@ -360,7 +360,7 @@ class ReduceStage(Stage):
         """The carry of a scan after this chunk."""
         value = self.tile(node.input, self.shape)
         shape = (*self.shape[:-1], 1)
-        total = self._reduce(node, [value], [len(self.axes) - 1], shape)
+        total = self.reduce(node, [value], [len(self.axes) - 1], shape)
         return combine_tiles(self, node, [self.carries[node]], [total], shape)[0]
 
 
@@ -372,7 +372,7 @@ def _whole_tiles(axis: Axis) -> tuple[Lin, ...]:
     return (whole % axis.extent,) if axis.dim.extent > axis.extent else (whole,)
 
 
-def _depth(node: Reduced) -> int:
+def depth_of(node: Reduced) -> int:
     """How many reductions lie below this one, one inside the other."""
     depths: dict[Node, int] = {}
     for n in walk_nodes([node.input]):

@@ -12,6 +12,7 @@ from irc.ir.dtypes import element_of
 from irc.layout.requests import WIDEST
 from irc.support.diagnostics import IrcError
 from irc.tiling.boxes import fullest_boxes, walk_of
+from irc.tiling.cascades import CascadePlan, emit_cascade
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
@@ -32,7 +33,7 @@ class Plan:
     nodes: list[Node]
     rows: Space = field(default_factory=Space)
     columns: list[Space] = field(default_factory=list[Space])
-    matmul: MatmulPlan | None = None
+    matmul: MatmulPlan | CascadePlan | None = None
     box: dict[Dim, int] = field(default_factory=dict[Dim, int])
     """The extents of the tiles of a permutation, along its rows."""
 
@@ -52,6 +53,10 @@ def plan_group(program: Program, group: Group, nodes: list[Node]) -> Plan:
     """Finds the spaces; binds reduced dimensions to the columns of results where they have the same extents."""
     plan = Plan(group, nodes)
     own = _dims_in_order([lin for r in group.results for lin in r.at])
+    plan.matmul = CascadePlan.of(program, group, own)
+    if plan.matmul is not None:
+        plan.nodes = group.nodes(program.trace)
+        return plan
     if any(isinstance(n, Dot) for n in nodes):
         if any(isinstance(n, Reduced) for n in nodes):
             bind_rows(program.trace, nodes)
@@ -120,7 +125,9 @@ def emit_group(program: Program, plan: Plan, config: Config) -> None:
     program.reductions = [n for n in plan.nodes if isinstance(n, Reduced)]
     program.shared = frozenset()
     program.unroll = config.unroll or 1
-    if plan.matmul is not None:
+    if isinstance(plan.matmul, CascadePlan):
+        emit_cascade(program, plan.matmul, plan.group.results, config)
+    elif plan.matmul is not None:
         program.shared = shared_nodes(_roots(program, plan))
         emit_matmul(program, plan.matmul, plan.group.results, config)
     elif plan.columns or any(n.is_scan for n in program.reductions):

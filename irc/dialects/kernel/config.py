@@ -135,6 +135,7 @@ class ConfigAttr(Data[ConfigFields]):
       multiples of 64 along the rows of the instruction (a warp group has 64) and of 8 along its columns, of 16 for
       integers and where a right operand of 16 bits lies along N; of an mma kernel, what its warps can divide into
       whole instructions.
+      `{m = 128, k = 128}` of a cascade: rows, and columns of its first product for each step.
       `{d = 4, r = 1024}` of a reduction: rows, and elements of the reduced extent for each step; `s` for `r` of a scan.
       `{d = 1024}` of a map. `{result = 64, operand = 64}` of a permutation: elements of a run in the memory of either.
     - `stages`: buffers in the channel of the operands of a wgmma or mma kernel; with one, mma has no channel.

@@ -44,6 +44,7 @@ from irc.ir.locations import set_location
 class Anchor(StrEnum):
     """What a kernel is built around; it decides which tiling the kernel gets."""
 
+    CASCADE = "cascade"
     MATMUL = "matmul"
     REDUCE = "reduce"
     PERMUTE = "permute"
@@ -60,7 +61,7 @@ class AnchorAttr(EnumAttribute[Anchor], SpacedOpaqueSyntaxAttribute):
 def is_core(anchor: Anchor, op: Operation) -> bool:
     """Whether the op is one that a kernel with this anchor is built around."""
     match anchor:
-        case Anchor.MATMUL:
+        case Anchor.CASCADE | Anchor.MATMUL:
             return pattern_of(op) is Pattern.PRODUCT
         case Anchor.REDUCE:
             return pattern_of(op) in (Pattern.REDUCE, Pattern.SCAN)
@@ -140,12 +141,14 @@ class FusedOp(IRDLOperation):
         return self.anchor.data
 
     def cores(self) -> list[Operation]:
-        """The ops that the kernel is built around, in order. In a matmul kernel, the products alone."""
+        """The ops that the kernel is built around, in order. In a cascade or matmul kernel, the products alone."""
         return [op for op in self.block.ops if is_core(self.kind, op)]
 
     def tile_names(self) -> tuple[str, ...]:
         """The names that sizes of the config's tile can have."""
         match self.kind:
+            case Anchor.CASCADE:
+                return ("m", "k")
             case Anchor.MATMUL:
                 return ("m", "n", "k")
             case Anchor.REDUCE:
@@ -177,7 +180,7 @@ class FusedOp(IRDLOperation):
                 f"a kernel with the anchor {self.kind.value} needs {_EXPECTED[self.kind]}, found none"
             )
         for op in self.block.ops:
-            if self.kind is not Anchor.MATMUL and is_core(Anchor.MATMUL, op):
+            if self.kind not in (Anchor.CASCADE, Anchor.MATMUL) and is_core(Anchor.MATMUL, op):
                 raise VerifyException(f"a kernel with the anchor {self.kind.value} may not hold {op.name}")
         sizes = None if self.config is None else self.config.tile
         if wrong := [name for name in sizes or () if name not in self.tile_names()]:
@@ -206,7 +209,7 @@ class FusedOp(IRDLOperation):
         printer.print_op_attributes(self.attributes, print_keyword=True)
 
     def _print_body(self, printer: Printer) -> None:
-        groups = self.groups() if self.kind in (Anchor.MATMUL, Anchor.REDUCE) else {}
+        groups = self.groups() if self.kind in (Anchor.CASCADE, Anchor.MATMUL, Anchor.REDUCE) else {}
         current = None
         with printer.in_braces():
             with printer.indented():
@@ -243,6 +246,7 @@ class FusedOp(IRDLOperation):
 
 
 _EXPECTED = {
+    Anchor.CASCADE: "a product",
     Anchor.MATMUL: "a product",
     Anchor.REDUCE: "a reduction or a scan",
     Anchor.PERMUTE: "a permutation",

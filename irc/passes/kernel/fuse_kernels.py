@@ -1,6 +1,7 @@
 """`fuse-kernels`: from a function of `nd` ops to kernels, each a region of ops that run together.
 
-Anchors are placed in the order matmul, reduction, map: a product takes the elementwise work after it, a reduction
+Anchors are placed in the order cascade, matmul, reduction, map: a product whose left operand is computed from the rows
+of another is in one kernel with that, a product takes the elementwise work after it, a reduction
 what surrounds it, a product what feeds it alone, and the rest becomes maps and permutations. Last, cheap work goes to
 the kernel that reads it, where that saves an array. No merge makes a cycle between kernels. A reduction over other axes
 of the same values is a kernel of its own.
@@ -18,6 +19,7 @@ from xdsl.ir import Block
 
 from irc.analysis.invariants import FUSED
 from irc.dialects.kernel import FusedOp
+from irc.fusion.cascades import seed_cascades
 from irc.fusion.explain import explain
 from irc.fusion.graph import FusionGraph
 from irc.fusion.maps import grow_maps
@@ -60,8 +62,8 @@ def fuse_block(
     copies = copy_across_kernels(block)
     copy_escaping(block)
     graph = FusionGraph(block, copies | find_repeated(block, max_recomputations), casts_to_store(block))
+    costs: list[object] = [*seed_cascades(graph)]
     products = seed_products(graph)
-    costs: list[object] = []
     for cluster in products:
         costs += grow_epilogue(graph, cluster)
     grow_reductions(graph)

@@ -191,6 +191,6 @@ def _settle(program: Program, plans: list[Plan], config: Config) -> None:
             domains.force_one(space)
         box_group(program, plan, config)
         if plan.matmul is not None:
-            for space in (plan.matmul.m, plan.matmul.n, *plan.matmul.ks):
+            for space in plan.matmul.single:
                 domains.force_one(space)
     domains.settle()

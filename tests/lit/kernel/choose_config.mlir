@@ -262,3 +262,17 @@ func.func @longer(%x: tensor<8192x200000xf32>) -> tensor<8192x200000xf32> {
   }
   func.return %r : tensor<8192x200000xf32>
 }
+
+// A cascade: 128 rows, as many columns of a step as registers and shared memory hold, the first of them that divides all.
+// CHECK:      @cascade cascade config<tile = {m = 128, k = 112}, stages = 2, warps = 8, schedule = "grid", indexing = "tma", instruction = "wgmma">
+// SM80:       @cascade cascade config<tile = {m = 64, k = 64}, stages = 2, warps = 4, schedule = "grid", instruction = "mma">
+// FMA:        @cascade cascade config<{{.*}}instruction = "fma">
+func.func @cascade(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+  %r = kernel.fused @cascade cascade (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
+    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>
+    kernel.yield %e : tensor<4096x128xf32>
+  }
+  func.return %r : tensor<4096x128xf32>
+}

@@ -1,0 +1,135 @@
+"""The config of a kernel of a cascade: a block has rows of both products and walks over the columns of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from irc.analysis.product_problem import is_loadable, multiplied
+from irc.configs.product import GROUP_WARPS
+from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
+from irc.ir.iteration import iteration_of
+from irc.ir.targets import KIB, Target
+from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
+
+ROWS = 128
+"""Rows of a block: two warp groups share what is loaded, and one computes exponentials while the other multiplies."""
+
+STEPS = (128, 112, 96, 80, 64, 48, 32, 16)
+"""Columns of the scores of a step, the most first."""
+
+MIN_EVEN = 64
+"""Of those that divide the scores' columns, so that no step reaches over the end, the fewest that pay."""
+
+MULTIPLE = 16
+"""Of which steps are: the depth of an instruction on 16 bits."""
+
+OTHER_REGISTERS = 40
+"""Registers of a thread for addresses, counters and rows."""
+
+MAX_STAGES = 2
+"""Each step takes so long that one more in flight is enough."""
+
+RESERVED = 2 * KIB
+"""Shared memory that is left to barriers, and to the alignment of buffers."""
+
+REGISTERS = 192
+"""Registers of a thread for the fragments of both products, and of what is multiplied between them: 240 with two warp
+groups beside the one that loads, less those of addresses and rows."""
+
+MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
+"""Of warp-wide products, whose left operands pass through shared memory."""
+
+
+@dataclass(frozen=True)
+class CascadeProblem:
+    """rows, steps: extents of the scores' rows and columns. depth: what the scores contract; columns: of the result.
+    size: bytes of an operand's element. is_loadable: whether tensor maps load all operands."""
+
+    rows: int
+    steps: int
+    depth: int
+    columns: int
+    size: int
+    is_loadable: bool
+
+    def shared_memory(self, rows: int, step: int, stages: int) -> int:
+        """Bytes of a left operand that is held, of what the steps in flight load, and of a result on its way out."""
+        return self.size * (rows + stages * step) * (self.depth + self.columns)
+
+
+def cascade_problem(kernel: FusedOp) -> CascadeProblem:
+    """Of the products of a kernel with a cascade."""
+    scores, product = kernel.cores()
+    first, last = iteration_of(scores), iteration_of(product)
+    operands: list[tuple[Operation, int]] = [(scores, 0), (scores, 1), (product, 1)]
+    return CascadeProblem(
+        last.extent("m"),
+        last.extent("k"),
+        first.extent("k"),
+        last.extent("n"),
+        multiplied(product, 0).size,
+        all(is_loadable(op, side) for op, side in operands),
+    )
+
+
+def choose_cascade(
+    problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None
+) -> Iterator[ConfigAttr]:
+    """The configs, the best first."""
+    preferred = given.instruction or instruction
+    if preferred in (None, "wgmma") and machine.has_wgmma and problem.is_loadable:
+        yield from _wgmma(problem, machine, given)
+    wanted = preferred if preferred == "fma" else "mma"
+    stages = given.stages or 2
+    for step in (MMA_STEP, MMA_STEP // 2, MMA_STEP // 4):
+        rows = (given.tile or {}).get("m", MMA_ROWS)
+        tile = TileSizes(m=rows, k=step)
+        yield ConfigAttr.of(tile=tile, stages=stages, warps=MMA_WARPS, schedule="grid", instruction=wanted)
+
+
+def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
+    rows = (given.tile or {}).get("m", ROWS if problem.rows > WGMMA_ROWS else WGMMA_ROWS)
+    held = [step for step in STEPS if _registers(problem, step) <= REGISTERS]
+    even = [step for step in held if problem.steps % step == 0 and step >= MIN_EVEN]
+    for step in (*even[:1], *held):
+        for stages in range(given.stages or MAX_STAGES, 0, -1):
+            if problem.shared_memory(rows, step, stages) + RESERVED <= machine.shared_memory:
+                yield ConfigAttr.of(
+                    tile=TileSizes(m=rows, k=step),
+                    stages=stages,
+                    warps=GROUP_WARPS * (rows // WGMMA_ROWS),
+                    schedule="grid",
+                    indexing="tma",
+                    instruction="wgmma",
+                )
+
+
+def _registers(problem: CascadeProblem, step: int) -> int:
+    """Of a thread, for its elements of 64 rows: of a step of the scores, of what they become, and of the result."""
+    elements = WGMMA_ROWS * (4 * step + problem.size * step + 4 * problem.columns)
+    return elements // (4 * WARP_GROUP)
+
+
+def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) -> str | None:
+    """What makes a config impossible; None of a legal one."""
+    tile = config.tile or TileSizes()
+    rows, step, warps = tile.get("m", ROWS), tile.get("k", STEPS[0]), config.warps or GROUP_WARPS
+    if step % MULTIPLE:
+        return f"steps are multiples of {MULTIPLE}, the depth of an instruction, found k = {step}"
+    if config.instruction == "wgmma":
+        if not machine.has_wgmma or not problem.is_loadable:
+            found = "operands that no tensor map loads" if machine.has_wgmma else machine.name
+            return f"wgmma is an instruction of sm_90a, for operands that tensor maps load, found {found}"
+        if rows * GROUP_WARPS != warps * WGMMA_ROWS:
+            return f"each 4 warps of wgmma compute {WGMMA_ROWS} rows of a cascade, found {warps} warps and m = {rows}"
+        if (need := _registers(problem, step) + OTHER_REGISTERS) > machine.registers_per_thread:
+            limit = machine.registers_per_thread
+            return f"steps of k = {step} need about {need} registers in each thread, {machine.name} has {limit}"
+    need, limit = problem.shared_memory(rows, step, config.stages or 1), machine.shared_memory
+    if need > limit:
+        found = f"{tile} in {config.stages or 1} stages needs {need / KIB:g} KiB of shared memory"
+        return f"{found}, a block of {machine.name} has {limit / KIB:g}"
+    return None

@@ -1,0 +1,114 @@
+"""Clusters around cascades: two products, with the reductions and the elementwise work between them."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from irc.analysis.cascades import Cascade, cascade_of
+from irc.analysis.op_classes import is_elementwise, is_product, is_transparent, is_view, shape_of
+from irc.analysis.product_problem import multiplied
+from irc.dialects.kernel import Anchor
+from irc.fusion.alignment import absorb_producers, absorb_tail, grow_forward, tags_of_elementwise
+from irc.fusion.cascade_cost import CascadeCost, cascade_cost
+from irc.fusion.graph import Cluster, FusionGraph, bits
+from irc.ir.iteration import iteration_of
+from irc.ir.targets import Target
+
+MIN_ROWS = 64
+"""Rows and columns of the scores: the instructions of a warp group have as many rows, and one block walks over all
+columns for them."""
+
+MAX_HELD = 256
+"""What a block holds whole: the contracted extent of the scores, and the columns of the result."""
+
+MULTIPLE = 16
+"""Of either: the depth of an instruction."""
+
+
+def fits(cascade: Cascade, machine: Target) -> bool:
+    """Whether a block can hold rows of both products, of matrix instructions on operands of 16 bits that are arrays."""
+    products = (cascade.scores, cascade.product)
+    narrow = all(multiplied(op, side).size == 2 for op in products for side in (0, 1))
+    if not narrow or not machine.mma:
+        return False
+    first, last = map(iteration_of, products)
+    (depth, *more), (columns, *others) = first.extents("k"), last.extents("n")
+    if more or others or any(extent > MAX_HELD or extent % MULTIPLE for extent in (depth, columns)):
+        return False
+    arrays = (*cascade.scores.operands, cascade.product.operands[1])
+    return min(last.extent("m"), last.extent("k")) >= MIN_ROWS and all(map(_is_array, arrays))
+
+
+def is_one_kernel(cascade: Cascade, machine: Target) -> bool:
+    """Whether a kernel computes both products, if reductions can be rescaled: where a block can hold them, and it
+    pays."""
+    return fits(cascade, machine) and cascade_cost(cascade, machine).pays
+
+
+def _is_array(value: SSAValue) -> bool:
+    """Whether a product reads the value from memory: what users repeat is computed anew for each tile."""
+    owner = value.owner
+    while isinstance(owner, Operation) and is_view(owner):
+        owner = owner.operands[0].owner
+    return not isinstance(owner, Operation) or not is_transparent(owner)
+
+
+def seed_cascades(graph: FusionGraph) -> list[CascadeCost]:
+    """Makes a cluster of each cascade that one kernel computes, with what lies between and the elementwise work behind
+    it. Gives the costs that were compared."""
+    found = [cascade_of(op) for op in graph.ops if is_product(op)]
+    held = [cascade for cascade in found if cascade is not None and fits(cascade, graph.machine)]
+    costs = [cascade_cost(cascade, graph.machine) for cascade in held]
+    for cascade, cost in zip(held, costs, strict=True):
+        if cost.pays and cascade.is_rolled:
+            _join(graph, cascade)
+    return costs
+
+
+def _join(graph: FusionGraph, cascade: Cascade) -> None:
+    """Makes one cluster of the cascade, unless nodes outside depend on it and feed it."""
+    ops = (cascade.scores, *cascade.between, cascade.product)
+    nodes = [graph.index[op] for op in ops if op in graph.index]
+    if not all(graph.is_free(i) for i in nodes):
+        return
+    parts = [graph.cluster_of[i] for i in nodes]
+    members = downstream = inputs = 0
+    for part in parts:
+        members, downstream, inputs = members | part.members, downstream | part.downstream, inputs | part.inputs
+    if downstream & inputs & ~members:
+        return
+    cluster, *others = parts
+    for other in others:
+        graph.merge(cluster, other)
+    cluster.anchor = Anchor.CASCADE
+    cluster.domain = shape_of(cascade.product.results[0])
+    _label(graph, cascade, cluster)
+    _grow(graph, cluster)
+
+
+def _label(graph: FusionGraph, cascade: Cascade, cluster: Cluster) -> None:
+    """What lies along the result, and along its rows."""
+    iteration = iteration_of(cascade.product)
+    columns = iteration.axes(iteration.result, "n")
+    rows = tuple(axis for axis in cluster.identity if axis not in columns)
+    cluster.tags = {graph.index[op]: rows for op in cascade.reductions}
+    cluster.tags[graph.index[cascade.product]] = cluster.identity
+
+
+def _grow(graph: FusionGraph, cluster: Cluster) -> None:
+    """Takes what is computed element by element of the result, and what the cascade alone reads beside its products."""
+    grow_forward(graph, cluster, lambda i: _accept(graph, i, cluster))
+    beside = [i for i in bits(cluster.members) if not is_product(graph.ops[i])]
+    absorb_producers(graph, cluster, lambda i: is_elementwise(graph.ops[i]), beside)
+    grow_forward(graph, cluster, lambda i: absorb_tail(graph, i, cluster))
+
+
+def _accept(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    """Elementwise work on the result, or on one element of each of its rows."""
+    if not is_elementwise(graph.ops[i]):
+        return False
+    tags = tags_of_elementwise(graph, i, cluster)
+    if tags is None or not graph.absorb(cluster, i):
+        return False
+    cluster.tags[i] = tags
+    return True

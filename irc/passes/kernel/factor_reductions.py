@@ -1,0 +1,96 @@
+"""factor-reductions: factors of whole rows leave the products that are computed from another product's rows.
+
+`softmax(s) v` divides each row of weights by its sum before it multiplies. Divided afterwards, the sum is needed once
+the rows have been walked over, and not in each step: the two products become a cascade that one kernel can walk through
+(`irc/analysis/cascades.py`). FlashAttention (Dao, 2022) divides at the end, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from irc.analysis.cascades import Cascade, cascade_of, maximum_below
+from irc.analysis.op_classes import is_cast, is_product, shape_of
+from irc.dialects import nd
+from irc.dialects.nd.base import element_of, ints
+from irc.dialects.nd.declared import DECLARED, STRICT
+from irc.dialects.nd.terms import Term
+from irc.fusion.cascades import is_one_kernel
+from irc.ir.iteration import iteration_of
+from irc.ir.passes import Pass
+from irc.ir.rewriting import Inserter, remove_dead_code
+from irc.ir.targets import target_of
+
+
+@dataclass(frozen=True)
+class FactorReductionsPass(Pass):
+    """`(e * r) v`, with a factor r for each row -> `(e v) * r`, where e is computed from the rows of a product that
+    one kernel can hold beside this one. Rounded to the type of v, e and e * r have the same relative error. Only where
+    e is at most 1, so that it fits any type: the exponential of what its row's maximum was taken from. A module with
+    strict rounding is left alone.
+    """
+
+    name: ClassVar[str] = "factor-reductions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if STRICT in op.attributes:
+            return
+        machine = target_of(op)
+        for product in [each for each in op.walk() if is_product(each)]:
+            cascade = cascade_of(product)
+            if cascade is not None and is_one_kernel(cascade, machine) and (factor := _factor(cascade)) is not None:
+                _move(cascade, factor)
+                remove_dead_code(op)
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """The left operand of a product is `rest`, scaled by an op with what is in `rows` for each row."""
+
+    rest: SSAValue
+    scaling: nd.MulOp | nd.DivOp
+    rows: nd.BroadcastOp
+
+
+def _factor(cascade: Cascade) -> _Factor | None:
+    value = cascade.product.operands[0]
+    while isinstance(value.owner, Operation) and is_cast(value.owner):
+        value = value.owner.operands[0]
+    scaling = value.owner
+    if not isinstance(scaling, nd.MulOp | nd.DivOp):
+        return None
+    sides = [(scaling.lhs, scaling.rhs), (scaling.rhs, scaling.lhs)]
+    for rest, factor in sides[:1] if isinstance(scaling, nd.DivOp) else sides:
+        rows = factor.owner
+        if not isinstance(rows, nd.BroadcastOp) or cascade.axis in ints(rows.dims):
+            continue
+        if maximum_below(rest) is not None and cascade.rescales(rest):
+            return _Factor(rest, scaling, rows)
+    return None
+
+
+def _move(cascade: Cascade, factor: _Factor) -> None:
+    """Multiplies what is left of the operand, and scales the product."""
+    product = cascade.product
+    at = Inserter.before(product)
+    lhs = Term(factor.rest, at).cast(element_of(product.operands[0]))
+    unscaled = at(product.clone({product.operands[0]: lhs.value}))
+    unscaled.attributes.pop(DECLARED, None)
+    result = Term(unscaled.results[0], at)
+    rows = Term(factor.rows.x, at).broadcast(shape_of(product.results[0]), _dims(cascade, factor.rows))
+    scaled = result * rows if isinstance(factor.scaling, nd.MulOp) else result / rows
+    scaled.op.attributes |= product.attributes
+    Rewriter.replace_op(product, [], [scaled.value])
+
+
+def _dims(cascade: Cascade, rows: nd.BroadcastOp) -> list[int]:
+    """The axes of the product's result that the axes of the rows are."""
+    iteration = iteration_of(cascade.product)
+    place = {e: at for at, e in enumerate(iteration.result.results)}
+    return [place[iteration.inputs[0].map.results[axis]] for axis in ints(rows.dims)]

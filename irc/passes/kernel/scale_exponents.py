@@ -1,0 +1,96 @@
+"""scale-exponents: the exponentials of a cascade take one multiply-add each, before the special function unit.
+
+`exp(c x - m)` with `m = max(c x)` takes a product, a difference, and the product with log2(e) that the hardware's
+exponential of 2 needs. As `exp2(c' x - c' max(x))` with `c' = c log2(e)`, the elements take one multiply-add; the other
+factors are those of rows (FlashAttention-2: Dao, 2023, section 3.1, has the same in its kernel).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import e, inf, log2
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from irc.analysis.cascades import cascade_of, maximum_below
+from irc.analysis.op_classes import is_product
+from irc.canonicalization.simplify import is_splat, splat_of
+from irc.dialects import nd
+from irc.dialects.nd.base import ints
+from irc.dialects.nd.declared import STRICT, is_relaxed, relax
+from irc.dialects.nd.terms import Term
+from irc.fusion.cascades import is_one_kernel
+from irc.ir.passes import Pass
+from irc.ir.rewriting import Inserter, remove_dead_code
+from irc.ir.targets import target_of
+
+
+@dataclass(frozen=True)
+class ScaleExponentsPass(Pass):
+    """`exp(c x - max(c x))` -> `exp2(c' x - c' max(x))`, with a number c > 0, or without one, between the products of a
+    cascade, where the exponential may be approximated. A mask of `c x` becomes one of x. A module with strict rounding
+    is left alone.
+    """
+
+    name: ClassVar[str] = "scale-exponents"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if STRICT in op.attributes:
+            return
+        machine = target_of(op)
+        for product in [each for each in op.walk() if is_product(each)]:
+            cascade = cascade_of(product)
+            if cascade is None or not cascade.is_rolled or not is_one_kernel(cascade, machine):
+                continue
+            for power in cascade.between:
+                if isinstance(power, nd.ExpOp) and is_relaxed(power) and (maximum := maximum_below(power.result)):
+                    _scale(power, maximum)
+            remove_dead_code(op)
+
+
+def _scale(power: nd.ExpOp, maximum: nd.MaxOp) -> None:
+    at = Inserter.after(maximum)
+    x, factor = _unscaled(maximum.x, at)
+    largest = Term(maximum.result, at)
+    if factor != 1:
+        largest = x.max(ints(maximum.axes))
+    exponent = Term((x * (factor * log2(e))).value, Inserter.before(power))
+    difference = power.operands[0].owner
+    assert isinstance(difference, nd.SubOp)
+    rows = _like(difference.rhs, maximum.result, (largest * (factor * log2(e))).value, exponent.at)
+    scaled = nd.Exp2Op((exponent - Term(rows, exponent.at)).value)
+    relax(scaled)
+    Rewriter.replace_op(power, [], [exponent.at.value(scaled)])
+    if factor != 1:
+        Rewriter.replace_op(maximum, [], [(largest * factor).value])
+
+
+def _unscaled(value: SSAValue, at: Inserter) -> tuple[Term, float]:
+    """A value that is a number > 0 times another one, as these two."""
+    owner = value.owner
+    match owner:
+        case nd.MulOp():
+            for x, factor in ((owner.lhs, splat_of(owner.rhs)), (owner.rhs, splat_of(owner.lhs))):
+                if factor is not None and 0 < factor < inf:
+                    return Term(x, at), float(factor)
+        case nd.WhereOp() if is_splat(owner.rhs, -inf):
+            x, factor = _unscaled(owner.lhs, at)
+            if factor != 1:
+                return Term(owner.condition, at).where(x, x.filled(-inf)), factor
+        case _:
+            pass
+    return Term(value, at), 1.0
+
+
+def _like(value: SSAValue, old: SSAValue, new: SSAValue, at: Inserter) -> SSAValue:
+    """A value that is made of `old` by ops of one operand, made of `new`."""
+    if value is old:
+        return new
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    operand = _like(owner.operands[0], old, new, at)
+    return at.value(owner.clone({owner.operands[0]: operand}))

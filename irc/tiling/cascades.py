@@ -1,0 +1,283 @@
+"""Cascades: a tile has rows of two products, and a loop walks over the columns of the first.
+
+Each step computes columns of the scores, brings the reductions up to date, and adds what the step's columns give to the
+last product. What earlier steps have added was relative to reductions that have changed since: it is rescaled
+(`irc/analysis/cascades.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, math, scf
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from irc.analysis.cascades import Cascade, Exponents, cascade_of
+from irc.dialects import tile
+from irc.ir.dtypes import element_of
+from irc.ir.neutral import neutral
+from irc.tiling.combiners import combine_tiles, map_tiles
+from irc.tiling.config import Config
+from irc.tiling.domains import Space
+from irc.tiling.groups import Group, Result
+from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
+from irc.tiling.nodes import Choose, Constant, Dot, Node, Reduced, Test, walk_nodes
+from irc.tiling.predicates import column_bounds, support
+from irc.tiling.products import dot_of, dot_operand
+from irc.tiling.program import INDEX, Axis, Program, Shape
+from irc.tiling.reductions import ReduceStage, depth_of
+from irc.tiling.scalar_body import Body
+from irc.tiling.scalars import APPROXIMATE
+from irc.tiling.stage import Stage
+
+TILE = {"m": 64, "k": 64}
+"""The sizes that a config leaves open."""
+
+
+@dataclass
+class CascadePlan:
+    """The dimensions of a cascade. `steps` are contracted by the last product, and are the columns of the scores;
+    `depth` is what these contract."""
+
+    cascade: Cascade
+    last: Dot
+    scores: Dot
+    reductions: list[Reduced]
+    batch: Space
+    m: Space
+    n: Space
+    steps: Space
+    depth: Space
+
+    @property
+    def spaces(self) -> list[Space]:
+        return [self.batch, *self.single]
+
+    @property
+    def single(self) -> list[Space]:
+        """Those that become one dimension each."""
+        return [self.m, self.n, self.steps, self.depth]
+
+    @staticmethod
+    def of(program: Program, group: Group, own: Space) -> CascadePlan | None:
+        """The plan of a group whose results come from a product of what is computed from another one."""
+        nodes = group.nodes(program.trace)
+        found = ((n, cascade_of(n.op)) for n in nodes if isinstance(n, Dot))
+        last, cascade = next(((n, cascade) for n, cascade in found if cascade is not None), (None, None))
+        if last is None or cascade is None:
+            return None
+        (step,) = last.k
+        for node in nodes:
+            if isinstance(node, Reduced) and node.op in cascade.reductions:
+                program.domains.bindings.bind(node.dims[0], lin_of(step))
+        program.trace.forget()
+        group.trace_again(program.trace)
+        nodes = group.nodes(program.trace)
+        scores, last = (next(n for n in nodes if isinstance(n, Dot) and n.op is op) for op in (cascade.scores, last.op))
+        reductions = sorted((n for n in nodes if isinstance(n, Reduced)), key=depth_of)
+        m, n = _dims(program, last, "m"), _dims(program, last, "n")
+        batch = [d for d in own if d not in (*m, *n)]
+        return CascadePlan(cascade, last, scores, reductions, batch, m, n, [step], list(scores.k))
+
+
+def _dims(program: Program, dot: Dot, side: str) -> Space:
+    """The dimensions of a product's rows (m) or columns (n)."""
+    columns = dot.batch + dot.rows
+    lins = dot.at[dot.batch : columns] if side == "m" else dot.at[columns:]
+    found = [a for lin in lins for a in sorted(atoms(program.resolve(lin)), key=lambda a: a.id)]
+    return [a for a in dict.fromkeys(found) if isinstance(a, Dim)]
+
+
+def emit_cascade(program: Program, plan: CascadePlan, results: Sequence[Result], config: Config) -> None:
+    """The loop over tiles: batch dimensions one by one, then rows."""
+    m, n = plan.m[0], plan.n[0]
+    rows = config.tile.get("m", TILE["m"])
+    dims = [*plan.batch, m]
+    loop = tile.ForTilesOp(
+        [d.extent for d in dims], [1] * len(plan.batch) + [rows], schedule=config.schedule, group=config.group
+    )
+    loop.location = program.op.location
+    program.op.body.block.add_op(loop)
+    scalars = dict(zip(plan.batch, loop.offsets, strict=False))
+    zero = Stage(program, loop.body.block, [], {}).index(0)
+    axes = [Axis(m, loop.offsets[-1], rows), Axis(n, zero, n.extent)]
+    stage = _RowStage(program, loop.body.block, axes, scalars)
+    _Walk(program, plan, stage, config.tile.get("k", TILE["k"])).emit()
+    for result in results:
+        stage.store(program.result_argument(result.index), result.at, result.node)
+
+
+class _RowStage(ReduceStage):
+    """The stage of the last product's tile, where reductions have one element a row."""
+
+    def stored_shape(self, node: Node, coords: Sequence[object]) -> Shape:
+        rows, columns = self.axes
+        used = self.program.lin_dims(coords) | self.program.dims(node)  # pyright: ignore
+        return self.shape if columns.dim in used else (rows.extent, 1)
+
+
+@dataclass
+class _Walk:
+    """The loop over the columns of the scores. `stage` has the tile of the last product."""
+
+    program: Program
+    plan: CascadePlan
+    stage: ReduceStage
+    step: int
+
+    def __post_init__(self) -> None:
+        self.column = self.plan.steps[0]
+        self.relative: dict[Operation, float] = {}
+        """The reductions that others are relative to, each with its largest coefficient."""
+        for node in (*self.plan.reductions, self.plan.last):
+            for op, coefficient in self._exponents(node).items():
+                self.relative[op] = max(self.relative.get(op, 0.0), abs(coefficient))
+        self._factors: dict[tuple[Operation, float], SSAValue] = {}
+
+    def emit(self) -> None:
+        stage, plan = self.stage, self.plan
+        rows, columns = stage.axes
+        initial = [self._start(r, (rows.extent, 1)) for r in plan.reductions]
+        initial.append(stage.splat(0, plan.last.type, stage.shape, plan.last.location))
+        block = Block(arg_types=[INDEX, *(v.type for v in initial)])
+        inner = ReduceStage(self.program, block, [rows, Axis(self.column, block.args[0], self.step)], stage.scalars)
+        roots = [*(self._masked(r) for r in plan.reductions), self._operand(plan.last.lhs)]
+        self.program.shared = _shared(roots)
+        inner.computed[plan.scores] = self._scores(inner)
+        carried = dict(zip(plan.reductions, block.args[1:], strict=False))
+        found = [self._updated(inner, r, carried, root) for r, root in zip(plan.reductions, roots, strict=False)]
+        total = self._rescaled(inner, plan.last, block.args[-1], carried)
+        right = ReduceStage(self.program, block, [inner.axes[1], columns], stage.scalars)
+        lhs = inner.tile(roots[-1], inner.shape)
+        rhs = right.tile(self._operand(plan.last.rhs), right.shape)
+        found.append(inner.insert(dot_of(plan.last, lhs, rhs, total), plan.last.location))
+        inner.insert(scf.YieldOp(*found), self.program.op.location)
+        loop = scf.ForOp(*self._bounds(), stage.index(self.step), initial, Region(block))
+        loop.location = plan.last.location
+        stage.block.add_op(loop)
+        stage.computed[plan.last] = loop.results[-1]
+        for node, value in zip(plan.reductions, loop.results, strict=False):
+            stage.computed[node] = self._finished(node, value)
+
+    def _bounds(self) -> tuple[SSAValue, SSAValue]:
+        """The columns that anything is known to come from."""
+        found = [support(r.input, neutral(r.monoid, element_of(r.input.source))) for r in self.plan.reductions]
+        found.append(support(self.plan.last.lhs, 0))
+        common = frozenset[Lin].intersection(*found)
+        in_order = sorted(common, key=str)
+        return column_bounds(self.stage, in_order, self.stage.axes[0], self.column, self.step)
+
+    def _scores(self, inner: ReduceStage) -> SSAValue:
+        """The scores of a step: the whole contracted extent at once. What does not change from step to step is loaded
+        before the loop."""
+        scores, stage = self.plan.scores, self.stage
+        depth = self.plan.depth[0]
+        whole = Axis(depth, stage.index(0), depth.extent)
+        before = ReduceStage(self.program, stage.block, [stage.axes[0], whole], stage.scalars)
+        left = before.tile(scores.lhs, before.shape)
+        beside = ReduceStage(self.program, inner.block, [whole, inner.axes[1]], stage.scalars)
+        right = beside.tile(scores.rhs, beside.shape)
+        zero = stage.splat(0, scores.type, inner.shape, scores.location)
+        return inner.insert(dot_of(scores, left, right, zero), scores.location)
+
+    # Reductions
+
+    def _exponents(self, node: Reduced | Dot) -> Exponents:
+        """How what the node sums depends on reductions."""
+        found = self.plan.cascade.factors.of(node.op.operands[0])
+        assert found is not None, "fuse-kernels makes cascades of what can be rescaled alone"
+        return found
+
+    def _start(self, node: Reduced, shape: Shape) -> SSAValue:
+        """What a reduction of nothing is. One that others are relative to is finite, so that rows may start with
+        infinities."""
+        is_relative = node.op in self.relative
+        start = self._least(node) if is_relative else neutral(node.monoid, element_of(node.input.source))
+        return self.stage.splat(start, node.type, shape, node.location)
+
+    def _finished(self, node: Reduced, value: SSAValue) -> SSAValue:
+        """Where nothing has been found, a reduction that others are relative to is what one of nothing is."""
+        if node.op not in self.relative:
+            return value
+        element = element_of(node.input.source)
+
+        def finished(body: Body, args: list[SSAValue]) -> SSAValue:
+            start, nothing = (body.constant(x, node.type) for x in (self._least(node), neutral(node.monoid, element)))
+            return body.select(body.compare("oeq", args[0], start), nothing, args[0])
+
+        return map_tiles(self.stage, node, [value], tile.shape_of(value.type), finished)
+
+    def _least(self, node: Reduced) -> float:
+        """What maxima begin at, or minima: finite, also as an exponent of 2."""
+        limit = float(element_of(node.input.source).limits()[0 if node.monoid == "max" else 1])
+        return limit / max(1.0, 2 * self.relative[node.op])
+
+    def _updated(self, inner: ReduceStage, node: Reduced, carried: Mapping[Reduced, SSAValue], root: Node) -> SSAValue:
+        """The reduction with this step's columns."""
+        shape = tile.shape_of(carried[node].type)
+        before = self._rescaled(inner, node, carried[node], carried)
+        part = inner.reduce(node, [inner.tile(root, inner.shape)], [1], shape)
+        inner.computed[node] = combine_tiles(inner, node, [before], [part], shape)[0]
+        return inner.computed[node]
+
+    def _rescaled(
+        self, inner: ReduceStage, node: Reduced | Dot, value: SSAValue, carried: Mapping[Reduced, SSAValue]
+    ) -> SSAValue:
+        """What earlier steps gave, relative to the reductions as they are now."""
+        by_op = {r.op: r for r in self.plan.reductions}
+        for op, coefficient in self._exponents(node).items():
+            of = by_op[op]
+            factor = self._factor(inner, of, carried[of], coefficient)
+            value = map_tiles(inner, of, [value, factor], tile.shape_of(value.type), _product)
+        return value
+
+    def _factor(self, inner: ReduceStage, node: Reduced, before: SSAValue, coefficient: float) -> SSAValue:
+        """exp(coefficient * (now - before)) of a reduction, once for all that is rescaled by it."""
+        key = node.op, coefficient
+        if key not in self._factors:
+            now = inner.computed[node]
+
+            def factor(body: Body, args: list[SSAValue]) -> SSAValue:
+                distance = body(arith.SubfOp(args[0], args[1]))
+                scale = body.constant(abs(coefficient), distance.type)
+                scaled = distance if abs(coefficient) == 1 else body(arith.MulfOp(distance, scale))
+                return body(math.ExpOp(scaled, APPROXIMATE))
+
+            pair = [before, now] if coefficient < 0 else [now, before]
+            self._factors[key] = map_tiles(inner, node, pair, tile.shape_of(before.type), factor)
+        return self._factors[key]
+
+    # Tails
+
+    def _masked(self, node: Reduced) -> Node:
+        """What a reduction combines: beyond the last column what changes nothing."""
+        value = node.input
+        if self.column.extent % self.step == 0:
+            return value
+        nothing = Constant(value.source, node.location, neutral(node.monoid, element_of(value.source)))
+        tests = (Test(lin_of(self.column), None, self.column.extent),)
+        return Choose(value.source, node.location, tests, value, nothing)
+
+    def _operand(self, node: Node) -> Node:
+        return dot_operand(self.program, node, self.column, self.step, None)
+
+
+def _product(body: Body, args: list[SSAValue]) -> SSAValue:
+    return body(arith.MulfOp(args[0], args[1]))
+
+
+def _shared(roots: Sequence[Node]) -> frozenset[Node]:
+    """What several roots are computed from, as far as they have it in common."""
+    below = [set(walk_nodes([root], inside=_goes_on)) for root in roots]
+    counts = Counter(node for nodes in below for node in nodes)
+    found: set[Node] = set()
+    for root, nodes in zip(roots, below, strict=True):
+        found |= {root} if counts[root] > 1 else set()
+        found |= {o for n in nodes if _goes_on(n) for o in n.operands() if counts[o] > counts[n]}
+    return frozenset(n for n in found if counts[n] > 1 and not isinstance(n, Constant) and _goes_on(n))
+
+
+def _goes_on(node: Node) -> bool:
+    return not isinstance(node, Reduced | Dot)

@@ -1,0 +1,152 @@
+"""Where a value can be anything but nothing: conditions on places, as inequalities, and what they leave of a loop.
+
+A loop over columns need not come to steps in which a mask hides all columns from all rows of the tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import SSAValue
+
+from irc.tiling.index_maps import Dim, Lin, atoms, constant
+from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Node, Reduced, name_of
+from irc.tiling.program import Axis
+from irc.tiling.stage import Stage
+
+Inequalities = frozenset[Lin]
+"""Expressions that are at least 0."""
+
+NONE: Inequalities = frozenset()
+
+
+def support(node: Node, nothing: float) -> Inequalities:
+    """What holds wherever a value is not `nothing`, which is 0 or -inf. Of conditions on places alone."""
+    match node:
+        case Cast():
+            return support(node.input, nothing)
+        case Choose() if _is(node.outside, nothing):
+            tests = [lin - test.low for test in node.tests for lin in [test.lin] if test.low is not None]
+            tests += [test.lin * -1 + (test.high - 1) for test in node.tests if test.high is not None]
+            return frozenset(tests) | support(node.inside, nothing)
+        case Apply():
+            return _of_apply(node, nothing)
+        case _:
+            return NONE
+
+
+def _of_apply(node: Apply, nothing: float) -> Inequalities:
+    match name_of(node.op), node.inputs:
+        case "where", (condition, inside, outside) if _is(outside, nothing):
+            return implied(condition) | support(inside, nothing)
+        case "exp" | "exp2", (power,) if nothing == 0:
+            return support(power, -inf)
+        case "cast", (value,):
+            return support(value, nothing)
+        case "sub", (value, rows) if nothing == -inf and _is_finite(rows):
+            return support(value, nothing)
+        case "mul", (value, Constant(value=factor)) if nothing == 0 or factor > 0:
+            return support(value, nothing)
+        case _:
+            return NONE
+
+
+def _is_finite(node: Node) -> bool:
+    """Whether a value is a reduction that others are relative to, or a number times that: it begins at a finite number
+    whose products with such factors are finite."""
+    match node:
+        case Apply(inputs=(value, Constant())) if name_of(node.op) == "mul":
+            return isinstance(value, Reduced)
+        case _:
+            return isinstance(node, Reduced)
+
+
+def _is(node: Node, value: float) -> bool:
+    return isinstance(node, Constant) and node.value == value
+
+
+def implied(condition: Node) -> Inequalities:
+    """What holds wherever a condition does."""
+    if not isinstance(condition, Apply) or len(condition.inputs) != 2:
+        return NONE
+    name, (lhs, rhs) = name_of(condition.op), condition.inputs
+    if name == "bitwise_and":
+        return implied(lhs) | implied(rhs)
+    a, b = _place(lhs), _place(rhs)
+    if a is None or b is None:
+        return NONE
+    match name:
+        case "less":
+            return frozenset({b - a - 1})
+        case "less_equal":
+            return frozenset({b - a})
+        case "greater":
+            return frozenset({a - b - 1})
+        case "greater_equal":
+            return frozenset({a - b})
+        case "equal":
+            return frozenset({a - b, b - a})
+        case _:
+            return NONE
+
+
+def _place(node: Node) -> Lin | None:
+    """An integer that is computed from places."""
+    if not isinstance(node.source, IntegerType):
+        return None
+    match node:
+        case Coordinate():
+            return node.lin
+        case Constant():
+            return constant(int(node.value))
+        case Apply(inputs=(lhs, rhs)) if name_of(node.op) in ("add", "sub"):
+            a, b = _place(lhs), _place(rhs)
+            if a is None or b is None:
+                return None
+            return a + b if name_of(node.op) == "add" else a - b
+        case _:
+            return None
+
+
+def column_bounds(
+    stage: Stage, inequalities: Iterable[Lin], rows: Axis, column: Dim, step: int
+) -> tuple[SSAValue, SSAValue]:
+    """From where to where the columns can have anything, for the rows of a tile: multiples of a step, and at most all
+    columns. The stage has the rows."""
+    first, end = stage.index(0), stage.index(column.extent)
+    for lin in inequalities:
+        lin = stage.program.resolve(lin)
+        sign = dict(lin.terms).get(column, 0)
+        rest = Lin(tuple((a, f) for a, f in lin.terms if a != column), lin.const)
+        known = {rows.dim, *stage.scalars}
+        if sign not in (1, -1) or any(a == column for a in atoms(rest)) or any(a not in known for a, _ in rest.terms):
+            continue
+        factor = dict(rest.terms).get(rows.dim, 0) if rows.dim is not None else 0
+        most = rest + (max(factor, 0) * (rows.extent - 1))
+        location = stage.program.op.location
+        if sign == -1:  # column <= rest
+            last = stage.insert(arith.MinSIOp(_index(stage, most + 1, rows), end), location)
+            end = last
+            continue
+        back = _index(stage, most * -1, rows)
+        begin = stage.insert(arith.FloorDivSIOp(back, stage.index(step)), location)
+        begin = stage.insert(arith.MuliOp(begin, stage.index(step)), location)
+        first = stage.insert(arith.MaxSIOp(begin, first), location)
+    return first, end
+
+
+def _index(stage: Stage, lin: Lin, rows: Axis) -> SSAValue:
+    """An expression of the tile's first row, and of what is the same for the tile."""
+    location = stage.program.op.location
+    total = stage.index(lin.const) if lin.const or not lin.terms else None
+    for atom, factor in lin.terms:
+        assert isinstance(atom, Dim)
+        value = rows.offset if atom == rows.dim else stage.scalars[atom]
+        if factor != 1:
+            value = stage.insert(arith.MuliOp(value, stage.index(factor)), location)
+        total = value if total is None else stage.insert(arith.AddiOp(value, total), location)
+    assert total is not None
+    return total

@@ -1,0 +1,72 @@
+// RUN: irc-opt %s -p scale-exponents | filecheck %s
+// RUN: irc-opt %s -p 'nd{strict-rounding=true},scale-exponents' | filecheck %s --check-prefix=STRICT
+
+// 0.125 log2(e) for the elements, and for the maximum of what is not scaled yet. The mask is one of that.
+// CHECK-LABEL: func.func @masked
+// CHECK:         %[[S:.*]] = nd.matmul
+// CHECK:         %[[X:.*]] = nd.where %seen, %[[S]], %{{.*}} :
+// CHECK-NEXT:    %[[M:.*]] = nd.max %[[X]] {axes = [1]}
+// CHECK-NEXT:    %[[C:.*]] = nd.constant 0.18033688 : tensor<4096x4096xf32>
+// CHECK-NEXT:    %[[A:.*]] = nd.mul %[[X]], %[[C]] : tensor<4096x4096xf32>
+// CHECK-NEXT:    %[[D:.*]] = nd.constant 0.18033688 : tensor<4096xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.mul %[[M]], %[[D]] : tensor<4096xf32>
+// CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[R]] {dims = [0]}
+// CHECK-NEXT:    %[[E:.*]] = nd.sub %[[A]], %[[B]]
+// CHECK-NEXT:    nd.exp2 %[[E]] {nd.relaxed}
+// STRICT-LABEL: func.func @masked
+// STRICT-NOT:     nd.exp2
+func.func @masked(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
+  %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
+  %c = nd.constant 0.125 : tensor<4096x4096xf32>
+  %x = nd.mul %s, %c : tensor<4096x4096xf32>
+  %inf = nd.constant -inf : tensor<4096x4096xf32>
+  %w = nd.where %seen, %x, %inf : (tensor<4096x4096xi1>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %m = nd.max %w {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %0 = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %1 = nd.sub %w, %0 : tensor<4096x4096xf32>
+  %e = nd.exp %1 {nd.relaxed} : tensor<4096x4096xf32>
+  %p = nd.cast %e : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+  %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+  func.return %o : tensor<4096x64xf32>
+}
+
+// Without a factor, log2(e) alone; the maximum that is returned stays what it was.
+// CHECK-LABEL: func.func @plain
+// CHECK:         %[[M:.*]] = nd.max
+// CHECK-NEXT:    nd.constant 1.442695 : tensor<4096x4096xf32>
+// CHECK:         nd.exp2
+// CHECK:         func.return %{{.*}}, %[[M]]
+func.func @plain(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>) -> (tensor<4096x64xf32>, tensor<4096xf32>) {
+  %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
+  %m = nd.max %s {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %0 = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %1 = nd.sub %s, %0 : tensor<4096x4096xf32>
+  %e = nd.exp %1 {nd.relaxed} : tensor<4096x4096xf32>
+  %p = nd.cast %e : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+  %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+  func.return %o, %m : tensor<4096x64xf32>, tensor<4096xf32>
+}
+
+// To the accuracy of f32, and of a softmax alone, which waits for memory: nothing changes.
+// CHECK-LABEL: func.func @accurate
+// CHECK-NOT:     nd.exp2
+func.func @accurate(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>) -> tensor<4096x64xf32> {
+  %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
+  %m = nd.max %s {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %0 = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %1 = nd.sub %s, %0 : tensor<4096x4096xf32>
+  %e = nd.exp %1 : tensor<4096x4096xf32>
+  %p = nd.cast %e : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+  %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+  func.return %o : tensor<4096x64xf32>
+}
+
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT:     nd.exp2
+func.func @alone(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %m = nd.max %x {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %0 = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %1 = nd.sub %x, %0 : tensor<4096x4096xf32>
+  %e = nd.exp %1 {nd.relaxed} : tensor<4096x4096xf32>
+  func.return %e : tensor<4096x4096xf32>
+}

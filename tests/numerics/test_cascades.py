@@ -1,0 +1,121 @@
+"""Two products with reductions between them are one kernel: right on the simulator, which finds races, and each pass
+on the way keeps the meaning."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numerics.harness import check_kernels, check_passes
+
+import irc
+from irc.driver.lowering import lower, passes_of
+from irc.driver.pipelines import KERNEL
+from irc.driver.program import isolate, new_context, parse
+
+HEADS = """
+dim B = {b}, H = {h}, S = {s}, T = {t}, D = {d}, E = {e}
+func f(q: {type}[B, H, S, D], k: {type}[B, H, T, D], v: {type}[B, H, T, E]) -> {type}[B, H, S, E] {{
+    return attention(q, k, v, causal={causal})
+}}
+"""
+
+SCORES = """
+dim S = 192, T = 256, D = 64
+func f(q: bf16[S, D], k: bf16[T, D], v: bf16[T, D]) -> bf16[S, D] {{
+    s = cast(q @ transpose(k), f32)
+    rows = iota([S, T], i32, axis=0)
+    columns = iota([S, T], i32, axis=1)
+    return cast(softmax({scores}), bf16) @ v
+}}
+"""
+
+MASKED = {
+    "plain": "s",
+    "scaled": "s * 0.125",
+    "soft cap": "30.0 * tanh(s / 30.0)",
+    "slope": "s * 0.125 - 0.1 * cast(rows - columns, f32)",
+    "causal": "where(columns <= rows, s * 0.125, -inf)",
+    "window": "where((columns <= rows) & (columns > rows - 70), s, -inf)",
+    "both sides": "where((columns < rows + 33) & (columns >= rows - 50), s, -inf)",
+    "prefix": "where(columns < 100, s, -inf)",
+    "chunks": "where(columns // 64 == rows // 64, s, -inf)",
+}
+
+
+def heads(b: int, h: int, s: int, t: int, d: int, e: int, *, type: str = "bf16", causal: bool = False) -> str:
+    return HEADS.format(b=b, h=h, s=s, t=t, d=d, e=e, type=type, causal=str(causal).lower())
+
+
+def is_one_kernel(text: str, arch: str = "sm_90a") -> bool:
+    module = lower(isolate(parse(text, "cascade.irc")), "kernel", arch=arch)
+    kernels = [op for op in module.walk() if op.name == "kernel.fused"]
+    return len(kernels) == 1 and "cascade" in str(kernels[0].properties["anchor"])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("shape", [(1, 2, 128, 256, 64, 64), (2, 1, 100, 200, 64, 32), (1, 1, 192, 128, 128, 128)])
+def test_attention(shape: tuple[int, ...], causal: bool) -> None:
+    text = heads(*shape, causal=causal)
+    assert is_one_kernel(text)
+    check_kernels(text)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("shape", [(1, 1, 128, 80, 48, 112), (1, 1, 64, 64, 32, 176)])
+def test_unequal_heads(shape: tuple[int, ...], arch: str) -> None:
+    text = heads(*shape, type="f16", causal=True)
+    assert is_one_kernel(text, arch)
+    check_kernels(text, arch=arch)
+
+
+@pytest.mark.parametrize("scores", MASKED)
+def test_scores(scores: str) -> None:
+    text = SCORES.format(scores=MASKED[scores])
+    assert is_one_kernel(text)
+    check_kernels(text)
+
+
+def test_products_without_reductions() -> None:
+    text = """
+        dim M = 512, H = 192, D = 64
+        func f(x: bf16[M, D], a: bf16[D, H], b: bf16[H, D]) -> bf16[M, D] {
+            return gelu(x @ a) @ b
+        }
+    """
+    assert is_one_kernel(text)
+    check_kernels(text)
+
+
+def test_order_of_axes() -> None:
+    """Heads beside the elements of a head: the arrays lie as a linear layer leaves them."""
+    text = """
+        dim B = 2, H = 3, S = 128, D = 32
+        func f(q: bf16[B, S, H, D], k: bf16[B, S, H, D], v: bf16[B, S, H, D]) -> bf16[B, S, H, D] {
+            qh = permute(q, [0, 2, 1, 3])
+            kh = permute(k, [0, 2, 1, 3])
+            vh = permute(v, [0, 2, 1, 3])
+            return permute(attention(qh, kh, vh), [0, 2, 1, 3])
+        }
+    """
+    check_kernels(text)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_passes(causal: bool) -> None:
+    module = isolate(parse(heads(1, 2, 96, 128, 32, 32, causal=causal), "cascade.irc"))
+    check_passes(module, passes_of(KERNEL), new_context())
+
+
+def test_special_values() -> None:
+    """Rows without any column are NaN, as in numpy; infinities and NaN stay in their rows."""
+    text = SCORES.format(scores="where(columns < rows - 10, s, -inf)")
+    assert is_one_kernel(text)
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((192, 64), (256, 64), (256, 64)))
+    q[40, 3], q[50, 5] = np.nan, np.inf
+    with np.errstate(all="ignore"):
+        found, expected = (np.asarray(irc.compile(text, target=t)(q, k, v)).astype(np.float64) for t in ("sim", "cpu"))
+    assert np.isnan(expected[:11]).all()
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    assert np.nanmax(np.abs(found - expected)) < 2e-2
