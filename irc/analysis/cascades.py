@@ -57,7 +57,7 @@ class Cascade:
 
     @cached_property
     def factors(self) -> Factors:
-        return Factors({op for op in self.between if is_splittable(op)})
+        return Factors(set(self.reductions))
 
     @property
     def is_rolled(self) -> bool:
@@ -79,7 +79,8 @@ def cascade_of(product: Operation) -> Cascade | None:
     where something else reads that."""
     if not is_product(product):
         return None
-    axes = iteration_of(product).axes(iteration_of(product).inputs[0].map, "k")
+    iteration = iteration_of(product)
+    axes = iteration.axes(iteration.inputs[0].map, "k")
     scores = _scores_of(product.operands[0])
     if scores is None or len(axes) != 1 or _roles(product) != _roles_of_result(scores):
         return None

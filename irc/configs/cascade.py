@@ -9,19 +9,20 @@ from xdsl.ir import Operation
 
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.configs.product import GROUP_WARPS
+from irc.dialects import nd
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
+from irc.support.integers import ceil_div
 
-ROWS = 128
-"""Rows of a block: two warp groups share what is loaded, and one computes exponentials while the other multiplies."""
+ROWS = {128: 1.0, 192: 1.1}
+"""Rows of a block, and the speed of such blocks for each row: two warp groups share what is loaded, and one computes
+exponentials while the other multiplies. A third one overlaps more, where its registers suffice: 459 TFLOP/s for 389 at
+64 columns of an H200, and less where rows are left over."""
 
-STEPS = (128, 112, 96, 80, 64, 48, 32, 16)
-"""Columns of the scores of a step, the most first."""
-
-MIN_EVEN = 64
-"""Of those that divide the scores' columns, so that no step reaches over the end, the fewest that pay."""
+STEPS = (128, 96, 80, 64, 48, 32, 16)
+"""Columns of the scores of a step, the most first. 112 are slower than either neighbor on an H200."""
 
 MULTIPLE = 16
 """Of which steps are: the depth of an instruction on 16 bits."""
@@ -32,12 +33,18 @@ OTHER_REGISTERS = 40
 MAX_STAGES = 2
 """Each step takes so long that one more in flight is enough."""
 
+SHORT = 1024
+"""Columns of the scores up to which a block is over so soon that loads of the next one's matter more than its turn."""
+
+SHARED_BYTES = 16 << 20
+"""Of the right operands of batches that are walked over together, longest rows first: a third of an H200's L2."""
+
 RESERVED = 2 * KIB
 """Shared memory that is left to barriers, and to the alignment of buffers."""
 
-REGISTERS = 192
-"""Registers of a thread for the fragments of both products, and of what is multiplied between them: 240 with two warp
-groups beside the one that loads, less those of addresses and rows."""
+REGISTERS = {64: 192, 128: 192, 192: 128}
+"""Registers of a thread for the fragments of both products, and of what is multiplied between them, by rows: 240 with
+two warp groups beside the one that loads and 160 with three, less those of addresses and rows."""
 
 MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 """Of warp-wide products, whose left operands pass through shared memory."""
@@ -46,7 +53,8 @@ MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 @dataclass(frozen=True)
 class CascadeProblem:
     """rows, steps: extents of the scores' rows and columns. depth: what the scores contract; columns: of the result.
-    size: bytes of an operand's element. is_loadable: whether tensor maps load all operands."""
+    size: bytes of an operand's element. is_loadable: whether tensor maps load all operands. is_masked: whether the work
+    of a block may depend on its rows."""
 
     rows: int
     steps: int
@@ -54,6 +62,7 @@ class CascadeProblem:
     columns: int
     size: int
     is_loadable: bool
+    is_masked: bool
 
     def shared_memory(self, rows: int, step: int, stages: int) -> int:
         """Bytes of a left operand that is held, of what the steps in flight load, and of a result on its way out."""
@@ -72,6 +81,7 @@ def cascade_problem(kernel: FusedOp) -> CascadeProblem:
         last.extent("n"),
         multiplied(product, 0).size,
         all(is_loadable(op, side) for op, side in operands),
+        any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
     )
 
 
@@ -91,20 +101,31 @@ def choose_cascade(
 
 
 def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
-    rows = (given.tile or {}).get("m", ROWS if problem.rows > WGMMA_ROWS else WGMMA_ROWS)
-    held = [step for step in STEPS if _registers(problem, step) <= REGISTERS]
-    even = [step for step in held if problem.steps % step == 0 and step >= MIN_EVEN]
-    for step in (*even[:1], *held):
+    """Blocks with as much work each stay on their SMs, and short ones do. Of others, the longest begin first, on the
+    next SM that is free."""
+    rows = (given.tile or {}).get("m", _rows(problem))
+    schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
+    group = max(1, SHARED_BYTES // (problem.size * problem.steps * (problem.depth + problem.columns)))
+    for step in [step for step in STEPS if _registers(problem, step) <= REGISTERS.get(rows, min(REGISTERS.values()))]:
         for stages in range(given.stages or MAX_STAGES, 0, -1):
             if problem.shared_memory(rows, step, stages) + RESERVED <= machine.shared_memory:
                 yield ConfigAttr.of(
                     tile=TileSizes(m=rows, k=step),
                     stages=stages,
                     warps=GROUP_WARPS * (rows // WGMMA_ROWS),
-                    schedule="grid",
+                    schedule=schedule,
+                    group=group if problem.is_masked else None,
                     indexing="tma",
                     instruction="wgmma",
                 )
+
+
+def _rows(problem: CascadeProblem) -> int:
+    """The rows of blocks that take the least time for all rows, of those whose registers hold the longest steps."""
+    if problem.rows <= WGMMA_ROWS:
+        return WGMMA_ROWS
+    held = [rows for rows in ROWS if _registers(problem, STEPS[0]) <= REGISTERS[rows]]
+    return min(held or [min(ROWS)], key=lambda rows: rows * ceil_div(problem.rows, rows) / ROWS[rows])
 
 
 def _registers(problem: CascadeProblem, step: int) -> int:
@@ -116,7 +137,7 @@ def _registers(problem: CascadeProblem, step: int) -> int:
 def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) -> str | None:
     """What makes a config impossible; None of a legal one."""
     tile = config.tile or TileSizes()
-    rows, step, warps = tile.get("m", ROWS), tile.get("k", STEPS[0]), config.warps or GROUP_WARPS
+    rows, step, warps = tile.get("m", min(ROWS)), tile.get("k", STEPS[0]), config.warps or GROUP_WARPS
     if step % MULTIPLE:
         return f"steps are multiples of {MULTIPLE}, the depth of an instruction, found k = {step}"
     if config.instruction == "wgmma":

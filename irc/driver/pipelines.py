@@ -43,6 +43,7 @@ PASSES: dict[str, str] = {
     "expand-schedule": "irc.passes.tile.expand_schedule:ExpandSchedulePass",
     "take-turns": "irc.passes.tile.take_turns:TakeTurnsPass",
     "await-dots": "irc.passes.tile.await_dots:AwaitDotsPass",
+    "guard-masks": "irc.passes.tile.guard_masks:GuardMasksPass",
     "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
     "lower-schedule": "irc.passes.cuda.lower_schedule:LowerSchedulePass",
     "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
@@ -115,6 +116,7 @@ TILE: tuple[str, ...] = (
     "expand-schedule",
     "take-turns",
     "await-dots",
+    "guard-masks",
     "plan-shared",
 )
 """To tile programs with layouts, channels and partitions, their shared memory planned."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.cascades import Cascade, cascade_of
@@ -12,7 +15,7 @@ from irc.fusion.alignment import absorb_producers, absorb_tail, grow_forward, ta
 from irc.fusion.cascade_cost import CascadeCost, cascade_cost
 from irc.fusion.graph import Cluster, FusionGraph, bits
 from irc.ir.iteration import iteration_of
-from irc.ir.targets import Target
+from irc.ir.targets import Target, target_of
 
 MIN_ROWS = 64
 """Rows and columns of the scores: the instructions of a warp group have as many rows, and one block walks over all
@@ -43,6 +46,16 @@ def is_one_kernel(cascade: Cascade, machine: Target) -> bool:
     """Whether a kernel computes both products, if reductions can be rescaled: where a block can hold them, and it
     pays."""
     return fits(cascade, machine) and cascade_cost(cascade, machine).pays
+
+
+def cascades_in(module: ModuleOp) -> Iterator[Cascade]:
+    """The cascades that a kernel computes, if reductions can be rescaled. Each is looked for once those before it have
+    been rewritten."""
+    machine = target_of(module)
+    for product in [op for op in module.walk() if is_product(op)]:
+        cascade = cascade_of(product)
+        if cascade is not None and is_one_kernel(cascade, machine):
+            yield cascade
 
 
 def _is_array(value: SSAValue) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 from xdsl.dialects import arith, math, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -24,7 +25,7 @@ from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result
 from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Reduced, Test, walk_nodes
-from irc.tiling.predicates import column_bounds, support
+from irc.tiling.predicates import Inequalities, Support, column_bounds, passed
 from irc.tiling.products import dot_of, dot_operand
 from irc.tiling.program import INDEX, Axis, Program, Shape
 from irc.tiling.reductions import ReduceStage, depth_of
@@ -135,6 +136,13 @@ class _Walk:
             for op, coefficient in self._exponents(node).items():
                 self.relative[op] = max(self.relative.get(op, 0.0), abs(coefficient))
         self._factors: dict[tuple[Operation, float], SSAValue] = {}
+        self._reductions = {node.op: node for node in self.plan.reductions}
+        self.tail = (
+            () if self.column.extent % self.step == 0 else (Test(lin_of(self.column), None, self.column.extent),)
+        )
+        """What the columns of the last step have to pass."""
+        self.hides = passed(self.tail) <= self._common(Support({self.plan.scores: passed(self.tail)}))
+        """Whether nothing comes from columns whose scores are -inf."""
 
     def emit(self) -> None:
         stage, plan = self.stage, self.plan
@@ -143,7 +151,7 @@ class _Walk:
         initial.append(stage.splat(0, plan.last.type, stage.shape, plan.last.location))
         block = Block(arg_types=[INDEX, *(v.type for v in initial)])
         inner = ReduceStage(self.program, block, [rows, Axis(self.column, block.args[0], self.step)], stage.scalars)
-        roots = [*(self._masked(r) for r in plan.reductions), self._operand(plan.last.lhs)]
+        roots = [*(self._masked(r) for r in plan.reductions), self._weights()]
         self.program.shared = _shared(roots)
         inner.computed[plan.scores] = self._scores(inner)
         carried = dict(zip(plan.reductions, block.args[1:], strict=False))
@@ -163,11 +171,13 @@ class _Walk:
 
     def _bounds(self) -> tuple[SSAValue, SSAValue]:
         """The columns that anything is known to come from."""
-        found = [support(r.input, neutral(r.monoid, element_of(r.input.source))) for r in self.plan.reductions]
-        found.append(support(self.plan.last.lhs, 0))
-        common = frozenset[Lin].intersection(*found)
-        in_order = sorted(common, key=str)
+        in_order = sorted(self._common(Support({})), key=str)
         return column_bounds(self.stage, in_order, self.stage.axes[0], self.column, self.step)
+
+    def _common(self, support: Support) -> Inequalities:
+        """What holds of the columns that change a reduction, or the last product."""
+        found = [support.of(r.input, _nothing(r)) for r in self.plan.reductions]
+        return frozenset[Lin].intersection(support.of(self.plan.last.lhs, 0), *found)
 
     def _scores(self, inner: ReduceStage) -> SSAValue:
         """The scores of a step: the whole contracted extent at once. What does not change from step to step is loaded
@@ -180,7 +190,13 @@ class _Walk:
         beside = ReduceStage(self.program, inner.block, [whole, inner.axes[1]], stage.scalars)
         right = beside.tile(scores.rhs, beside.shape)
         zero = stage.splat(0, scores.type, inner.shape, scores.location)
-        return inner.insert(dot_of(scores, left, right, zero), scores.location)
+        product = inner.insert(dot_of(scores, left, right, zero), scores.location)
+        if not self.tail or not self.hides:
+            return product
+        unmasked = replace(scores)
+        inner.computed[unmasked] = product
+        hidden = Constant(scores.source, scores.location, -inf)
+        return inner.tile(Choose(scores.source, scores.location, self.tail, unmasked, hidden), inner.shape)
 
     # Reductions
 
@@ -194,17 +210,16 @@ class _Walk:
         """What a reduction of nothing is. One that others are relative to is finite, so that rows may start with
         infinities."""
         is_relative = node.op in self.relative
-        start = self._least(node) if is_relative else neutral(node.monoid, element_of(node.input.source))
+        start = self._least(node) if is_relative else _nothing(node)
         return self.stage.splat(start, node.type, shape, node.location)
 
     def _finished(self, node: Reduced, value: SSAValue) -> SSAValue:
         """Where nothing has been found, a reduction that others are relative to is what one of nothing is."""
         if node.op not in self.relative:
             return value
-        element = element_of(node.input.source)
 
         def finished(body: Body, args: list[SSAValue]) -> SSAValue:
-            start, nothing = (body.constant(x, node.type) for x in (self._least(node), neutral(node.monoid, element)))
+            start, nothing = (body.constant(x, node.type) for x in (self._least(node), _nothing(node)))
             return body.select(body.compare("oeq", args[0], start), nothing, args[0])
 
         return map_tiles(self.stage, node, [value], tile.shape_of(value.type), finished)
@@ -226,9 +241,8 @@ class _Walk:
         self, inner: ReduceStage, node: Reduced | Dot, value: SSAValue, carried: Mapping[Reduced, SSAValue]
     ) -> SSAValue:
         """What earlier steps gave, relative to the reductions as they are now."""
-        by_op = {r.op: r for r in self.plan.reductions}
         for op, coefficient in self._exponents(node).items():
-            of = by_op[op]
+            of = self._reductions[op]
             factor = self._factor(inner, of, carried[of], coefficient)
             value = map_tiles(inner, of, [value, factor], tile.shape_of(value.type), _product)
         return value
@@ -254,14 +268,24 @@ class _Walk:
     def _masked(self, node: Reduced) -> Node:
         """What a reduction combines: beyond the last column what changes nothing."""
         value = node.input
-        if self.column.extent % self.step == 0:
+        if not self.tail or self.hides:
             return value
-        nothing = Constant(value.source, node.location, neutral(node.monoid, element_of(value.source)))
-        tests = (Test(lin_of(self.column), None, self.column.extent),)
-        return Choose(value.source, node.location, tests, value, nothing)
+        return Choose(
+            value.source, node.location, self.tail, value, Constant(value.source, node.location, _nothing(node))
+        )
+
+    def _weights(self) -> Node:
+        """The left operand of the last product: 0 beyond the last column."""
+        lhs = self.plan.last.lhs
+        return lhs if self.hides else self._operand(lhs)
 
     def _operand(self, node: Node) -> Node:
         return dot_operand(self.program, node, self.column, self.step, None)
+
+
+def _nothing(node: Reduced) -> float:
+    """What a reduction of nothing is."""
+    return neutral(node.monoid, element_of(node.input.source))
 
 
 def _product(body: Body, args: list[SSAValue]) -> SSAValue:

@@ -5,7 +5,8 @@ A loop over columns need not come to steps in which a mask hides all columns fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith
@@ -13,7 +14,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from irc.tiling.index_maps import Dim, Lin, atoms, constant
-from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Node, Reduced, name_of
+from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Node, Reduced, Test, name_of
 from irc.tiling.program import Axis
 from irc.tiling.stage import Stage
 
@@ -23,35 +24,44 @@ Inequalities = frozenset[Lin]
 NONE: Inequalities = frozenset()
 
 
-def support(node: Node, nothing: float) -> Inequalities:
-    """What holds wherever a value is not `nothing`, which is 0 or -inf. Of conditions on places alone."""
-    match node:
-        case Cast():
-            return support(node.input, nothing)
-        case Choose() if _is(node.outside, nothing):
-            tests = [lin - test.low for test in node.tests for lin in [test.lin] if test.low is not None]
-            tests += [test.lin * -1 + (test.high - 1) for test in node.tests if test.high is not None]
-            return frozenset(tests) | support(node.inside, nothing)
-        case Apply():
-            return _of_apply(node, nothing)
-        case _:
-            return NONE
+@dataclass(frozen=True)
+class Support:
+    """Where values can be anything but nothing. `hidden` holds wherever the nodes of its keys are not -inf."""
+
+    hidden: Mapping[Node, Inequalities]
+
+    def of(self, node: Node, nothing: float) -> Inequalities:
+        """What holds wherever a value is not `nothing`, which is 0 or -inf. Of conditions on places alone."""
+        match node:
+            case Cast():
+                return self.of(node.input, nothing)
+            case Choose() if _is(node.outside, nothing):
+                return passed(node.tests) | self.of(node.inside, nothing)
+            case Apply():
+                return self._of_apply(node, nothing)
+            case _:
+                return self.hidden.get(node, NONE) if nothing == -inf else NONE
+
+    def _of_apply(self, node: Apply, nothing: float) -> Inequalities:
+        match name_of(node.op), node.inputs:
+            case "where", (condition, inside, outside) if _is(outside, nothing):
+                return implied(condition) | self.of(inside, nothing)
+            case "exp" | "exp2", (power,) if nothing == 0:
+                return self.of(power, -inf)
+            case "cast", (value,):
+                return self.of(value, nothing)
+            case "sub", (value, rows) if nothing == -inf and _is_finite(rows):
+                return self.of(value, nothing)
+            case "mul", (value, Constant(value=factor)) if nothing == 0 or factor > 0:
+                return self.of(value, nothing)
+            case _:
+                return NONE
 
 
-def _of_apply(node: Apply, nothing: float) -> Inequalities:
-    match name_of(node.op), node.inputs:
-        case "where", (condition, inside, outside) if _is(outside, nothing):
-            return implied(condition) | support(inside, nothing)
-        case "exp" | "exp2", (power,) if nothing == 0:
-            return support(power, -inf)
-        case "cast", (value,):
-            return support(value, nothing)
-        case "sub", (value, rows) if nothing == -inf and _is_finite(rows):
-            return support(value, nothing)
-        case "mul", (value, Constant(value=factor)) if nothing == 0 or factor > 0:
-            return support(value, nothing)
-        case _:
-            return NONE
+def passed(tests: Iterable[Test]) -> Inequalities:
+    """What holds where all tests do."""
+    found = [test.lin - test.low for test in tests if test.low is not None]
+    return frozenset(found + [test.lin * -1 + (test.high - 1) for test in tests if test.high is not None])
 
 
 def _is_finite(node: Node) -> bool:

@@ -15,17 +15,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from irc.analysis.cascades import Cascade, cascade_of, maximum_below
-from irc.analysis.op_classes import is_cast, is_product, shape_of
+from irc.analysis.cascades import Cascade, maximum_below
+from irc.analysis.op_classes import is_cast, shape_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints
 from irc.dialects.nd.declared import DECLARED, STRICT
 from irc.dialects.nd.terms import Term
-from irc.fusion.cascades import is_one_kernel
+from irc.fusion.cascades import cascades_in
 from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
-from irc.ir.targets import target_of
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,8 @@ class FactorReductionsPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if STRICT in op.attributes:
             return
-        machine = target_of(op)
-        for product in [each for each in op.walk() if is_product(each)]:
-            cascade = cascade_of(product)
-            if cascade is not None and is_one_kernel(cascade, machine) and (factor := _factor(cascade)) is not None:
+        for cascade in cascades_in(op):
+            if (factor := _factor(cascade)) is not None:
                 _move(cascade, factor)
                 remove_dead_code(op)
 

@@ -16,17 +16,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from irc.analysis.cascades import cascade_of, maximum_below
-from irc.analysis.op_classes import is_product
+from irc.analysis.cascades import maximum_below
 from irc.canonicalization.simplify import is_splat, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import STRICT, is_relaxed, relax
 from irc.dialects.nd.terms import Term
-from irc.fusion.cascades import is_one_kernel
+from irc.fusion.cascades import cascades_in
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
-from irc.ir.targets import target_of
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,8 @@ class ScaleExponentsPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if STRICT in op.attributes:
             return
-        machine = target_of(op)
-        for product in [each for each in op.walk() if is_product(each)]:
-            cascade = cascade_of(product)
-            if cascade is None or not cascade.is_rolled or not is_one_kernel(cascade, machine):
-                continue
-            for power in cascade.between:
+        for cascade in cascades_in(op):
+            for power in cascade.between if cascade.is_rolled else ():
                 if isinstance(power, nd.ExpOp) and is_relaxed(power) and (maximum := maximum_below(power.result)):
                     _scale(power, maximum)
             remove_dead_code(op)

@@ -263,8 +263,8 @@ func.func @longer(%x: tensor<8192x200000xf32>) -> tensor<8192x200000xf32> {
   func.return %r : tensor<8192x200000xf32>
 }
 
-// A cascade: 128 rows, as many columns of a step as registers and shared memory hold, the first of them that divides all.
-// CHECK:      @cascade cascade config<tile = {m = 128, k = 112}, stages = 2, warps = 8, schedule = "grid", indexing = "tma", instruction = "wgmma">
+// A cascade: 128 rows, and as many columns of a step as registers and shared memory hold.
+// CHECK:      @cascade cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "persistent", indexing = "tma", instruction = "wgmma">
 // SM80:       @cascade cascade config<tile = {m = 64, k = 64}, stages = 2, warps = 4, schedule = "grid", instruction = "mma">
 // FMA:        @cascade cascade config<{{.*}}instruction = "fma">
 func.func @cascade(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
@@ -272,6 +272,33 @@ func.func @cascade(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tenso
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
     %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
     %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>
+    kernel.yield %e : tensor<4096x128xf32>
+  }
+  func.return %r : tensor<4096x128xf32>
+}
+
+// 64 columns of the result leave registers for three warp groups, where few rows are left over.
+// CHECK:      @narrow cascade config<tile = {m = 192, k = 128}, stages = 2, warps = 12, schedule = "persistent", indexing = "tma", instruction = "wgmma">
+func.func @narrow(%x: tensor<4096x64xbf16>, %w: tensor<448x64xbf16>) -> tensor<4096x64xf32> {
+  %r = kernel.fused @narrow cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<448x64xbf16>) -> tensor<4096x64xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<448x64xbf16>) -> tensor<4096x448xf32>
+    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x64xbf16>) -> tensor<4096x64xf32>
+    kernel.yield %e : tensor<4096x64xf32>
+  }
+  func.return %r : tensor<4096x64xf32>
+}
+
+// With a mask, rows may have more columns than others: blocks go where an SM is free, batches of 16 MB of right operands
+// together.
+// CHECK:      @masked cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "grid", group = 8, indexing = "tma", instruction = "wgmma">
+func.func @masked(%x: tensor<4096x128xbf16>, %w: tensor<4096x128xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x128xf32> {
+  %r = kernel.fused @masked cascade (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<4096x128xbf16>, %m = %seen : tensor<4096x4096xi1>) -> tensor<4096x128xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<4096x128xbf16>) -> tensor<4096x4096xf32>
+    %z = nd.constant 0.0 : tensor<4096x4096xf32>
+    %s = nd.where %m, %c, %z : (tensor<4096x4096xi1>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %d = nd.cast %s : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x128xbf16>) -> tensor<4096x128xf32>
     kernel.yield %e : tensor<4096x128xf32>
   }
   func.return %r : tensor<4096x128xf32>

@@ -1,0 +1,240 @@
+// RUN: irc-opt %s --split-input-file -p place-operands,assign-layouts,guard-masks | filecheck %s
+
+// The largest column of a step is j + 31, the smallest row of the tile i: the mask hides nothing where i - (j + 31) is
+// not negative, and what the branch gives is the product itself.
+// CHECK-LABEL: @causal
+// CHECK:         [[S:%s]] = tile.dot
+// CHECK-DAG:     [[ALL:%[0-9]+]] = arith.cmpi sge, [[LEAST:%[0-9]+]], {{%[0-9]+}} : index
+// CHECK:         %masked = scf.if [[ALL]] -> (tensor<64x32xf32, {{#frag[0-9]*}}>) {
+// CHECK-NEXT:      scf.yield [[S]]
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      [[MAP:%masked[_0-9]*]] = tile.map %columns, %rows, [[S]]
+// CHECK:             arith.select
+// CHECK:           scf.yield [[MAP]]
+// CHECK:         tile.reduce %masked
+tile.program @causal(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+  tile.for_tiles (%i) extents [256] steps [64] {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = arith.constant 256 : index
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0xff800000 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
+      %wt = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
+      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+      ^bb0(%column: index, %row: index, %v: f32):
+        %allowed = arith.cmpi sle, %column, %row : index
+        %r = arith.select %allowed, %v, %none : f32
+        tile.yield %r : f32
+      }
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      scf.yield %m2 : tensor<64x1xf32>
+    }
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<256x1xf32>
+  }
+}
+
+// -----
+
+// A window has two conditions. Places may be integers of 32 bits, and what is chosen computed: that stays.
+// CHECK-LABEL: @window
+// CHECK:         arith.constant -31 : index
+// CHECK:         arith.constant -24 : index
+// CHECK:         [[ALL:%[0-9]+]] = arith.andi {{.*}} : i1
+// CHECK:         %masked = scf.if [[ALL]]
+// CHECK-NEXT:      [[MAP:%masked[_0-9]*]] = tile.map %s :
+// CHECK-NEXT:      ^bb0({{%[a-z0-9]+}}: f32):
+// CHECK-NEXT:        arith.mulf
+// CHECK-NEXT:        tile.yield
+// CHECK:         } else {
+tile.program @window(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+  tile.for_tiles (%i) extents [256] steps [64] {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = arith.constant 256 : index
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0xff800000 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
+      %wt = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
+      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+      ^bb0(%column: index, %row: index, %v: f32):
+        %c0_i64 = arith.index_cast %column : index to i64
+        %c_i32 = arith.trunci %c0_i64 : i64 to i32
+        %r0_i64 = arith.index_cast %row : index to i64
+        %r_i32 = arith.trunci %r0_i64 : i64 to i32
+        %w40 = arith.constant 40 : i32
+        %end = arith.addi %c_i32, %w40 : i32
+        %before = arith.cmpi sle, %c_i32, %r_i32 : i32
+        %near = arith.cmpi sgt, %end, %r_i32 : i32
+        %allowed = arith.andi %before, %near : i1
+        %twice = arith.mulf %v, %zero : f32
+        %r = arith.select %allowed, %twice, %none : f32
+        tile.yield %r : f32
+      }
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      scf.yield %m2 : tensor<64x1xf32>
+    }
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<256x1xf32>
+  }
+}
+
+// -----
+
+// What is hidden may come first: nothing is where the opposite holds everywhere.
+// CHECK-LABEL: @hidden
+// CHECK:         %masked = scf.if
+// CHECK-NEXT:      scf.yield %s
+tile.program @hidden(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+  tile.for_tiles (%i) extents [256] steps [64] {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = arith.constant 256 : index
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0xff800000 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
+      %wt = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
+      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+      ^bb0(%column: index, %row: index, %v: f32):
+        %after = arith.cmpi sgt, %column, %row : index
+        %before = arith.cmpi slt, %row, %c0 : index
+        %hidden = arith.ori %after, %before : i1
+        %r = arith.select %hidden, %none, %v : f32
+        tile.yield %r : f32
+      }
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      scf.yield %m2 : tensor<64x1xf32>
+    }
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<256x1xf32>
+  }
+}
+
+// -----
+
+// A choice by values, and one by equal places, are made in each step.
+// CHECK-LABEL: @values
+// CHECK-NOT:     scf.if
+tile.program @values(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+  tile.for_tiles (%i) extents [256] steps [64] {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = arith.constant 256 : index
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0xff800000 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
+      %wt = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
+      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+      ^bb0(%column: index, %row: index, %v: f32):
+        %small = arith.cmpf olt, %v, %zero : f32
+        %r = arith.select %small, %v, %none : f32
+        %same = arith.cmpi eq, %column, %row : index
+        %e = arith.select %same, %r, %v : f32
+        tile.yield %e : f32
+      }
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      scf.yield %m2 : tensor<64x1xf32>
+    }
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<256x1xf32>
+  }
+}
+
+// -----
+
+// Places that 32 bits may not hold are compared as they are.
+// CHECK-LABEL: @huge
+// CHECK-NOT:     scf.if
+tile.program @huge(%x: !tile.view<1073741824x64xbf16>, %w: !tile.view<64x1073741824xbf16>, %y: !tile.view<1073741824x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+  tile.for_tiles (%i) extents [1073741824] steps [64] {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = arith.constant 1073741824 : index
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0xff800000 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<1073741824x64xbf16> -> tensor<64x64xbf16>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
+      %wt = tile.load %w[%c0, %j] : !tile.view<64x1073741824xbf16> -> tensor<64x32xbf16>
+      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+      ^bb0(%column: index, %row: index, %v: f32):
+        %allowed = arith.cmpi sle, %column, %row : index
+        %r = arith.select %allowed, %v, %none : f32
+        tile.yield %r : f32
+      }
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      scf.yield %m2 : tensor<64x1xf32>
+    }
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<1073741824x1xf32>
+  }
+}
