@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from irc.support.shapes import is_grouped
 from irc_frontend.elementwise import Operand, binary, broadcast_to
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import axis_of, broadcast_shapes
@@ -51,12 +52,12 @@ def tensordot(a: Node, b: Node, axes_a: Sequence[int], axes_b: Sequence[int]) ->
 
 
 def attention(q: Node, k: Node, v: Node, causal: bool, scale: float | None) -> Node:
-    """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default."""
+    """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default. The heads
+    of k and v, the extent before these axes, may divide those of q."""
     types = " and ".join(x.type for x in (q, k, v))
     if min(x.rank for x in (q, k, v)) < 2 or not q.is_float or not q.element == k.element == v.element:
         raise fail(f"attention takes floats of one element type with two axes or more, found {types}")
-    batch = q.shape[:-2]
-    if k.shape != (*batch, k.shape[-2], q.shape[-1]) or v.shape[:-1] != k.shape[:-1]:
+    if not is_grouped(q.shape[:-2], k.shape[:-2]) or k.shape[-1] != q.shape[-1] or v.shape[:-1] != k.shape[:-1]:
         raise fail(f"attention: the extents do not fit, found {types}")
     factor = 1 / math.sqrt(max(1, q.shape[-1])) if scale is None else float(scale)
     attributes = (("causal", causal), ("scale", factor))

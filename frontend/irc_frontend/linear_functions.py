@@ -66,5 +66,6 @@ def einsum(subscripts: str, *operands: Like) -> Tensor:
 
 
 def attention(q: Like, k: Like, v: Like, causal: bool = False, scale: float | None = None) -> Tensor:
-    """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default."""
+    """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default. The heads
+    of k and v, the extent before these axes, may divide those of q: each is shared by as many in a row."""
     return Tensor.of(linear.attention(node_of(q), node_of(k), node_of(v), causal, scale))

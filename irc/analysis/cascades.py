@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import log
+from math import log, prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -31,6 +31,11 @@ from irc.ir.iteration import is_broadcast, iteration_of
 
 MAX_OPS = 64
 """Ops between two products of a cascade, at most."""
+
+MIN_ROWS = 64
+"""Rows of a tile, at least: the instructions of a warp group have as many. A cascade whose last axis of rows has them
+is walked over along this axis alone, whose places conditions can tell apart; others, of heads that share keys, are
+batches."""
 
 Exponents = Mapping[Operation, float]
 """Of a value that is g * exp(sum of c * r): c by the reduction that gives r."""
@@ -86,6 +91,12 @@ def cascade_of(product: Operation) -> Cascade | None:
         return None
     cascade = Cascade(scores, product, axes[0], _between(scores, product, axes[0]))
     return cascade if _is_apart(cascade) else None
+
+
+def rows_of(product: Operation) -> int:
+    """The extent along which tiles of a cascade lie that ends in the product."""
+    extents = iteration_of(product).extents("m")
+    return extents[-1] if extents[-1] >= MIN_ROWS else prod(extents)
 
 
 def _roles(product: Operation) -> list[str | None]:

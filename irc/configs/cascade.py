@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from irc.analysis.cascades import rows_of
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.configs.product import GROUP_WARPS
 from irc.dialects import nd
@@ -75,7 +76,7 @@ def cascade_problem(kernel: FusedOp) -> CascadeProblem:
     first, last = iteration_of(scores), iteration_of(product)
     operands: list[tuple[Operation, int]] = [(scores, 0), (scores, 1), (product, 1)]
     return CascadeProblem(
-        last.extent("m"),
+        rows_of(product),
         last.extent("k"),
         first.extent("k"),
         last.extent("n"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.cascades import Cascade, cascade_of
+from irc.analysis.cascades import MIN_ROWS, Cascade, cascade_of
 from irc.analysis.op_classes import is_elementwise, is_product, is_transparent, is_view, shape_of
 from irc.analysis.product_problem import multiplied
 from irc.dialects.kernel import Anchor
@@ -16,10 +16,6 @@ from irc.fusion.cascade_cost import CascadeCost, cascade_cost
 from irc.fusion.graph import Cluster, FusionGraph, bits
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import Target, target_of
-
-MIN_ROWS = 64
-"""Rows and columns of the scores: the instructions of a warp group have as many rows, and one block walks over all
-columns for them."""
 
 MAX_HELD = 256
 """What a block holds whole: the contracted extent of the scores, and the columns of the result."""

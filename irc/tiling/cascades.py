@@ -15,7 +15,7 @@ from math import inf
 from xdsl.dialects import arith, math, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from irc.analysis.cascades import Cascade, Exponents, cascade_of
+from irc.analysis.cascades import MIN_ROWS, Cascade, Exponents, cascade_of
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
@@ -78,7 +78,8 @@ class CascadePlan:
         nodes = group.nodes(program.trace)
         scores, last = (next(n for n in nodes if isinstance(n, Dot) and n.op is op) for op in (cascade.scores, last.op))
         reductions = sorted((n for n in nodes if isinstance(n, Reduced)), key=depth_of)
-        m, n = _dims(program, last, "m"), _dims(program, last, "n")
+        rows, n = _dims(program, last, "m"), _dims(program, last, "n")
+        m = rows[-1:] if rows and rows[-1].extent >= MIN_ROWS else rows
         batch = [d for d in own if d not in (*m, *n)]
         return CascadePlan(cascade, last, scores, reductions, batch, m, n, [step], list(scores.k))
 

@@ -69,6 +69,19 @@ def test_unequal_heads(shape: tuple[int, ...], arch: str) -> None:
     check_kernels(text, arch=arch)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("rows", [32, 100, 192])
+def test_shared_keys(rows: int, causal: bool) -> None:
+    """Heads that share keys are batches, or rows of one tile where each has few."""
+    text = f"""
+func f(q: bf16[2, 6, {rows}, 64], k: bf16[2, 2, 160, 64], v: bf16[2, 2, 160, 64]) -> bf16[2, 6, {rows}, 64] {{
+    return attention(q, k, v, causal={str(causal).lower()})
+}}
+"""
+    assert is_one_kernel(text)
+    check_kernels(text)
+
+
 @pytest.mark.parametrize("scores", MASKED)
 def test_scores(scores: str) -> None:
     text = SCORES.format(scores=MASKED[scores])

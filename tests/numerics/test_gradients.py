@@ -242,7 +242,8 @@ def conv(rng: Random) -> Case:
 
 def attention(rng: Random) -> Case:
     batch, causal = extents(rng, most=1), rng.random() < 0.5
-    shapes = ([*batch, *extents(rng, 1, 1), 3], [*batch, 4, 3], [*batch, 4, 2])
+    queries = [extent * rng.randint(1, 2) for extent in batch]
+    shapes = ([*queries, *extents(rng, 1, 1), 3], [*batch, 4, 3], [*batch, 4, 2])
     return Case([normal(rng, shape) for shape in shapes], lambda q, k, v: nd.AttentionOp(q, k, v, causal))
 
 

@@ -144,9 +144,20 @@ class Torch:
         e = np.exp(x.value - x.value.max(axis, keepdims=True))
         return Tensor(e / e.sum(axis, keepdims=True))
 
+    @staticmethod
+    def stack(tensors: list[Tensor]) -> Tensor:
+        return Tensor(np.stack([x.value for x in tensors]))
+
 
 class Functional:
     """The module `torch.nn.functional`."""
+
+    @staticmethod
+    def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, is_causal: bool = False) -> Tensor:
+        scores = q.value @ k.value.T / np.sqrt(q.shape[-1])
+        if is_causal:
+            scores = np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf)
+        return Torch.softmax(Tensor(scores), -1) @ v
 
     @staticmethod
     def silu(x: Tensor) -> Tensor:

@@ -200,6 +200,8 @@ def test_attention(causal: bool, scale: float | None) -> None:
     if causal:
         scores = np.where(np.tri(5, dtype=bool), scores, np.float32(-np.inf))
     close(ir.attention(ir.Tensor(q), k, v, causal=causal, scale=scale), softmax(scores) @ v)
+    shared = ir.attention(ir.Tensor(np.concatenate([q, q])), k[:1], v[:1], causal=causal, scale=scale)
+    close(shared[::2], ir.attention(ir.Tensor(q[:1]), k[:1], v[:1], causal=causal, scale=scale).numpy().repeat(2, 0))
 
 
 @pytest.mark.parametrize("shapes", [((4,), (4,)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (6, 4, 5))])
@@ -275,6 +277,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: ir.random_normal(3, seed=0, dtype="i32"), "makes floats"),
     (lambda: ir.random_uniform(3, seed=2**63), "64-bit"),
     (lambda: ir.attention(ir.Tensor(X), X, X.T.copy()), "do not fit"),
+    (lambda: ir.attention(ir.zeros((3, 4, 8)), ir.zeros((2, 4, 8)), ir.zeros((2, 4, 8))), "do not fit"),
     (lambda: ir.attention(ir.Tensor(INTS), INTS, INTS), "takes floats"),
     (lambda: ir.std(ir.Tensor(X), axis=3), "out of range"),
     (lambda: ir.einsum("ij,jk->ik", ir.Tensor(X), X), "extents of 'j' differ"),

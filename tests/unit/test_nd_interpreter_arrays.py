@@ -293,3 +293,9 @@ def test_attention(causal: bool) -> None:
     expected = np.einsum("bhst,bhte->bhse", weights / weights.sum(-1, keepdims=True), v)
     found = run(lambda *args: nd.AttentionOp(*args, causal=causal), q, k, v)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_attention_with_shared_keys() -> None:
+    q, k, v = random((2, 6, 5, 4), np.float64), random((2, 3, 6, 4), np.float64, 1), random((2, 3, 6, 7), np.float64, 2)
+    whole = run(nd.AttentionOp, q, np.repeat(k, 2, 1), np.repeat(v, 2, 1))
+    np.testing.assert_array_equal(run(nd.AttentionOp, q, k, v), whole)

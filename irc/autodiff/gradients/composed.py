@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from irc.autodiff.gradients.products import factor_element
 from irc.autodiff.gradients.rule import Rule
-from irc.decomposition.attention import attention_weights, batched_product
+from irc.decomposition.attention import attention_weights, batched_product, grouped
 from irc.decomposition.norms import layer_scale, mean_of, rms_scale
 from irc.dialects import nd
-from irc.dialects.nd.base import element_of, integer
+from irc.dialects.nd.base import element_of, integer, rank_of, shape_of
 from irc.dialects.nd.terms import Term, deferred_cast, wide, widened
 
 
@@ -48,16 +48,18 @@ def attention(op: nd.AttentionOp, g: Term) -> list[Term | None]:
     appendix B.4): the sum over the row of the result, not of the scores."""
     at, element = g.at, factor_element(element_of(op.q))
     q, k, v = (deferred_cast(Term(value, at), element) for value in op.operands)
+    q, g, y = (grouped(term, op) for term in (q, g, widened(op.result, at)))
     weights = attention_weights(op, at)
     rounded, cotangent = deferred_cast(weights.cast(element_of(op.q)), element), deferred_cast(g, element)
     last = len(g.shape) - 1
-    total = (wide(g) * widened(op.result, at)).sum([last])
-    slope = batched_product(cotangent, v, -1, -1) - total.over(weights.shape, [last])
+    total = (wide(g) * y).sum([last])
+    slope = batched_product(op, cotangent, v, [-1], [-1]) - total.over(weights.shape, [last])
     scores = deferred_cast(weights * slope * op.scale.value.data, element)
+    queries = list(range(rank_of(op.k) - 2 - len(g.shape), -1))
     return [
-        batched_product(scores, k, -1, -2),
-        batched_product(scores, q, -2, -2),
-        batched_product(rounded, cotangent, -2, -2),
+        batched_product(op, scores, k, [-1], [-2]).reshape(shape_of(op.q)),
+        batched_product(op, scores, q, queries, queries),
+        batched_product(op, rounded, cotangent, queries, queries),
     ]
 
 

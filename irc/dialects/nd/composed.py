@@ -27,6 +27,7 @@ from irc.dialects.nd.base import (
     tensor,
     type_of,
 )
+from irc.support.shapes import is_grouped
 
 
 class ComposedOp(NdOp, ABC):
@@ -100,7 +101,8 @@ class RmsNormOp(NormOp):
 @irdl_op_definition
 class AttentionOp(ComposedOp):
     """softmax(q k^T * scale) v: q is batch..., S, D; k is batch..., T, D; v is batch..., T, E; the result batch..., S,
-    E.
+    E. The last batch axis of k and v, their heads, may divide that of q: as many heads of q in a row share one of
+    theirs (grouped queries; Ainslie et al., 2023).
 
     With `causal`, row i sees columns j <= i only. `scale` defaults to 1 / sqrt(D).
     """
@@ -136,8 +138,8 @@ class AttentionOp(ComposedOp):
             raise self.fail(f"expects operands of rank 2 or more, found {self._types()}")
         if len({element_of(operand).name for operand in self.operands}) > 1:
             raise self.fail(f"expects operands with one element type, found {self._types()}")
-        if not q[:-2] == k[:-2] == v[:-2]:
-            raise self.fail(f"expects one shape of batches, found {self._types()}")
+        if k[:-2] != v[:-2] or not is_grouped(q[:-2], k[:-2]):
+            raise self.fail(f"expects one shape of batches, or heads of k and v that divide q's, found {self._types()}")
         if q[-1] != k[-1]:
             raise self.fail(f"expects q and k with one last extent, found {q[-1]} and {k[-1]}")
         if k[-2] != v[-2]:

@@ -61,10 +61,11 @@ def _attention(op: nd.AttentionOp, args: Sequence[Array], precision: Precision) 
     scale, causal = q.dtype.type(op.scale.value.data), bool(integer(op.causal))
     hidden = np.arange(k.shape[-2])[None, :] > np.arange(q.shape[-2])[:, None]
     result = np.zeros((prod(q.shape[:-2]), q.shape[-2], v.shape[-1]), q.dtype)
-    batches = (x.reshape(len(result), *x.shape[-2:]) for x in (q, k, v))
-    for row, (a, b, c) in enumerate(zip(*batches, strict=True)):
-        scores = np.matmul(a, b.T) * scale
+    queries, keys, values = (x.reshape(prod(x.shape[:-2]), *x.shape[-2:]) for x in (q, k, v))
+    for row, a in enumerate(queries):
+        shared = row * len(keys) // len(queries)
+        scores = np.matmul(a, keys[shared].T) * scale
         if causal:
             scores[hidden] = -np.inf
-        result[row] = np.matmul(softmax(scores, -1), c)
+        result[row] = np.matmul(softmax(scores, -1), values[shared])
     return result.reshape(*q.shape[:-1], v.shape[-1])

@@ -8,6 +8,7 @@ from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.operators import emit_matmul, matmul, matrices, product_element
 from irc.language.values import Array, Value
+from irc.support.shapes import is_grouped
 
 _AXES = ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract")
 
@@ -55,8 +56,9 @@ def attention(args: Arguments) -> Value:
     found = f"{q}, {k} and {v}"
     if len({q.element, k.element, v.element}) > 1:
         raise args.error(f"attention expects one element type, found {found}", None, "cast them: cast(x, bf16)")
-    if min(q.rank, k.rank, v.rank) < 2 or not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
-        raise args.error(f"attention expects matrices with the same leading extents, found {found}")
+    if min(q.rank, k.rank, v.rank) < 2 or k.shape[:-2] != v.shape[:-2] or not is_grouped(q.shape[:-2], k.shape[:-2]):
+        hint = "heads of k and v, the extent before the last two, may divide those of q"
+        raise args.error(f"attention expects matrices with the same leading extents, found {found}", None, hint)
     if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
         hint = "q is [.., S, D], k is [.., T, D], v is [.., T, E]"
         raise args.error(f"attention cannot combine {found}", None, hint)

@@ -114,6 +114,17 @@ func.func @attention(%q: tensor<2x4x8xbf16>, %k: tensor<2x4x8xbf16>, %v: tensor<
   func.return %r : tensor<2x4x8xbf16>
 }
 
+// Heads of q that share keys are an axis of their own.
+// CHECK-LABEL: func.func @shared_keys
+// CHECK:         [[Q:%[0-9]+]] = nd.reshape %q : tensor<6x4x8xbf16> -> tensor<2x3x4x8xbf16>
+// CHECK-NEXT:    [[S:%[0-9]+]] = nd.matmul [[Q]], %k {lhs_batch = [0], rhs_batch = [0], lhs_contract = [3], rhs_contract = [2]} : (tensor<2x3x4x8xbf16>, tensor<2x5x8xbf16>) -> tensor<2x3x4x5xf32>
+// CHECK:         nd.matmul {{.*}}, %v {{.*}} -> tensor<2x3x4x8xf32>
+// CHECK:         nd.reshape {{.*}} -> tensor<6x4x8x
+func.func @shared_keys(%q: tensor<6x4x8xbf16>, %k: tensor<2x5x8xbf16>, %v: tensor<2x5x8xbf16>) -> tensor<6x4x8xbf16> {
+  %r = nd.attention %q, %k, %v {causal = false, scale = 1.0} : (tensor<6x4x8xbf16>, tensor<2x5x8xbf16>, tensor<2x5x8xbf16>) -> tensor<6x4x8xbf16>
+  func.return %r : tensor<6x4x8xbf16>
+}
+
 // Each place adds the updates whose index it is, in f32; a table of zeros is not added.
 // Many columns: each update finds the one before it, and the chains are added up in rounds.
 // CHECK-LABEL: func.func @scatter_rows

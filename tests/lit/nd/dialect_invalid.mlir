@@ -481,6 +481,14 @@ func.func @invalid(%x: tensor<4xi32>) {
 
 // -----
 
+func.func @invalid(%q: tensor<2x6x4x8xf32>, %k: tensor<2x4x5x8xf32>) {
+  // expected-error @below {{nd.attention expects one shape of batches, or heads of k and v that divide q's}}
+  %r = nd.attention %q, %k, %k {causal = false, scale = 1.0} : (tensor<2x6x4x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>) -> tensor<2x6x4x8xf32>
+  func.return
+}
+
+// -----
+
 func.func @invalid(%q: tensor<4x8xf32>, %k: tensor<5x9xf32>) {
   // expected-error @below {{nd.attention expects q and k with one last extent, found 8 and 9}}
   %r = nd.attention %q, %k, %k {causal = false, scale = 1.0} : (tensor<4x8xf32>, tensor<5x9xf32>, tensor<5x9xf32>) -> tensor<4x9xf32>
