@@ -1,6 +1,7 @@
-"""Cascades: products whose left operand is computed from the rows of another product, among it reductions of the rows.
+"""Cascades: products whose left operand is computed from other products, among it reductions of their rows.
 
-`softmax(q k^T) v` is one. Walked over in steps along the rows, a reduction has seen what came so far, and what depends
+`softmax(q k^T) v` is one, and so are its gradients, which multiply what is computed from two products of one shape.
+Walked over in steps along the rows, a reduction has seen what came so far, and what depends
 on it would have to be computed again whenever it changes. Not so where the dependence is a factor: what is
 `g(column) * exp(c * r)` of a reduction `r` becomes right by `exp(c * (new - old))`, and with it sums of it, products
 among them. That is the rescaling of online softmax (Milakov and Gimelshein, 2018), FlashAttention (Dao, 2022) and of
@@ -9,7 +10,7 @@ cascaded reductions in general (RedFuser, 2025).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log, prod
@@ -27,6 +28,7 @@ from irc.analysis.op_classes import (
     shape_of,
 )
 from irc.dialects import nd
+from irc.dialects.nd.base import ints
 from irc.ir.iteration import is_broadcast, iteration_of
 
 MAX_OPS = 64
@@ -43,18 +45,19 @@ Exponents = Mapping[Operation, float]
 
 @dataclass(frozen=True)
 class Cascade:
-    """`product` multiplies on the left what is computed from the rows of the product `scores`. `between`: what depends
-    on the scores and feeds the product, or reduces what does along `axis`; each op after what it reads."""
+    """`products` multiply on the left what is computed from `scores`, products of one shape, element by element, and
+    contract the same axes of it. `between`: what depends on the scores and feeds the products, or reduces what does
+    along `axes`; each op after what it reads."""
 
-    scores: Operation
-    product: Operation
-    axis: int
+    scores: tuple[Operation, ...]
+    products: tuple[Operation, ...]
+    axes: tuple[int, ...]
     between: tuple[Operation, ...]
 
     @property
     def domain(self) -> tuple[int, ...]:
         """The shape of the scores."""
-        return shape_of(self.scores.results[0])
+        return shape_of(self.scores[0].results[0])
 
     @property
     def reductions(self) -> list[Operation]:
@@ -67,8 +70,33 @@ class Cascade:
     @property
     def is_rolled(self) -> bool:
         """Whether reductions that the rows have come to so far are enough: whatever depends on them can be rescaled."""
-        values = [self.product.operands[0], *(op.operands[0] for op in self.reductions)]
+        values = [op.operands[0] for op in (*self.products, *self.reductions)]
         return all(self.rescales(value) for value in values)
+
+    @property
+    def can_be_rolled(self) -> bool:
+        """The same once factors of whole rows have been moved behind the products."""
+        weights = [self.row_factor(product) for product in self.products]
+        values = [product.operands[0] for product, factor in zip(self.products, weights, strict=True) if factor is None]
+        return all(self.rescales(value) for value in (*values, *(op.operands[0] for op in self.reductions)))
+
+    def row_factor(self, product: Operation) -> RowFactor | None:
+        """The factor of whole rows of the left operand, where the rest can be rescaled and is at most 1, so that it
+        fits any type: the exponential of what its row's maximum was taken from."""
+        value = product.operands[0]
+        while isinstance(value.owner, Operation) and is_cast(value.owner):
+            value = value.owner.operands[0]
+        scaling = value.owner
+        if not isinstance(scaling, nd.MulOp | nd.DivOp):
+            return None
+        sides = [(scaling.lhs, scaling.rhs), (scaling.rhs, scaling.lhs)]
+        for rest, factor in sides[:1] if isinstance(scaling, nd.DivOp) else sides:
+            rows = factor.owner
+            if not isinstance(rows, nd.BroadcastOp) or set(self.axes) & set(ints(rows.dims)):
+                continue
+            if maximum_below(rest) is not None and self.rescales(rest):
+                return RowFactor(rest, scaling, rows)
+        return None
 
     def rescales(self, value: SSAValue) -> bool:
         """Whether a value depends on the reductions by factors, which are at most 1: those of maxima that grow, and of
@@ -79,18 +107,66 @@ class Cascade:
         )
 
 
+@dataclass(frozen=True)
+class RowFactor:
+    """A left operand is `rest`, scaled by an op with what is in `rows` for each row."""
+
+    rest: SSAValue
+    scaling: nd.MulOp | nd.DivOp
+    rows: nd.BroadcastOp
+
+
 def cascade_of(product: Operation) -> Cascade | None:
-    """The cascade that ends in a product; None where its left operand is no such work on another product's rows, or
-    where something else reads that."""
-    if not is_product(product):
+    """The cascade that ends in a product, and in those beside it that are computed from the same scores; None where its
+    left operand is no such work on other products, or where something else reads that."""
+    scores: dict[Operation, None] = dict.fromkeys(scores_of(product))
+    products: dict[Operation, None] = {}
+    added = [product] if scores else []
+    along: dict[SSAValue, None] = {}
+    while added:
+        products |= dict.fromkeys(added)
+        scores |= dict.fromkeys(score for each in added for score in scores_of(each))
+        along = computed_from(scores)
+        added = [op for op in dict.fromkeys(_products_of(along)) if op not in products]
+    axes = contracted_axes(product)
+    alike = all(contracted_axes(op) == axes and scores_of(op) for op in products)
+    if not products or not alike or len({shape_of(op.results[0]) for op in products}) > 1:
         return None
+    cascade = Cascade(tuple(scores), tuple(products), axes, cascade_between(scores, products, axes))
+    return cascade if _is_apart(cascade, along) else None
+
+
+def contracted_axes(product: Operation) -> tuple[int, ...]:
+    """The axes of the left operand that a product sums over."""
     iteration = iteration_of(product)
-    axes = iteration.axes(iteration.inputs[0].map, "k")
-    scores = _scores_of(product.operands[0])
-    if scores is None or len(axes) != 1 or _roles(product) != _roles_of_result(scores):
-        return None
-    cascade = Cascade(scores, product, axes[0], _between(scores, product, axes[0]))
-    return cascade if _is_apart(cascade) else None
+    return iteration.axes(iteration.inputs[0].map, "k")
+
+
+def scores_of(product: Operation) -> tuple[Operation, ...]:
+    """The products that the left operand of a product is computed from, element by element, if all of them have rows
+    and columns where the product has what it keeps and what it sums over."""
+    if not is_product(product):
+        return ()
+    found = [op for op in computed_along(product) if is_product(op)]
+    return tuple(found) if all(_crosses(product, op) for op in found) else ()
+
+
+def computed_along(product: Operation) -> list[Operation]:
+    """What the left operand of a product is computed from, element by element, up to products, which are part of it;
+    each after what it reads. Nothing of one that is computed by more than `MAX_OPS`."""
+    shape = shape_of(product.operands[0])
+    found: set[Operation] = set()
+    pending = [product.operands[0].owner]
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Block) or op in found or shape_of(op.results[0]) != shape:
+            continue
+        if is_product(op) or is_elementwise(op):
+            found.add(op)
+            pending += [] if is_product(op) else [operand.owner for operand in op.operands]
+        if len(found) > MAX_OPS:
+            return []
+    return _in_order(found)
 
 
 def rows_of(product: Operation) -> int:
@@ -99,47 +175,55 @@ def rows_of(product: Operation) -> int:
     return extents[-1] if extents[-1] >= MIN_ROWS else prod(extents)
 
 
-def _roles(product: Operation) -> list[str | None]:
-    """The roles of the left operand's axes, with `n` for what is contracted."""
-    iteration = iteration_of(product)
-    return ["n" if role == "k" else role for role in iteration.roles(iteration.inputs[0].map)]
+def _crosses(product: Operation, scores: Operation) -> bool:
+    """Whether the rows of the scores are what the product keeps of its left operand and the columns what it sums over,
+    or the other way round."""
+    last, first = iteration_of(product), iteration_of(scores)
+    pairs = set(zip(last.roles(last.inputs[0].map), first.roles(first.result), strict=True)) - {("b", "b")}
+    return pairs in ({("m", "m"), ("k", "n")}, {("m", "n"), ("k", "m")})
 
 
-def _roles_of_result(product: Operation) -> list[str | None]:
-    iteration = iteration_of(product)
-    return list(iteration.roles(iteration.result))
+def is_crosswise(product: Operation, scores: Operation) -> bool:
+    """Whether the product sums over the rows of the scores, and not over their columns."""
+    iteration = iteration_of(scores)
+    return set(contracted_axes(product)) == set(iteration.axes(iteration.result, "m"))
 
 
-def _scores_of(value: SSAValue) -> Operation | None:
-    """The one product of a value's shape that it is computed from."""
-    shape, seen = shape_of(value), set[Operation]()
-    found: set[Operation] = set()
-    pending = [value.owner]
-    while pending and len(seen) < MAX_OPS:
-        op = pending.pop()
-        if isinstance(op, Block) or op in seen:
-            continue
-        seen.add(op)
-        if is_product(op):
-            found |= {op} if shape_of(op.results[0]) == shape else set()
-        elif _is_between(op):
-            pending += [operand.owner for operand in op.operands]
-    return found.pop() if len(found) == 1 else None
+def computed_from(scores: Collection[Operation]) -> dict[SSAValue, None]:
+    """The scores, and what is computed of them element by element."""
+    found: dict[SSAValue, None] = dict.fromkeys(op.results[0] for op in scores)
+    pending = list(found)
+    while pending:
+        for use in pending.pop().uses:
+            op = use.operation
+            if is_elementwise(op) and op.results[0] not in found:
+                found[op.results[0]] = None
+                pending.append(op.results[0])
+    return found
+
+
+def _products_of(values: Iterable[SSAValue]) -> Iterator[Operation]:
+    """The products that have one of the values on the left."""
+    for value in values:
+        yield from (use.operation for use in value.uses if is_product(use.operation) and use.index == 0)
 
 
 def _is_between(op: Operation) -> bool:
     return is_elementwise(op) or is_broadcast(op) or is_unit_reshape(op) or is_splittable(op)
 
 
-def _between(scores: Operation, product: Operation, axis: int) -> tuple[Operation, ...]:
-    """What depends on the scores, as far as it feeds the product, and the reductions of that; each after what it
+def cascade_between(
+    scores: Iterable[Operation], products: Iterable[Operation], axes: tuple[int, ...]
+) -> tuple[Operation, ...]:
+    """What depends on the scores, as far as it feeds the products, and the reductions of that; each after what it
     reads."""
-    feeding = _feeding(scores, product)
+    feeding = _feeding(products)
     found: dict[Operation, None] = {}
-    pending = [scores]
+    pending = list(scores)
+    domain = shape_of(pending[0].results[0])
     while pending:
         users = {use.operation for use in pending.pop().results[0].uses}
-        added = [op for op in users if op not in found and (op in feeding or _reduces(op, scores, axis))]
+        added = [op for op in users if op not in found and (op in feeding or _reduces(op, domain, axes))]
         found |= dict.fromkeys(added)
         pending += added
     return tuple(_in_order(found))
@@ -160,33 +244,29 @@ def _in_order(ops: Collection[Operation]) -> list[Operation]:
     return list(ordered)
 
 
-def _feeding(scores: Operation, product: Operation) -> set[Operation]:
+def _feeding(products: Iterable[Operation]) -> set[Operation]:
     found: set[Operation] = set()
-    pending = [product.operands[0].owner]
+    pending = [product.operands[0].owner for product in products]
     while pending:
         op = pending.pop()
-        if isinstance(op, Operation) and op is not scores and op not in found and _is_between(op):
+        if isinstance(op, Operation) and op not in found and _is_between(op):
             found.add(op)
             pending += [operand.owner for operand in op.operands]
     return found
 
 
-def _reduces(op: Operation, scores: Operation, axis: int) -> bool:
-    return is_splittable(op) and reduced_axes(op) == (axis,) and shape_of(op.operands[0]) == shape_of(scores.results[0])
+def _reduces(op: Operation, domain: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    return is_splittable(op) and reduced_axes(op) == axes and shape_of(op.operands[0]) == domain
 
 
-def _is_apart(cascade: Cascade) -> bool:
-    """Whether nothing else reads the scores, or what lies along their rows."""
-    inside = {cascade.scores, *cascade.between}
-    for op in inside:
-        if op in cascade.reductions and not _reduces(op, cascade.scores, cascade.axis):
-            return False
-        if shape_of(op.results[0]) == cascade.domain:
-            users = {use.operation for use in op.results[0].uses}
-            if not users <= {*cascade.between, cascade.product}:
-                return False
-    lhs = cascade.product.operands[0]
-    return lhs is not cascade.product.operands[1] and shape_of(lhs) == cascade.domain
+def _is_apart(cascade: Cascade, along: Iterable[SSAValue]) -> bool:
+    """Whether nothing else reads the scores, or what is computed `along` them, and reductions are of their rows."""
+    if not all(_reduces(op, cascade.domain, cascade.axes) for op in cascade.reductions):
+        return False
+    users = {*cascade.between, *cascade.products}
+    if any(use.operation not in users for value in along for use in value.uses):
+        return False
+    return all(op.operands[1] not in along for op in cascade.products)
 
 
 def maximum_below(value: SSAValue) -> nd.MaxOp | None:

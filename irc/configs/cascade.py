@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from irc.analysis.cascades import rows_of
+from irc.analysis.cascades import cascade_of, rows_of
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.configs.product import GROUP_WARPS
 from irc.dialects import nd
@@ -53,12 +53,13 @@ MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 
 @dataclass(frozen=True)
 class CascadeProblem:
-    """rows, steps: extents of the scores' rows and columns. depth: what the scores contract; columns: of the result.
-    size: bytes of an operand's element. is_loadable: whether tensor maps load all operands. is_masked: whether the work
-    of a block may depend on its rows."""
+    """rows, steps: extents of the scores' rows and columns. scores: how many there are. depth, columns: what the scores
+    contract, and the columns of the results, all together. size: bytes of an operand's element. is_loadable: whether
+    tensor maps load all operands. is_masked: whether the work of a block may depend on its rows."""
 
     rows: int
     steps: int
+    scores: int
     depth: int
     columns: int
     size: int
@@ -66,21 +67,30 @@ class CascadeProblem:
     is_masked: bool
 
     def shared_memory(self, rows: int, step: int, stages: int) -> int:
-        """Bytes of a left operand that is held, of what the steps in flight load, and of a result on its way out."""
+        """Bytes of operands that are held, of what the steps in flight load, and of results on their way out."""
         return self.size * (rows + stages * step) * (self.depth + self.columns)
+
+    def registers(self, step: int) -> int:
+        """Of a thread, for its elements of 64 rows: of a step of the scores, of the results, and of what is multiplied
+        by then: where there are several scores, it takes the place of those that are no longer needed."""
+        multiplied = self.size * step if self.scores == 1 else 0
+        elements = WGMMA_ROWS * (4 * step * self.scores + multiplied + 4 * self.columns)
+        return elements // (4 * WARP_GROUP)
 
 
 def cascade_problem(kernel: FusedOp) -> CascadeProblem:
     """Of the products of a kernel with a cascade."""
-    scores, product = kernel.cores()
-    first, last = iteration_of(scores), iteration_of(product)
-    operands: list[tuple[Operation, int]] = [(scores, 0), (scores, 1), (product, 1)]
+    cascade = next(filter(None, map(cascade_of, kernel.cores())))
+    first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
+    operands: list[tuple[Operation, int]] = [(op, side) for op in cascade.scores for side in (0, 1)]
+    operands += [(op, 1) for op in cascade.products]
     return CascadeProblem(
-        rows_of(product),
-        last.extent("k"),
-        first.extent("k"),
-        last.extent("n"),
-        multiplied(product, 0).size,
+        rows_of(cascade.products[0]),
+        last[0].extent("k"),
+        len(first),
+        sum(each.extent("k") for each in first),
+        sum(each.extent("n") for each in last),
+        multiplied(cascade.products[0], 0).size,
         all(is_loadable(op, side) for op, side in operands),
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
     )
@@ -107,7 +117,7 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
     rows = (given.tile or {}).get("m", _rows(problem))
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
     group = max(1, SHARED_BYTES // (problem.size * problem.steps * (problem.depth + problem.columns)))
-    for step in [step for step in STEPS if _registers(problem, step) <= REGISTERS.get(rows, min(REGISTERS.values()))]:
+    for step in [step for step in STEPS if problem.registers(step) <= REGISTERS.get(rows, min(REGISTERS.values()))]:
         for stages in range(given.stages or MAX_STAGES, 0, -1):
             if problem.shared_memory(rows, step, stages) + RESERVED <= machine.shared_memory:
                 yield ConfigAttr.of(
@@ -125,14 +135,8 @@ def _rows(problem: CascadeProblem) -> int:
     """The rows of blocks that take the least time for all rows, of those whose registers hold the longest steps."""
     if problem.rows <= WGMMA_ROWS:
         return WGMMA_ROWS
-    held = [rows for rows in ROWS if _registers(problem, STEPS[0]) <= REGISTERS[rows]]
+    held = [rows for rows in ROWS if problem.registers(STEPS[0]) <= REGISTERS[rows]]
     return min(held or [min(ROWS)], key=lambda rows: rows * ceil_div(problem.rows, rows) / ROWS[rows])
-
-
-def _registers(problem: CascadeProblem, step: int) -> int:
-    """Of a thread, for its elements of 64 rows: of a step of the scores, of what they become, and of the result."""
-    elements = WGMMA_ROWS * (4 * step + problem.size * step + 4 * problem.columns)
-    return elements // (4 * WARP_GROUP)
 
 
 def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) -> str | None:
@@ -147,7 +151,7 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
             return f"wgmma is an instruction of sm_90a, for operands that tensor maps load, found {found}"
         if rows * GROUP_WARPS != warps * WGMMA_ROWS:
             return f"each 4 warps of wgmma compute {WGMMA_ROWS} rows of a cascade, found {warps} warps and m = {rows}"
-        if (need := _registers(problem, step) + OTHER_REGISTERS) > machine.registers_per_thread:
+        if (need := problem.registers(step) + OTHER_REGISTERS) > machine.registers_per_thread:
             limit = machine.registers_per_thread
             return f"steps of k = {step} need about {need} registers in each thread, {machine.name} has {limit}"
     need, limit = problem.shared_memory(rows, step, config.stages or 1), machine.shared_memory

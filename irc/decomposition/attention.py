@@ -15,20 +15,21 @@ from irc.ir.rewriting import Inserter
 def attention(op: nd.AttentionOp, at: Inserter) -> Term:
     """softmax(q k^T * scale) v. The scores and the softmax are in f32; the weights, an operand of a product, are
     rounded to the operands' type."""
-    weights = attention_weights(op, at).cast(element_of(op.q))
+    scores = attention_scores(op, at)
+    weights = softmax_of(scores, len(scores.shape) - 1).cast(element_of(op.q))
     result = batched_product(op, weights, Term(op.v, at), [-1], [-2])
     return narrowed(result.reshape(shape_of(op.result)), op)
 
 
-def attention_weights(op: nd.AttentionOp, at: Inserter) -> Term:
-    """softmax(q k^T * scale), batch..., S, T, in f32, of queries as `grouped` has them."""
+def attention_scores(op: nd.AttentionOp, at: Inserter) -> Term:
+    """q k^T * scale, batch..., S, T, in f32, of queries as `grouped` has them; -inf where a query sees no key."""
     scores = batched_product(op, grouped(Term(op.q, at), op), Term(op.k, at), [-1], [-1]) * op.scale.value.data
     rank = len(scores.shape)
     if integer(op.causal):
         index = element_named("i32")
         seen = iota(at, scores.shape, rank - 1, index) <= iota(at, scores.shape, rank - 2, index)
         scores = seen.where(scores, scores.filled(float("-inf")))
-    return softmax_of(scores, rank - 1)
+    return scores
 
 
 def grouped(queries: Term, op: nd.AttentionOp) -> Term:

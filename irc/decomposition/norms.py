@@ -90,6 +90,12 @@ def softmax_of(x: Term, axis: int) -> Term:
     return e * e.sum([axis]).reciprocal().over(x.shape, [axis])
 
 
+def log_sum_exp(x: Term, axis: int) -> Term:
+    """log(sum(exp(x))) along an axis, by exponentials of at most 1, as `softmax_of` has them."""
+    largest = x.max([axis])
+    return largest + (x - largest.over(x.shape, [axis])).exp().sum([axis]).log()
+
+
 def log_softmax(op: nd.LogSoftmaxOp, at: Inserter) -> Term:
     """(x - max) - log(sum(exp(x - max))): the logarithm is of a number of at least 1."""
     x, axes = widened(op.x, at), [integer(op.axis)]

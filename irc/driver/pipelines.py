@@ -14,6 +14,7 @@ PASSES: dict[str, str] = {
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
     "outer-products": "irc.passes.nd.outer_products:OuterProductsPass",
     "cancel-permutes": "irc.passes.nd.cancel_permutes:CancelPermutesPass",
+    "separate-cascades": "irc.passes.kernel.separate_cascades:SeparateCascadesPass",
     "factor-reductions": "irc.passes.kernel.factor_reductions:FactorReductionsPass",
     "scale-exponents": "irc.passes.kernel.scale_exponents:ScaleExponentsPass",
     "recompute-nd": "irc.passes.kernel.recompute_nd:RecomputeNdPass",
@@ -82,6 +83,7 @@ ND: tuple[str, ...] = (
 
 KERNEL: tuple[str, ...] = (
     *ND,
+    "separate-cascades",
     "factor-reductions",
     "scale-exponents",
     "recompute-nd",

@@ -1,6 +1,6 @@
-"""Whether the two products of a cascade run in one kernel.
+"""Whether the products of a cascade run in one kernel.
 
-A block of one kernel has rows of both, and walks over all columns of the first: nothing in between is stored, but
+A block of one kernel has rows of all, and walks over all columns of the first: nothing in between is stored, but
 there are as many blocks as rows have tiles. Kernels of their own spread the work over all SMs, and store and read the
 scores, and what is computed from them. Costs are cycles of an SM of the target.
 """
@@ -45,13 +45,16 @@ class CascadeCost:
 
 def cascade_cost(cascade: Cascade, machine: Target) -> CascadeCost:
     """Of a cascade whose products have the extents b x m x n x k."""
-    first, last = iteration_of(cascade.scores), iteration_of(cascade.product)
-    batch, rows, steps = prod(last.extents("b")), last.extent("m"), last.extent("k")
-    work = steps * (first.extent("k") + last.extent("n")) / machine.costs.multiply_adds
+    first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
+    batch, rows, steps = prod(last[0].extents("b")), last[0].extent("m"), last[0].extent("k")
+    depth = sum(each.extent("k") for each in first) + sum(each.extent("n") for each in last)
+    work = steps * depth / machine.costs.multiply_adds
     blocks = batch * ceil_div(rows, ROWS)
     fused = ceil_div(blocks, machine.sms) * ROWS * work / BUSY
-    scores, weights = (element_of(v.type).size for v in (cascade.scores.results[0], cascade.product.operands[0]))
-    moved = 2 * batch * rows * steps * ((scores + weights) if cascade.reductions else weights)
-    launches = 2 if cascade.reductions else 1
+    scores = sum(element_of(op.results[0].type).size for op in cascade.scores)
+    weights = sum(element_of(op.operands[0].type).size for op in cascade.products)
+    is_stored = bool(cascade.reductions) or len(cascade.scores) > 1
+    moved = 2 * batch * rows * steps * ((scores + weights) if is_stored else weights)
+    launches = len(first) + len(last) - 1 + bool(cascade.reductions)
     stored = batch * rows * work / BUSY_ALONE + machine.costs.byte * moved + machine.costs.launch * launches
     return CascadeCost(fused, stored / machine.sms)

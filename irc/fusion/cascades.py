@@ -1,4 +1,4 @@
-"""Clusters around cascades: two products, with the reductions and the elementwise work between them."""
+"""Clusters around cascades: products, with the reductions and the elementwise work between them."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from irc.ir.iteration import iteration_of
 from irc.ir.targets import Target, target_of
 
 MAX_HELD = 256
-"""What a block holds whole: the contracted extent of the scores, and the columns of the result."""
+"""What a block holds whole: the contracted extent of the scores, and the columns of all results."""
 
 MULTIPLE = 16
 """Of either: the depth of an instruction."""
 
 
 def fits(cascade: Cascade, machine: Target) -> bool:
-    """Whether a block can hold rows of both products, of matrix instructions on operands of 16 bits that are arrays."""
-    products = (cascade.scores, cascade.product)
+    """Whether a block can hold rows of all products, of matrix instructions on operands of 16 bits that are arrays."""
+    products = (*cascade.scores, *cascade.products)
     narrow = all(multiplied(op, side).size == 2 for op in products for side in (0, 1))
     if not narrow or not machine.mma:
         return False
-    first, last = map(iteration_of, products)
-    (depth, *more), (columns, *others) = first.extents("k"), last.extents("n")
-    if more or others or any(extent > MAX_HELD or extent % MULTIPLE for extent in (depth, columns)):
+    first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
+    depths, columns = [each.extents("k") for each in first], [each.extents("n") for each in last]
+    if any(len(extents) != 1 or extents[0] % MULTIPLE for extents in (*depths, *columns)):
         return False
-    arrays = (*cascade.scores.operands, cascade.product.operands[1])
-    return min(last.extent("m"), last.extent("k")) >= MIN_ROWS and all(map(_is_array, arrays))
+    if sum(extent for (extent,) in columns) > MAX_HELD or max(depths) > (MAX_HELD,):
+        return False
+    operands = [value for op in cascade.scores for value in op.operands] + [op.operands[1] for op in cascade.products]
+    return min(last[0].extent("m"), last[0].extent("k")) >= MIN_ROWS and all(map(_is_array, operands))
 
 
 def is_one_kernel(cascade: Cascade, machine: Target) -> bool:
-    """Whether a kernel computes both products, if reductions can be rescaled: where a block can hold them, and it
+    """Whether a kernel computes all products, if reductions can be rescaled: where a block can hold them, and it
     pays."""
     return fits(cascade, machine) and cascade_cost(cascade, machine).pays
 
@@ -48,9 +50,11 @@ def cascades_in(module: ModuleOp) -> Iterator[Cascade]:
     """The cascades that a kernel computes, if reductions can be rescaled. Each is looked for once those before it have
     been rewritten."""
     machine = target_of(module)
+    seen: set[Operation] = set()
     for product in [op for op in module.walk() if is_product(op)]:
-        cascade = cascade_of(product)
+        cascade = None if product in seen else cascade_of(product)
         if cascade is not None and is_one_kernel(cascade, machine):
+            seen |= {*cascade.products}
             yield cascade
 
 
@@ -65,43 +69,48 @@ def _is_array(value: SSAValue) -> bool:
 def seed_cascades(graph: FusionGraph) -> list[CascadeCost]:
     """Makes a cluster of each cascade that one kernel computes, with what lies between and the elementwise work behind
     it. Gives the costs that were compared."""
-    found = [cascade_of(op) for op in graph.ops if is_product(op)]
-    held = [cascade for cascade in found if cascade is not None and fits(cascade, graph.machine)]
-    costs = [cascade_cost(cascade, graph.machine) for cascade in held]
-    for cascade, cost in zip(held, costs, strict=True):
-        if cost.pays and cascade.is_rolled:
-            _join(graph, cascade)
+    costs: list[CascadeCost] = []
+    clusters: list[Cluster] = []
+    for product in [op for op in graph.ops if is_product(op)]:
+        cascade = cascade_of(product) if graph.is_free(graph.index[product]) else None
+        if cascade is None or product is not cascade.products[0] or not fits(cascade, graph.machine):
+            continue
+        costs.append(cascade_cost(cascade, graph.machine))
+        if costs[-1].pays and cascade.is_rolled and (cluster := _joined(graph, cascade)) is not None:
+            clusters.append(cluster)
+    for cluster in clusters:
+        _grow(graph, cluster)
     return costs
 
 
-def _join(graph: FusionGraph, cascade: Cascade) -> None:
-    """Makes one cluster of the cascade, unless nodes outside depend on it and feed it."""
-    ops = (cascade.scores, *cascade.between, cascade.product)
+def _joined(graph: FusionGraph, cascade: Cascade) -> Cluster | None:
+    """One cluster of the cascade, unless nodes outside depend on it and feed it."""
+    ops = (*cascade.scores, *cascade.between, *cascade.products)
     nodes = [graph.index[op] for op in ops if op in graph.index]
     if not all(graph.is_free(i) for i in nodes):
-        return
+        return None
     parts = [graph.cluster_of[i] for i in nodes]
     members = downstream = inputs = 0
     for part in parts:
         members, downstream, inputs = members | part.members, downstream | part.downstream, inputs | part.inputs
     if downstream & inputs & ~members:
-        return
+        return None
     cluster, *others = parts
     for other in others:
         graph.merge(cluster, other)
     cluster.anchor = Anchor.CASCADE
-    cluster.domain = shape_of(cascade.product.results[0])
+    cluster.domain = shape_of(cascade.products[0].results[0])
     _label(graph, cascade, cluster)
-    _grow(graph, cluster)
+    return cluster
 
 
 def _label(graph: FusionGraph, cascade: Cascade, cluster: Cluster) -> None:
-    """What lies along the result, and along its rows."""
-    iteration = iteration_of(cascade.product)
+    """What lies along the results, and along their rows."""
+    iteration = iteration_of(cascade.products[0])
     columns = iteration.axes(iteration.result, "n")
     rows = tuple(axis for axis in cluster.identity if axis not in columns)
     cluster.tags = {graph.index[op]: rows for op in cascade.reductions}
-    cluster.tags[graph.index[cascade.product]] = cluster.identity
+    cluster.tags |= {graph.index[op]: cluster.identity for op in cascade.products}
 
 
 def _grow(graph: FusionGraph, cluster: Cluster) -> None:

@@ -1,7 +1,7 @@
-"""Cascades: a tile has rows of two products, and a loop walks over the columns of the first.
+"""Cascades: a tile has rows of all products, and a loop walks over the columns of the scores.
 
 Each step computes columns of the scores, brings the reductions up to date, and adds what the step's columns give to the
-last product. What earlier steps have added was relative to reductions that have changed since: it is rescaled
+products. What earlier steps have added was relative to reductions that have changed since: it is rescaled
 (`irc/analysis/cascades.py`).
 """
 
@@ -15,7 +15,7 @@ from math import inf
 from xdsl.dialects import arith, math, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from irc.analysis.cascades import MIN_ROWS, Cascade, Exponents, cascade_of
+from irc.analysis.cascades import MIN_ROWS, Cascade, Exponents, cascade_of, is_crosswise
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
@@ -39,18 +39,18 @@ TILE = {"m": 64, "k": 64}
 
 @dataclass
 class CascadePlan:
-    """The dimensions of a cascade. `steps` are contracted by the last product, and are the columns of the scores;
-    `depth` is what these contract."""
+    """The dimensions of a cascade. `steps` are contracted by the products, and are the columns of the scores; `depths`
+    are what each of these contracts."""
 
     cascade: Cascade
-    last: Dot
-    scores: Dot
+    products: list[Dot]
+    scores: list[Dot]
     reductions: list[Reduced]
     batch: Space
     m: Space
     n: Space
     steps: Space
-    depth: Space
+    depths: list[Space]
 
     @property
     def spaces(self) -> list[Space]:
@@ -59,29 +59,60 @@ class CascadePlan:
     @property
     def single(self) -> list[Space]:
         """Those that become one dimension each."""
-        return [self.m, self.n, self.steps, self.depth]
+        return [self.m, self.n, self.steps, *self.depths]
 
     @staticmethod
     def of(program: Program, group: Group, own: Space) -> CascadePlan | None:
-        """The plan of a group whose results come from a product of what is computed from another one."""
-        nodes = group.nodes(program.trace)
-        found = ((n, cascade_of(n.op)) for n in nodes if isinstance(n, Dot))
-        last, cascade = next(((n, cascade) for n, cascade in found if cascade is not None), (None, None))
-        if last is None or cascade is None:
+        """The plan of a group whose results come from products of what is computed from other ones."""
+        dots = [n for n in group.nodes(program.trace) if isinstance(n, Dot)]
+        cascade = next((found for n in dots if (found := cascade_of(n.op)) is not None), None)
+        if cascade is None:
             return None
-        (step,) = last.k
-        for node in nodes:
+        first, *others = [n for n in dots if n.op in cascade.products]
+        for node in others:
+            _bind(program, _dims(program, node, "n"), _dims(program, first, "n"))
+        first, *others = [n for n in _traced_again(program, group) if isinstance(n, Dot) and n.op in cascade.products]
+        for node in others:
+            _bind(program, node.k, first.k)
+        for node in group.nodes(program.trace):
             if isinstance(node, Reduced) and node.op in cascade.reductions:
-                program.domains.bindings.bind(node.dims[0], lin_of(step))
-        program.trace.forget()
-        group.trace_again(program.trace)
-        nodes = group.nodes(program.trace)
-        scores, last = (next(n for n in nodes if isinstance(n, Dot) and n.op is op) for op in (cascade.scores, last.op))
+                _bind(program, node.dims, first.k)
+        nodes = _traced_again(program, group)
+        scores, products = (
+            [n for n in nodes if isinstance(n, Dot) and n.op in ops] for ops in (cascade.scores, cascade.products)
+        )
         reductions = sorted((n for n in nodes if isinstance(n, Reduced)), key=depth_of)
-        rows, n = _dims(program, last, "m"), _dims(program, last, "n")
+        products.sort(key=lambda dot: len(_dots_below(dot)))
+        rows, n = _dims(program, products[0], "m"), _dims(program, products[0], "n")
         m = rows[-1:] if rows and rows[-1].extent >= MIN_ROWS else rows
-        batch = [d for d in own if d not in (*m, *n)]
-        return CascadePlan(cascade, last, scores, reductions, batch, m, n, [step], list(scores.k))
+        batch = [d for d in own if d not in (*m, *n) and d not in program.domains.bindings.values]
+        depths = [list(node.k) for node in scores]
+        return CascadePlan(cascade, products, scores, reductions, batch, m, n, _free(program, first.k), depths)
+
+
+def _traced_again(program: Program, group: Group) -> list[Node]:
+    """The group's nodes, of which those that bindings have made the same are one."""
+    program.trace.forget()
+    group.trace_again(program.trace)
+    return group.nodes(program.trace)
+
+
+def _dots_below(dot: Dot) -> list[Node]:
+    """The products that a left operand is computed from: one of few is there first."""
+    return [n for n in walk_nodes([dot.lhs]) if isinstance(n, Dot)]
+
+
+def _bind(program: Program, dims: Sequence[Dim], to: Sequence[Dim]) -> None:
+    """Makes dimensions the same as others."""
+    for dim, known in zip(_free(program, dims), _free(program, to), strict=True):
+        if dim != known:
+            program.domains.bindings.bind(dim, lin_of(known))
+
+
+def _free(program: Program, dims: Sequence[Dim]) -> Space:
+    """The dimensions that these stand for."""
+    found = [atom for dim in dims for atom in atoms(program.resolve(lin_of(dim)))]
+    return [atom for atom in found if isinstance(atom, Dim)]
 
 
 def _dims(program: Program, dot: Dot, side: str) -> Space:
@@ -122,7 +153,7 @@ class _RowStage(ReduceStage):
 
 @dataclass
 class _Walk:
-    """The loop over the columns of the scores. `stage` has the tile of the last product."""
+    """The loop over the columns of the scores. `stage` has the tiles of the products."""
 
     program: Program
     plan: CascadePlan
@@ -133,7 +164,7 @@ class _Walk:
         self.column = self.plan.steps[0]
         self.relative: dict[Operation, float] = {}
         """The reductions that others are relative to, each with its largest coefficient."""
-        for node in (*self.plan.reductions, self.plan.last):
+        for node in (*self.plan.reductions, *self.plan.products):
             for op, coefficient in self._exponents(node).items():
                 self.relative[op] = max(self.relative.get(op, 0.0), abs(coefficient))
         self._factors: dict[tuple[Operation, float], SSAValue] = {}
@@ -142,33 +173,38 @@ class _Walk:
             () if self.column.extent % self.step == 0 else (Test(lin_of(self.column), None, self.column.extent),)
         )
         """What the columns of the last step have to pass."""
-        self.hides = passed(self.tail) <= self._common(Support({self.plan.scores: passed(self.tail)}))
-        """Whether nothing comes from columns whose scores are -inf."""
+        beyond = passed(self.tail)
+        hiding = (n for n in self.plan.scores if beyond <= self._common(Support({n: beyond})))
+        self.hiding = next(hiding, None)
+        """Scores of which nothing comes where they are -inf."""
 
     def emit(self) -> None:
         stage, plan = self.stage, self.plan
         rows, columns = stage.axes
         initial = [self._start(r, (rows.extent, 1)) for r in plan.reductions]
-        initial.append(stage.splat(0, plan.last.type, stage.shape, plan.last.location))
+        initial += [stage.splat(0, dot.type, stage.shape, dot.location) for dot in plan.products]
         block = Block(arg_types=[INDEX, *(v.type for v in initial)])
         inner = ReduceStage(self.program, block, [rows, Axis(self.column, block.args[0], self.step)], stage.scalars)
-        roots = [*(self._masked(r) for r in plan.reductions), self._weights()]
-        self.program.shared = _shared(roots)
-        inner.computed[plan.scores] = self._scores(inner)
+        weights = [self._weights(dot) for dot in plan.products]
+        roots = [self._masked(r) for r in plan.reductions]
+        self.program.shared = _shared([*roots, *weights])
+        for scores, depth in zip(plan.scores, plan.depths, strict=True):
+            inner.computed[scores] = self._scores(inner, scores, depth[0])
         carried = dict(zip(plan.reductions, block.args[1:], strict=False))
-        found = [self._updated(inner, r, carried, root) for r, root in zip(plan.reductions, roots, strict=False)]
-        total = self._rescaled(inner, plan.last, block.args[-1], carried)
+        found = [self._updated(inner, r, carried, root) for r, root in zip(plan.reductions, roots, strict=True)]
         right = ReduceStage(self.program, block, [inner.axes[1], columns], stage.scalars)
-        lhs = inner.tile(roots[-1], inner.shape)
-        rhs = right.tile(self._operand(plan.last.rhs), right.shape)
-        found.append(inner.insert(dot_of(plan.last, lhs, rhs, total), plan.last.location))
+        for dot, lhs, acc in zip(plan.products, weights, block.args[1 + len(roots) :], strict=True):
+            total = self._rescaled(inner, dot, acc, carried)
+            a = inner.tile(lhs, inner.shape)
+            b = right.tile(self._operand(dot.rhs), right.shape)
+            found.append(inner.insert(dot_of(dot, a, b, total), dot.location))
         inner.insert(scf.YieldOp(*found), self.program.op.location)
         loop = scf.ForOp(*self._bounds(), stage.index(self.step), initial, Region(block))
-        loop.location = plan.last.location
+        loop.location = plan.products[0].location
         stage.block.add_op(loop)
-        stage.computed[plan.last] = loop.results[-1]
         for node, value in zip(plan.reductions, loop.results, strict=False):
             stage.computed[node] = self._finished(node, value)
+        stage.computed |= dict(zip(plan.products, loop.results[len(roots) :], strict=True))
 
     def _bounds(self) -> tuple[SSAValue, SSAValue]:
         """The columns that anything is known to come from."""
@@ -176,23 +212,25 @@ class _Walk:
         return column_bounds(self.stage, in_order, self.stage.axes[0], self.column, self.step)
 
     def _common(self, support: Support) -> Inequalities:
-        """What holds of the columns that change a reduction, or the last product."""
+        """What holds of the columns that change a reduction, or a product."""
         found = [support.of(r.input, _nothing(r)) for r in self.plan.reductions]
-        return frozenset[Lin].intersection(support.of(self.plan.last.lhs, 0), *found)
+        found += [support.of(dot.lhs, 0) for dot in self.plan.products]
+        return frozenset[Lin].intersection(*found)
 
-    def _scores(self, inner: ReduceStage) -> SSAValue:
-        """The scores of a step: the whole contracted extent at once. What does not change from step to step is loaded
+    def _scores(self, inner: ReduceStage, scores: Dot, depth: Dim) -> SSAValue:
+        """Scores of a step: the whole contracted extent at once. What does not change from step to step is loaded
         before the loop."""
-        scores, stage = self.plan.scores, self.stage
-        depth = self.plan.depth[0]
+        stage = self.stage
         whole = Axis(depth, stage.index(0), depth.extent)
         before = ReduceStage(self.program, stage.block, [stage.axes[0], whole], stage.scalars)
-        left = before.tile(scores.lhs, before.shape)
         beside = ReduceStage(self.program, inner.block, [whole, inner.axes[1]], stage.scalars)
-        right = beside.tile(scores.rhs, beside.shape)
+        lhs, rhs = scores.lhs, scores.rhs
+        if is_crosswise(self.plan.products[0].op, scores.op):
+            lhs, rhs = rhs, lhs
         zero = stage.splat(0, scores.type, inner.shape, scores.location)
+        left, right = before.tile(lhs, before.shape), beside.tile(rhs, beside.shape)
         product = inner.insert(dot_of(scores, left, right, zero), scores.location)
-        if not self.tail or not self.hides:
+        if not self.tail or scores is not self.hiding:
             return product
         unmasked = replace(scores)
         inner.computed[unmasked] = product
@@ -269,16 +307,15 @@ class _Walk:
     def _masked(self, node: Reduced) -> Node:
         """What a reduction combines: beyond the last column what changes nothing."""
         value = node.input
-        if not self.tail or self.hides:
+        if not self.tail or self.hiding is not None:
             return value
         return Choose(
             value.source, node.location, self.tail, value, Constant(value.source, node.location, _nothing(node))
         )
 
-    def _weights(self) -> Node:
-        """The left operand of the last product: 0 beyond the last column."""
-        lhs = self.plan.last.lhs
-        return lhs if self.hides else self._operand(lhs)
+    def _weights(self, dot: Dot) -> Node:
+        """The left operand of a product: 0 beyond the last column."""
+        return dot.lhs if self.hiding is not None else self._operand(dot.lhs)
 
     def _operand(self, node: Node) -> Node:
         return dot_operand(self.program, node, self.column, self.step, None)

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from irc.tiling.index_maps import Dim, Lin, atoms, constant
-from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Node, Reduced, Test, name_of
+from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Load, Node, Reduced, Test, name_of
 from irc.tiling.program import Axis
 from irc.tiling.stage import Stage
 
@@ -52,7 +52,9 @@ class Support:
                 return self.of(value, nothing)
             case "sub", (value, rows) if nothing == -inf and _is_finite(rows):
                 return self.of(value, nothing)
-            case "mul", (value, Constant(value=factor)) if nothing == 0 or factor > 0:
+            case "mul", (a, b) if nothing == 0:
+                return self.of(a, 0) | self.of(b, 0)
+            case "mul", (value, Constant(value=factor)) if factor > 0:
                 return self.of(value, nothing)
             case _:
                 return NONE
@@ -65,13 +67,13 @@ def passed(tests: Iterable[Test]) -> Inequalities:
 
 
 def _is_finite(node: Node) -> bool:
-    """Whether a value is a reduction that others are relative to, or a number times that: it begins at a finite number
-    whose products with such factors are finite."""
+    """Whether a value is taken to be finite: a reduction that others are relative to, which begins at a finite number
+    whose products with factors are finite; an element of an array; or a number times either."""
     match node:
         case Apply(inputs=(value, Constant())) if name_of(node.op) == "mul":
-            return isinstance(value, Reduced)
+            return isinstance(value, Reduced | Load)
         case _:
-            return isinstance(node, Reduced)
+            return isinstance(node, Reduced | Load)
 
 
 def _is(node: Node, value: float) -> bool:

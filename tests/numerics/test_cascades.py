@@ -9,6 +9,7 @@ import pytest
 from numerics.harness import check_kernels, check_passes
 
 import irc
+from irc.dialects.kernel import FusedOp
 from irc.driver.lowering import lower, passes_of
 from irc.driver.pipelines import KERNEL
 from irc.driver.program import isolate, new_context, parse
@@ -116,8 +117,54 @@ def test_order_of_axes() -> None:
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_passes(causal: bool) -> None:
-    module = isolate(parse(heads(1, 2, 96, 128, 32, 32, causal=causal), "cascade.irc"))
-    check_passes(module, passes_of(KERNEL), new_context())
+    for text in (heads(1, 2, 96, 128, 32, 32, causal=causal), gradients(1, 2, 1, 96, 128, 32, 32, "bf16", causal)):
+        module = isolate(parse(text, "cascade.irc"))
+        check_passes(module, passes_of(KERNEL), new_context())
+
+
+GRADIENTS = """
+func loss(q: {type}[{q}], k: {type}[{k}], v: {type}[{v}], g: {type}[{y}]) -> f32[] {{
+    return sum(cast(attention(q, k, v, causal={causal}), f32) * cast(g, f32))
+}}
+func f(q: {type}[{q}], k: {type}[{k}], v: {type}[{v}], g: {type}[{y}]) -> ({type}[{q}], {type}[{k}], {type}[{v}]) {{
+    return grad(loss, wrt=[q, k, v])(q, k, v, g)
+}}
+"""
+
+
+def gradients(b: int, h: int, shared: int, s: int, t: int, d: int, e: int, type: str, causal: bool) -> str:
+    shapes = {"q": (b, h, s, d), "k": (b, h // shared, t, d), "v": (b, h // shared, t, e), "y": (b, h, s, e)}
+    extents = {name: ", ".join(map(str, shape)) for name, shape in shapes.items()}
+    return GRADIENTS.format(**extents, type=type, causal=str(causal).lower())
+
+
+def anchors(text: str, arch: str = "sm_90a") -> list[str]:
+    module = lower(isolate(parse(text, "cascade.irc")), "kernel", arch=arch)
+    return [op.kind.value for op in module.walk() if isinstance(op, FusedOp)]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "cascades"),
+    [
+        ((1, 2, 1, 200, 136, 64, 64, "bf16"), 3),  # unequal extents with tails
+        ((1, 4, 2, 128, 192, 64, 64, "f16"), 3),  # heads that share keys
+        ((2, 2, 1, 128, 128, 64, 32, "bf16"), 4),  # results of two shapes
+        ((1, 16, 1, 128, 128, 128, 128, "bf16"), 3),
+    ],
+)
+def test_gradients(shape: tuple[int, int, int, int, int, int, int, str], cascades: int, causal: bool) -> None:
+    """The backward pass walks over the keys for the queries' gradient, and over the queries for the others."""
+    text = gradients(*shape, causal)
+    found = [each for each in anchors(text) if each in ("cascade", "matmul")]
+    assert found == ["cascade"] * cascades
+    check_kernels(text)
+
+
+def test_gradients_on_warps() -> None:
+    text = gradients(1, 8, 1, 128, 128, 64, 64, "bf16", True)
+    assert "matmul" not in anchors(text, "sm_80")
+    check_kernels(text, arch="sm_80")
 
 
 def test_special_values() -> None:

@@ -12,11 +12,11 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from irc.analysis.cascades import Cascade, maximum_below
-from irc.analysis.op_classes import is_cast, shape_of
+from irc.analysis.cascades import RowFactor
+from irc.analysis.op_classes import shape_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints
 from irc.dialects.nd.declared import DECLARED, STRICT
@@ -41,53 +41,27 @@ class FactorReductionsPass(Pass):
         if STRICT in op.attributes:
             return
         for cascade in cascades_in(op):
-            if (factor := _factor(cascade)) is not None:
-                _move(cascade, factor)
-                remove_dead_code(op)
+            for product in cascade.products:
+                if (factor := cascade.row_factor(product)) is not None:
+                    _move(product, factor)
+            remove_dead_code(op)
 
 
-@dataclass(frozen=True)
-class _Factor:
-    """The left operand of a product is `rest`, scaled by an op with what is in `rows` for each row."""
-
-    rest: SSAValue
-    scaling: nd.MulOp | nd.DivOp
-    rows: nd.BroadcastOp
-
-
-def _factor(cascade: Cascade) -> _Factor | None:
-    value = cascade.product.operands[0]
-    while isinstance(value.owner, Operation) and is_cast(value.owner):
-        value = value.owner.operands[0]
-    scaling = value.owner
-    if not isinstance(scaling, nd.MulOp | nd.DivOp):
-        return None
-    sides = [(scaling.lhs, scaling.rhs), (scaling.rhs, scaling.lhs)]
-    for rest, factor in sides[:1] if isinstance(scaling, nd.DivOp) else sides:
-        rows = factor.owner
-        if not isinstance(rows, nd.BroadcastOp) or cascade.axis in ints(rows.dims):
-            continue
-        if maximum_below(rest) is not None and cascade.rescales(rest):
-            return _Factor(rest, scaling, rows)
-    return None
-
-
-def _move(cascade: Cascade, factor: _Factor) -> None:
+def _move(product: Operation, factor: RowFactor) -> None:
     """Multiplies what is left of the operand, and scales the product."""
-    product = cascade.product
     at = Inserter.before(product)
     lhs = Term(factor.rest, at).cast(element_of(product.operands[0]))
     unscaled = at(product.clone({product.operands[0]: lhs.value}))
     unscaled.attributes.pop(DECLARED, None)
     result = Term(unscaled.results[0], at)
-    rows = Term(factor.rows.x, at).broadcast(shape_of(product.results[0]), _dims(cascade, factor.rows))
+    rows = Term(factor.rows.x, at).broadcast(shape_of(product.results[0]), _dims(product, factor.rows))
     scaled = result * rows if isinstance(factor.scaling, nd.MulOp) else result / rows
     scaled.op.attributes |= product.attributes
     Rewriter.replace_op(product, [], [scaled.value])
 
 
-def _dims(cascade: Cascade, rows: nd.BroadcastOp) -> list[int]:
+def _dims(product: Operation, rows: nd.BroadcastOp) -> list[int]:
     """The axes of the product's result that the axes of the rows are."""
-    iteration = iteration_of(cascade.product)
+    iteration = iteration_of(product)
     place = {e: at for at, e in enumerate(iteration.result.results)}
     return [place[iteration.inputs[0].map.results[axis]] for axis in ints(rows.dims)]

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.cascades import maximum_below
@@ -30,8 +30,8 @@ from irc.ir.rewriting import Inserter, remove_dead_code
 @dataclass(frozen=True)
 class ScaleExponentsPass(Pass):
     """`exp(c x - max(c x))` -> `exp2(c' x - c' max(x))`, with a number c > 0, or without one, between the products of a
-    cascade, where the exponential may be approximated. A mask of `c x` becomes one of x. A module with strict rounding
-    is left alone.
+    cascade, where the exponential may be approximated, and `exp(c x - r)` -> `exp2(c' x - r log2(e))`, with an r for
+    each row or column. A mask of `c x` becomes one of x. A module with strict rounding is left alone.
     """
 
     name: ClassVar[str] = "scale-exponents"
@@ -39,10 +39,15 @@ class ScaleExponentsPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if STRICT in op.attributes:
             return
+        vectors: dict[SSAValue, Term] = {}
         for cascade in cascades_in(op):
             for power in cascade.between if cascade.is_rolled else ():
-                if isinstance(power, nd.ExpOp) and is_relaxed(power) and (maximum := maximum_below(power.result)):
+                if not isinstance(power, nd.ExpOp) or not is_relaxed(power):
+                    continue
+                if maximum := maximum_below(power.result):
                     _scale(power, maximum)
+                elif vector := _vector_below(power):
+                    _scale_by(power, vector, vectors)
             remove_dead_code(op)
 
 
@@ -61,6 +66,29 @@ def _scale(power: nd.ExpOp, maximum: nd.MaxOp) -> None:
     Rewriter.replace_op(power, [], [exponent.at.value(scaled)])
     if factor != 1:
         Rewriter.replace_op(maximum, [], [(largest * factor).value])
+
+
+def _vector_below(power: nd.ExpOp) -> nd.BroadcastOp | None:
+    """The vector r of exp(x - r)."""
+    difference = power.operands[0].owner
+    vector = difference.rhs.owner if isinstance(difference, nd.SubOp) else None
+    return vector if isinstance(vector, nd.BroadcastOp) else None
+
+
+def _scale_by(power: nd.ExpOp, vector: nd.BroadcastOp, scaled: dict[SSAValue, Term]) -> None:
+    """`scaled`: vectors in units of log2(e), which all exponentials share."""
+    difference, source = power.operands[0].owner, vector.x.owner
+    assert isinstance(difference, nd.SubOp)
+    if vector.x not in scaled:
+        first = source.first_op if isinstance(source, Block) else None
+        at = Inserter.before(first) if first else Inserter.after(source if isinstance(source, Operation) else vector)
+        scaled[vector.x] = Term(vector.x, at) * log2(e)
+    at = Inserter.before(power)
+    x, factor = _unscaled(difference.lhs, at)
+    rows = Term(scaled[vector.x].value, at).broadcast(x.shape, ints(vector.dims))
+    result = nd.Exp2Op((x * (factor * log2(e)) - rows).value)
+    relax(result)
+    Rewriter.replace_op(power, [], [at.value(result)])
 
 
 def _unscaled(value: SSAValue, at: Inserter) -> tuple[Term, float]:

@@ -40,7 +40,7 @@ from irc.decomposition.norms import NORMS
 from irc.decomposition.random import RANDOM
 from irc.decomposition.shapes import SHAPES
 from irc.dialects.nd.base import element_of
-from irc.dialects.nd.declared import relax
+from irc.dialects.nd.declared import relax_between
 from irc.dialects.nd.terms import Decomposition
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, rewrite
@@ -69,16 +69,8 @@ class DecomposePattern(RewritePattern):
         before = op.prev_op
         term = decomposition(op, Inserter.before(op, rewriter))
         if element_of(op.results[0]).is_narrow_float:
-            _relax_between(before, op)
+            relax_between(before, op)
         rewriter.replace(op, (), [term.value])
-
-
-def _relax_between(before: Operation | None, end: Operation) -> None:
-    """Relaxes the ops between `before` (None: the block's start) and `end`."""
-    op = end.prev_op
-    while op is not None and op is not before:
-        relax(op)
-        op = op.prev_op
 
 
 @dataclass(frozen=True)

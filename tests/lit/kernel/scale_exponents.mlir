@@ -70,3 +70,34 @@ func.func @alone(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %e = nd.exp %1 {nd.relaxed} : tensor<4096x4096xf32>
   func.return %e : tensor<4096x4096xf32>
 }
+
+// What is subtracted for each row, or column, is multiplied once, for all exponentials that it is subtracted in.
+// CHECK-LABEL: func.func @vector
+// CHECK-NEXT:    nd.constant 1.442695 : tensor<16384xf32>
+// CHECK-NEXT:    %[[V:.*]] = nd.mul %lse, %{{.*}} : tensor<16384xf32>
+// CHECK:         %[[R:.*]] = nd.broadcast %[[V]] {dims = [0]}
+// CHECK-NEXT:    nd.constant 0.18033688 : tensor<16384x16384xf32>
+// CHECK-NEXT:    %[[A:.*]] = nd.mul
+// CHECK-NEXT:    %[[E:.*]] = nd.sub %[[A]], %[[R]]
+// CHECK-NEXT:    nd.exp2 %[[E]] {nd.relaxed}
+// CHECK:         nd.broadcast %[[V]] {dims = [0]}
+// CHECK:         nd.exp2
+// CHECK-NOT:     nd.mul %lse
+// CHECK:         func.return
+func.func @vector(%q: tensor<16384x64xbf16>, %k: tensor<16384x64xbf16>, %g: tensor<16384x64xbf16>, %lse: tensor<16384xf32>) -> (tensor<16384x64xf32>, tensor<16384x64xf32>) {
+  %c = nd.constant 0.125 : tensor<16384x16384xf32>
+  %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<16384x64xbf16> -> tensor<16384x16384xf32>
+  %0 = nd.mul %s, %c : tensor<16384x16384xf32>
+  %1 = nd.broadcast %lse {dims = [0]} : tensor<16384xf32> -> tensor<16384x16384xf32>
+  %2 = nd.sub %0, %1 : tensor<16384x16384xf32>
+  %3 = nd.exp %2 {nd.relaxed} : tensor<16384x16384xf32>
+  %4 = nd.cast %3 : tensor<16384x16384xf32> -> tensor<16384x16384xbf16>
+  %5 = nd.matmul %4, %g {lhs_contract = [0], rhs_contract = [0]} : (tensor<16384x16384xbf16>, tensor<16384x64xbf16>) -> tensor<16384x64xf32>
+  %s2 = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<16384x64xbf16> -> tensor<16384x16384xf32>
+  %6 = nd.broadcast %lse {dims = [0]} : tensor<16384xf32> -> tensor<16384x16384xf32>
+  %7 = nd.sub %s2, %6 : tensor<16384x16384xf32>
+  %8 = nd.exp %7 {nd.relaxed} : tensor<16384x16384xf32>
+  %9 = nd.cast %8 : tensor<16384x16384xf32> -> tensor<16384x16384xbf16>
+  %10 = nd.matmul %9, %k {lhs_contract = [1], rhs_contract = [0]} : (tensor<16384x16384xbf16>, tensor<16384x64xbf16>) -> tensor<16384x64xf32>
+  func.return %5, %10 : tensor<16384x64xf32>, tensor<16384x64xf32>
+}
