@@ -73,6 +73,11 @@ class Cascade:
         values = [op.operands[0] for op in (*self.products, *self.reductions)]
         return all(self.rescales(value) for value in values)
 
+    def sides(self, scores: Operation) -> tuple[SSAValue, SSAValue]:
+        """The operand that has the rows of the scores, which products keep, and the one that has the columns."""
+        lhs, rhs = scores.operands
+        return (rhs, lhs) if is_crosswise(self.products[0], scores) else (lhs, rhs)
+
     @property
     def can_be_rolled(self) -> bool:
         """The same once factors of whole rows have been moved behind the products."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.cascades import cascade_of, rows_of
+from irc.analysis.cascades import Cascade, cascade_of, rows_of
+from irc.analysis.op_classes import size_of
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.configs.product import GROUP_WARPS
 from irc.dialects import nd
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
+from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
@@ -40,12 +42,15 @@ SHORT = 1024
 SHARED_BYTES = 16 << 20
 """Of the right operands of batches that are walked over together, longest rows first: a third of an H200's L2."""
 
-RESERVED = 2 * KIB
-"""Shared memory that is left to barriers, and to the alignment of buffers."""
+RESERVED = KIB
+"""Shared memory that is left to the barriers of each channel, and to the alignment of its buffers."""
 
 REGISTERS = {64: 192, 128: 192, 192: 128}
-"""Registers of a thread for the fragments of both products, and of what is multiplied between them, by rows: 240 with
+"""Registers of a thread for the fragments of all products, and of what is multiplied between them, by rows: 240 with
 two warp groups beside the one that loads and 160 with three, less those of addresses and rows."""
+
+ROW_REGISTERS = 16
+"""What reductions of rows take besides, which a cascade of several scores has none of."""
 
 MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 """Of warp-wide products, whose left operands pass through shared memory."""
@@ -53,29 +58,43 @@ MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 
 @dataclass(frozen=True)
 class CascadeProblem:
-    """rows, steps: extents of the scores' rows and columns. scores: how many there are. depth, columns: what the scores
-    contract, and the columns of the results, all together. size: bytes of an operand's element. is_loadable: whether
-    tensor maps load all operands. is_masked: whether the work of a block may depend on its rows."""
+    """rows, steps: extents of the scores' rows and columns. scores: how many there are. held, streamed: elements of
+    operands for each row, and for each column of the scores; apart: these where an operand of two products has a buffer
+    for each. columns: of the products, all together. moved: bytes of results, and of arrays that are read with them,
+    for each row. size: bytes of an
+    operand's element. is_loadable: whether tensor maps load all operands. is_masked: whether the work of a block may
+    depend on its rows."""
 
     rows: int
     steps: int
     scores: int
-    depth: int
+    held: int
+    streamed: int
+    apart: int
     columns: int
+    moved: int
     size: int
     is_loadable: bool
     is_masked: bool
 
-    def shared_memory(self, rows: int, step: int, stages: int) -> int:
-        """Bytes of operands that are held, of what the steps in flight load, and of results on their way out."""
-        return self.size * (rows + stages * step) * (self.depth + self.columns)
+    def shared_memory(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
+        """Bytes of operands that are held, of what the steps in flight load, and of arrays beside results."""
+        streamed = self.streamed if instruction == "wgmma" else self.apart
+        return rows * (self.size * self.held + self.moved) + self.size * stages * step * streamed
 
     def registers(self, step: int) -> int:
-        """Of a thread, for its elements of 64 rows: of a step of the scores, of the results, and of what is multiplied
-        by then: where there are several scores, it takes the place of those that are no longer needed."""
-        multiplied = self.size * step if self.scores == 1 else 0
-        elements = WGMMA_ROWS * (4 * step * self.scores + multiplied + 4 * self.columns)
+        """Of a thread, for its elements of 64 rows: of a step of the scores, of the first operand that is computed of
+        them, and of the results. Further operands take the place of scores that are no longer needed."""
+        elements = WGMMA_ROWS * (4 * step * self.scores + self.size * step + 4 * self.columns)
         return elements // (4 * WARP_GROUP)
+
+    def allowed_registers(self, rows: int) -> int:
+        return REGISTERS.get(rows, min(REGISTERS.values())) + (ROW_REGISTERS if self.scores > 1 else 0)
+
+    @property
+    def arrays(self) -> int:
+        """Operands that have channels of their own, at most."""
+        return 3 * self.scores
 
 
 def cascade_problem(kernel: FusedOp) -> CascadeProblem:
@@ -84,16 +103,33 @@ def cascade_problem(kernel: FusedOp) -> CascadeProblem:
     first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
     operands: list[tuple[Operation, int]] = [(op, side) for op in cascade.scores for side in (0, 1)]
     operands += [(op, 1) for op in cascade.products]
+    held: dict[SSAValue, int] = {}
+    streamed = {op.operands[1]: each.extent("n") for op, each in zip(cascade.products, last, strict=True)}
+    for op, each in zip(cascade.scores, first, strict=True):
+        rows, columns = cascade.sides(op)
+        held[rows] = streamed[columns] = each.extent("k")
     return CascadeProblem(
         rows_of(cascade.products[0]),
         last[0].extent("k"),
         len(first),
-        sum(each.extent("k") for each in first),
+        sum(held.values()),
+        sum(streamed.values()),
+        sum(each.extent("k") for each in first) + sum(each.extent("n") for each in last),
         sum(each.extent("n") for each in last),
+        _moved(kernel, cascade),
         multiplied(cascade.products[0], 0).size,
         all(is_loadable(op, side) for op, side in operands),
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
     )
+
+
+def _moved(kernel: FusedOp, cascade: Cascade) -> int:
+    """Bytes for each row of arrays that lie along the results: those that are stored, and that what follows reads."""
+    results = [op.results[0] for op in cascade.products]
+    size, columns = size_of(results[0]), sum(iteration_of(op).extent("n") for op in cascade.products)
+    operands = {value for op in cascade.scores for value in op.operands} | {op.operands[1] for op in cascade.products}
+    arrays = [v for v in kernel.block.args if size_of(v) == size and v not in operands] + list(kernel.outputs)
+    return sum(element_of(v.type).size for v in arrays if size_of(v) == size) * columns // len(results)
 
 
 def choose_cascade(
@@ -116,26 +152,30 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
     next SM that is free."""
     rows = (given.tile or {}).get("m", _rows(problem))
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
-    group = max(1, SHARED_BYTES // (problem.size * problem.steps * (problem.depth + problem.columns)))
-    for step in [step for step in STEPS if problem.registers(step) <= REGISTERS.get(rows, min(REGISTERS.values()))]:
-        for stages in range(given.stages or MAX_STAGES, 0, -1):
-            if problem.shared_memory(rows, step, stages) + RESERVED <= machine.shared_memory:
-                yield ConfigAttr.of(
-                    tile=TileSizes(m=rows, k=step),
-                    stages=stages,
-                    warps=GROUP_WARPS * (rows // WGMMA_ROWS),
-                    schedule=schedule,
-                    group=group if problem.is_masked else None,
-                    indexing="tma",
-                    instruction="wgmma",
-                )
+    group = max(1, SHARED_BYTES // (problem.size * problem.steps * problem.streamed))
+    allowed = problem.allowed_registers(rows)
+    steps = [step for step in STEPS if problem.registers(step) <= allowed]
+    choices = [(step, stages) for step in steps for stages in range(given.stages or MAX_STAGES, 0, -1)]
+    if problem.scores > 1:  # A step's operands stay until its last product: one stage loads nothing meanwhile.
+        choices.sort(key=lambda choice: choice[1], reverse=True)
+    for step, stages in choices:
+        if problem.shared_memory(rows, step, stages) + RESERVED * problem.arrays <= machine.shared_memory:
+            yield ConfigAttr.of(
+                tile=TileSizes(m=rows, k=step),
+                stages=stages,
+                warps=GROUP_WARPS * (rows // WGMMA_ROWS),
+                schedule=schedule,
+                group=group if problem.is_masked else None,
+                indexing="tma",
+                instruction="wgmma",
+            )
 
 
 def _rows(problem: CascadeProblem) -> int:
     """The rows of blocks that take the least time for all rows, of those whose registers hold the longest steps."""
     if problem.rows <= WGMMA_ROWS:
         return WGMMA_ROWS
-    held = [rows for rows in ROWS if problem.registers(STEPS[0]) <= REGISTERS[rows]]
+    held = [rows for rows in ROWS if problem.registers(STEPS[0]) <= problem.allowed_registers(rows)]
     return min(held or [min(ROWS)], key=lambda rows: rows * ceil_div(problem.rows, rows) / ROWS[rows])
 
 
@@ -154,7 +194,8 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
         if (need := problem.registers(step) + OTHER_REGISTERS) > machine.registers_per_thread:
             limit = machine.registers_per_thread
             return f"steps of k = {step} need about {need} registers in each thread, {machine.name} has {limit}"
-    need, limit = problem.shared_memory(rows, step, config.stages or 1), machine.shared_memory
+    need = problem.shared_memory(rows, step, config.stages or 1, config.instruction)
+    limit = machine.shared_memory
     if need > limit:
         found = f"{tile} in {config.stages or 1} stages needs {need / KIB:g} KiB of shared memory"
         return f"{found}, a block of {machine.name} has {limit / KIB:g}"

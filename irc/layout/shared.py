@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from irc.layout.algebra import ordered, recast, tile_to_shape
-from irc.layout.cute import Layout, composition
+from irc.layout.cute import Layout, composition, make_layout
 from irc.layout.fragment import Coordinates
 from irc.layout.requests import Addresses
 
@@ -101,6 +101,11 @@ class SharedLayout:
     def compose(self, inner: Layout) -> SharedLayout:
         """The layout that takes a coordinate of `inner` to where this one has that element."""
         return SharedLayout(composition(self.layout, inner), self.swizzle)
+
+    def permuted(self, dims: Sequence[int]) -> SharedLayout:
+        """The layout of a tile whose dimension i is dimension `dims[i]` of this one's."""
+        modes = self.layout.modes
+        return SharedLayout(make_layout(*(modes[d] for d in dims)), self.swizzle)
 
     def recast(self, old: int, new: int) -> SharedLayout:
         """The layout of elements of `old` bytes as one of elements of `new` bytes."""

@@ -113,9 +113,7 @@ def matrix_major(type: Attribute, operand: int) -> int | None:
 
 def written_major(buffer: SSAValue) -> int | None:
     """As `k_major`, for a buffer or a part of one that some wgmma reads."""
-    while isinstance(buffer.owner, tile.SubviewOp):
-        buffer = buffer.owner.buffer
-    for use in buffer.uses:
+    for use in root_of(buffer).uses:
         if isinstance(use.operation, tile.DotOp) and _is(use.operation, "wgmma"):
             return k_major(buffer.type, use.index)
     return None
@@ -220,6 +218,8 @@ def _retype(buffer: SSAValue, layout: SharedLayout) -> None:
     for use in list(replaced.uses):
         if isinstance(use.operation, tile.SubviewOp):
             _retype(use.operation.result, _part(layout, shape_of(use.operation.result.type)))
+        if isinstance(use.operation, tile.TransposeOp):
+            _retype(use.operation.result, layout.permuted(use.operation.dim_values))
 
 
 def _part(layout: SharedLayout, shape: tuple[int, ...]) -> SharedLayout:

@@ -308,10 +308,16 @@ def place(e: Emitter, cluster: tuple[int, int]) -> tuple[Index, Index]:
 
 def channel_of(code: Code, buffer: SSAValue) -> Channel:
     owner = buffer.owner
-    if isinstance(owner, tile.SubviewOp):
-        return channel_of(code, owner.buffer)
+    if isinstance(owner, tile.BufferAliasOp):
+        return channel_of(code, owner.operands[0])
     assert isinstance(owner, tile.AcquireOp)
     return code.channels[owner.channel]
+
+
+def lower_transpose(code: Code, op: tile.TransposeOp) -> None:
+    source, dims = code.buffer(op.buffer), op.dim_values
+    origin, shape = tuple(source.origin[d] for d in dims), tuple(source.shape[d] for d in dims)
+    code.values[op.result] = Buffer(source.address, source.layout.permuted(dims), source.element, origin, shape)
 
 
 def lower_subview(code: Code, op: tile.SubviewOp) -> None:

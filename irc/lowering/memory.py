@@ -291,8 +291,10 @@ def lower_write(code: Code, op: tile.WriteOp) -> None:
 def in_channel(buffer: SSAValue) -> bool:
     """Whether the buffer is a stage of a channel, whose barriers order its accesses."""
     owner = buffer.owner
-    if isinstance(owner, tile.SubviewOp):
-        return in_channel(owner.buffer)
+    if isinstance(owner, tile.BufferAliasOp):
+        return in_channel(owner.operands[0])
+    if carried := tile.carried_from(buffer):
+        return in_channel(carried[0])
     return isinstance(owner, tile.AcquireOp | tile.WaitOp)
 
 

@@ -140,4 +140,5 @@ def _group(block: Block, buffers: list[SSAValue], chains: _Chains, order: dict[O
 
 def is_fill(op: Operation) -> bool:
     """Whether an op fills a buffer; or is the part that one fills."""
-    return isinstance(op, tile.CopyOp | tile.WriteOp) or (isinstance(op, tile.SubviewOp) and bool(fills_of(op.result)))
+    is_alias = isinstance(op, tile.BufferAliasOp)
+    return isinstance(op, tile.CopyOp | tile.WriteOp) or (is_alias and bool(fills_of(op.results[0])))

@@ -13,6 +13,7 @@ from irc.dialects.tile import (
     AcquireOp,
     AllocOp,
     BeginTurnOp,
+    BufferAliasOp,
     BufferType,
     ChannelOp,
     ChannelType,
@@ -20,7 +21,6 @@ from irc.dialects.tile import (
     DotOp,
     ForTilesOp,
     ReadOp,
-    SubviewOp,
     WaitOp,
     WriteOp,
     element_type_of,
@@ -145,8 +145,8 @@ def is_swizzled(alloc: AllocOp) -> bool:
 
 
 def root_of(buffer: SSAValue) -> SSAValue:
-    """The whole buffer that a subview, if it is one, is part of."""
-    return root_of(buffer.owner.buffer) if isinstance(buffer.owner, SubviewOp) else buffer
+    """The whole buffer that an alias, if it is one, is of."""
+    return root_of(buffer.owner.operands[0]) if isinstance(buffer.owner, BufferAliasOp) else buffer
 
 
 def is_staging(op: Operation) -> bool:
@@ -158,18 +158,18 @@ def is_staging(op: Operation) -> bool:
 
 
 def readers_of(buffer: SSAValue) -> list[DotOp | ReadOp]:
-    """What reads a buffer, through subviews too."""
+    """What reads a buffer, through aliases too."""
     return [op for op in _users_of(buffer) if isinstance(op, DotOp | ReadOp)]
 
 
 def fills_of(buffer: SSAValue) -> list[CopyOp | WriteOp]:
-    """What fills a buffer, through subviews too."""
+    """What fills a buffer, through aliases too."""
     return [op for op in _users_of(buffer) if isinstance(op, CopyOp | WriteOp)]
 
 
 def _users_of(buffer: SSAValue) -> Iterator[Operation]:
     for use in buffer.uses:
-        if isinstance(use.operation, SubviewOp):
-            yield from _users_of(use.operation.result)
+        if isinstance(use.operation, BufferAliasOp):
+            yield from _users_of(use.operation.results[0])
         else:
             yield use.operation

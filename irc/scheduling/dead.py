@@ -20,6 +20,7 @@ _VALUES = (
     tile.ScanOp,
     tile.ConvertOp,
     tile.SubviewOp,
+    tile.TransposeOp,
     tile.AllocOp,
     tile.ReadOp,
 )

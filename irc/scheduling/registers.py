@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
+from irc.layout.instructions import LANES, WARP_GROUP
 from irc.scheduling.dependences import source_of
 from irc.scheduling.schedules import Schedule, carried_tiles, dots_of
 from irc.support.integers import ceil_div
@@ -31,7 +32,8 @@ def held_registers(loop: scf.ForOp, schedule: Schedule) -> int:
     """A thread's registers for the accumulators of the loop's dots, their operands in registers and the tiles that an
     iteration leaves to the next."""
     dots = dots_of(loop)
-    accumulated = {source.value for dot in dots if (source := source_of(dot.acc, loop)) is not None}
+    sources = [source for dot in dots if (source := source_of(dot.acc, loop)) is not None]
+    accumulated = {source.value for source in sources if source.distance == 0}
     held = dict.fromkeys(dot.result for dot in dots if dot.result not in accumulated)
     held |= dict.fromkeys(dot.lhs for dot in dots if isinstance(dot.lhs.type, TensorType))
     held |= dict.fromkeys(s.value for s in carried_tiles(loop, schedule) if s.value not in accumulated)
@@ -40,10 +42,22 @@ def held_registers(loop: scf.ForOp, schedule: Schedule) -> int:
 
 def allowed_registers(loop: scf.ForOp) -> int:
     """What a thread of the loop's partition has for tiles."""
+    parent, number = _partition_of(loop)
+    counts = () if parent is None else parent.register_counts
+    return (counts[number] if counts else MAX_REGISTERS) - OTHERS
+
+
+def warp_groups_of(loop: scf.ForOp) -> int:
+    """The warp groups that run a loop of a partition; 1 elsewhere."""
+    parent, number = _partition_of(loop)
+    return 1 if parent is None else parent.warp_counts[number] * LANES // WARP_GROUP
+
+
+def _partition_of(loop: scf.ForOp) -> tuple[tile.PartitionsOp | None, int]:
+    """The op whose partition a loop is in, and its number."""
     region = loop.parent_region()
     while region is not None and not isinstance(region.parent, tile.PartitionsOp):
         region = region.parent_region()
-    parent = None if region is None else region.parent
-    if region is None or not isinstance(parent, tile.PartitionsOp) or not parent.register_counts:
-        return MAX_REGISTERS - OTHERS
-    return parent.register_counts[list(parent.partitions).index(region)] - OTHERS
+    if region is None or not isinstance(region.parent, tile.PartitionsOp):
+        return None, 0
+    return region.parent, list(region.parent.partitions).index(region)

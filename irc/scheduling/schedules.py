@@ -28,6 +28,7 @@ MOVABLE = (
     tile.ReleaseOp,
     tile.DotOp,
     tile.SubviewOp,
+    tile.TransposeOp,
     tile.MapOp,
     tile.ReduceOp,
     tile.SplatOp,
@@ -97,15 +98,27 @@ def in_step(loop: scf.ForOp) -> Schedule:
 
 
 def overlapped(loop: scf.ForOp) -> Schedule | None:
-    """Dots that another dot feeds work an iteration behind it, so that what is computed between the two runs beside
-    products of both. None where nothing feeds another, or where the order in which a loop goes on forbids it."""
-    ops = body_of(loop)
+    """A dot that another dot feeds works an iteration behind it, so that what is computed between the two runs beside
+    products of both. None where nothing feeds another, where several do, whose results wait for each other in what is
+    computed of them, or where the order in which a loop goes on forbids it."""
+    stages = _Behind(loop)
+    feeding = [dot for dot in dots_of(loop) if stages.of[dot] < stages.last]
+    return _ordered(loop, stages) if len(feeding) == 1 and _may_move(loop, stages) else None
+
+
+def eager(loop: scf.ForOp) -> Schedule | None:
+    """Dots as soon as their operands are there, then what waits for the fewest of them. None where no dot feeds
+    another, or where the order in which a loop goes on forbids it."""
+    stages = _Stages(loop)
+    return _ordered(loop, stages) if _Behind(loop).last and _may_move(loop, stages) else None
+
+
+def _may_move(loop: scf.ForOp, stages: _Stages) -> bool:
+    """Whether ops may change places, and values that the loop passes on are used in their iteration."""
+    ops, passed = body_of(loop), passed_on(loop)
     if not all(isinstance(op, MOVABLE) or _is_scalar(op) for op in ops):
-        return None
-    stages, passed = _Stages(loop), passed_on(loop)
-    if stages.last == 0 or any(stages.of[op] and value in passed for op in ops for value in operands_of(op)):
-        return None
-    return _ordered(loop, stages)
+        return False
+    return not any(stages.of[op] and value in passed for op in ops for value in operands_of(op))
 
 
 def _is_scalar(op: Operation) -> bool:
@@ -113,19 +126,32 @@ def _is_scalar(op: Operation) -> bool:
 
 
 class _Stages:
-    """How many iterations behind each op works."""
+    """How many iterations behind each op works: none."""
 
     def __init__(self, loop: scf.ForOp):
-        self._loop = loop
         self.ops = body_of(loop)
         self.sources = {op: sources_of(op, loop) for op in self.ops}
-        self.of: dict[Operation, int] = {}
+        self.of: dict[Operation, int] = dict.fromkeys(self.ops, 0)
+
+    @property
+    def last(self) -> int:
+        return max(self.of.values(), default=0)
+
+    def delta(self, user: Operation, source: Source) -> int:
+        """How many iterations of the schedule lie between a value and its use."""
+        return self.of[user] + source.distance - self.of[source.op]
+
+
+class _Behind(_Stages):
+    """Dots that others feed work an iteration behind them."""
+
+    def __init__(self, loop: scf.ForOp):
+        super().__init__(loop)
         self._of_dots: set[Operation] = set()
         for op in self.ops:
             self._place(op)
         for op in reversed(self.ops):
             self._sink(op)
-        self.last = max(self.of.values(), default=0)
 
     def _place(self, op: Operation) -> None:
         """Behind what it uses of its own iteration: a dot an iteration behind the dot that its operand comes from."""
@@ -142,10 +168,6 @@ class _Stages:
         users = [other for other in self.ops if any(s.op is op and s.distance == 0 for s in self.sources[other])]
         if op not in self._of_dots and users and not isinstance(op, tile.ReleaseOp):
             self.of[op] = min(self.of[user] for user in users)
-
-    def delta(self, user: Operation, source: Source) -> int:
-        """How many iterations of the schedule lie between a value and its use."""
-        return self.of[user] + source.distance - self.of[source.op]
 
 
 @dataclass
@@ -176,7 +198,7 @@ class _Needs:
     def _overwritten(self, op: Operation) -> int:
         """The dot whose operand in registers the op computes again for the next iteration."""
         dots = [dot for dot in self.number if is_wgmma(dot) and isinstance(dot.lhs.type, TensorType)]
-        sources = ((dot, source) for dot in dots for source in self.stages.sources[dot])
+        sources = ((dot, source) for dot in dots for source in self.stages.sources[dot] if source.value is dot.lhs)
         read = [self.number[dot] for dot, source in sources if source.op is op and self.stages.delta(dot, source) > 0]
         return max((len(self.number) + number for number in read), default=0)
 
@@ -223,7 +245,7 @@ def _kind(op: Operation) -> int:
     match op:
         case tile.DotOp():
             return 0
-        case tile.WaitOp() | tile.SubviewOp():
+        case tile.WaitOp() | tile.BufferAliasOp():
             return 1
         case tile.ReleaseOp():
             return 2

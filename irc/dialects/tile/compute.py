@@ -30,7 +30,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.bodies import verify_body
-from irc.dialects.tile.memory import dense, ints, verify_box, verify_same
+from irc.dialects.tile.memory import dense, ints, verify_box, verify_permuted, verify_same
 from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of, verify_broadcast, verify_part
 from irc.ir.locations import set_location
 
@@ -219,10 +219,7 @@ class PermuteOp(IRDLOperation):
         return ints(self.dims)
 
     def verify_(self) -> None:
-        shape = shape_of(self.source.type)
-        if sorted(self.dim_values) != list(range(len(shape))):
-            raise VerifyException(f"expected a permutation of {len(shape)} dimensions, found {list(self.dim_values)}")
-        verify_same("a result of shape", tuple(shape[d] for d in self.dim_values), shape_of(self.result.type))
+        verify_permuted(self.source.type, self.dim_values, self.result.type)
 
 
 @irdl_op_definition

@@ -26,6 +26,7 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     opt_prop_def,
+    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -35,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.layouts import SharedAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
+from irc.ir.locations import set_location
 
 
 def dense(values: Sequence[int]) -> DenseArrayBase:
@@ -336,8 +338,50 @@ class WriteOp(IRDLOperation):
         verify_same("elements of type", element_type_of(self.buffer.type), element_type_of(self.tile.type))
 
 
+class BufferAliasOp(IRDLOperation):
+    """A shared buffer, the one result, whose elements are some of those of another, the first operand, or all of
+    them."""
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+
+
 @irdl_op_definition
-class SubviewOp(IRDLOperation):
+class TransposeOp(BufferAliasOp):
+    """A shared buffer whose dimension i is dimension `dims[i]` of another one: no element moves, as in
+    `memref.transpose`. A dot reads along K what another one reads along N."""
+
+    name = "tile.transpose"
+    buffer = operand_def(BufferType)
+    result = result_def(BufferType)
+    dims = prop_def(DenseArrayBase)
+    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
+
+    def __init__(
+        self, buffer: SSAValue, dims: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
+    ):
+        super().__init__(operands=[buffer], result_types=[result_type], properties={"dims": dense(dims)})
+        set_location(self, location)
+
+    @property
+    def dim_values(self) -> tuple[int, ...]:
+        return ints(self.dims)
+
+    def verify_(self) -> None:
+        verify_permuted(self.buffer.type, self.dim_values, self.result.type)
+
+
+def verify_permuted(source: Attribute, dims: tuple[int, ...], result: Attribute) -> None:
+    """Whether `result` has the dimensions of `source` in the order of `dims`."""
+    shape = shape_of(source)
+    verify_same("elements of type", element_type_of(source), element_type_of(result))
+    if sorted(dims) != list(range(len(shape))):
+        raise VerifyException(f"expected a permutation of {len(shape)} dimensions, found {list(dims)}")
+    verify_same("a result of shape", tuple(shape[d] for d in dims), shape_of(result))
+
+
+@irdl_op_definition
+class SubviewOp(BufferAliasOp):
     """A box of a shared buffer that begins at `at`, plus the index operands where there are any (one a dimension)."""
 
     name = "tile.subview"
@@ -345,9 +389,6 @@ class SubviewOp(IRDLOperation):
     offsets = var_operand_def(IndexType)
     at = opt_prop_def(DenseArrayBase)
     result = result_def(BufferType)
-
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$buffer (`[` $offsets^ `]`)? attr-dict `:` type($buffer) `->` type($result)"
 
     def __init__(

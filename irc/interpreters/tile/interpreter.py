@@ -215,6 +215,10 @@ def _skip(m: _Machine, op: tile.SkipOp) -> list[Any]:
     return []
 
 
+def _transpose(m: _Machine, op: tile.TransposeOp) -> list[Any]:
+    return [m.values[op.buffer].transpose(op.dim_values)]
+
+
 def _subview(m: _Machine, op: tile.SubviewOp) -> list[Any]:
     at = tile.ints(op.at) or (0,) * len(tile.shape_of(op.buffer.type))
     return [_box(m.values[op.buffer], at, m.get(op.offsets), tile.shape_of(op.result.type))]
@@ -386,6 +390,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.NoSlotOp: lambda m, op: [None],
     tile.AllocOp: lambda m, op: [_new_buffer(op.buffer.type)],
     tile.SubviewOp: _subview,
+    tile.TransposeOp: _transpose,
     tile.ReadOp: lambda m, op: [m.values[op.buffer].copy()],
     tile.WriteOp: _write,
     tile.CopyOp: _copy,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
@@ -25,7 +25,7 @@ from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering import channels, compute, dots, exchanges, memory, reduce, scan, step_channels, tma
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
-from irc.lowering.values import TURNS, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
+from irc.lowering.values import TURNS, Buffer, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
 from irc.scheduling.channels import ALIGNMENT, aligned, drained_in, filled_in, is_in_step, tile_bytes, turns_of
 from irc.support.diagnostics import IrcError
 
@@ -206,8 +206,8 @@ def _touches_shared(region: Region) -> bool:
 
 
 def _for(code: Code, op: scf.ForOp) -> None:
-    """Loop-carried values live in registers that the body updates; slots, and dots that are only waited for, in
-    none."""
+    """Loop-carried values live in registers that the body updates, buffers as their addresses; slots, and dots that are
+    only waited for, in none."""
     block = op.body.block
     carried = [
         None if _is_token(argument) else _carried(code, initial)
@@ -224,7 +224,7 @@ def _for(code: Code, op: scf.ForOp) -> None:
         code.values[block.args[0]] = i
         for argument, place in zip(block.args[1:], carried, strict=True):
             if place is not None:
-                code.values[argument] = _current(code, place)
+                code.values[argument] = _current(code, place, argument.type)
         for inner in block.ops:
             with code.e.at(inner.location):
                 if isinstance(inner, scf.YieldOp):
@@ -235,7 +235,7 @@ def _for(code: Code, op: scf.ForOp) -> None:
         code.forget_order()
     for result, place in zip(op.results, carried, strict=True):
         if place is not None:
-            code.values[result] = _current(code, place)
+            code.values[result] = _current(code, place, result.type)
 
 
 def _is_token(carried: SSAValue) -> bool:
@@ -253,15 +253,22 @@ def _carried(code: Code, initial: SSAValue) -> Registers | SSAValue:
         place = code.array(source.fragment, tile_element(initial.type), initial.name_hint)
         code.copy(source, place)
         return place
-    register = code.e.value(cuda.RegistersOp(1, initial.type))
-    code.e.insert(cuda.SetOp(register, code.e.index(0), code.ssa(initial)))
+    scalar = _scalar_of(code, initial)
+    register = code.e.value(cuda.RegistersOp(1, scalar.type))
+    code.e.insert(cuda.SetOp(register, code.e.index(0), scalar))
     return register
 
 
-def _current(code: Code, place: Registers | SSAValue) -> Registers | SSAValue:
+def _scalar_of(code: Code, value: SSAValue) -> SSAValue:
+    """A scalar, or the address of a buffer that begins where its layout does."""
+    return code.e.index(code.buffer(value).address) if isinstance(value.type, tile.BufferType) else code.ssa(value)
+
+
+def _current(code: Code, place: Registers | SSAValue, type: Attribute) -> Registers | Buffer | SSAValue:
     if isinstance(place, Registers):
         return place
-    return code.e.value(cuda.GetOp(place, code.e.index(0)))
+    scalar = code.e.value(cuda.GetOp(place, code.e.index(0)))
+    return buffer_of(type, scalar) if isinstance(type, tile.BufferType) else scalar
 
 
 def _update(code: Code, op: scf.YieldOp, carried: Sequence[Registers | SSAValue | None]) -> None:
@@ -273,7 +280,7 @@ def _update(code: Code, op: scf.YieldOp, carried: Sequence[Registers | SSAValue 
         if place is None:
             continue
         if not isinstance(place, Registers):
-            scalars.append((code.ssa(value), place))
+            scalars.append((_scalar_of(code, value), place))
             continue
         source = code.tile(value)
         if isinstance(source, Registers) and source.array is place.array:
@@ -324,7 +331,7 @@ def _if(code: Code, op: scf.IfOp) -> None:
         after[1].extend(before[1])
     code.dirty, code.stale = after
     for result, place in zip(op.results, places, strict=True):
-        code.values[result] = _current(code, place)
+        code.values[result] = _current(code, place, result.type)
 
 
 def _result(code: Code, result: SSAValue) -> Registers | SSAValue:
@@ -439,6 +446,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.StoreOp: tma.lower_store,
     tile.StoreWaitOp: tma.lower_store_wait,
     tile.SubviewOp: channels.lower_subview,
+    tile.TransposeOp: channels.lower_transpose,
     tile.WaitOp: channels.lower_wait,
     tile.WriteOp: tma.lower_write,
 }

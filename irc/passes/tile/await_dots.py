@@ -136,6 +136,8 @@ def _free_registers(loop: scf.ForOp) -> None:
     arguments = _arguments(dots[-1]) if dots else []
     if len(dots) < 2 or not arguments or not isinstance(dots[-1].result.type, tile.PendingType):
         return
+    if any(after.acc is not before.result for before, after in pairwise(dots)):
+        return
     accumulator, location = arguments[0], dots[-1].location
     begin = loop.iter_args[accumulator.index - 1]
     ahead = _reads_ahead(block, dots)

@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType, f16
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.async_copies import async_copy
@@ -32,7 +33,8 @@ class PlaceOperandsPass(Pass):
     wgmma, and a left operand that is computed from such loads is read from their copies and computed by the threads
     that multiply. A load that threads can make asynchronously becomes a copy where the instruction is mma and there are
     several stages. Any other operand is computed in registers and written, turned on the way where wgmma reads it
-    along K only. The parts of a concatenation fill parts of one buffer. f8 is widened to f16, which is exact, for
+    along K only. Loads of the same elements, one the transpose of the other, share a buffer where either direction can
+    be multiplied. The parts of a concatenation fill parts of one buffer. f8 is widened to f16, which is exact, for
     instructions that do not have it.
     """
 
@@ -70,9 +72,36 @@ def _place_all(program: tile.ProgramOp, way: str | None) -> None:
             value = dot.operands[at]
             _check(dot, value, way)
             major = k_major(value.type, at) if wgmma else matrix_major(value.type, at)
+            if (value, major) not in placed and way == "tma" and major is None:
+                _share(dot, value, placed)
             if (value, major) not in placed:
                 placed[value, major] = _place(dot, value if wgmma else _widened(dot, value), way, major)
             dot.operands[at] = placed[value, major]
+
+
+def _share(dot: tile.DotOp, value: SSAValue, placed: dict[tuple[SSAValue, int | None], SSAValue]) -> None:
+    """Places an operand that is the transpose of a load of the same block that has its buffer."""
+    twins = ((buffer, known) for (known, major), buffer in placed.items() if major is None)
+    found = next((buffer for buffer, known in twins if _are_transposed(known.owner, value.owner)), None)
+    if found is not None:
+        type = tile.BufferType.of(shape_of(value.type), element_type_of(value.type))
+        transpose = tile.TransposeOp(found, (1, 0), type, dot.location)
+        transpose.result.name_hint = value.name_hint
+        Rewriter.insert_op(transpose, InsertPoint.before(dot))
+        placed[value, None] = transpose.result
+
+
+def _are_transposed(a: Operation | Block, b: Operation | Block) -> bool:
+    """Whether two loads that a copy can make read the same elements, rows of one as columns of the other."""
+    if not isinstance(a, tile.LoadOp) or not isinstance(b, tile.LoadOp) or a.parent is not b.parent:
+        return False
+    if (a.view, *a.symbols) != (b.view, *b.symbols) or a.checked_dims != b.checked_dims:
+        return False
+    first, second = AffineExpr.dimension(0), AffineExpr.dimension(1)
+    symbols = [AffineExpr.symbol(i) for i in range(len(b.symbols))]
+    swapped = b.access_map.replace_dims_and_symbols([second, first], symbols, 2, len(symbols))
+    is_swapped = tuple(a.offsets) == tuple(b.offsets)[::-1] and a.access_map == swapped
+    return is_swapped and all(_is_boxed(load, shape_of(load.result.type), None) for load in (a, b))
 
 
 def _check(dot: tile.DotOp, value: SSAValue, way: str | None) -> None:

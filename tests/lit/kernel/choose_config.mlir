@@ -291,7 +291,7 @@ func.func @narrow(%x: tensor<4096x64xbf16>, %w: tensor<448x64xbf16>) -> tensor<4
 
 // With a mask, rows may have more columns than others: blocks go where an SM is free, batches of 16 MB of right operands
 // together.
-// CHECK:      @masked cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "grid", group = 8, indexing = "tma", instruction = "wgmma">
+// CHECK:      @masked cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "grid", group = 16, indexing = "tma", instruction = "wgmma">
 func.func @masked(%x: tensor<4096x128xbf16>, %w: tensor<4096x128xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x128xf32> {
   %r = kernel.fused @masked cascade (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<4096x128xbf16>, %m = %seen : tensor<4096x4096xi1>) -> tensor<4096x128xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<4096x128xbf16>) -> tensor<4096x4096xf32>

@@ -253,8 +253,8 @@ func.func @f(%x: tensor<512x512xi8>) -> tensor<512x512xi32> {
 // -----
 
 func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
-  // expected-error @below {{kernel k: {m = 128, k = 128} in 4 stages needs 320 KiB of shared memory, a block of sm_90a has 227}}
-  %r = kernel.fused @k cascade config<tile = {m = 128, k = 128}, stages = 4> (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+  // expected-error @below {{kernel k: {m = 128, k = 128} in 5 stages needs 256 KiB of shared memory, a block of sm_90a has 227}}
+  %r = kernel.fused @k cascade config<tile = {m = 128, k = 128}, stages = 5> (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
     %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
     %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>

@@ -377,3 +377,11 @@ tile.program @p(%y: !tile.view<64xf32>) {results = 1 : i64} {
   tile.for_tiles (%i) extents [64] steps [32] reversed [0, 0] {
   }
 }
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
+  %a = tile.alloc : !tile.buffer<64x32xbf16>
+  // expected-error @below {{expected a result of shape [32, 64], found [64, 32]}}
+  %b = tile.transpose %a {dims = array<i64: 1, 0>} : !tile.buffer<64x32xbf16> -> !tile.buffer<64x32xbf16>
+}
