@@ -28,8 +28,11 @@ from irc.analysis.op_classes import (
     shape_of,
 )
 from irc.dialects import nd
+from irc.dialects.kernel import FusedOp
 from irc.dialects.nd.base import ints
 from irc.ir.iteration import is_broadcast, iteration_of
+from irc.ir.rewriting import location_of
+from irc.support.diagnostics import IrcError
 
 MAX_OPS = 64
 """Ops between two products of a cascade, at most."""
@@ -121,6 +124,15 @@ class RowFactor:
     rows: nd.BroadcastOp
 
 
+def cascade_in(kernel: FusedOp) -> Cascade:
+    """The cascade that a kernel is built around; an IrcError where it has none."""
+    found = next(filter(None, map(cascade_of, kernel.cores())), None)
+    if found is None:
+        message = "a kernel with the anchor cascade has a product of what is computed from another one, found none"
+        raise IrcError(message, location_of(kernel))
+    return found
+
+
 def cascade_of(product: Operation) -> Cascade | None:
     """The cascade that ends in a product, and in those beside it that are computed from the same scores; None where its
     left operand is no such work on other products, or where something else reads that."""
@@ -182,10 +194,10 @@ def rows_of(product: Operation) -> int:
 
 def _crosses(product: Operation, scores: Operation) -> bool:
     """Whether the rows of the scores are what the product keeps of its left operand and the columns what it sums over,
-    or the other way round."""
+    or the other way round. Of columns in parts, each part may have products of its own."""
     last, first = iteration_of(product), iteration_of(scores)
     pairs = set(zip(last.roles(last.inputs[0].map), first.roles(first.result), strict=True)) - {("b", "b")}
-    return pairs in ({("m", "m"), ("k", "n")}, {("m", "n"), ("k", "m")})
+    return any(pairs - {("b", n)} == {("m", m), ("k", n)} for m, n in ("mn", "nm"))
 
 
 def is_crosswise(product: Operation, scores: Operation) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from irc.analysis.op_classes import shape_of
 from irc.analysis.product_problem import product_of
 from irc.analysis.reduction_problem import reduction_of
-from irc.configs.cascade import cascade_problem, choose_cascade
+from irc.configs.cascade import choose_cascade
 from irc.configs.check import check_config
 from irc.configs.memory import choose_map, choose_permute, choose_reduction, evict_last
 from irc.configs.product import choose_product
@@ -37,7 +37,7 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
     given = kernel.config or ConfigAttr.of()
     match kernel.kind:
         case Anchor.CASCADE:
-            yield from choose_cascade(cascade_problem(kernel), machine, given, instruction)
+            yield from choose_cascade(kernel, machine, given, instruction)
             return
         case Anchor.MATMUL:
             yield from choose_product(product_of(kernel), machine, given, instruction)

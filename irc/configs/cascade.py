@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.cascades import Cascade, cascade_of, rows_of
+from irc.analysis.cascade_parts import parts_of
+from irc.analysis.cascades import Cascade, cascade_in, rows_of
 from irc.analysis.op_classes import size_of
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.configs.product import GROUP_WARPS
@@ -99,7 +100,7 @@ class CascadeProblem:
 
 def cascade_problem(kernel: FusedOp) -> CascadeProblem:
     """Of the products of a kernel with a cascade."""
-    cascade = next(filter(None, map(cascade_of, kernel.cores())))
+    cascade = cascade_in(kernel)
     first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
     operands: list[tuple[Operation, int]] = [(op, side) for op in cascade.scores for side in (0, 1)]
     operands += [(op, 1) for op in cascade.products]
@@ -133,9 +134,17 @@ def _moved(kernel: FusedOp, cascade: Cascade) -> int:
 
 
 def choose_cascade(
-    problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None
+    kernel: FusedOp, machine: Target, given: ConfigAttr, instruction: str | None
 ) -> Iterator[ConfigAttr]:
     """The configs, the best first."""
+    split = given.split or parts_of(cascade_in(kernel), machine)
+    for config in _choose(cascade_problem(kernel), machine, given, instruction):
+        yield config.replace(split=split if split > 1 else None)
+
+
+def _choose(
+    problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None
+) -> Iterator[ConfigAttr]:
     preferred = given.instruction or instruction
     if preferred in (None, "wgmma") and machine.has_wgmma and problem.is_loadable:
         yield from _wgmma(problem, machine, given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from irc.analysis.cascades import cascade_in
 from irc.analysis.op_classes import is_reduction, is_scan
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
@@ -24,6 +25,7 @@ from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_COLUMNS, WGMMA_ROWS, is_wgmma_width
 from irc.layout.shared import SMALLEST_SWIZZLE
+from irc.splitting.cascades import can_split_cascade
 from irc.splitting.products import can_split_product
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
@@ -127,12 +129,21 @@ class _Check:
             return
         if self._kernel.kind is Anchor.MATMUL:
             self._split_product(parts)
+        elif self._kernel.kind is Anchor.CASCADE:
+            self._split_cascade(parts)
         elif self._kernel.kind is not Anchor.REDUCE or not reduction_of(self._kernel).can_be_split:
             raise self._fail(
                 f"its config asks for {parts} parts, which are for products, and for reductions whose rows nothing "
                 "reads again",
                 "leave split out",
             )
+
+    def _split_cascade(self, parts: int) -> None:
+        cascade = cascade_in(self._kernel)
+        if not can_split_cascade(cascade, parts):
+            columns = " x ".join(str(cascade.domain[axis]) for axis in cascade.axes)
+            found = f"columns of {columns} have no {parts} equal parts"
+            raise self._fail(found, "a divisor of the columns that a cascade walks over, if they are the last axis")
 
     def _split_product(self, parts: int) -> None:
         if op := next((op for op in self._kernel.block.ops if is_reduction(op) or is_scan(op)), None):

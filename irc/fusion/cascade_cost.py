@@ -1,8 +1,9 @@
 """Whether the products of a cascade run in one kernel.
 
-A block of one kernel has rows of all, and walks over all columns of the first: nothing in between is stored, but
-there are as many blocks as rows have tiles. Kernels of their own spread the work over all SMs, and store and read the
-scores, and what is computed from them. Costs are cycles of an SM of the target.
+A block of one kernel has rows of all, and walks over all columns of the first, or over a part of them: nothing in
+between is stored, but there are as many blocks as rows have tiles, and columns parts. Kernels of their own spread the
+work over all SMs, and store and read the scores, and what is computed from them. Costs are cycles of an SM of the
+target.
 """
 
 from __future__ import annotations
@@ -10,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from irc.analysis.cascade_parts import blocks_of, parts_of, rows_of_block
 from irc.analysis.cascades import Cascade
+from irc.analysis.op_classes import size_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div
-
-ROWS = 128
-"""Rows of a block."""
 
 BUSY = 0.5
 """Of the rate of matrix instructions, what a kernel reaches that computes exponentials between two products: on an H200
@@ -25,6 +25,9 @@ BUSY = 0.5
 
 BUSY_ALONE = 0.75
 """The same of a product alone."""
+
+PARTIAL_BYTES = 4
+"""Of a part's sums, which are in f32."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,24 @@ class CascadeCost:
 
 
 def cascade_cost(cascade: Cascade, machine: Target) -> CascadeCost:
-    """Of a cascade whose products have the extents b x m x n x k."""
+    """Of a cascade whose products have the extents b x m x n x k. Both ways take no less than to load the operands."""
     first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
     batch, rows, steps = prod(last[0].extents("b")), last[0].extent("m"), last[0].extent("k")
-    depth = sum(each.extent("k") for each in first) + sum(each.extent("n") for each in last)
-    work = steps * depth / machine.costs.multiply_adds
-    blocks = batch * ceil_div(rows, ROWS)
-    fused = ceil_div(blocks, machine.sms) * ROWS * work / BUSY
+    columns = sum(each.extent("n") for each in last)
+    work = steps * (sum(each.extent("k") for each in first) + columns) / machine.costs.multiply_adds
+    operands = {value for op in cascade.scores for value in op.operands} | {op.operands[1] for op in cascade.products}
+    loaded = machine.costs.byte * sum(size_of(value) * element_of(value.type).size for value in operands)
+    parts = parts_of(cascade, machine)
+    blocks = ceil_div(blocks_of(cascade) * parts, machine.sms) * machine.sms
+    fused = max(blocks * rows_of_block(cascade) * work / parts / BUSY, loaded)
+    if parts > 1:
+        partials = parts * batch * rows * (columns + len(cascade.reductions)) * PARTIAL_BYTES
+        fused += machine.costs.byte * 2 * partials + machine.costs.launch
     scores = sum(element_of(op.results[0].type).size for op in cascade.scores)
     weights = sum(element_of(op.operands[0].type).size for op in cascade.products)
     is_stored = bool(cascade.reductions) or len(cascade.scores) > 1
     moved = 2 * batch * rows * steps * ((scores + weights) if is_stored else weights)
     launches = len(first) + len(last) - 1 + bool(cascade.reductions)
-    stored = batch * rows * work / BUSY_ALONE + machine.costs.byte * moved + machine.costs.launch * launches
-    return CascadeCost(fused, stored / machine.sms)
+    stored = max(batch * rows * work / BUSY_ALONE, loaded)
+    stored += machine.costs.byte * moved + machine.costs.launch * launches
+    return CascadeCost(fused / machine.sms, stored / machine.sms)

@@ -37,7 +37,7 @@ def fits(cascade: Cascade, machine: Target) -> bool:
     if sum(extent for (extent,) in columns) > MAX_HELD or max(depths) > (MAX_HELD,):
         return False
     operands = [value for op in cascade.scores for value in op.operands] + [op.operands[1] for op in cascade.products]
-    return min(last[0].extent("m"), last[0].extent("k")) >= MIN_ROWS and all(map(_is_array, operands))
+    return last[0].extent("k") >= MIN_ROWS and all(map(_is_array, operands))
 
 
 def is_one_kernel(cascade: Cascade, machine: Target) -> bool:

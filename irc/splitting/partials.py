@@ -56,7 +56,7 @@ class TwoStages:
 
     def finish(self, partials: Sequence[SSAValue], insert: Insert) -> SSAValue:
         """The result of the reduction, of the results of its first stage."""
-        whole = _reduce(self.op, partials[0], self.axes)
+        whole = reduce_alike(self.op, partials[0], self.axes)
         insert(whole)
         result = whole.results[0]
         for rest in partials[1:]:
@@ -91,7 +91,7 @@ def first_stage(op: Operation, sides: Sequence[Side], insert: Insert) -> TwoStag
     value = reshaped(op.operands[0], extents, op, insert)
     value = _padded(value, missing, op, insert)
     value = reshaped(value, cut, op, insert)
-    partial = _reduce(op, value, inner)
+    partial = reduce_alike(op, value, inner)
     insert(partial)
     return TwoStages(op, (partial.results[0],), tuple(outer))
 
@@ -130,7 +130,7 @@ def cut_reduction(op: Operation, cut: Cut, insert: Insert) -> TwoStages:
     shape, axes = shape_of(op.operands[0]), set(reduced_axes(op))
     main, rest = cut_operand(op, cut, insert)
     reduced = [at for at, side in enumerate(cut.sides) if axes.issuperset(a for a in side if shape[a] != 1)]
-    partial = _reduce(op, main, [at + (at >= cut.at) for at in reduced])
+    partial = reduce_alike(op, main, [at + (at >= cut.at) for at in reduced])
     insert(partial)
     partials = partial.results[0]
     if cut.together > 1:
@@ -139,7 +139,7 @@ def cut_reduction(op: Operation, cut: Cut, insert: Insert) -> TwoStages:
     partials, axis = rows_of_partials(partials, kept_before, op, insert)
     results = [partials]
     if rest is not None:
-        remainder = _reduce(op, rest, reduced)
+        remainder = reduce_alike(op, rest, reduced)
         insert(remainder)
         results.append(remainder.results[0])
     return TwoStages(op, tuple(results), (axis,))
@@ -210,7 +210,7 @@ def _padded(value: SSAValue, missing: Sequence[int], op: Operation, insert: Inse
     return pad.result
 
 
-def _reduce(op: Operation, value: SSAValue, axes: Sequence[int]) -> Operation:
+def reduce_alike(op: Operation, value: SSAValue, axes: Sequence[int]) -> Operation:
     """The same reduction of another value."""
     kept = [extent for axis, extent in enumerate(shape_of(value)) if axis not in axes]
     return type(op).create(

@@ -90,6 +90,36 @@ def test_scores(scores: str) -> None:
     check_kernels(text)
 
 
+@pytest.mark.parametrize(
+    ("shape", "causal"),
+    [((2, 8, 4, 1, 2048, 64, 64), False), ((3, 1, 1, 70, 1280, 64, 32), False), ((2, 8, 4, 40, 1024, 64, 64), True)],
+)
+def test_parts(shape: tuple[int, ...], causal: bool) -> None:
+    """Few rows: blocks walk over parts of the keys, and a second kernel puts together what they come to."""
+    b, h, shared, s, t, d, e = shape
+    text = f"""
+func f(q: bf16[{b}, {h}, {s}, {d}], k: bf16[{b}, {h // shared}, {t}, {d}], v: bf16[{b}, {h // shared}, {t}, {e}]) -> bf16[{b}, {h}, {s}, {e}] {{
+    return attention(q, k, v, causal={str(causal).lower()})
+}}
+"""
+    assert anchors(text) == ["cascade", "reduce"]
+    check_kernels(text)
+
+
+def test_parts_of_masked_rows() -> None:
+    """Parts without a column that a row sees; rows without any column are NaN, as in numpy."""
+    text = """
+        func f(q: bf16[64, 64], k: bf16[1024, 64], v: bf16[1024, 64]) -> bf16[64, 64] {
+            s = cast(q @ transpose(k), f32)
+            rows = iota([64, 1024], i32, axis=0)
+            columns = iota([64, 1024], i32, axis=1)
+            return cast(softmax(where(columns < rows - 10, s, -inf)), bf16) @ v
+        }
+    """
+    assert anchors(text) == ["cascade", "reduce"]
+    check_kernels(text)
+
+
 def test_products_without_reductions() -> None:
     text = """
         dim M = 512, H = 192, D = 64

@@ -1,9 +1,9 @@
 """`split-reductions`: a reduction that crosses tiles becomes partial results and a second kernel.
 
-Three need it: one in the epilogue of a product, whose tiles cover parts of M and N; one with fewer rows than the GPU
-has room for, and a product with few tiles and a long K, which `choose-config` marked by `split`. The first kernel
-reduces each part, of which there is one for each tile, and stores the partial results; one more kernel finishes all
-reductions of the first, and does the elementwise work on their results.
+Four need it: one in the epilogue of a product, whose tiles cover parts of M and N; one with fewer rows than the GPU has
+room for, a product with few tiles and a long K, and a cascade of few rows, which `choose-config` marked by `split`. The
+first kernel reduces each part, of which there is one for each tile, and stores the partial results; one more kernel
+finishes all reductions of the first, and does the elementwise work on their results.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from irc.analysis.cascades import cascade_in
 from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import is_position, is_reduction, is_splittable, reduced_axes, shape_of
 from irc.analysis.reduction_problem import reduction_of
@@ -28,6 +29,7 @@ from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
+from irc.splitting.cascades import SplitCascade
 from irc.splitting.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.splitting.positions import split_position
 from irc.splitting.products import split_product
@@ -59,7 +61,10 @@ Stage = Callable[[Operation, Callable[[Operation], None]], TwoStages]
 def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
     """The reductions of a kernel to split, and how."""
     match kernel.kind:
-        case Anchor.MATMUL if (parts := _product_parts(kernel)) > 1:
+        case Anchor.CASCADE if (parts := _parts(kernel)) > 1:
+            cascade = cascade_in(kernel)
+            return dict.fromkeys((*cascade.reductions, *cascade.products), SplitCascade(cascade, parts).stage)
+        case Anchor.MATMUL if (parts := _parts(kernel)) > 1:
             return dict.fromkeys(kernel.cores(), partial(_product_stage, parts))
         case Anchor.MATMUL:
             sides = _tile_sides(kernel)
@@ -76,8 +81,8 @@ def _cut_stage(cut: Cut, op: Operation, insert: Callable[[Operation], None]) -> 
     return split_position(op, cut, insert) if is_position(op) else cut_reduction(op, cut, insert)
 
 
-def _product_parts(kernel: FusedOp) -> int:
-    """The parts of K of a product."""
+def _parts(kernel: FusedOp) -> int:
+    """The parts that the config asks for."""
     return 1 if kernel.config is None else kernel.config.split or 1
 
 
@@ -163,7 +168,8 @@ def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> N
     if any(operand in dependent for op in kernel.cores() if op not in build for operand in op.operands):
         raise IrcError("a product of a reduction's result cannot be in the reduction's kernel", location_of(kernel))
     stages = [stage(op, lambda new: kernel.block.insert_op_before(new, old_yield)) for op, stage in build.items()]
-    partials = [each for stage in stages for each in reversed(stage.partials)]  # what is left over starts first
+    # What is left over starts first.
+    partials = list(dict.fromkeys(each for stage in stages for each in reversed(stage.partials)))
     kept = [i for i, value in enumerate(old_yield.outputs) if value not in dependent]
     moved = [i for i, value in enumerate(old_yield.outputs) if value in dependent]
     finish = _Finish(kernel, stages)
@@ -226,8 +232,12 @@ class _Finish:
         self._sources: list[SSAValue] = []
         self._values: dict[SSAValue, SSAValue] = {}
         self._results: list[SSAValue] = []
+        partials: dict[SSAValue, SSAValue] = {}
         for stage in stages:
-            arguments = [self._argument(each) for each in stage.partials]
+            for each in stage.partials:
+                if each not in partials:
+                    partials[each] = self._argument(each)
+            arguments = [partials[each] for each in stage.partials]
             self._values[stage.op.results[0]] = stage.finish(arguments, self._block.add_op)
 
     def _argument(self, value: SSAValue) -> SSAValue:

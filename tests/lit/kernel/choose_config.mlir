@@ -291,7 +291,7 @@ func.func @narrow(%x: tensor<4096x64xbf16>, %w: tensor<448x64xbf16>) -> tensor<4
 
 // With a mask, rows may have more columns than others: blocks go where an SM is free, batches of 16 MB of right operands
 // together.
-// CHECK:      @masked cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "grid", group = 16, indexing = "tma", instruction = "wgmma">
+// CHECK:      @masked cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "grid", group = 16, split = 4, indexing = "tma", instruction = "wgmma">
 func.func @masked(%x: tensor<4096x128xbf16>, %w: tensor<4096x128xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x128xf32> {
   %r = kernel.fused @masked cascade (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<4096x128xbf16>, %m = %seen : tensor<4096x4096xi1>) -> tensor<4096x128xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<4096x128xbf16>) -> tensor<4096x4096xf32>
@@ -302,4 +302,16 @@ func.func @masked(%x: tensor<4096x128xbf16>, %w: tensor<4096x128xbf16>, %seen: t
     kernel.yield %e : tensor<4096x128xf32>
   }
   func.return %r : tensor<4096x128xf32>
+}
+
+// Few rows: parts of the columns keep SMs busy, 16 of each of 8 heads, with 64 rows of which 16 are there.
+// CHECK:      @few cascade config<tile = {m = 64, k = 128}, stages = 2, warps = 4, schedule = "persistent", split = 16, indexing = "tma", instruction = "wgmma">
+func.func @few(%x: tensor<8x16x128xbf16>, %w: tensor<8x65536x128xbf16>) -> tensor<8x16x128xf32> {
+  %r = kernel.fused @few cascade (%a = %x : tensor<8x16x128xbf16>, %b = %w : tensor<8x65536x128xbf16>) -> tensor<8x16x128xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<8x16x128xbf16>, tensor<8x65536x128xbf16>) -> tensor<8x16x65536xf32>
+    %d = nd.cast %c : tensor<8x16x65536xf32> -> tensor<8x16x65536xbf16>
+    %e = nd.matmul %d, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<8x16x65536xbf16>, tensor<8x65536x128xbf16>) -> tensor<8x16x128xf32>
+    kernel.yield %e : tensor<8x16x128xf32>
+  }
+  func.return %r : tensor<8x16x128xf32>
 }

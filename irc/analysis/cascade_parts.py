@@ -1,0 +1,57 @@
+"""Parts of the columns of a cascade, which different blocks walk over.
+
+Few rows leave SMs idle: one block for each tile of rows walks over all columns. Parts of the columns can be walked over
+at the same time, as what they come to can be put together (`irc/splitting/cascades.py`).
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from irc.analysis.cascades import MIN_ROWS, Cascade, rows_of
+from irc.ir.iteration import iteration_of
+from irc.ir.targets import Target
+from irc.support.integers import ceil_div
+
+ROWS = 128
+"""Rows of a block."""
+
+ENOUGH = 0.8
+"""Of the SMs, how many blocks leave nothing to gain from parts."""
+
+CLOSE = 0.85
+"""Of the most SMs that any number of parts keeps busy, what is as good (FlashAttention-3, hopper/heuristics.h)."""
+
+SHORTEST = 256
+"""Columns of a part, at least."""
+
+STEP = 64
+"""Of which the columns of a part are a multiple, so that its last step is a whole one."""
+
+
+def rows_of_block(cascade: Cascade) -> int:
+    """Few rows are one tile of the rows of an instruction."""
+    return MIN_ROWS if rows_of(cascade.products[0]) <= MIN_ROWS else ROWS
+
+
+def blocks_of(cascade: Cascade) -> int:
+    """The blocks of a kernel that computes a cascade, without parts."""
+    product = cascade.products[0]
+    iteration = iteration_of(product)
+    rows, along = iteration.extent("m"), rows_of(product)
+    return prod(iteration.extents("b")) * (rows // along) * ceil_div(along, rows_of_block(cascade))
+
+
+def parts_of(cascade: Cascade, machine: Target) -> int:
+    """The fewest parts that keep about as many SMs busy as any number of them does; 1 where blocks are enough."""
+    blocks, columns = blocks_of(cascade), cascade.domain[-1]
+    if cascade.axes != (len(cascade.domain) - 1,) or blocks == 0 or blocks >= ENOUGH * machine.sms:
+        return 1
+
+    def busy(parts: int) -> float:
+        return blocks * parts / (ceil_div(blocks * parts, machine.sms) * machine.sms)
+
+    most = min(columns // SHORTEST, machine.sms)
+    counts = [parts for parts in range(1, most + 1) if columns % (parts * STEP) == 0] or [1]
+    best = max(map(busy, counts))
+    return next(parts for parts in counts if busy(parts) >= CLOSE * best)
