@@ -144,8 +144,8 @@ class ConfigAttr(Data[ConfigFields]):
       `pingpong`, the same with two consumer groups of `warps` that take turns in the tiles, of a wgmma kernel.
     - `cluster`: blocks of a cluster, along M and N, that share what they read; of a wgmma kernel.
     - `group`: rows of tiles that are walked together, for the L2 cache.
-    - `split`: parts of the reduced extent of a reduction, of K of a matmul, or of the columns of a cascade, that different
-      blocks compute.
+    - `split`: parts of the reduced extent of a reduction, of K of a matmul, or of the columns of a cascade, that
+      different blocks compute.
     - `reduction`: `persistent`, a row is held in registers, or `looped`, it is read in steps.
     - `unroll`: steps of a looped reduction whose loads are in flight together.
     - `occupancy`: blocks that an SM has to have room for, which bounds the registers of a thread.
