@@ -16,9 +16,11 @@ from xdsl.dialects import arith, math, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from irc.analysis.cascades import MIN_ROWS, Cascade, Exponents, cascade_of, is_crosswise
+from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
+from irc.support.integers import ceil_div
 from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
@@ -39,8 +41,8 @@ TILE = {"m": 64, "k": 64}
 
 @dataclass
 class CascadePlan:
-    """The dimensions of a cascade. `steps` are contracted by the products, and are the columns of the scores; `depths`
-    are what each of these contracts."""
+    """The dimensions of a cascade. `outer` and `steps` are contracted by the products, and are the columns of the
+    scores: all steps are walked over for each of what is outside. `depths` are what each of the scores contracts."""
 
     cascade: Cascade
     products: list[Dot]
@@ -49,6 +51,7 @@ class CascadePlan:
     batch: Space
     m: Space
     n: Space
+    outer: Space
     steps: Space
     depths: list[Space]
 
@@ -59,7 +62,7 @@ class CascadePlan:
     @property
     def single(self) -> list[Space]:
         """Those that become one dimension each."""
-        return [self.m, self.n, self.steps, *self.depths]
+        return [self.m, self.n, *([self.outer] if self.outer else []), self.steps, *self.depths]
 
     @staticmethod
     def of(program: Program, group: Group, own: Space) -> CascadePlan | None:
@@ -87,7 +90,10 @@ class CascadePlan:
         m = rows[-1:] if rows and rows[-1].extent >= MIN_ROWS else rows
         batch = [d for d in own if d not in (*m, *n) and d not in program.domains.bindings.values]
         depths = [list(node.k) for node in scores]
-        return CascadePlan(cascade, products, scores, reductions, batch, m, n, _free(program, first.k), depths)
+        columns = _free(program, first.k)
+        at = len(columns) - 1 if columns[-1].extent >= MIN_ROWS else 0
+        outer, steps = columns[:at], columns[at:]
+        return CascadePlan(cascade, products, scores, reductions, batch, m, n, outer, steps, depths)
 
 
 def _traced_again(program: Program, group: Group) -> list[Node]:
@@ -184,7 +190,10 @@ class _Walk:
         initial = [self._start(r, (rows.extent, 1)) for r in plan.reductions]
         initial += [stage.splat(0, dot.type, stage.shape, dot.location) for dot in plan.products]
         block = Block(arg_types=[INDEX, *(v.type for v in initial)])
-        inner = ReduceStage(self.program, block, [rows, Axis(self.column, block.args[0], self.step)], stage.scalars)
+        bounds, offset, scalars = None, block.args[0], stage.scalars
+        if plan.outer:
+            bounds, offset, scalars = self._flattened(block, plan.outer[0])
+        inner = ReduceStage(self.program, block, [rows, Axis(self.column, offset, self.step)], scalars)
         weights = [self._weights(dot) for dot in plan.products]
         roots = [self._masked(r) for r in plan.reductions]
         self.program.shared = _shared([*roots, *weights])
@@ -192,19 +201,48 @@ class _Walk:
             inner.computed[scores] = self._scores(inner, scores, depth[0])
         carried = dict(zip(plan.reductions, block.args[1:], strict=False))
         found = [self._updated(inner, r, carried, root) for r, root in zip(plan.reductions, roots, strict=True)]
-        right = ReduceStage(self.program, block, [inner.axes[1], columns], stage.scalars)
+        right = ReduceStage(self.program, block, [inner.axes[1], columns], scalars)
         for dot, lhs, acc in zip(plan.products, weights, block.args[1 + len(roots) :], strict=True):
             total = self._rescaled(inner, dot, acc, carried)
             a = inner.tile(lhs, inner.shape)
             b = right.tile(self._operand(dot.rhs), right.shape)
             found.append(inner.insert(dot_of(dot, a, b, total), dot.location))
         inner.insert(scf.YieldOp(*found), self.program.op.location)
-        loop = scf.ForOp(*self._bounds(), stage.index(self.step), initial, Region(block))
+        loop = scf.ForOp(*(bounds or (*self._bounds(), stage.index(self.step))), initial, Region(block))
         loop.location = plan.products[0].location
         stage.block.add_op(loop)
         for node, value in zip(plan.reductions, loop.results, strict=False):
             stage.computed[node] = self._finished(node, value)
         stage.computed |= dict(zip(plan.products, loop.results[len(roots) :], strict=True))
+
+    def _flattened(
+        self, block: Block, outer: Dim
+    ) -> tuple[tuple[SSAValue, SSAValue, SSAValue], SSAValue, dict[Dim, SSAValue]]:
+        """The bounds of one loop over what is outside of the steps, and over these, and in an iteration the first
+        column, and the scalars. Of two loops, the inner one would wait for its loads each time."""
+        stage, location = self.stage, self.program.op.location
+        first, end = self._bounds()
+        step = stage.index(self.step)
+        trips, total = self._trips(first, end, outer.extent)
+        body = Stage(self.program, block, [], {})
+        number = body.insert(arith.DivUIOp(block.args[0], trips), location)
+        place = body.insert(arith.RemUIOp(block.args[0], trips), location)
+        offset = body.insert(arith.MuliOp(place, step), location)
+        if constant_of(first) != 0:
+            offset = body.insert(arith.AddiOp(first, offset), location)
+        return (stage.index(0), total, stage.index(1)), offset, {**stage.scalars, outer: number}
+
+    def _trips(self, first: SSAValue, end: SSAValue, times: int) -> tuple[SSAValue, SSAValue]:
+        """How many steps there are, and how many in so many walks over them."""
+        stage, location = self.stage, self.program.op.location
+        begin, last = constant_of(first), constant_of(end)
+        if begin is not None and last is not None:
+            trips = ceil_div(max(0, last - begin), self.step)
+            return stage.index(trips), stage.index(trips * times)
+        distance = stage.insert(arith.SubiOp(end, first), location)
+        span = stage.insert(arith.MaxSIOp(distance, stage.index(0)), location)
+        trips = stage.insert(arith.CeilDivSIOp(span, stage.index(self.step)), location)
+        return trips, stage.insert(arith.MuliOp(trips, stage.index(times)), location)
 
     def _bounds(self) -> tuple[SSAValue, SSAValue]:
         """The columns that anything is known to come from."""
@@ -223,7 +261,7 @@ class _Walk:
         stage = self.stage
         whole = Axis(depth, stage.index(0), depth.extent)
         before = ReduceStage(self.program, stage.block, [stage.axes[0], whole], stage.scalars)
-        beside = ReduceStage(self.program, inner.block, [whole, inner.axes[1]], stage.scalars)
+        beside = ReduceStage(self.program, inner.block, [whole, inner.axes[1]], inner.scalars)
         lhs, rhs = scores.lhs, scores.rhs
         if is_crosswise(self.plan.products[0].op, scores.op):
             lhs, rhs = rhs, lhs
