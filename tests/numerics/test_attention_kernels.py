@@ -1,0 +1,52 @@
+"""The kernels of attention and of its gradients: tensor cores without spills and serialized products at the sizes of the
+benchmarks, and no bank conflicts in a loop, on the simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numerics.harness import draw_arguments
+from numerics.test_cascades import gradients
+
+import irc
+from irc.codegen.nvrtc import compile_source
+from irc.codegen.printer import print_kernels
+from irc.dialects.cuda import KernelOp
+from irc.driver.lowering import lower
+from irc.driver.program import isolate, parse
+from irc_tools.bench.suite import load_suite
+
+SUITE = {row.name: row.program for row in load_suite("attention").rows}
+
+GRADIENTS = {
+    "full 4x16x4096x128": gradients(4, 16, 1, 4096, 4096, 128, 128, "bf16", False),
+    "causal 4x16x4096x128": gradients(4, 16, 1, 4096, 4096, 128, 128, "bf16", True),
+    "causal 4x32/8x4096x128": gradients(4, 32, 4, 4096, 4096, 128, 128, "bf16", True),
+    "full 8x32x2048x64": gradients(8, 32, 1, 2048, 2048, 64, 64, "bf16", False),
+    "causal 16x12x1024x64": gradients(16, 12, 1, 1024, 1024, 64, 64, "bf16", True),
+}
+
+
+@pytest.mark.parametrize(
+    "text", [*SUITE.values(), *GRADIENTS.values()], ids=[*SUITE, *(f"grad {n}" for n in GRADIENTS)]
+)
+def test_machine_code(text: str) -> None:
+    """A warning of ptxas (C75xx) says that it waits for each product."""
+    module = lower(isolate(parse(text, "attention.irc")), "all", arch="sm_90a")
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    for op in kernels:
+        name = op.sym_name.data
+        compiled = compile_source(print_kernels([op]), "sm_90a", name=name)
+        assert compiled.warnings == (), name
+        assert compiled.resources[name].spills == 0, name
+
+
+@pytest.mark.parametrize(("head", "causal"), [(64, False), (64, True), (128, True)])
+def test_no_conflicts(head: int, causal: bool) -> None:
+    text = gradients(1, 16, 1, 256, 256, head, head, "bf16", causal)
+    module = isolate(parse(text, "attention.irc"))
+    with np.errstate(all="ignore"):
+        statistics = irc.compile(text, target="sim", arch="sm_90a").statistics(*draw_arguments(module))
+    found = {kernel.name: kernel for kernel in statistics}
+    assert set(found) == {"f_0", "f_1", "f_2", "f_3"}
+    assert {name: kernel.conflicts for name, kernel in found.items()} == dict.fromkeys(found, 0)
