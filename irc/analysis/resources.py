@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from xdsl.ir import Region, SSAValue
+
 from irc.dialects import tile
 from irc.ir.targets import target_of
 from irc.support.diagnostics import IrcError
+
+NAMED_BARRIERS = 16
+"""Of a block; number 0 is that of all its threads (PTX ISA, 9.7.13.1 bar)."""
 
 
 def check_shared(program: tile.ProgramOp, size: int, purpose: str = "") -> None:
@@ -17,3 +22,20 @@ def check_shared(program: tile.ProgramOp, size: int, purpose: str = "") -> None:
             program.location,
             "fewer stages or smaller tiles in its #kernel.config",
         )
+
+
+def named_barriers(op: tile.PartitionsOp) -> dict[Region | SSAValue, int]:
+    """The number of the barrier where the warps of each partition meet, and of the first of those of each order, which
+    has one for each warp group. Raises where there are more than a block has."""
+    found: dict[Region | SSAValue, int] = {}
+    following = 1
+    for region in op.partitions:
+        found[region] = following
+        following += 1
+    for order in [each for region in op.partitions for each in region.walk() if isinstance(each, tile.OrderOp)]:
+        found[order.order] = following
+        following += order.groups
+        if following > NAMED_BARRIERS:
+            message = f"the partitions and the orders of their warp groups need {following} barriers"
+            raise IrcError(f"{message}, a block has {NAMED_BARRIERS}", order.location)
+    return found

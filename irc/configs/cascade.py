@@ -25,6 +25,10 @@ ROWS = {128: 1.0, 192: 1.1}
 exponentials while the other multiplies. A third one overlaps more, where its registers suffice: 459 TFLOP/s for 389 at
 64 columns of an H200, and less where rows are left over."""
 
+TURN_ROWS = 192
+"""Rows from which on warp groups issue the first product of a step in turn: the exponentials of one of three run beside
+the products of the others. Two do so without turns."""
+
 STEPS = (128, 96, 80, 64, 48, 32, 16)
 """Columns of the scores of a step, the most first. 112 are slower than either neighbor on an H200."""
 
@@ -177,6 +181,7 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
                 group=group if problem.is_masked else None,
                 indexing="tma",
                 instruction="wgmma",
+                turns=True if rows >= TURN_ROWS and problem.scores == 1 else None,
             )
 
 
@@ -198,6 +203,8 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
         if not machine.has_wgmma or not problem.is_loadable:
             found = "operands that no tensor map loads" if machine.has_wgmma else machine.name
             return f"wgmma is an instruction of sm_90a, for operands that tensor maps load, found {found}"
+        if config.turns and warps < 2 * GROUP_WARPS:
+            return f"turns are of two warp groups or more, found {warps} warps and turns = true"
         if rows * GROUP_WARPS != warps * WGMMA_ROWS:
             return f"each 4 warps of wgmma compute {WGMMA_ROWS} rows of a cascade, found {warps} warps and m = {rows}"
         if (need := problem.registers(step) + OTHER_REGISTERS) > machine.registers_per_thread:

@@ -24,6 +24,7 @@ from irc.support.integers import round_up
 
 if TYPE_CHECKING:
     from irc.lowering.channels import Channel
+    from irc.lowering.orders import Order
     from irc.lowering.step_channels import StepChannel
 
 
@@ -127,6 +128,8 @@ class Code:
     """Channels as the partition that is being lowered sees them."""
     step_channels: dict[SSAValue, StepChannel] = field(default_factory=dict[SSAValue, "StepChannel"])
     """Channels that all threads fill and read."""
+    orders: dict[SSAValue, Order] = field(default_factory=dict[SSAValue, "Order"])
+    """Orders of the warp groups of the partition that is being lowered."""
     has_stmatrix: bool = False
     """Whether warps can store matrices to shared memory."""
     shared_align: int = 16

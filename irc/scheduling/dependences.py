@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from irc.dialects import tile
+
 
 @dataclass(frozen=True)
 class Source:
@@ -47,6 +49,23 @@ def passed_on(loop: scf.ForOp) -> list[BlockArgument]:
     assert end is not None
     arguments = zip(loop.body.block.args[1:], end.operands, strict=True)
     return [argument for argument, value in arguments if value is not argument and source_of(argument, loop) is None]
+
+
+def turns_of(loop: scf.ForOp) -> list[tuple[Operation, Operation]]:
+    """Pairs of ops of the body that come one behind the other, though no value says so: the dots between a turn's
+    `take` and its `pass` are issued in the turn."""
+    pairs: list[tuple[Operation, Operation]] = []
+    taken: dict[SSAValue, list[Operation]] = {}
+    for op in body_of(loop):
+        if isinstance(op, tile.TakeOp):
+            taken[op.token] = [op]
+        elif isinstance(op, tile.PassOp):
+            pairs += [(before, op) for before in taken.pop(op.token, [])]
+        elif isinstance(op, tile.DotOp):
+            for issued in taken.values():
+                pairs.append((issued[0], op))
+                issued.append(op)
+    return pairs
 
 
 def operands_of(op: Operation) -> Iterator[SSAValue]:

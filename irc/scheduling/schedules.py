@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from irc.dialects import tile
 from irc.scheduling.buffer_groups import is_wgmma
 from irc.scheduling.channels import fills_of, stages_of
-from irc.scheduling.dependences import Source, body_of, needed_by, operands_of, passed_on, sources_of
+from irc.scheduling.dependences import Source, body_of, needed_by, operands_of, passed_on, sources_of, turns_of
 
 Schedule = dict[Operation, tile.AtAttr]
 """The place of every op of a loop's body."""
@@ -26,6 +26,8 @@ Schedule = dict[Operation, tile.AtAttr]
 MOVABLE = (
     tile.WaitOp,
     tile.ReleaseOp,
+    tile.TakeOp,
+    tile.PassOp,
     tile.DotOp,
     tile.SubviewOp,
     tile.TransposeOp,
@@ -224,6 +226,8 @@ def _ordered(loop: scf.ForOp, stages: _Stages) -> Schedule | None:
         return needs.of(op), _kind(op), stages.of[op], position[op]
 
     missing = {op: {source for delta, source in deltas[op] if delta == 0} for op in stages.ops}
+    for before, op in turns_of(loop):
+        missing[op].add(before)
     ready = [(rank(op), position[op]) for op in stages.ops if not missing[op]]
     heapify(ready)
     order: list[Operation] = []
@@ -241,11 +245,12 @@ def _ordered(loop: scf.ForOp, stages: _Stages) -> Schedule | None:
 
 
 def _kind(op: Operation) -> int:
-    """What is issued first of what could be: dots, what they read, then what lets others go on."""
+    """What is issued first of what could be: dots, what they read and the turns that they need, then what lets others
+    go on."""
     match op:
         case tile.DotOp():
             return 0
-        case tile.WaitOp() | tile.BufferAliasOp():
+        case tile.WaitOp() | tile.BufferAliasOp() | tile.TakeOp() | tile.PassOp():
             return 1
         case tile.ReleaseOp():
             return 2

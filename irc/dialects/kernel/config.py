@@ -43,6 +43,7 @@ class ConfigFields:
     instruction: str | None = None
     evict_last: str | None = None
     swap_ab: bool | None = None
+    turns: bool | None = None
     loop_order: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -108,6 +109,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "instruction": _check_choice(INSTRUCTIONS),
     "evict_last": _check_choice(EVICT_LAST),
     "swap_ab": _check_flag,
+    "turns": _check_flag,
     "loop_order": _check_order,
 }
 """What each field may hold: None, or the end of the sentence "FIELD ..."."""
@@ -154,6 +156,8 @@ class ConfigAttr(Data[ConfigFields]):
     - `evict_last`: `inputs`, the L2 evicts what threads load after what they store.
     - `swap_ab`: `true`, the kernel computes the transposed product: the 64 rows of its instructions lie along N, which
       pays where M is short. `false` by default.
+    - `turns`: `true`, the warp groups of a cascade's block issue the first product of each step one after the other.
+      `false` by default.
 
     No pass acts on these yet; any other value than the one in force is refused:
 
@@ -240,6 +244,10 @@ class ConfigAttr(Data[ConfigFields]):
     @property
     def swap_ab(self) -> bool | None:
         return self.data.swap_ab
+
+    @property
+    def turns(self) -> bool | None:
+        return self.data.turns
 
     @property
     def loop_order(self) -> tuple[int, ...] | None:

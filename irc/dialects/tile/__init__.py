@@ -46,14 +46,17 @@ from irc.dialects.tile.memory import (
     dense,
     ints,
 )
+from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
 from irc.dialects.tile.program import ProgramOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
 from irc.dialects.tile.schedule import CLAMPED, SCHEDULED, AtAttr, place_of
 from irc.dialects.tile.types import (
     BufferType,
     ChannelType,
+    OrderType,
     PendingType,
     SlotType,
+    TokenType,
     ViewType,
     element_type_of,
     fragment_of,
@@ -82,6 +85,8 @@ Tile = Dialect(
         LoadOp,
         MapOp,
         NoSlotOp,
+        OrderOp,
+        PassOp,
         PermuteOp,
         ProgramOp,
         ReadOp,
@@ -97,13 +102,25 @@ Tile = Dialect(
         StoreOp,
         StoreWaitOp,
         SubviewOp,
+        TakeOp,
         TransposeOp,
         TurnOffsetsOp,
         WaitOp,
         WriteOp,
         YieldOp,
     ],
-    [AtAttr, BufferType, ChannelType, FragmentAttr, PendingType, SharedAttr, SlotType, ViewType],
+    [
+        AtAttr,
+        BufferType,
+        ChannelType,
+        FragmentAttr,
+        OrderType,
+        PendingType,
+        SharedAttr,
+        SlotType,
+        TokenType,
+        ViewType,
+    ],
 )
 
 __all__ = [
@@ -134,7 +151,10 @@ __all__ = [
     "LoadOp",
     "MapOp",
     "NoSlotOp",
+    "OrderOp",
+    "OrderType",
     "PartitionsOp",
+    "PassOp",
     "PendingType",
     "PermuteOp",
     "ProgramOp",
@@ -152,7 +172,9 @@ __all__ = [
     "StoreOp",
     "StoreWaitOp",
     "SubviewOp",
+    "TakeOp",
     "Tile",
+    "TokenType",
     "TransposeOp",
     "TurnOffsetsOp",
     "ViewType",
@@ -165,6 +187,7 @@ __all__ = [
     "element_type_of",
     "fragment_of",
     "ints",
+    "order_of",
     "place_of",
     "row_major_strides",
     "shape_of",

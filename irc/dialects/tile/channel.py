@@ -198,21 +198,25 @@ class NoSlotOp(IRDLOperation):
 
 def channel_of(slot: SSAValue) -> SSAValue:
     """The channel of a slot, through the loops that carry it."""
-    found = _channels(slot, set())
+    return origin_of(slot, StageOp)
+
+
+def origin_of(value: SSAValue, begin: type[Operation]) -> SSAValue:
+    """What the ops of the type `begin` that a held value comes from, through loops, are given first."""
+    found = _origins(value, begin, set())
     if len(found) != 1:
-        raise VerifyException(f"expected a slot of one channel, found one of {len(found)}")
+        raise VerifyException(f"expected a value of type {value.type} of one origin, found one of {len(found)}")
     return found.pop()
 
 
-def _channels(slot: SSAValue, seen: set[SSAValue]) -> set[SSAValue]:
-    if slot in seen:
+def _origins(value: SSAValue, begin: type[Operation], seen: set[SSAValue]) -> set[SSAValue]:
+    if value in seen:
         return set()
-    seen.add(slot)
-    owner = slot.owner
-    if isinstance(owner, StageOp):
-        return {owner.channel}
-    sources = carried_from(slot)
-    return {channel for source in sources for channel in _channels(source, seen)}
+    seen.add(value)
+    owner = value.owner
+    if isinstance(owner, begin):
+        return {owner.operands[0]}
+    return {origin for source in carried_from(value) for origin in _origins(source, begin, seen)}
 
 
 def carried_from(value: SSAValue) -> list[SSAValue]:

@@ -14,7 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.channel import ChannelOp
 from irc.dialects.tile.memory import ints
-from irc.dialects.tile.protocol import verify_protocol
+from irc.dialects.tile.order import OrderOp
+from irc.dialects.tile.protocol import verify_order, verify_protocol
 from irc.dialects.tile.types import ViewType, verify_fragment
 
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
@@ -97,6 +98,8 @@ class ProgramOp(IRDLOperation):
         for op in self.walk():
             if isinstance(op, ChannelOp):
                 verify_protocol(op)
+            elif isinstance(op, OrderOp):
+                verify_order(op)
 
     @property
     def shared_places(self) -> tuple[tuple[int, int], ...]:

@@ -1,31 +1,19 @@
-"""The protocol of channels: stages are ended in the order in which they were begun, on every path, and both ends of a
-channel come to as many."""
+"""The protocols of channels and orders: what is begun is ended in its order, once on every path; both ends of a channel
+come to as many stages."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from irc.dialects.tile.channel import (
-    AcquireOp,
-    ChannelOp,
-    CommitOp,
-    ReleaseOp,
-    SkipOp,
-    StageOp,
-    WaitOp,
-    carried_from,
-    channel_of,
-)
-from irc.dialects.tile.control import ForTilesOp, PartitionsOp
-from irc.dialects.tile.types import SlotType
+from irc.dialects.tile.channel import AcquireOp, ChannelOp, CommitOp, ReleaseOp, SkipOp, StageOp, WaitOp
+from irc.dialects.tile.control import ForTilesOp
+from irc.dialects.tile.linear import Linear
+from irc.dialects.tile.order import OrderOp, PassOp, TakeOp
+from irc.dialects.tile.types import TokenType
 from irc.ir.verification import NestedVerifyException
 from irc.support.integers import ceil_div
-
-ENDED: dict[type[StageOp], str] = {AcquireOp: "committed", WaitOp: "released"}
 
 
 def verify_protocol(channel: ChannelOp) -> None:
@@ -37,9 +25,8 @@ def verify_protocol(channel: ChannelOp) -> None:
         message = f"expected one partition that fills the stages of a channel, found {len(filling)}"
         raise NestedVerifyException(channel, message)
     for partition in partitions:
-        for kind in (AcquireOp, WaitOp):
-            if held := _Held(channel, kind).after(partition, []):
-                raise NestedVerifyException(_begin(held[0]), f"the stage is never {ENDED[kind]}")
+        for slots in _slots(channel):
+            slots.verify(partition)
     draining = [partition for partition in partitions if _is_used(channel, partition, WaitOp)]
     filled = [_count(channel, partition, (AcquireOp,)) for partition in filling]
     for partition in draining if filled else ():
@@ -49,11 +36,22 @@ def verify_protocol(channel: ChannelOp) -> None:
             raise NestedVerifyException(channel, message)
 
 
-def _begin(slot: SSAValue) -> Operation:
-    """The op that began a stage, through the loops that carry its slot."""
-    if isinstance(slot.owner, StageOp):
-        return slot.owner
-    return _begin(carried_from(slot)[1])
+def _slots(channel: ChannelOp) -> tuple[Linear, Linear]:
+    """What a partition holds of the stages that it fills, and of those that it drains."""
+    value, stages = channel.channel, channel.stage_count
+    return (
+        Linear(value, AcquireOp.END, AcquireOp, CommitOp, stages, "stage", "a channel", "committed"),
+        Linear(value, WaitOp.END, WaitOp, ReleaseOp, stages, "stage", "a channel", "released"),
+    )
+
+
+def verify_order(order: OrderOp) -> None:
+    """Raises where a token is not passed on once on every path, or taken by a group that has it: no other group would
+    come to its turn."""
+    tokens = Linear(order.order, TokenType(), TakeOp, PassOp, 1, "token", "an order", "passed")
+    block = order.parent_block()
+    assert block is not None
+    tokens.verify(block)
 
 
 def _partition(op: Operation) -> Block:
@@ -71,55 +69,6 @@ def _partition(op: Operation) -> Block:
 def _is_used(channel: ChannelOp, partition: Block, kind: type[StageOp]) -> bool:
     users = (use.operation for use in channel.channel.uses)
     return any(isinstance(user, kind) and _partition(user) is partition for user in users)
-
-
-class _Held:
-    """Follows the slots of one end of a channel through blocks."""
-
-    def __init__(self, channel: ChannelOp, kind: type[StageOp]):
-        self._channel = channel
-        self._kind = kind
-        self._ends = CommitOp if kind is AcquireOp else ReleaseOp
-
-    def after(self, block: Block, held: Sequence[SSAValue]) -> list[SSAValue]:
-        """The slots that are held at the end of a block, the oldest first."""
-        now = list(held)
-        for op in block.ops:
-            if isinstance(op, self._kind) and op.channel is self._channel.channel:
-                now.append(op.slot)
-                if len(now) > self._channel.stage_count:
-                    message = f"would hold {len(now)} stages of a channel that has {self._channel.stage_count}"
-                    raise NestedVerifyException(op, message)
-            elif isinstance(op, self._ends) and self._is_own(op.slot):
-                if not now or now.pop(0) is not op.slot:
-                    raise NestedVerifyException(op, "expected the oldest of the stages that are held")
-            elif isinstance(op, scf.ForOp):
-                now = self._after_loop(op, now)
-            elif not isinstance(op, PartitionsOp):
-                for region in op.regions:
-                    if any(self.after(inner, now) != now for inner in region.blocks):
-                        message = f"only some paths have {ENDED[self._kind]} the stage"
-                        raise NestedVerifyException(op, message)
-        return now
-
-    def _after_loop(self, loop: scf.ForOp, held: list[SSAValue]) -> list[SSAValue]:
-        block = loop.body.block
-        last = block.last_op
-        assert last is not None
-        own = [at for at, argument in enumerate(block.args[1:]) if self._is_own(argument)]
-        into = {loop.iter_args[at]: block.args[1 + at] for at in own}
-        inside = [into.get(slot, slot) for slot in held]
-        inside += [argument for argument in into.values() if argument not in inside]
-        back = {last.operands[at]: block.args[1 + at] for at in own}
-        if [back.get(slot, slot) for slot in self.after(block, inside)] != inside:
-            raise NestedVerifyException(loop, "an iteration ends with other stages held than it begins with")
-        out: dict[SSAValue, SSAValue] = {block.args[1 + at]: loop.results[at] for at in own}
-        return [out.get(slot, slot) for slot in inside]
-
-    def _is_own(self, slot: SSAValue) -> bool:
-        if not isinstance(slot.type, SlotType) or slot.type != self._kind.END:
-            return False
-        return channel_of(slot) is self._channel.channel
 
 
 def _count(channel: ChannelOp, partition: Block, kinds: tuple[type[StageOp] | type[SkipOp], ...]) -> int | None:

@@ -209,6 +209,21 @@ class SlotType(ParametrizedAttribute, TypeAttribute):
             printer.print_string(self.end.data)
 
 
+@irdl_attr_definition
+class OrderType(ParametrizedAttribute, TypeAttribute):
+    """`!tile.order`: whose turn it is, of the warp groups of a partition."""
+
+    name = "tile.order"
+
+
+@irdl_attr_definition
+class TokenType(ParametrizedAttribute, TypeAttribute):
+    """`!tile.token`: the turn of an order, which one warp group has at a time, from `take` to `pass`. It is linear: on
+    every path, one op passes it on."""
+
+    name = "tile.token"
+
+
 FILL, DRAIN = SlotType(StringAttr("fill")), SlotType(StringAttr("drain"))
 
 

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from irc.interpreters.sim.clocks import merged
 from irc.interpreters.sim.memory import Array
+from irc.interpreters.sim.units import fail_at_end
 from irc.ir.locations import describe
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class ClusterBarriers:
 @dataclass
 class NamedBarrier:
     """One named barrier: how many threads it is for this time, what those that have arrived made known, the lanes that
-    wait, and how often it has been passed."""
+    wait, how often it has been passed, and the op that arrived last."""
 
     threads: int = 0
     waiters: list[Array] = field(default_factory=list[Array])
@@ -114,6 +115,7 @@ class NamedBarrier:
     came: list[Array] = field(default_factory=list[Array])
     arrived: int = 0
     passed: int = 0
+    op: Operation | None = None
 
 
 class NamedBarriers:
@@ -121,6 +123,7 @@ class NamedBarriers:
 
     def __init__(self, frame: Frame):
         self._frame = frame
+        frame.units.at_end(self._check)
         self._barriers: dict[tuple[int, int], NamedBarrier] = {}
 
     def arrive(
@@ -147,7 +150,7 @@ class NamedBarriers:
             s.fail("protocol", op, f"named barrier {key[1]} is for {barrier.threads} threads and for {threads} at once")
         if barrier.came and np.isin(lanes, np.concatenate(barrier.came)).any():
             s.fail("protocol", op, f"a warp arrives twice on named barrier {key[1]} before it is complete")
-        barrier.threads = threads
+        barrier.threads, barrier.op = threads, op
         barrier.arrived += len(lanes)
         barrier.came.append(lanes)
         if barrier.arrived > threads:
@@ -167,3 +170,10 @@ class NamedBarriers:
             barrier.arrived, barrier.came, barrier.waiters, barrier.rows = 0, [], [], []
             barrier.passed += 1
         return barrier, target
+
+    def _check(self) -> None:
+        """Threads have ended: nobody comes to a barrier that others have arrived at."""
+        for (_, number), barrier in self._barriers.items():
+            if barrier.arrived and barrier.op is not None:
+                message = f"threads end with {barrier.arrived} of {barrier.threads} threads at named barrier {number}"
+                fail_at_end(self._frame, barrier.op, np.concatenate(barrier.came), message)

@@ -58,9 +58,9 @@ class Frame:
         self.clocks = Clocks(blocks, self.threads, grid.cluster_blocks)
         self.order = BlockOrder(self, grid.words)
         self.barrier = BlockBarrier(self)
-        self.named = NamedBarriers(self)
         self.cluster_barrier = ClusterBarriers(self)
         self.units = Units(self, lazy=lazy)
+        self.named = NamedBarriers(self)
         self.state: dict[str, Any] = {}
         """What rules of asynchronous ops keep for the frame, by names of their own."""
 

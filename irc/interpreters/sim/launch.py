@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,19 @@ from irc.interpreters.sim.statistics import Counters
 from irc.interpreters.sim.strands import WARP, Strand, StuckError, Waiting, run_all
 from irc.ir.properties import values_of
 from irc.ir.rounding import cast_array
+from irc.layout.instructions import WARP_GROUP
 from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
 
 LANES = 4096
 """Lanes that a frame has at most, unless a cluster has more: where numpy's cost per lane outweighs that per call."""
+
+APART: tuple[Callable[[Frame], Array] | None, ...] = (
+    None,
+    lambda frame: frame.thread // WARP_GROUP,
+    lambda frame: frame.warp,
+)
+"""Which lanes run together, one after the other: all of a frame, a warp group of every block, a warp of one block."""
 
 
 class Kernel:
@@ -66,19 +74,18 @@ class Kernel:
     def _run_batch(
         self, grid: Grid, first: int, blocks: int, arguments: Sequence[Any], counters: Counters | None, *, lazy: bool
     ) -> None:
-        """One frame. Lanes that run together can be stuck where warps on their own are not, so that is tried before a
-        deadlock is reported."""
+        """One frame. Lanes that run together can be stuck where warp groups, or warps, on their own are not, so that is
+        tried before a deadlock is reported."""
         saved = grid.save() if self._named_waits else None
-        try:
-            found = self._run(grid, first, blocks, arguments, counters, lazy=lazy, by_warp=False)
-        except StuckError as stuck:
-            if saved is None:
-                raise self._deadlock(stuck) from None
-            grid.restore(saved)
+        found: Counters | None = None
+        for apart in APART if saved is not None else APART[:1]:
             try:
-                found = self._run(grid, first, blocks, arguments, counters, lazy=lazy, by_warp=True)
-            except StuckError as error:
-                raise self._deadlock(error) from None
+                found = self._run(grid, first, blocks, arguments, counters, lazy=lazy, apart=apart)
+                break
+            except StuckError as stuck:
+                if saved is None or apart is APART[-1]:
+                    raise self._deadlock(stuck) from None
+                grid.restore(saved)
         if counters is not None and found is not None:
             counters.add(found)
 
@@ -91,9 +98,10 @@ class Kernel:
         counters: Counters | None,
         *,
         lazy: bool,
-        by_warp: bool,
+        apart: Callable[[Frame], Array] | None,
     ) -> Counters | None:
-        """Counts what the frame does where `counters` are there."""
+        """Counts what the frame does where `counters` are there. apart: for each lane what it has in common with those
+        that it runs together with; None where all do."""
         found = None if counters is None else Counters()
         frame = Frame(self.code, grid, first, blocks, found, lazy=lazy)
         environment = list(self.code.environment)
@@ -101,8 +109,9 @@ class Kernel:
             environment[slot] = value
         whole = None if frame.exists.all() else frame.exists
         masks = [whole]
-        if by_warp:
-            masks = [frame.exists & (frame.warp == warp) for warp in np.unique(frame.warp)]
+        if apart is not None:
+            numbers = apart(frame)
+            masks = [frame.exists & (numbers == number) for number in np.unique(numbers)]
         strands = [Strand(frame, list(environment), mask) for mask in masks]
         run_all([strand.run_waiting(self.code.body) for strand in strands], frame.units.progress)
         frame.units.end()

@@ -219,6 +219,29 @@ def _transpose(m: _Machine, op: tile.TransposeOp) -> list[Any]:
     return [m.values[op.buffer].transpose(op.dim_values)]
 
 
+@dataclass(eq=False)
+class Order:
+    """Whose turn it is of warp groups, which run together here: whether they have taken a turn and not passed it on."""
+
+    is_taken: bool = False
+
+
+def _take(m: _Machine, op: tile.TakeOp) -> list[Any]:
+    order: Order = m.values[op.order]
+    if order.is_taken:
+        raise IrcError("a turn is taken before the last one was passed on", op.location)
+    order.is_taken = True
+    return [order]
+
+
+def _pass(m: _Machine, op: tile.PassOp) -> list[Any]:
+    order: Order = m.values[op.token]
+    if not order.is_taken:
+        raise IrcError("a turn is passed on that was not taken", op.location)
+    order.is_taken = False
+    return []
+
+
 def _subview(m: _Machine, op: tile.SubviewOp) -> list[Any]:
     at = tile.ints(op.at) or (0,) * len(tile.shape_of(op.buffer.type))
     return [_box(m.values[op.buffer], at, m.get(op.offsets), tile.shape_of(op.result.type))]
@@ -388,6 +411,9 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.SkipOp: _skip,
     tile.ReleaseOp: _release,
     tile.NoSlotOp: lambda m, op: [None],
+    tile.OrderOp: lambda m, op: [Order()],
+    tile.TakeOp: _take,
+    tile.PassOp: _pass,
     tile.AllocOp: lambda m, op: [_new_buffer(op.buffer.type)],
     tile.SubviewOp: _subview,
     tile.TransposeOp: _transpose,

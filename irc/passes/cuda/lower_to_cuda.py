@@ -15,14 +15,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
-from irc.analysis.resources import check_shared
+from irc.analysis.resources import check_shared, named_barriers
 from irc.dialects import cuda, tile
 from irc.ir.passes import Pass
 from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.layout_assignment.attributes import fragment_layout
-from irc.lowering import channels, compute, dots, exchanges, memory, reduce, scan, step_channels, tma
+from irc.lowering import channels, compute, dots, exchanges, memory, orders, reduce, scan, step_channels, tma
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
 from irc.lowering.values import TURNS, Buffer, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
@@ -206,8 +206,8 @@ def _touches_shared(region: Region) -> bool:
 
 
 def _for(code: Code, op: scf.ForOp) -> None:
-    """Loop-carried values live in registers that the body updates, buffers as their addresses; slots, and dots that are
-    only waited for, in none."""
+    """Loop-carried values live in registers that the body updates, buffers as their addresses; slots, tokens, and dots
+    that are only waited for, in none."""
     block = op.body.block
     carried = [
         None if _is_token(argument) else _carried(code, initial)
@@ -241,7 +241,7 @@ def _for(code: Code, op: scf.ForOp) -> None:
 def _is_token(carried: SSAValue) -> bool:
     """Whether a carried value only says when something is done."""
     waited = isinstance(carried.type, tile.PendingType)
-    return isinstance(carried.type, tile.SlotType) or (
+    return isinstance(carried.type, tile.SlotType | tile.TokenType) or (
         waited and all(isinstance(use.operation, tile.AwaitOp) for use in carried.uses)
     )
 
@@ -299,7 +299,7 @@ def _update(code: Code, op: scf.YieldOp, carried: Sequence[Registers | SSAValue 
 def _if(code: Code, op: scf.IfOp) -> None:
     """What a branch gives lives in registers that both sides write."""
     for result in op.results:
-        if isinstance(result.type, tile.SlotType | tile.PendingType):
+        if isinstance(result.type, tile.SlotType | tile.TokenType | tile.PendingType):
             raise IrcError(f"expected tiles and scalars as results of a branch, found {result.type}", op.location)
     places = [_result(code, result) for result in op.results]
 
@@ -389,7 +389,7 @@ def _partition(
     own, threads = e.sub(whole.thread, start), LANES * op.warp_counts[number]
     # A consumer whose turn never comes has no code left, and is one still.
     alone = bool(filled) and not drained and not any(map(channels.is_written, filled))
-    code.group = ThreadGroup(own, 1) if alone else ThreadGroup(own, threads, number + 1)
+    code.group = ThreadGroup(own, 1) if alone else ThreadGroup(own, threads, named_barriers(op)[region])
     with e.when(e.compare("eq", own, 0) if alone else None):
         for channel in channel_ops:
             first = next((each for each in op.partitions if channel.channel in drained_in(each)), None)
@@ -399,6 +399,8 @@ def _partition(
         for channel in channel_ops:
             if channel.channel in filled:
                 channels.leave(code, channel)
+        for order in [each for each in region.block.ops if isinstance(each, tile.OrderOp)]:
+            orders.leave(code, order)
     code.close_scratch()
     code.group = whole
 
@@ -436,7 +438,9 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.ReduceOp: reduce.lower_reduce,
     tile.ReleaseOp: channels.lower_release,
     tile.ChannelOp: _channel,
+    tile.OrderOp: orders.enter,
     tile.PartitionsOp: _partitions,
+    tile.PassOp: orders.lower_pass,
     tile.ScanOp: scan.lower_scan,
     tile.BeginTurnOp: channels.lower_begin_turn,
     tile.EndTurnOp: channels.lower_end_turn,
@@ -446,6 +450,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.StoreOp: tma.lower_store,
     tile.StoreWaitOp: tma.lower_store_wait,
     tile.SubviewOp: channels.lower_subview,
+    tile.TakeOp: orders.lower_take,
     tile.TransposeOp: channels.lower_transpose,
     tile.WaitOp: channels.lower_wait,
     tile.WriteOp: tma.lower_write,

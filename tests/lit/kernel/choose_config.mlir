@@ -278,7 +278,7 @@ func.func @cascade(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tenso
 }
 
 // 64 columns of the result leave registers for three warp groups, where few rows are left over.
-// CHECK:      @narrow cascade config<tile = {m = 192, k = 128}, stages = 2, warps = 12, schedule = "persistent", indexing = "tma", instruction = "wgmma">
+// CHECK:      @narrow cascade config<tile = {m = 192, k = 128}, stages = 2, warps = 12, schedule = "persistent", indexing = "tma", instruction = "wgmma", turns = true>
 func.func @narrow(%x: tensor<4096x64xbf16>, %w: tensor<448x64xbf16>) -> tensor<4096x64xf32> {
   %r = kernel.fused @narrow cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<448x64xbf16>) -> tensor<4096x64xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<448x64xbf16>) -> tensor<4096x448xf32>

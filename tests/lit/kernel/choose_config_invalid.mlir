@@ -314,3 +314,40 @@ func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096
   }
   func.return %r : tensor<4096x128xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+  // expected-error @below {{kernel k: turns are of two warp groups or more, found 4 warps and turns = true}}
+  %r = kernel.fused @k cascade config<tile = {m = 64, k = 64}, turns = true> (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
+    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>
+    kernel.yield %e : tensor<4096x128xf32>
+  }
+  func.return %r : tensor<4096x128xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+  // expected-error @below {{kernel k: only the warp groups of a cascade of wgmma take turns, found turns = true}}
+  %r = kernel.fused @k cascade config<instruction = "mma", turns = true> (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
+    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>
+    kernel.yield %e : tensor<4096x128xf32>
+  }
+  func.return %r : tensor<4096x128xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only the warp groups of a cascade of wgmma take turns, found turns = true}}
+  %r = kernel.fused @k matmul config<turns = true> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}

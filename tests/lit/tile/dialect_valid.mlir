@@ -151,3 +151,30 @@ tile.program @order(%y: !tile.view<64x64xf32>) {results = 1 : i64} {
   tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] reversed [] cluster [2, 1] {
   }
 }
+
+// -----
+
+// Warp groups take turns; a token may be carried into the next iteration, which passes it on before it takes it again.
+// CHECK-LABEL: @groups
+// CHECK:         %order = tile.order
+// CHECK-NEXT:    %token = tile.take %order
+// CHECK:         scf.for {{.*}} -> (!tile.token) {
+// CHECK-NEXT:      tile.pass %held
+// CHECK-NEXT:      %next = tile.take %order
+// CHECK-NEXT:      scf.yield %next : !tile.token
+// CHECK:         tile.pass %last
+tile.program @groups(%y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.partitions @compute warps 12 {
+    %order = tile.order
+    %token = tile.take %order
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %last = scf.for %i = %c0 to %c8 step %c1 iter_args(%held = %token) -> (!tile.token) {
+      tile.pass %held
+      %next = tile.take %order
+      scf.yield %next : !tile.token
+    }
+    tile.pass %last
+  }
+}
