@@ -71,10 +71,19 @@ class Cascade:
         return Factors(set(self.reductions))
 
     @property
+    def references(self) -> set[Operation]:
+        """The reductions that others, or the product, are relative to by factors."""
+        found = (self.factors.of(value) for value in self._summed)
+        return {op for exponents in found for op in exponents or {}}
+
+    @property
     def is_rolled(self) -> bool:
         """Whether reductions that the rows have come to so far are enough: whatever depends on them can be rescaled."""
-        values = [op.operands[0] for op in (*self.products, *self.reductions)]
-        return all(self.rescales(value) for value in values)
+        return all(self.rescales(value) for value in self._summed)
+
+    @property
+    def _summed(self) -> list[SSAValue]:
+        return [op.operands[0] for op in (*self.products, *self.reductions)]
 
     def sides(self, scores: Operation) -> tuple[SSAValue, SSAValue]:
         """The operand that has the rows of the scores, which products keep, and the one that has the columns."""

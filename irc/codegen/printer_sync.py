@@ -5,6 +5,7 @@ from __future__ import annotations
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_arith import Narrow
 from irc.dialects.cuda import (
+    AnyOp,
     ClusterSyncOp,
     DependencyWaitOp,
     FenceOp,
@@ -53,6 +54,11 @@ def set_registers(p: KernelPrinter, op: SetRegistersOp) -> None:
     name = "grow_registers" if op.grow.value.data else "shrink_registers"
     p.use(name)
     p.line(f"{name}<{op.count.value.data}>();")
+
+
+@prints(AnyOp)
+def any_of_warp(p: KernelPrinter, op: AnyOp) -> None:
+    p.define(op.result, f"__any_sync(0xffffffffu, {p.value(op.condition)})")
 
 
 _SHUFFLES = {"xor": "__shfl_xor_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "index": "__shfl_sync"}

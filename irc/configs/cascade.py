@@ -66,9 +66,9 @@ class CascadeProblem:
     """rows, steps: extents of the scores' rows and columns. scores: how many there are. held, streamed: elements of
     operands for each row, and for each column of the scores; apart: these where an operand of two products has a buffer
     for each. columns: of the products, all together. moved: bytes of results, and of arrays that are read with them,
-    for each row. size: bytes of an
-    operand's element. is_loadable: whether tensor maps load all operands. is_masked: whether the work of a block may
-    depend on its rows."""
+    for each row. size: bytes of an operand's element. is_loadable: whether tensor maps load all operands. is_masked:
+    whether the work of a block may depend on its rows. is_relative: whether exponentials are relative to a
+    reduction."""
 
     rows: int
     steps: int
@@ -81,6 +81,7 @@ class CascadeProblem:
     size: int
     is_loadable: bool
     is_masked: bool
+    is_relative: bool
 
     def shared_memory(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
         """Bytes of operands that are held, of what the steps in flight load, and of arrays beside results."""
@@ -125,6 +126,7 @@ def cascade_problem(kernel: FusedOp) -> CascadeProblem:
         multiplied(cascade.products[0], 0).size,
         all(is_loadable(op, side) for op, side in operands),
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
+        bool(cascade.references),
     )
 
 
@@ -199,6 +201,8 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
     rows, step, warps = tile.get("m", min(ROWS)), tile.get("k", STEPS[0]), config.warps or GROUP_WARPS
     if step % MULTIPLE:
         return f"steps are multiples of {MULTIPLE}, the depth of an instruction, found k = {step}"
+    if config.lag and not problem.is_relative:
+        return f"lag is of exponentials relative to a maximum or minimum, of which it has none, found {config.lag}"
     if config.instruction == "wgmma":
         if not machine.has_wgmma or not problem.is_loadable:
             found = "operands that no tensor map loads" if machine.has_wgmma else machine.name

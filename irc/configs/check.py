@@ -100,6 +100,8 @@ class _Check:
             raise self._fail("only wgmma kernels compute transposed products, found swap_ab = true")
         if config.turns and (self._kernel.kind is not Anchor.CASCADE or config.instruction != "wgmma"):
             raise self._fail("only the warp groups of a cascade of wgmma take turns, found turns = true")
+        if config.lag and self._kernel.kind is not Anchor.CASCADE:
+            raise self._fail(f"only cascades have exponentials that are rescaled, found lag = {config.lag}")
         order = config.loop_order or ()
         if tuple(order) != tuple(range(len(order))):
             raise self._fail(f"no pass changes the order of tile loops yet, found loop_order = {list(order)}")

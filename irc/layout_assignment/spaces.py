@@ -143,6 +143,9 @@ def _joined(op: Operation) -> list[Sequence[SSAValue]]:
             last = block.last_op
             assert last is not None
             return list(zip(op.iter_args, block.args[1:], op.results, last.operands, strict=True))
+        case scf.IfOp() if op.results:
+            sides = [region.block.last_op for region in op.regions]
+            return list(zip(op.results, *(last.operands for last in sides if last is not None), strict=True))
         case _:
             return []
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from irc.dialects import tile
+from functools import reduce
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1
+
+from irc.dialects import cuda, tile
 from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.emitter import Index
 from irc.lowering.inline import inline
@@ -27,6 +32,14 @@ def lower_map(code: Code, op: tile.MapOp) -> None:
             (value,) = inline(code, op.body, scalars)
             code.set(result, components, value)
     code.values[op.result] = result
+
+
+def lower_any(code: Code, op: tile.AnyOp) -> None:
+    """The vote of a warp on the elements that its threads hold."""
+    e, votes = code.e, code.materialize(code.tile(op.tile), i1)
+    registers = [e.value(cuda.GetOp(votes.array, e.index(at))) for at in range(votes.fragment.value_count)]
+    some = reduce(lambda a, b: e.value(arith.OrIOp(a, b)), registers)
+    code.values[op.result] = e.value(cuda.AnyOp(some))
 
 
 def lower_splat(code: Code, op: tile.SplatOp) -> None:

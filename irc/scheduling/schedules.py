@@ -38,6 +38,8 @@ MOVABLE = (
     tile.SliceOp,
     tile.ConcatOp,
     tile.LoadOp,
+    tile.AnyOp,
+    scf.YieldOp,
 )
 """Ops that may change places as far as the values allow that they pass to each other: what a loop loads is not written
 by it. Others write to shared memory, or threads meet in them."""
@@ -118,9 +120,16 @@ def eager(loop: scf.ForOp) -> Schedule | None:
 def _may_move(loop: scf.ForOp, stages: _Stages) -> bool:
     """Whether ops may change places, and values that the loop passes on are used in their iteration."""
     ops, passed = body_of(loop), passed_on(loop)
-    if not all(isinstance(op, MOVABLE) or _is_scalar(op) for op in ops):
+    if not all(map(_is_movable, ops)):
         return False
     return not any(stages.of[op] and value in passed for op in ops for value in operands_of(op))
+
+
+def _is_movable(op: Operation) -> bool:
+    """Branches are, that hold nothing else."""
+    if isinstance(op, scf.IfOp):
+        return all(_is_movable(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+    return isinstance(op, MOVABLE) or _is_scalar(op)
 
 
 def _is_scalar(op: Operation) -> bool:

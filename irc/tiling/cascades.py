@@ -26,6 +26,7 @@ from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result
 from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
+from irc.tiling.lagging import is_used_behind, lagging, raised, where_any
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Reduced, Test, walk_nodes
 from irc.tiling.predicates import Inequalities, Support, column_bounds, passed
 from irc.tiling.products import dot_of, dot_operand
@@ -143,7 +144,7 @@ def emit_cascade(program: Program, plan: CascadePlan, results: Sequence[Result],
     zero = Stage(program, loop.body.block, [], {}).index(0)
     axes = [Axis(m, loop.offsets[-1], rows), Axis(n, zero, n.extent)]
     stage = _RowStage(program, loop.body.block, axes, scalars)
-    _Walk(program, plan, stage, config.tile.get("k", TILE["k"])).emit()
+    _Walk(program, plan, stage, config.tile.get("k", TILE["k"]), config.lag).emit()
     for result in results:
         stage.store(program.result_argument(result.index), result.at, result.node)
 
@@ -159,12 +160,14 @@ class _RowStage(ReduceStage):
 
 @dataclass
 class _Walk:
-    """The loop over the columns of the scores. `stage` has the tiles of the products."""
+    """The loop over the columns of the scores. `stage` has the tiles of the products. `lag`: the powers of two by which
+    what exponentials are relative to may lag behind (`irc/tiling/lagging.py`); None where it does not."""
 
     program: Program
     plan: CascadePlan
     stage: ReduceStage
     step: int
+    lag: int | None = None
 
     def __post_init__(self) -> None:
         self.column = self.plan.steps[0]
@@ -173,6 +176,14 @@ class _Walk:
         for node in (*self.plan.reductions, *self.plan.products):
             for op, coefficient in self._exponents(node).items():
                 self.relative[op] = max(self.relative.get(op, 0.0), abs(coefficient))
+        self.lagging = lagging(self.plan.reductions, self._exponents, self.relative) if self.lag else []
+        self.followed = [n for n in self.lagging if is_used_behind(self.plan.cascade, n.op.results[0])]
+        """Those of `lagging` whose true value something behind the loop uses."""
+        self._parts: dict[Reduced, SSAValue] = {}
+        self._grew: list[SSAValue] = []
+        self._sums: dict[Dot, SSAValue] = {}
+        """What the loop carries of each product."""
+        self._kept: dict[Reduced | Dot, SSAValue] = {}
         self._factors: dict[tuple[Operation, float], SSAValue] = {}
         self._reductions = {node.op: node for node in self.plan.reductions}
         self.tail = (
@@ -187,7 +198,7 @@ class _Walk:
     def emit(self) -> None:
         stage, plan = self.stage, self.plan
         rows, columns = stage.axes
-        initial = [self._start(r, (rows.extent, 1)) for r in plan.reductions]
+        initial = [self._start(r, (rows.extent, 1)) for r in (*plan.reductions, *self.followed)]
         initial += [stage.splat(0, dot.type, stage.shape, dot.location) for dot in plan.products]
         block = Block(arg_types=[INDEX, *(v.type for v in initial)])
         bounds, offset, scalars = None, block.args[0], stage.scalars
@@ -200,9 +211,16 @@ class _Walk:
         for scores, depth in zip(plan.scores, plan.depths, strict=True):
             inner.computed[scores] = self._scores(inner, scores, depth[0])
         carried = dict(zip(plan.reductions, block.args[1:], strict=False))
+        followed = block.args[1 + len(roots) :]
+        sums = followed[len(self.followed) :]
+        self._sums = dict(zip(plan.products, sums, strict=True))
         found = [self._updated(inner, r, carried, root) for r, root in zip(plan.reductions, roots, strict=True)]
+        found += [
+            combine_tiles(inner, node, [value], [self._parts[node]], tile.shape_of(value.type))[0]
+            for node, value in zip(self.followed, followed, strict=False)
+        ]
         right = ReduceStage(self.program, block, [inner.axes[1], columns], scalars)
-        for dot, lhs, acc in zip(plan.products, weights, block.args[1 + len(roots) :], strict=True):
+        for dot, lhs, acc in zip(plan.products, weights, sums, strict=True):
             total = self._rescaled(inner, dot, acc, carried)
             a = inner.tile(lhs, inner.shape)
             b = right.tile(self._operand(dot.rhs), right.shape)
@@ -211,9 +229,15 @@ class _Walk:
         loop = scf.ForOp(*(bounds or (*self._bounds(), stage.index(self.step))), initial, Region(block))
         loop.location = plan.products[0].location
         stage.block.add_op(loop)
-        for node, value in zip(plan.reductions, loop.results, strict=False):
-            stage.computed[node] = self._finished(node, value)
-        stage.computed |= dict(zip(plan.products, loop.results[len(roots) :], strict=True))
+        ended: dict[Reduced, SSAValue] = dict(zip(plan.reductions, loop.results, strict=False))
+        stage.computed |= {**ended, **dict(zip(self.followed, loop.results[len(roots) :], strict=False))}
+        stage.computed |= dict(zip(plan.products, loop.results[-len(plan.products) :], strict=True))
+        if self.followed:
+            self._factors = {}
+            for node in (*plan.reductions, *plan.products):
+                stage.computed[node] = self._by_factors(stage, node, stage.computed[node], ended, self.followed)
+        for node in plan.reductions:
+            stage.computed[node] = self._finished(node, stage.computed[node])
 
     def _flattened(
         self, block: Block, outer: Dim
@@ -311,6 +335,13 @@ class _Walk:
         shape = tile.shape_of(carried[node].type)
         before = self._rescaled(inner, node, carried[node], carried)
         part = inner.reduce(node, [inner.tile(root, inner.shape)], [1], shape)
+        if node in self.lagging:
+            self._parts[node] = part
+            assert self.lag is not None
+            now, grew = raised(inner, node, before, part, self.lag, self.relative[node.op])
+            self._grew.append(grew)
+            inner.computed[node] = now
+            return now
         inner.computed[node] = combine_tiles(inner, node, [before], [part], shape)[0]
         return inner.computed[node]
 
@@ -318,10 +349,42 @@ class _Walk:
         self, inner: ReduceStage, node: Reduced | Dot, value: SSAValue, carried: Mapping[Reduced, SSAValue]
     ) -> SSAValue:
         """What earlier steps gave, relative to the reductions as they are now."""
+        if not self._exponents(node):
+            return value
+        if not self.lagging:
+            return self._by_factors(inner, node, value, carried, self.plan.reductions)
+        if not self._kept:
+            self._keep(inner, {**carried, **self._sums}, carried)
+        return self._kept[node]
+
+    def _keep(
+        self, inner: ReduceStage, values: Mapping[Reduced | Dot, SSAValue], carried: Mapping[Reduced, SSAValue]
+    ) -> None:
+        """Rescales all that is relative to a lagging reduction, where one has been raised."""
+        nodes = [node for node in values if self._exponents(node)]
+
+        def work(block: Block) -> list[SSAValue]:
+            inside = ReduceStage(self.program, block, inner.axes, inner.scalars)
+            inside.computed |= inner.computed
+            return [self._by_factors(inside, node, values[node], carried, self.lagging) for node in nodes]
+
+        results = where_any(inner, self.lagging[0], self._grew, [values[node] for node in nodes], work)
+        self._kept = dict(zip(nodes, results, strict=True))
+
+    def _by_factors(
+        self,
+        inner: ReduceStage,
+        node: Reduced | Dot,
+        value: SSAValue,
+        before: Mapping[Reduced, SSAValue],
+        reductions: Sequence[Reduced],
+    ) -> SSAValue:
+        """A value that is relative to reductions as they were before, relative to these of them as they are now."""
         for op, coefficient in self._exponents(node).items():
             of = self._reductions[op]
-            factor = self._factor(inner, of, carried[of], coefficient)
-            value = map_tiles(inner, of, [value, factor], tile.shape_of(value.type), _product)
+            if of in reductions:
+                factor = self._factor(inner, of, before[of], coefficient)
+                value = map_tiles(inner, of, [value, factor], tile.shape_of(value.type), _product)
         return value
 
     def _factor(self, inner: ReduceStage, node: Reduced, before: SSAValue, coefficient: float) -> SSAValue:

@@ -22,6 +22,8 @@ class Config:
     cluster: tuple[int, ...] | None = None
     swap_ab: bool = False
     """Whether the rows of a product's instruction lie along N."""
+    lag: int | None = None
+    """Powers of two by which exponentials of a cascade may exceed 1 (`irc/tiling/lagging.py`)."""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
@@ -35,5 +37,13 @@ class Config:
         if fields is None:
             return Config()
         schedule = "persistent" if fields.schedule == "pingpong" else fields.schedule or "grid"
-        sizes, swap_ab = fields.tile or {}, bool(fields.swap_ab)
-        return Config(sizes, schedule, fields.group, fields.reduction, fields.unroll, fields.cluster, swap_ab)
+        return Config(
+            fields.tile or {},
+            schedule,
+            fields.group,
+            fields.reduction,
+            fields.unroll,
+            fields.cluster,
+            bool(fields.swap_ab),
+            fields.lag,
+        )

@@ -46,6 +46,7 @@ from irc.dialects.cuda.memory import (
 )
 from irc.dialects.cuda.packed import PACKED_KINDS, PAIR, WORD, PackedOp, PackedWidenOp
 from irc.dialects.cuda.sync import (
+    AnyOp,
     ClusterSyncOp,
     DependencyWaitOp,
     FenceOp,
@@ -126,6 +127,7 @@ DEVICE_OPS: list[type[Operation]] = [
     DependencyWaitOp,
     LaunchDependentsOp,
     ShuffleOp,
+    AnyOp,
 ]
 
 Cuda = Dialect("cuda", DEVICE_OPS, [PtrType, RegistersType, TensorMapType])
@@ -135,6 +137,7 @@ __all__ = [
     "PACKED_KINDS",
     "PAIR",
     "WORD",
+    "AnyOp",
     "AssumeOp",
     "AtomicOp",
     "BarrierArriveClusterOp",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i32
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i1, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -131,6 +131,20 @@ class LaunchDependentsOp(BareOp):
     """Let the grids that depend on this one start (griddepcontrol.launch_dependents); sm_90 and later."""
 
     name = "cuda.launch_dependents"
+
+
+@irdl_op_definition
+class AnyOp(IRDLOperation):
+    """Whether a condition holds in any lane of the warp, all 32 of which take part, `__any_sync`."""
+
+    name = "cuda.any"
+    condition = operand_def(i1)
+    result = result_def(i1)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$condition attr-dict"
+
+    def __init__(self, condition: SSAValue) -> None:
+        super().__init__(operands=[condition], result_types=[i1])
 
 
 @irdl_op_definition

@@ -23,6 +23,9 @@ INDEXINGS = ("tma", "pointers")
 INSTRUCTIONS = ("wgmma", "mma", "fma")
 EVICT_LAST = ("inputs",)
 
+MAX_LAG = 15
+"""Powers of two by which weights may exceed 1: f16 holds them."""
+
 
 @dataclass(frozen=True)
 class ConfigFields:
@@ -44,6 +47,7 @@ class ConfigFields:
     evict_last: str | None = None
     swap_ab: bool | None = None
     turns: bool | None = None
+    lag: int | None = None
     loop_order: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -67,6 +71,12 @@ def _check_sizes(value: Any) -> str | None:
 
 def _check_flag(value: Any) -> str | None:
     return None if type(value) is bool else "must be true or false"
+
+
+def _check_lag(value: Any) -> str | None:
+    if type(value) is not int or not 1 <= value <= MAX_LAG:
+        return f"must be a number of powers of two from 1 to {MAX_LAG}"
+    return None
 
 
 def _check_positives(count: int) -> Callable[[Any], str | None]:
@@ -110,6 +120,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "evict_last": _check_choice(EVICT_LAST),
     "swap_ab": _check_flag,
     "turns": _check_flag,
+    "lag": _check_lag,
     "loop_order": _check_order,
 }
 """What each field may hold: None, or the end of the sentence "FIELD ..."."""
@@ -158,6 +169,8 @@ class ConfigAttr(Data[ConfigFields]):
       pays where M is short. `false` by default.
     - `turns`: `true`, the warp groups of a cascade's block issue the first product of each step one after the other.
       `false` by default.
+    - `lag`: what the exponentials of a cascade are relative to is raised where its maximum has grown by more than so
+      many powers of two, 8 for instance. Where it is left out, it follows the maximum.
 
     No pass acts on these yet; any other value than the one in force is refused:
 
@@ -248,6 +261,10 @@ class ConfigAttr(Data[ConfigFields]):
     @property
     def turns(self) -> bool | None:
         return self.data.turns
+
+    @property
+    def lag(self) -> int | None:
+        return self.data.lag
 
     @property
     def loop_order(self) -> tuple[int, ...] | None:

@@ -64,12 +64,14 @@ from irc.dialects.tile.types import (
     shape_of,
     tile_type_of,
 )
+from irc.dialects.tile.vote import AnyOp
 
 Tile = Dialect(
     "tile",
     [
         AcquireOp,
         AllocOp,
+        AnyOp,
         AsPendingOp,
         AwaitOp,
         BeginTurnOp,
@@ -129,6 +131,7 @@ __all__ = [
     "AccessOp",
     "AcquireOp",
     "AllocOp",
+    "AnyOp",
     "AsPendingOp",
     "AtAttr",
     "AwaitOp",

@@ -98,3 +98,12 @@ def shuffle(s: Strand, op: cuda.ShuffleOp, value: Any, lane: Any) -> Any:
             source = amount % WARP
     inside = (source >= 0) & (source < WARP)
     return value[frame.all_lanes - own + np.where(inside, source, own)]
+
+
+@simulates(cuda.AnyOp)
+def any_of_warp(s: Strand, op: cuda.AnyOp, condition: Any) -> Any:
+    s.require_whole_warps(op)
+    if np.ndim(condition) == 0:
+        return condition
+    rows = (condition & s.frame.exists).reshape(-1, WARP)
+    return np.repeat(rows.any(axis=1), WARP)

@@ -436,5 +436,6 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.DotWaitOp: lambda m, op: m.get([op.acc]),
     tile.AsPendingOp: lambda m, op: m.get([op.tile]),
     tile.AwaitOp: lambda m, op: [],
+    tile.AnyOp: lambda m, op: [np.asarray(np.any(m.values[op.tile]))],
     tile.ConvertOp: lambda m, op: m.get([op.source]),
 }

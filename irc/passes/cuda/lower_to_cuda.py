@@ -421,6 +421,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     scf.IfOp: _if,
     tile.AcquireOp: channels.lower_acquire,
     tile.AllocOp: _alloc,
+    tile.AnyOp: compute.lower_any,
     tile.AsPendingOp: dots.lower_as_pending,
     tile.AwaitOp: dots.lower_await,
     tile.CommitOp: channels.lower_commit,

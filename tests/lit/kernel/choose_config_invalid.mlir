@@ -351,3 +351,27 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   }
   func.return %r : tensor<512x512xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+  // expected-error @below {{kernel k: lag is of exponentials relative to a maximum or minimum, of which it has none, found 8}}
+  %r = kernel.fused @k cascade config<lag = 8> (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
+    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>
+    kernel.yield %e : tensor<4096x128xf32>
+  }
+  func.return %r : tensor<4096x128xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only cascades have exponentials that are rescaled, found lag = 8}}
+  %r = kernel.fused @k matmul config<lag = 8> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}

@@ -30,3 +30,9 @@ func.func @f() attributes {c = #kernel.config<loop_order = [0, 2]>} {func.return
 // -----
 // CHECK: expected an integer, a string, true, false, a list of integers or sizes by name
 func.func @f() attributes {c = #kernel.config<stages = f32>} {func.return}
+// -----
+// CHECK: lag must be a number of powers of two from 1 to 15, found 16
+func.func @f() attributes {c = #kernel.config<lag = 16>} {func.return}
+// -----
+// CHECK: turns must be true or false, found 3
+func.func @f() attributes {c = #kernel.config<turns = 3>} {func.return}
