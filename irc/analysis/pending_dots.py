@@ -6,6 +6,7 @@ from __future__ import annotations
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.analysis.matrix_instructions import is_asynchronous
 from irc.dialects import tile
 
 COMPLETE = 1 << 30
@@ -46,8 +47,8 @@ def _through(dot: SSAValue, loop: scf.ForOp, seen: set[tuple[SSAValue, Operation
 
 def _least_issued(op: Operation) -> int:
     match op:
-        case tile.DotOp(instruction=instruction):
-            return int(instruction is not None and instruction.data == "wgmma")
+        case tile.DotOp():
+            return int(is_asynchronous(op))
         case scf.IfOp():
             sides = (sum(map(_least_issued, side.block.ops)) if side.blocks else 0 for side in op.regions)
             return min(sides)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from irc.analysis.product_problem import Product
 from irc.dialects.kernel import TileSizes
 from irc.ir.targets import KIB, Target
+from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, OperandType
 
 MIN_ROWS = 32
 """Rows from which on warp groups multiply, whatever else."""
@@ -31,32 +30,8 @@ def best_instruction(product: Product, machine: Target, preferred: str | None = 
     return "mma" if "mma" in possible else "fma"
 
 
-@dataclass(frozen=True)
-class WarpGroupOperands:
-    """How irc multiplies operands of an element type with wgmma. `operand`: the instruction's name of them
-    (`Target.wgmma`); `accumulator`: the element type of sums; `parts`: tiles that each operand becomes; `sums`:
-    accumulators of a tile, 2 where the sums of one step along K are added to those of all (promote-sums)."""
-
-    operand: str
-    accumulator: str
-    parts: int = 1
-    sums: int = 1
-
-
-WGMMA_OPERANDS = {
-    "bf16": WarpGroupOperands("bf16", "f32"),
-    "f16": WarpGroupOperands("f16", "f32"),
-    "f32": WarpGroupOperands("tf32", "f32", parts=2, sums=2),
-    "tf32": WarpGroupOperands("tf32", "f32"),
-    "f8e4m3": WarpGroupOperands("f8e4m3", "f32", sums=2),
-    "f8e5m2": WarpGroupOperands("f8e5m2", "f32", sums=2),
-    "i8": WarpGroupOperands("i8", "i32"),
-    "u8": WarpGroupOperands("u8", "i32"),
-}
-"""By element type; f32 operands are `tf32` where a product asks for that precision."""
-
-MMA_OPERANDS = {"bf16": "f32", "f16": "f32", "f8e4m3": "f32", "f8e5m2": "f32", "i8": "i32", "u8": "i32", "f64": "f64"}
-"""Operands that irc multiplies with `mma.sync`, and what it accumulates into; f8 is widened to f16 on the way."""
+WGMMA_OPERANDS, MMA_OPERANDS = (MATRIX_INSTRUCTIONS[name].operands for name in ("wgmma", "mma"))
+"""How warp groups and warps multiply operands, by element type."""
 
 
 def are_multiplied(product: Product) -> bool:
@@ -67,13 +42,14 @@ def are_multiplied(product: Product) -> bool:
 
 def can_use_mma(product: Product, machine: Target) -> bool:
     """Whether warp-wide products can compute this: operands of one type, accumulated as the instruction does."""
-    same = are_multiplied(product) and product.result.name == MMA_OPERANDS.get(product.lhs.name)
+    operands = MMA_OPERANDS.get(product.lhs.name)
+    same = operands is not None and are_multiplied(product) and product.result.name == operands.accumulator
     return same and bool(mma_shapes(product, machine))
 
 
 def mma_shapes(product: Product, machine: Target) -> tuple[tuple[int, int, int], ...]:
     """The shapes (m, n, k) of the machine's warp-wide products of such operands."""
-    return machine.mma.get("f16" if product.lhs.name.startswith("f8") else product.lhs.name, ())
+    return machine.mma.get(MATRIX_INSTRUCTIONS["mma"].takes(product.lhs.name).operand, ())
 
 
 def can_split_mma(product: Product, machine: Target, tile: TileSizes, warps: int) -> bool:
@@ -83,7 +59,7 @@ def can_split_mma(product: Product, machine: Target, tile: TileSizes, warps: int
     return any(tile["m"] % (rows * m) == 0 and tile["n"] % (columns * n) == 0 for m, n in splits)
 
 
-def wgmma_operands(product: Product) -> WarpGroupOperands | None:
+def wgmma_operands(product: Product) -> OperandType | None:
     """How wgmma multiplies these operands; None where it does not."""
     if not are_multiplied(product):
         return None

@@ -42,7 +42,7 @@ SHOWN = 4
 def ranked_plans(product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int) -> list[Plan]:
     """The plans that have the rows, the schedule and the parts of K of `given`; first those that have its tile sizes,
     those that are made for its warps, then those with the fewest cycles; among equals the largest tile. `sums`,
-    `parts`: accumulators of a tile and tiles of an operand, as in `WarpGroupOperands`."""
+    `parts`: accumulators of a tile and tiles of an operand, as in `OperandType`."""
     candidates = _candidates(product, machine, given, sums=sums, parts=parts)
     if not candidates:  # no tile has whole rows: check_config says so
         return ranked_plans(replace(product, row=1), machine, given, sums=sums, parts=parts)

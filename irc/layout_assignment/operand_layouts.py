@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.async_copies import async_copy, copy_fragment
+from irc.analysis.matrix_instructions import reads_shared
 from irc.analysis.tma import SWIZZLE_BYTES, box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
@@ -78,9 +79,9 @@ def assign_buffers(program: tile.ProgramOp) -> None:
 def _place(dot: tile.DotOp, operand: int) -> None:
     """Gives a dot's operand its layout; wgmma takes the left one in registers too."""
     buffer = dot.operands[operand]
-    if _is(dot, "wgmma") and operand == 0 and isinstance(buffer.type, TensorType):
+    if reads_shared(dot) and operand == 0 and isinstance(buffer.type, TensorType):
         return
-    if _is(dot, "wgmma"):
+    if reads_shared(dot):
         _give(buffer, lambda root: _filled_layout(root, k_major(root.type, operand)))
     else:
         _give(buffer, lambda root: _exchange(dot, root, 1 - operand))
@@ -93,10 +94,6 @@ def _give(buffer: SSAValue, layout: Callable[[SSAValue], SharedLayout]) -> None:
         raise IrcError("a dot's operand is not in shared memory", hint="run place-operands before assign-layouts")
     if root.type.shared_layout is None:
         _retype(root, layout(root))
-
-
-def _is(dot: tile.DotOp, instruction: str) -> bool:
-    return dot.instruction is not None and dot.instruction.data == instruction
 
 
 def k_major(type: Attribute, operand: int) -> int | None:
@@ -114,7 +111,7 @@ def matrix_major(type: Attribute, operand: int) -> int | None:
 def written_major(buffer: SSAValue) -> int | None:
     """As `k_major`, for a buffer or a part of one that some wgmma reads."""
     for use in root_of(buffer).uses:
-        if isinstance(use.operation, tile.DotOp) and _is(use.operation, "wgmma"):
+        if isinstance(use.operation, tile.DotOp) and reads_shared(use.operation):
             return k_major(buffer.type, use.index)
     return None
 
@@ -189,7 +186,7 @@ def _exchange(dot: tile.DotOp, buffer: SSAValue, k_dim: int) -> SharedLayout:
     copies = [fill for fill in fills if isinstance(fill, tile.CopyOp)]
     if copies and size <= MATRIX_BYTES:
         return _copied_layout(buffer, copies)
-    if _is(dot, "mma"):
+    if dot.atom is not None:
         atom = mma_atom(dot)
         warps = warp_grid(acc)
         reader = mma_operand(atom, "a" if k_dim == 1 else "b", shape[1 - k_dim], warps)

@@ -1,14 +1,14 @@
-"""Which buffers travel together: those that are filled in one block and read by one chain of wgmma dots."""
+"""Which buffers travel together: those that are filled in one block and read by one chain of asynchronous dots."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.analysis.matrix_instructions import is_asynchronous
 from irc.dialects import tile
 from irc.scheduling.channels import fills_of, readers_of, root_of
 from irc.support.diagnostics import IrcError
@@ -33,7 +33,7 @@ def buffer_groups(program: tile.ProgramOp) -> list[BufferGroup]:
     Dots that go on with each other's sums, or read the same buffer, are one chain: they are issued one behind the
     other, and what they read is free at the same time.
     """
-    dots = [op for op in program.walk() if is_wgmma(op)]
+    dots = [op for op in program.walk() if is_asynchronous(op)]
     chains = _Chains(dots)
     for dot in dots:
         for buffer in _buffers_of(dot):
@@ -50,10 +50,6 @@ def buffer_groups(program: tile.ProgramOp) -> list[BufferGroup]:
     order = {op: at for at, op in enumerate(program.walk())}
     found = [_group(block, buffers, chains, order) for (_, block), buffers in members.items()]
     return sorted(found, key=lambda group: order[group.readers[0]])
-
-
-def is_wgmma(op: Operation) -> TypeGuard[tile.DotOp]:
-    return isinstance(op, tile.DotOp) and op.instruction is not None and op.instruction.data == "wgmma"
 
 
 class _Chains:

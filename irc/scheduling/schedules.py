@@ -15,8 +15,8 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, TensorType
 from xdsl.ir import Operation
 
+from irc.analysis.matrix_instructions import is_asynchronous
 from irc.dialects import tile
-from irc.scheduling.buffer_groups import is_wgmma
 from irc.scheduling.channels import fills_of, stages_of
 from irc.scheduling.dependences import Source, body_of, needed_by, operands_of, passed_on, sources_of, turns_of
 
@@ -71,7 +71,7 @@ def _is_carried(loop: scf.ForOp, dot: tile.DotOp) -> bool:
 
 
 def dots_of(loop: scf.ForOp) -> list[tile.DotOp]:
-    return [op for op in body_of(loop) if is_wgmma(op)]
+    return [op for op in body_of(loop) if is_asynchronous(op)]
 
 
 def in_step(loop: scf.ForOp) -> Schedule:
@@ -168,11 +168,11 @@ class _Behind(_Stages):
         """Behind what it uses of its own iteration: a dot an iteration behind the dot that its operand comes from."""
         own = [source for source in self.sources[op] if source.distance == 0]
         self.of[op] = max((self.of[source.op] + self._is_fed(op, source) for source in own), default=0)
-        if is_wgmma(op) or any(source.op in self._of_dots for source in own):
+        if is_asynchronous(op) or any(source.op in self._of_dots for source in own):
             self._of_dots.add(op)
 
     def _is_fed(self, op: Operation, source: Source) -> bool:
-        return is_wgmma(op) and source.op in self._of_dots and source.value in (op.lhs, op.rhs)
+        return is_asynchronous(op) and source.op in self._of_dots and source.value in (op.lhs, op.rhs)
 
     def _sink(self, op: Operation) -> None:
         """What no dot has a part in, and nothing needs before, waits for what needs it."""
@@ -208,7 +208,7 @@ class _Needs:
 
     def _overwritten(self, op: Operation) -> int:
         """The dot whose operand in registers the op computes again for the next iteration."""
-        dots = [dot for dot in self.number if is_wgmma(dot) and isinstance(dot.lhs.type, TensorType)]
+        dots = [dot for dot in self.number if is_asynchronous(dot) and isinstance(dot.lhs.type, TensorType)]
         sources = ((dot, source) for dot in dots for source in self.stages.sources[dot] if source.value is dot.lhs)
         read = [self.number[dot] for dot, source in sources if source.op is op and self.stages.delta(dot, source) > 0]
         return max((len(self.number) + number for number in read), default=0)
@@ -216,7 +216,7 @@ class _Needs:
 
 def _goes_on(op: Operation, source: Source) -> bool:
     """Whether a dot goes on with what another gave, in place."""
-    if not is_wgmma(op):
+    if not is_asynchronous(op):
         return False
     return op.acc is source.value or op.acc in source.arguments[:1]
 

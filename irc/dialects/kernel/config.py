@@ -16,11 +16,12 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from irc.dialects.kernel.tile_sizes import TileSizes
+from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS
 
 SCHEDULES = ("grid", "persistent", "pingpong")
 REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
-INSTRUCTIONS = ("wgmma", "mma", "fma")
+INSTRUCTIONS = tuple(MATRIX_INSTRUCTIONS)
 EVICT_LAST = ("inputs",)
 
 MAX_LAG = 15

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import PRODUCER_WARPS, compute_warps, config_of
 from irc.analysis.invariants import LAID_OUT, LAYOUT_FREE, TILED
+from irc.analysis.matrix_instructions import has_producer
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.ir.passes import Pass
@@ -81,7 +82,7 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     problems: dict[Space, Problem] = {}
     has_dots = any(space.dots for space in distinct)
     for space in distinct:
-        writes = _writes(space) if instruction == "wgmma" else []
+        writes = _writes(space) if has_producer(program) else []
         count = LANES * PRODUCER_WARPS if writes else threads
         problems[space] = problem_of(space, count, is_alone=has_dots, writes=writes)
         if space.fragment is None:

@@ -14,9 +14,9 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAID_OUT
+from irc.analysis.matrix_instructions import is_asynchronous
 from irc.dialects import tile
 from irc.ir.passes import Pass
-from irc.scheduling.buffer_groups import is_wgmma
 from irc.scheduling.loops import behind, with_carried
 
 
@@ -39,7 +39,7 @@ class AwaitDotsPass(Pass):
 
 
 def _await_dots(program: tile.ProgramOp) -> None:
-    for dot in [op for op in program.walk() if is_wgmma(op) and isinstance(op.result.type, TensorType)]:
+    for dot in [op for op in program.walk() if is_asynchronous(op) and isinstance(op.result.type, TensorType)]:
         if _is_only_carried(dot):
             _carry_pending(dot)
         else:
@@ -60,7 +60,7 @@ def _is_only_carried(dot: tile.DotOp) -> bool:
     used = [use.operation for value in (dot.result, *arguments) for use in value.uses if use.operation is not end]
     own = [use.operation for use in dot.result.uses]
     released_at_once = any(isinstance(op, tile.ReleaseOp) for op in own)
-    return not released_at_once and all(is_wgmma(op) or isinstance(op, tile.ReleaseOp) for op in used)
+    return not released_at_once and all(is_asynchronous(op) or isinstance(op, tile.ReleaseOp) for op in used)
 
 
 def _arguments(dot: tile.DotOp) -> list[BlockArgument]:
@@ -93,7 +93,7 @@ def _await_in_place(value: SSAValue, dot: tile.DotOp) -> None:
     block = value.op.parent
     assert block is not None
     uses = list(value.uses)
-    going_on = [use for use in uses if is_wgmma(use.operation) and use.operation.acc is value]
+    going_on = [use for use in uses if is_asynchronous(use.operation) and use.operation.acc is value]
     others = [use for use in uses if use not in going_on]
     needing = {block.find_ancestor_op_in_block(use.operation) for use in others}
     if going_on and any(not isinstance(use.operation, tile.ReleaseOp) for use in others):
@@ -132,7 +132,7 @@ def _free_registers(loop: scf.ForOp) -> None:
     """Dots on parts of K are awaited before the registers of their left operands are written again: each behind the dot
     before it, the first one behind the last."""
     block = loop.body.block
-    dots = [op for op in block.ops if is_wgmma(op) and isinstance(op.lhs.type, TensorType)]
+    dots = [op for op in block.ops if is_asynchronous(op) and isinstance(op.lhs.type, TensorType)]
     arguments = _arguments(dots[-1]) if dots else []
     if len(dots) < 2 or not arguments or not isinstance(dots[-1].result.type, tile.PendingType):
         return

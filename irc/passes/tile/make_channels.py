@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
+from irc.analysis.matrix_instructions import has_producer, is_in_step
 from irc.configs.product import EPILOGUE_BYTES, MAX_STAGES
 from irc.dialects import tile
 from irc.ir.passes import Pass
@@ -47,10 +48,10 @@ class MakeChannelsPass(Pass):
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp):
                 _make_channels(program)
-                in_step = [loop for loop in _loops(program) if _products(loop.body.block, "mma")]
+                in_step = [loop for loop in _loops(program) if any(map(is_in_step, _dots(loop.body.block)))]
                 for loop in in_step:
                     _fill_in_step(program, loop, len(in_step))
-                for loop in [loop for loop in _loops(program) if not _products(loop.body.block, "wgmma")]:
+                for loop in [loop for loop in _loops(program) if not any(map(has_producer, _dots(loop.body.block)))]:
                     _stage_reads(program, loop, target_of(op).shared_memory)
 
 
@@ -58,9 +59,8 @@ def _loops(program: tile.ProgramOp) -> list[scf.ForOp]:
     return [op for op in program.walk() if isinstance(op, scf.ForOp)]
 
 
-def _products(block: Block, instruction: str) -> list[tile.DotOp]:
-    dots = [op for op in block.ops if isinstance(op, tile.DotOp)]
-    return [op for op in dots if op.instruction is not None and op.instruction.data == instruction]
+def _dots(block: Block) -> list[tile.DotOp]:
+    return [op for op in block.ops if isinstance(op, tile.DotOp)]
 
 
 def _make_channels(program: tile.ProgramOp) -> None:

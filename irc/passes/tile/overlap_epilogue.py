@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import compute_warps, config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.matrix_instructions import instruction_of
 from irc.analysis.tma import is_swizzled_load
 from irc.configs.product import EPILOGUE_BYTES, EXCHANGE_BYTES
 from irc.dialects import tile
@@ -115,9 +116,10 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
 
 
 def _keeps_columns(program: tile.ProgramOp) -> bool:
-    """Whether every thread holds elements of each few columns of its accumulator's rows, as wgmma's do."""
-    config = config_of(program)
-    return config.instruction == "wgmma" and not config.swap_ab
+    """Whether every thread holds elements of each few columns of its accumulator's rows, as those of instructions do
+    whose warps lie along rows alone."""
+    instruction = instruction_of(program)
+    return instruction is not None and not instruction.splits_columns and not config_of(program).swap_ab
 
 
 def _put_last(epilogue: list[Operation], reductions: list[tile.ReduceOp]) -> list[Operation]:
@@ -223,8 +225,9 @@ def _follows(op: Operation, columns: int) -> bool:
 
 
 def _least_width(program: tile.ProgramOp, rows: int) -> int:
-    """Columns of the narrowest subtile: warps of mma that lie side by side have whole instructions of each."""
-    if config_of(program).instruction != "mma":
+    """Columns of the narrowest subtile: warps that lie side by side have whole instructions of each."""
+    instruction = instruction_of(program)
+    if instruction is None or instruction.threads != LANES:
         return 1
     atom, warps = ATOMS["m16n8k16"], compute_warps(program)
     tall = max((m for m in range(1, warps + 1) if warps % m == 0 and rows % (atom.m * m) == 0), default=1)

@@ -15,12 +15,15 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.analysis.async_copies import async_copy
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.matrix_instructions import has_producer, instruction_of, is_in_step, reads_shared
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout.instructions import WGMMA_ROWS
+from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, MatrixInstruction
 from irc.layout_assignment.operand_layouts import k_major, matrix_major
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.streamed_operands import is_of_a_dot, is_streamed, stays_in_registers, stream
@@ -53,14 +56,13 @@ class PlaceOperandsPass(Pass):
 
 def _way(program: tile.ProgramOp, machine: Target) -> str | None:
     """How operands are copied to shared memory without passing through registers, where they can be."""
-    config = config_of(program)
-    if config.instruction == "wgmma":
+    if has_producer(program):
         return "tma" if machine.has_tma else None
-    return "cp_async" if config.instruction == "mma" and (config.stages or 1) > 1 else None
+    return "cp_async" if is_in_step(program) and (config_of(program).stages or 1) > 1 else None
 
 
 def _place_all(program: tile.ProgramOp, way: str | None) -> None:
-    wgmma = config_of(program).instruction == "wgmma"
+    instruction, is_described = instruction_of(program), reads_shared(program)
     placed: dict[tuple[SSAValue, int | None], SSAValue] = {}
     for dot in [op for op in program.walk() if isinstance(op, tile.DotOp)]:
         for at in (0, 1):
@@ -71,11 +73,11 @@ def _place_all(program: tile.ProgramOp, way: str | None) -> None:
                 continue
             value = dot.operands[at]
             _check(dot, value, way)
-            major = k_major(value.type, at) if wgmma else matrix_major(value.type, at)
+            major = k_major(value.type, at) if is_described else matrix_major(value.type, at)
             if (value, major) not in placed and way == "tma" and major is None:
                 _share(dot, value, placed)
             if (value, major) not in placed:
-                placed[value, major] = _place(dot, value if wgmma else _widened(dot, value), way, major)
+                placed[value, major] = _place(dot, _widened(dot, value, instruction), way, major)
             dot.operands[at] = placed[value, major]
 
 
@@ -117,10 +119,12 @@ def _check(dot: tile.DotOp, value: SSAValue, way: str | None) -> None:
         )
 
 
-def _widened(dot: tile.DotOp, value: SSAValue) -> SSAValue:
-    """The operand as mma and scalar multiply-adds take it."""
-    element = element_type_of(value.type)
+def _widened(dot: tile.DotOp, value: SSAValue, instruction: MatrixInstruction | None) -> SSAValue:
+    """The operand as the instruction takes it: f16 in place of f8, by scalar multiply-adds where none is chosen."""
+    element, row = element_type_of(value.type), instruction or MATRIX_INSTRUCTIONS["fma"]
     if not isinstance(value.type, TensorType) or not isinstance(element, AnyFloat) or element.bitwidth != 8:
+        return value
+    if row.takes(element_of(element).name).operand != "f16":
         return value
     block = Block(arg_types=[element])
     wide = arith.ExtFOp(block.args[0], f16)

@@ -7,16 +7,18 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, Float32Type, FloatAttr, ModuleOp
+from xdsl.dialects.builtin import Float32Type, FloatAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.matrix_instructions import instruction_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of
+from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
+from irc.layout.matrix_instructions import MatrixInstruction
 
 SINGLE_PASS = ("tf32", "bf16")
 """Precisions whose operands are so short that truncated sums are as good as their products."""
@@ -41,18 +43,18 @@ class PromoteSumsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and config_of(program).instruction == "wgmma":
-                for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
-                    if is_promoted(dot) and isinstance(dot.acc, BlockArgument):
-                        _promote(dot)
+            row = instruction_of(program) if isinstance(program, tile.ProgramOp) else None
+            if row is None:
+                continue
+            for dot in [op for op in program.walk() if isinstance(op, tile.DotOp)]:
+                if _is_promoted(dot, row) and isinstance(dot.acc, BlockArgument):
+                    _promote(dot)
 
 
-def is_promoted(dot: tile.DotOp) -> bool:
+def _is_promoted(dot: tile.DotOp, row: MatrixInstruction) -> bool:
     """Whether the dot's sums over K are made in parts."""
-    element = element_type_of(dot.lhs.type)
-    if isinstance(element, Float32Type):
-        return dot.precision is None or dot.precision.data not in SINGLE_PASS
-    return isinstance(element, AnyFloat) and element.bitwidth == 8
+    is_single = dot.precision is not None and dot.precision.data in SINGLE_PASS
+    return not is_single and row.takes(element_of(element_type_of(dot.lhs.type)).name).sums > 1
 
 
 def _promote(dot: tile.DotOp) -> None:

@@ -13,8 +13,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.matrix_instructions import has_producer, is_in_step
 from irc.dialects import tile
-from irc.dialects.kernel import ConfigFields
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
@@ -47,17 +47,14 @@ class SliceDotsPass(Pass):
             if not isinstance(program, tile.ProgramOp):
                 continue
             dots = [o for o in program.walk() if isinstance(o, tile.DotOp) and isinstance(o.rhs.type, tile.BufferType)]
-            match config_of(program):
-                case ConfigFields(instruction="wgmma"):
-                    for dot in [dot for dot in dots if isinstance(dot.lhs.type, TensorType)]:
-                        if not is_of_a_dot(dot.lhs):
-                            _slice(dot)
-                    erase_dead(program)
-                case ConfigFields(instruction="mma", stages=stages) if (stages or 1) > 1:
-                    for dot in [dot for dot in dots if isinstance(dot.lhs.type, tile.BufferType)]:
-                        _halve(dot)
-                case _:
-                    pass
+            if has_producer(program):
+                for dot in [dot for dot in dots if isinstance(dot.lhs.type, TensorType)]:
+                    if not is_of_a_dot(dot.lhs):
+                        _slice(dot)
+                erase_dead(program)
+            elif is_in_step(program) and (config_of(program).stages or 1) > 1:
+                for dot in [dot for dot in dots if isinstance(dot.lhs.type, tile.BufferType)]:
+                    _halve(dot)
 
 
 def _slice(dot: tile.DotOp) -> None:

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, f32, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.matrix_instructions import instruction_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.passes import Pass
@@ -55,7 +55,8 @@ class SplitDotsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and config_of(program).instruction == "wgmma":
+            row = instruction_of(program) if isinstance(program, tile.ProgramOp) else None
+            if row is not None and row.takes("f32").parts > 1:
                 parts: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
                 for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
                     if not isinstance(element_type_of(dot.lhs.type), Float32Type):

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.matrix_instructions import has_producer
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
 from irc.ir.passes import Pass
@@ -38,7 +39,7 @@ class StageLoadsPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target_of(op)
         for program in op.body.block.ops:
-            if not isinstance(program, tile.ProgramOp) or config_of(program).instruction != "wgmma":
+            if not isinstance(program, tile.ProgramOp) or not has_producer(program):
                 continue
             if machine.has_tma and consumer_partitions(program) == 1:
                 for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.matrix_instructions import has_producer
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
@@ -48,7 +49,7 @@ class StageStoresPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target_of(op)
         for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and machine.has_tma and config_of(program).instruction == "wgmma":
+            if isinstance(program, tile.ProgramOp) and machine.has_tma and has_producer(program):
                 for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
                     _stage(program, loop, machine.shared_memory)
 
