@@ -231,12 +231,17 @@ def _ordered(loop: scf.ForOp, stages: _Stages) -> Schedule | None:
     needs = _Needs(stages, {dot: number for number, dot in enumerate(dots, 1)})
     position = {op: at for at, op in enumerate(stages.ops)}
 
-    def rank(op: Operation) -> tuple[int, int, int, int]:
-        return needs.of(op), _kind(op), stages.of[op], position[op]
-
     missing = {op: {source for delta, source in deltas[op] if delta == 0} for op in stages.ops}
+    first: dict[Operation, Operation] = {}
     for before, op in turns_of(loop):
+        if isinstance(before, tile.TakeOp) and first.setdefault(before, op) is op:
+            missing[before] |= missing[op]  # A group waits for what its first dot needs before it takes its turn.
         missing[op].add(before)
+
+    def rank(op: Operation) -> tuple[int, int, int, int]:
+        issued = first.get(op, op)
+        return needs.of(issued), _kind(issued), stages.of[issued], position[op]
+
     ready = [(rank(op), position[op]) for op in stages.ops if not missing[op]]
     heapify(ready)
     order: list[Operation] = []
@@ -254,12 +259,12 @@ def _ordered(loop: scf.ForOp, stages: _Stages) -> Schedule | None:
 
 
 def _kind(op: Operation) -> int:
-    """What is issued first of what could be: dots, what they read and the turns that they need, then what lets others
-    go on."""
+    """What is issued first of what could be: dots and the turns that they need, what they read and the end of a turn,
+    then what else lets others go on."""
     match op:
         case tile.DotOp():
             return 0
-        case tile.WaitOp() | tile.BufferAliasOp() | tile.TakeOp() | tile.PassOp():
+        case tile.WaitOp() | tile.BufferAliasOp() | tile.PassOp():
             return 1
         case tile.ReleaseOp():
             return 2
