@@ -139,3 +139,33 @@ tile.program @stored(%v: !tile.view<128xf32>, %y: !tile.view<128xf32>, %z: !tile
     tile.store %x, %z[%i] {scheduled = #tile.at<stage = 1, order = 2>} : tensor<32xf32, #f>, !tile.view<128xf32>
   } {clamped}
 }
+
+// -----
+
+#f = #tile.fragment<(32,1):(1,32)>
+
+// Places that are computed by divisions may be computed again: those of the place inside of the bounds have been.
+// CHECK-LABEL: @remainders
+// CHECK:         scf.for %i = %c0 to %c4 step %c1
+// CHECK:           [[INSIDE:%[0-9]+]] = arith.select
+// CHECK-NEXT:      [[PLACE:%p[_0-9]*]] = arith.remui [[INSIDE]], %c3
+// CHECK-NEXT:      tile.load %v{{.}}[[PLACE]]]
+tile.program @remainders(%v: !tile.view<128xf32>, %y: !tile.view<32xf32>) {results = 1 : i64, threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %f0 = arith.constant 0.0 : f32
+  %zero = tile.splat %f0 : f32 -> tensor<32xf32, #f>
+  %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %zero) -> (tensor<32xf32, #f>) {
+    %p = arith.remui %i, %c3 {scheduled = #tile.at<stage = 0, order = 0>} : index
+    %x = tile.load %v[%p] {scheduled = #tile.at<stage = 0, order = 1>} : !tile.view<128xf32> -> tensor<32xf32, #f>
+    %t = tile.map %s, %x {scheduled = #tile.at<stage = 1, order = 2>} : tensor<32xf32, #f>, tensor<32xf32, #f> -> tensor<32xf32, #f> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tile.yield %c : f32
+    }
+    scf.yield %t : tensor<32xf32, #f>
+  } {clamped}
+  tile.store %sum, %y[%c0] : tensor<32xf32, #f>, !tile.view<32xf32>
+}
