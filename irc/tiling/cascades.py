@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from xdsl.dialects import arith, math, scf
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Region, SSAValue
 
-from irc.analysis.cascades import MIN_ROWS, Cascade, Exponents, cascade_of, is_crosswise
+from irc.analysis.cascades import MIN_ROWS, Cascade, cascade_of, is_crosswise
 from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
@@ -26,14 +26,13 @@ from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result
 from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
-from irc.tiling.lagging import is_used_behind, lagging, raised, where_any
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Reduced, Test, walk_nodes
 from irc.tiling.predicates import Inequalities, Support, column_bounds, passed
 from irc.tiling.products import dot_of, dot_operand
 from irc.tiling.program import INDEX, Axis, Program, Shape
 from irc.tiling.reductions import ReduceStage, depth_of
+from irc.tiling.references import References, Values
 from irc.tiling.scalar_body import Body
-from irc.tiling.scalars import APPROXIMATE
 from irc.tiling.stage import Stage
 
 TILE = {"m": 64, "k": 64}
@@ -161,7 +160,7 @@ class _RowStage(ReduceStage):
 @dataclass
 class _Walk:
     """The loop over the columns of the scores. `stage` has the tiles of the products. `lag`: the powers of two by which
-    what exponentials are relative to may lag behind (`irc/tiling/lagging.py`); None where it does not."""
+    what exponentials are relative to may lag behind (`irc/tiling/references.py`); None where it does not."""
 
     program: Program
     plan: CascadePlan
@@ -171,21 +170,8 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.column = self.plan.steps[0]
-        self.relative: dict[Operation, float] = {}
-        """The reductions that others are relative to, each with its largest coefficient."""
-        for node in (*self.plan.reductions, *self.plan.products):
-            for op, coefficient in self._exponents(node).items():
-                self.relative[op] = max(self.relative.get(op, 0.0), abs(coefficient))
-        self.lagging = lagging(self.plan.reductions, self._exponents, self.relative) if self.lag else []
-        self.followed = [n for n in self.lagging if is_used_behind(self.plan.cascade, n.op.results[0])]
-        """Those of `lagging` whose true value something behind the loop uses."""
-        self._parts: dict[Reduced, SSAValue] = {}
-        self._grew: list[SSAValue] = []
-        self._sums: dict[Dot, SSAValue] = {}
-        """What the loop carries of each product."""
-        self._kept: dict[Reduced | Dot, SSAValue] = {}
-        self._factors: dict[tuple[Operation, float], SSAValue] = {}
-        self._reductions = {node.op: node for node in self.plan.reductions}
+        plan = self.plan
+        self.references = References(self.program, plan.cascade, plan.reductions, plan.products, self.lag)
         self.tail = (
             () if self.column.extent % self.step == 0 else (Test(lin_of(self.column), None, self.column.extent),)
         )
@@ -196,9 +182,9 @@ class _Walk:
         """Scores of which nothing comes where they are -inf."""
 
     def emit(self) -> None:
-        stage, plan = self.stage, self.plan
+        stage, plan, references = self.stage, self.plan, self.references
         rows, columns = stage.axes
-        initial = [self._start(r, (rows.extent, 1)) for r in (*plan.reductions, *self.followed)]
+        initial = [self._start(r, (rows.extent, 1)) for r in (*plan.reductions, *references.followed)]
         initial += [stage.splat(0, dot.type, stage.shape, dot.location) for dot in plan.products]
         block = Block(arg_types=[INDEX, *(v.type for v in initial)])
         bounds, offset, scalars = None, block.args[0], stage.scalars
@@ -211,17 +197,12 @@ class _Walk:
         for scores, depth in zip(plan.scores, plan.depths, strict=True):
             inner.computed[scores] = self._scores(inner, scores, depth[0])
         carried = dict(zip(plan.reductions, block.args[1:], strict=False))
-        followed = block.args[1 + len(roots) :]
-        sums = followed[len(self.followed) :]
-        self._sums = dict(zip(plan.products, sums, strict=True))
-        found = [self._updated(inner, r, carried, root) for r, root in zip(plan.reductions, roots, strict=True)]
-        found += [
-            combine_tiles(inner, node, [value], [self._parts[node]], tile.shape_of(value.type))[0]
-            for node, value in zip(self.followed, followed, strict=False)
-        ]
+        sums = dict(zip(plan.products, block.args[-len(plan.products) :], strict=True))
+        found = [self._updated(inner, r, carried, sums, root) for r, root in zip(plan.reductions, roots, strict=True)]
+        found += references.follow(inner, block.args[1 + len(roots) : -len(sums)])
         right = ReduceStage(self.program, block, [inner.axes[1], columns], scalars)
-        for dot, lhs, acc in zip(plan.products, weights, sums, strict=True):
-            total = self._rescaled(inner, dot, acc, carried)
+        for dot, lhs in zip(plan.products, weights, strict=True):
+            total = references.rescaled(inner, dot, carried, sums)
             a = inner.tile(lhs, inner.shape)
             b = right.tile(self._operand(dot.rhs), right.shape)
             found.append(inner.insert(dot_of(dot, a, b, total), dot.location))
@@ -230,12 +211,9 @@ class _Walk:
         loop.location = plan.products[0].location
         stage.block.add_op(loop)
         ended: dict[Reduced, SSAValue] = dict(zip(plan.reductions, loop.results, strict=False))
-        stage.computed |= {**ended, **dict(zip(self.followed, loop.results[len(roots) :], strict=False))}
+        stage.computed |= {**ended, **dict(zip(references.followed, loop.results[len(roots) :], strict=False))}
         stage.computed |= dict(zip(plan.products, loop.results[-len(plan.products) :], strict=True))
-        if self.followed:
-            self._factors = {}
-            for node in (*plan.reductions, *plan.products):
-                stage.computed[node] = self._by_factors(stage, node, stage.computed[node], ended, self.followed)
+        references.catch_up(stage, ended)
         for node in plan.reductions:
             stage.computed[node] = self._finished(node, stage.computed[node])
 
@@ -301,22 +279,16 @@ class _Walk:
 
     # Reductions
 
-    def _exponents(self, node: Reduced | Dot) -> Exponents:
-        """How what the node sums depends on reductions."""
-        found = self.plan.cascade.factors.of(node.op.operands[0])
-        assert found is not None, "fuse-kernels makes cascades of what can be rescaled alone"
-        return found
-
     def _start(self, node: Reduced, shape: Shape) -> SSAValue:
         """What a reduction of nothing is. One that others are relative to is finite, so that rows may start with
         infinities."""
-        is_relative = node.op in self.relative
+        is_relative = node.op in self.references.relative
         start = self._least(node) if is_relative else _nothing(node)
         return self.stage.splat(start, node.type, shape, node.location)
 
     def _finished(self, node: Reduced, value: SSAValue) -> SSAValue:
         """Where nothing has been found, a reduction that others are relative to is what one of nothing is."""
-        if node.op not in self.relative:
+        if node.op not in self.references.relative:
             return value
 
         def finished(body: Body, args: list[SSAValue]) -> SSAValue:
@@ -328,80 +300,20 @@ class _Walk:
     def _least(self, node: Reduced) -> float:
         """What maxima begin at, or minima: finite, also as an exponent of 2."""
         limit = float(element_of(node.input.source).limits()[0 if node.monoid == "max" else 1])
-        return limit / max(1.0, 2 * self.relative[node.op])
+        return limit / max(1.0, 2 * self.references.relative[node.op])
 
-    def _updated(self, inner: ReduceStage, node: Reduced, carried: Mapping[Reduced, SSAValue], root: Node) -> SSAValue:
+    def _updated(
+        self, inner: ReduceStage, node: Reduced, carried: Values, sums: Mapping[Dot, SSAValue], root: Node
+    ) -> SSAValue:
         """The reduction with this step's columns."""
         shape = tile.shape_of(carried[node].type)
-        before = self._rescaled(inner, node, carried[node], carried)
+        before = self.references.rescaled(inner, node, carried, sums)
         part = inner.reduce(node, [inner.tile(root, inner.shape)], [1], shape)
-        if node in self.lagging:
-            self._parts[node] = part
-            assert self.lag is not None
-            now, grew = raised(inner, node, before, part, self.lag, self.relative[node.op])
-            self._grew.append(grew)
-            inner.computed[node] = now
-            return now
-        inner.computed[node] = combine_tiles(inner, node, [before], [part], shape)[0]
+        if node in self.references.lagging:
+            inner.computed[node] = self.references.raised(inner, node, before, part)
+        else:
+            inner.computed[node] = combine_tiles(inner, node, [before], [part], shape)[0]
         return inner.computed[node]
-
-    def _rescaled(
-        self, inner: ReduceStage, node: Reduced | Dot, value: SSAValue, carried: Mapping[Reduced, SSAValue]
-    ) -> SSAValue:
-        """What earlier steps gave, relative to the reductions as they are now."""
-        if not self._exponents(node):
-            return value
-        if not self.lagging:
-            return self._by_factors(inner, node, value, carried, self.plan.reductions)
-        if not self._kept:
-            self._keep(inner, {**carried, **self._sums}, carried)
-        return self._kept[node]
-
-    def _keep(
-        self, inner: ReduceStage, values: Mapping[Reduced | Dot, SSAValue], carried: Mapping[Reduced, SSAValue]
-    ) -> None:
-        """Rescales all that is relative to a lagging reduction, where one has been raised."""
-        nodes = [node for node in values if self._exponents(node)]
-
-        def work(block: Block) -> list[SSAValue]:
-            inside = ReduceStage(self.program, block, inner.axes, inner.scalars)
-            inside.computed |= inner.computed
-            return [self._by_factors(inside, node, values[node], carried, self.lagging) for node in nodes]
-
-        results = where_any(inner, self.lagging[0], self._grew, [values[node] for node in nodes], work)
-        self._kept = dict(zip(nodes, results, strict=True))
-
-    def _by_factors(
-        self,
-        inner: ReduceStage,
-        node: Reduced | Dot,
-        value: SSAValue,
-        before: Mapping[Reduced, SSAValue],
-        reductions: Sequence[Reduced],
-    ) -> SSAValue:
-        """A value that is relative to reductions as they were before, relative to these of them as they are now."""
-        for op, coefficient in self._exponents(node).items():
-            of = self._reductions[op]
-            if of in reductions:
-                factor = self._factor(inner, of, before[of], coefficient)
-                value = map_tiles(inner, of, [value, factor], tile.shape_of(value.type), _product)
-        return value
-
-    def _factor(self, inner: ReduceStage, node: Reduced, before: SSAValue, coefficient: float) -> SSAValue:
-        """exp(coefficient * (now - before)) of a reduction, once for all that is rescaled by it."""
-        key = node.op, coefficient
-        if key not in self._factors:
-            now = inner.computed[node]
-
-            def factor(body: Body, args: list[SSAValue]) -> SSAValue:
-                distance = body(arith.SubfOp(args[0], args[1]))
-                scale = body.constant(abs(coefficient), distance.type)
-                scaled = distance if abs(coefficient) == 1 else body(arith.MulfOp(distance, scale))
-                return body(math.ExpOp(scaled, APPROXIMATE))
-
-            pair = [before, now] if coefficient < 0 else [now, before]
-            self._factors[key] = map_tiles(inner, node, pair, tile.shape_of(before.type), factor)
-        return self._factors[key]
 
     # Tails
 
@@ -425,10 +337,6 @@ class _Walk:
 def _nothing(node: Reduced) -> float:
     """What a reduction of nothing is."""
     return neutral(node.monoid, element_of(node.input.source))
-
-
-def _product(body: Body, args: list[SSAValue]) -> SSAValue:
-    return body(arith.MulfOp(args[0], args[1]))
 
 
 def _shared(roots: Sequence[Node]) -> frozenset[Node]:

@@ -23,7 +23,7 @@ class Config:
     swap_ab: bool = False
     """Whether the rows of a product's instruction lie along N."""
     lag: int | None = None
-    """Powers of two by which exponentials of a cascade may exceed 1 (`irc/tiling/lagging.py`)."""
+    """Powers of two by which exponentials of a cascade may exceed 1 (`irc/tiling/references.py`)."""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
