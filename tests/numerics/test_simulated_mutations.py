@@ -50,10 +50,9 @@ SYNCHRONIZED: Mapping[str, Mapping[str, int]] = {
 
 UNMISSED: Mapping[str, Sequence[str]] = {
     "gating": ("cuda.named_sync",),
-    "attention": ("cuda.barrier_wait", "cuda.wgmma_wait", "cuda.named_sync", "cuda.named_sync"),
+    "attention": ("cuda.barrier_wait", "cuda.named_sync"),
 }
-"""What keeps a block's next tile from the one before: at these sizes a block has one. The scores are products of one
-step: no stage is filled again, and no product of a step before is in flight."""
+"""What keeps a block's next tile from the one before: at these sizes a block has one."""
 
 BARRIERS = ("cuda.sync", "cuda.named_sync", "cuda.warp_sync", "cuda.barrier_wait", "cuda.wgmma_wait")
 
