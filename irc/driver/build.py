@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import CompiledKernel, compile_kernel
 from irc.dialects.cuda import KernelOp
-from irc.dialects.nd.declared import STRICT
 from irc.driver.lowering import levels
 from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
 from irc.driver.program import signature
 from irc.driver.reports import timed
+from irc.ir.discardable import STRICT
 from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir
 from irc.ir.targets import target_of

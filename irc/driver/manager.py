@@ -14,17 +14,15 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkExcepti
 
 from irc.driver.pipelines import PIPELINES
 from irc.driver.reports import VERIFY, Instruments
+from irc.ir.discardable import AFTER
 from irc.ir.parser import parse_error
 from irc.ir.passes import check_established, check_required
 from irc.ir.targets import set_target, target_of
 from irc.ir.verification import verify
 from irc.support.diagnostics import IrcError
 
-AFTER = "irc.after"
-"""The attribute of a module that names the pass of the pipelines that it had last: whoever reads its text goes on from
-there. Passes up to `choose-config` find their work done where they run again, and are not noted."""
-
 FIRST_NOTED = PIPELINES["all"].index("split-reductions")
+"""Passes up to `choose-config` find their work done where they run again, and are not noted."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from irc.dialects import cuda
+from irc.ir.discardable import UNROLL
 
 Index = int | SSAValue
 """A number known while compiling, or an SSA value of type `index`."""
@@ -190,7 +191,7 @@ class Emitter:
         body.args[0].name_hint = hint
         op = scf.ForOp(self.index(start), self.index(stop), self.index(step), [], Region(body))
         if unroll:
-            op.attributes["unroll"] = UnitAttr() if unroll is True else IntegerAttr(unroll, i64)
+            op.attributes[UNROLL] = UnitAttr() if unroll is True else IntegerAttr(unroll, i64)
         self.insert(op)
         with self.inside(body):
             yield body.args[0]

@@ -48,7 +48,7 @@ from irc.dialects.tile.memory import (
 )
 from irc.dialects.tile.program import ProgramOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
-from irc.dialects.tile.schedule import CLAMPED, SCHEDULED, AtAttr, place_of
+from irc.dialects.tile.schedule import AtAttr, place_of
 from irc.dialects.tile.types import (
     BufferType,
     ChannelType,
@@ -61,6 +61,7 @@ from irc.dialects.tile.types import (
     shape_of,
     tile_type_of,
 )
+from irc.ir.discardable import CLAMPED, SCHEDULED
 
 Tile = Dialect(
     "tile",
