@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from drawing import ALL as ALL_CASES
 from example_sizes import DIMS, EXAMPLES
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.passes import ModulePass
@@ -112,7 +112,7 @@ def test_every_op_prints_its_attributes(path: Path) -> None:
 
 
 def examples() -> list[str]:
-    return list(DIMS) if os.environ.get("IRC_SWEEP") == "all" else ["image", "mlp"]
+    return list(DIMS) if ALL_CASES else ["image", "mlp"]
 
 
 @pytest.mark.parametrize("name", examples())
