@@ -15,7 +15,8 @@ from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import ALL, PASSES
 from irc.driver.program import isolate, load, new_context
 from irc.driver.reports import Instruments
-from irc.ir.discardable import AFTER, DISCARDABLE, OF_ARGUMENTS, Discardable
+from irc.ir.discardable import AFTER, DECLARED, DISCARDABLE, OF_ARGUMENTS, Discardable
+from irc.ir.dtypes import ELEMENTS
 from irc.ir.parser import parse_ir
 from irc.ir.printer import print_ir
 from irc.ir.verification import verify
@@ -151,3 +152,8 @@ def test_attributes_are_read_by_their_declared_names() -> None:
         if literal.search(line)
     ]
     assert found == []
+
+
+def test_narrow_floats_are_those_of_the_table() -> None:
+    fits = DISCARDABLE[DECLARED].fits
+    assert [element for element in ELEMENTS if fits(element.type)] == [e for e in ELEMENTS if e.is_narrow_float]

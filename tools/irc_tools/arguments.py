@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from irc.driver.reports import ALL, Reports
 from irc.support.diagnostics import IrcError, unknown_name
+
+if TYPE_CHECKING:
+    from irc.driver.reports import Reports
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -60,6 +62,8 @@ def parse_reports(
     `generic` and `locations` say how IR is printed."""
     if not (args.print_before or args.print_after or args.dump_dir or args.time_passes or args.verify_each):
         return None
+    from irc.driver.reports import Reports
+
     return Reports(
         dump_dir=args.dump_dir,
         time_passes=args.time_passes,
@@ -73,6 +77,8 @@ def parse_reports(
 
 def _selected(text: str | None, running: Collection[str]) -> set[str]:
     """The passes that a list names, of those that run, and `all`."""
+    from irc.driver.reports import ALL
+
     names = set[str]() if text is None else {name.strip() for name in text.split(",")}
     for name in sorted(names - {*running, ALL}):
         raise unknown_name("pass", name, [*running, ALL], "passes that run can be named, and `all`", of=" to print")
