@@ -177,6 +177,7 @@ def anchors(text: str, arch: str = "sm_90a") -> list[str]:
     return [op.kind.value for op in module.walk() if isinstance(op, FusedOp)]
 
 
+@long(2)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("shape", "cascades"),
