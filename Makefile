@@ -1,14 +1,15 @@
 # Everything runs in .venv, which the first target that needs it sets up: Python 3.11+ with venv is all that must be there.
 #   make demo          compile examples/gating.irc to machine code, run it, check it
-#   make test          lint, types, unit, numeric and FileCheck tests
+#   make test          lint, types, unit, numeric and FileCheck tests; of long tests some cases, always the same
+#   make test-all      the same with all cases
 #   make fuzz          tests that draw programs and numbers, with others than make test's and FUZZ (20) times as many
 #   make test-opinfo   PyTorch's operators through torch.compile, with all samples; docs/torch-operators.md has the table
 #   make test-lowest   tests without torch on the lowest versions of the dependencies
 #   make wheel-test    builds the wheel and tries it in an environment of its own
 #   make gpu-test      tests/gpu, where there is a GPU
 #   make test-cutlass  what irc-opt -t cutlass writes, compiled by nvcc (half a minute a file), and run where there is a GPU
-#   make test-sweep    the machine code of all products of the benchmarks (make test has one of each class)
-#   make test-all      make test, the kernels of all rows of the benchmarks, and what every pass prints of all examples, gone on from
+#   make test-sweep    hours: the kernels of all rows of the benchmarks, what every pass prints of all examples, gone on from, and all
+#                      programs of tests/gpu on the simulator
 #   make sizes         files and lines of irc by folder
 #   make bench         speed of the kernels, where there is a GPU
 #   make bench-compile speed of the compiler
@@ -64,11 +65,12 @@ gpu-test: $(TESTING)
 test-cutlass: $(TESTING)
 	$(BIN)/python -m pytest tests/cutlass -q
 
-test-sweep: $(TESTING)
-	IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py -q -n auto
-
+test-all: export IRC_TESTS = all
 test-all: test
-	IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py tests/numerics/test_dumps_go_on.py -q -n auto
+
+test-sweep: $(TESTING)
+	IRC_TESTS=all IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py tests/numerics/test_dumps_go_on.py \
+	  tests/numerics/test_simulator.py -q -n auto
 
 sizes:
 	@find irc -name '*.py' | xargs wc -l | grep -v total | awk '{n = split($$2, p, "/"); d = n > 2 ? p[1] "/" p[2] : p[1]; files[d]++; lines[d] += $$1; f++; l += $$1} \

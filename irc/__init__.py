@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from irc.driver.compiler import compile
+    from irc.driver.reports import Reports
     from irc.runtime.executable import Executable
     from irc.support.diagnostics import IrcError
 
@@ -18,6 +19,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "compile": "irc.driver.compiler",
+    "Reports": "irc.driver.reports",
     "Executable": "irc.runtime.executable",
     "IrcError": "irc.support.diagnostics",
 }
@@ -32,7 +34,7 @@ if exists(f"{__path__[0]}/client.py"):  # noqa: PTH110, pathlib takes longer tha
         stacklevel=2,
     )
 
-__all__ = ["Executable", "IrcError", "__version__", "compile"]
+__all__ = ["Executable", "IrcError", "Reports", "__version__", "compile"]
 
 
 def __getattr__(name: str) -> Any:

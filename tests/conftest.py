@@ -1,6 +1,7 @@
 """Settings of all tests: property tests draw the same examples at every run, unless tests/drawing.py is told otherwise,
 and have no time limits, since other work shares the machine. It also makes drawing.py importable."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from hypothesis.internal.conjecture import providers
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from drawing import FUZZ, MORE, SEED
+from drawing import ALL, FUZZ, MORE, SEED, some
+
+from irc.driver import compiler
 
 settings.register_profile(
     "irc",
@@ -32,8 +35,34 @@ if not FUZZ:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: tests that draw by themselves, which `make fuzz` runs")
+    config.addinivalue_line("markers", "long(one_in): a test of many cases, see tests/drawing.py")
     if FUZZ and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of long tests some cases, unless all are asked for, or a test is named."""
+    if ALL or any("::" in argument for argument in config.args):
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("long"):
+            cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    left: set[pytest.Item] = set()
+    for each in cases.values():
+        (mark,) = each[0].iter_markers("long")
+        left |= set(each) - set(some(each, *mark.args))
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay: Python's collector, which took an eighth of the time, looks at what tests make alone, and
+    as seldom as in a compilation (irc/support/garbage.py). Few programs of earlier tests stay with what is compiled."""
+    compiler.MAX_IN_MEMORY = 8
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000)
 
 
 def pytest_report_header() -> str | None:

@@ -1,15 +1,23 @@
-"""How many cases property tests draw, and which.
+"""How many cases long tests take, and which.
 
-Without IRC_FUZZ they are the same ones at every run, so that a change is judged by what it changed. IRC_FUZZ=N draws N
-times as many, others at every run; IRC_FUZZ_SEED, which pytest's header shows, gives the same ones again.
+Tests of many cases take some of them, always the same, in `make test`, and all of them with IRC_TESTS=all (`make
+test-all`). Property tests draw theirs. Without IRC_FUZZ they are the same ones at every run, so that a change is judged
+by what it changed. IRC_FUZZ=N draws N times as many, others at every run; IRC_FUZZ_SEED, which pytest's header shows,
+gives the same ones again.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from random import Random
 from time import time_ns
+from typing import TypeVar
 
+import pytest
 from hypothesis import settings
+
+T = TypeVar("T")
 
 FUZZ = int(os.environ.get("IRC_FUZZ", "0"))
 # The environment hands the seed on to the processes of pytest-xdist.
@@ -17,12 +25,30 @@ SEED = int(os.environ.setdefault("IRC_FUZZ_SEED", str(time_ns() // 1000 % 10**9)
 MORE = max(1, FUZZ)
 
 
-def examples(count: int) -> settings:
-    """Of a property test, where the profile's number does not suit it."""
-    return settings(max_examples=count * MORE)
+ALL = bool(FUZZ) or os.environ.get("IRC_TESTS") == "all"
+"""Every case of long tests."""
+SWEEP = os.environ.get("IRC_SWEEP") == "all"
+"""Every case of those that take an hour."""
 
 
-def seeds(count: int, first: int = 0, step: int = 1) -> range:
-    """Of a test that draws by itself, one for each case: every `step`-th of `count`; `first` keeps tests apart."""
+def some(cases: Sequence[T], one_in: int) -> list[T]:
+    """One in so many of the cases, at least one, drawn by a seed, in their order."""
+    chosen = Random(13).sample(range(len(cases)), -(-len(cases) // one_in))
+    return [cases[number] for number in sorted(chosen)]
+
+
+def long(one_in: int) -> pytest.MarkDecorator:
+    """A test of many cases, of which `make test` takes one in so many. All are taken where a test is named on the
+    command line (`FILE::TEST`), too."""
+    return pytest.mark.long(one_in)
+
+
+def examples(count: int, one_in: int = 1) -> settings:
+    """Of a property test, where the profile's number does not suit it; of a long one, one in so many."""
+    return settings(max_examples=count * MORE if ALL else -(-count // one_in))
+
+
+def seeds(count: int, first: int = 0) -> range:
+    """Of a test that draws by itself, one for each case; `first` keeps tests apart."""
     begin = first + SEED * 1_000_000
-    return range(begin, begin + count * MORE, step)
+    return range(begin, begin + count * MORE)

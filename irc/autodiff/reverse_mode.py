@@ -24,8 +24,8 @@ from xdsl.rewriter import InsertPoint
 from irc.autodiff.gradients import REFUSED, RULES
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, shape_of
-from irc.dialects.nd.declared import DECLARED
 from irc.dialects.nd.terms import Term, deferred_cast, splat
+from irc.ir.discardable import DECLARED
 from irc.ir.rewriting import Inserter, location_of, location_of_value, remove_dead_code
 from irc.support.diagnostics import IrcError
 

@@ -16,7 +16,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from irc.dialects import nd
-from irc.dialects.nd.declared import DECLARED, is_relaxed, relax
+from irc.dialects.nd.declared import is_relaxed, relax
+from irc.ir.discardable import DECLARED
 from irc.ir.rewriting import Inserter
 
 Simplification: TypeAlias = Callable[[Any, Inserter], SSAValue | None]

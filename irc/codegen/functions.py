@@ -60,11 +60,11 @@ APPROXIMATE: dict[type[Operation], str] = {
 }
 """CUDA C++ programming guide, intrinsic functions; those without a leading underscore are in the prelude."""
 
-NEAR: dict[type[Operation], str] = {math.CosOp: "near_cos", math.SinOp: "near_sin", math.TanOp: "near_tan"}
+SHORT: dict[type[Operation], str] = {math.CosOp: "near_cos", math.SinOp: "near_sin", math.TanOp: "near_tan"}
 """The approximate functions of angles below 2 ** 24: those of ops with the attribute `near`."""
 
 
 def math_names() -> frozenset[str]:
     """Names that a local variable cannot have, as it would hide a function."""
-    names = {*FUNCTIONS.values(), *APPROXIMATE.values(), *NEAR.values(), "fmin", "fmax", "pow"}
+    names = {*FUNCTIONS.values(), *APPROXIMATE.values(), *SHORT.values(), "fmin", "fmax", "pow"}
     return frozenset(names | {f"{name}f" for name in names})

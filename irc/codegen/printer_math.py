@@ -5,10 +5,11 @@ from __future__ import annotations
 from xdsl.dialects import math
 from xdsl.ir import Operation
 
-from irc.codegen.functions import APPROXIMATE, FUNCTIONS, NEAR
+from irc.codegen.functions import APPROXIMATE, FUNCTIONS, SHORT
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_arith import approximate, from_float, to_float
 from irc.dialects.cuda import size_of
+from irc.ir.discardable import NEAR
 
 
 @prints(*FUNCTIONS)
@@ -16,7 +17,7 @@ def function(p: KernelPrinter, op: Operation) -> None:
     result = op.results[0]
     arguments = ", ".join(to_float(p, operand) for operand in op.operands)
     if type(op) in APPROXIMATE and approximate(op):
-        name = NEAR[type(op)] if "near" in op.attributes else APPROXIMATE[type(op)]
+        name = SHORT[type(op)] if NEAR in op.attributes else APPROXIMATE[type(op)]
         if not name.startswith("__"):
             p.use(name)
         p.define(result, f"{name}({arguments})")

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from irc.codegen.printer import KernelPrinter, prints
+from irc.ir.discardable import UNROLL
 
 
 @prints(scf.ForOp)
 def for_loop(p: KernelPrinter, op: scf.ForOp) -> None:
-    """`unroll`, `unroll = n` and `no_unroll` are attributes of the loop."""
     block = op.body.block
     counter, *carried = block.args
     lower, upper, step = p.value(op.lb), p.value(op.ub), p.value(op.step)
@@ -30,10 +30,8 @@ def for_loop(p: KernelPrinter, op: scf.ForOp) -> None:
 
 
 def _pragma(p: KernelPrinter, op: scf.ForOp) -> None:
-    unroll = op.attributes.get("unroll")
-    if "no_unroll" in op.attributes:
-        p.line("#pragma unroll 1")
-    elif isinstance(unroll, IntegerAttr):
+    unroll = op.attributes.get(UNROLL)
+    if isinstance(unroll, IntegerAttr):
         p.line(f"#pragma unroll {unroll.value.data}")
     elif unroll is not None:
         p.line("#pragma unroll")

@@ -12,10 +12,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import CompiledKernel, compile_kernel
 from irc.dialects.cuda import KernelOp
-from irc.dialects.nd.declared import STRICT
 from irc.driver.lowering import levels
 from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
 from irc.driver.program import signature
+from irc.driver.reports import timed
+from irc.ir.discardable import STRICT
 from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir
 from irc.ir.targets import target_of
@@ -41,13 +42,14 @@ def _build(module: ModuleOp, strict_rounding: bool) -> Artifact:
     texts: dict[str, str] = {}
     facts: dict[str, KernelFacts] = {}
     for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), strict_rounding=strict_rounding):
-        texts[level] = print_ir(lowered)
+        texts[level] = timed("print", lambda lowered=lowered: print_ir(lowered))
         if level == "kernel":
             facts = kernel_facts(lowered)
     texts["cuda"] = texts.pop("all")
     plan = read_plan(module)
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    compiled = compile_kernels(kernels, arch, SEPARATE_ROUNDING if STRICT in module.attributes else ())
+    separate = SEPARATE_ROUNDING if STRICT in module.attributes else ()
+    compiled = timed("machine code", lambda: compile_kernels(kernels, arch, separate))
     entries = [
         kernel_entry(op, facts.get(op.sym_name.data), _resources(binary))
         for op, binary in zip(kernels, compiled, strict=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irc.driver.program import parse, source_of
+from irc.driver.reports import VERIFY, is_reporting, timed
 from irc.runtime.artifact import Artifact
 from irc.runtime.executable import Executable
 from irc.support import cache
@@ -82,7 +83,7 @@ def compile(
     )
     subject = _subject(program)
     key = (subject.key, target, options)
-    if (known := _executables.get(key)) is not None:
+    if not is_reporting() and (known := _executables.get(key)) is not None:
         return known
     executable = _ON[target](subject, options)
     return _executables.keep(key, executable)
@@ -101,6 +102,26 @@ def compile_artifact(
     `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
     options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding)
     return _artifact(_subject(program), options)
+
+
+def lower_program(
+    program: str | Path | ModuleOp,
+    upto: str | None,
+    *,
+    arch: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    func: str | None = None,
+    strict_rounding: bool = False,
+) -> ModuleOp:
+    """The entry function of a program, alone in its module, at a level: nothing below it runs. Without a level it is as
+    it was read. `arch` is as for `compile_artifact`."""
+    from irc.driver.lowering import levels
+
+    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func)
+    module = _subject(program).module(options)
+    for _ in levels(module, [] if upto is None else [upto], strict_rounding=strict_rounding):
+        pass
+    return module
 
 
 @dataclass(frozen=True)
@@ -129,15 +150,18 @@ class Subject:
         from irc.driver.program import isolate
         from irc.ir.verification import verify
 
+        module = self._parsed(options)
+        if self.given is not None or self.name.endswith(".mlir"):
+            timed(VERIFY, lambda: verify(module))
+        return isolate(module, options.func)
+
+    def _parsed(self, options: Options) -> ModuleOp:
         if self.given is not None:
             _refuse_dims(options)
-            verify(self.given)
-            return isolate(self.given, options.func)
-        assert self.text is not None
-        module = parse(self.text, self.name, dims=dict(options.dims))
-        if self.name.endswith(".mlir"):
-            verify(module)
-        return isolate(module, options.func)
+            return self.given
+        text = self.text
+        assert text is not None
+        return timed("parse", lambda: parse(text, self.name, dims=dict(options.dims)))
 
 
 def _subject(program: str | Path | ModuleOp) -> Subject:
@@ -186,16 +210,15 @@ def resolve_arch(arch: str | None) -> str:
 
 
 def _on_cpu(subject: Subject, options: Options) -> Executable:
+    from irc.driver.lowering import levels
     from irc.driver.program import signature
     from irc.ir.functions import entry_of
     from irc.runtime.cpu import CpuProgram
     from irc.runtime.host import HostProgram
 
     module = subject.module(options)
-    if options.strict_rounding:
-        from irc.driver.lowering import lower
-
-        module = lower(module, "nd", strict_rounding=True)
+    for _ in levels(module, ["nd"] if options.strict_rounding else [], strict_rounding=options.strict_rounding):
+        pass
     entry = entry_of(module)
     arguments, results = signature(entry)
     program = HostProgram(arguments, results, CpuProgram(module))
@@ -226,12 +249,12 @@ _ON = {"cpu": _on_cpu, "cuda": _on_cuda, "sim": _on_sim}
 def _artifact(subject: Subject, options: Options) -> Artifact:
     """From the disk if it is there, else compiled and put there."""
     text_key = cache.key_of("text", subject.key, options) if subject.text is not None else None
-    if text_key is not None and (found := _linked(text_key)) is not None:
+    if text_key is not None and not is_reporting() and (found := _linked(text_key)) is not None:
         return found
     module = subject.module(options)
     places = _places(module)
     module_key = cache.key_of("module", _module_text(module), options.strict_rounding)
-    artifact = _stored(module_key)
+    artifact = None if is_reporting() else _stored(module_key)
     if artifact is None:
         from irc.driver.build import build
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from irc.driver.manager import Instruments, PassManager, Step, is_lowered, passes_had
+from irc.driver.manager import PassManager, Step, is_lowered, passes_had
 from irc.driver.pipelines import PASSES, PIPELINES
 from irc.driver.program import new_context
+from irc.driver.reports import VERIFY, Instruments, watch
 from irc.driver.universe import resolve
 from irc.ir.targets import set_target
 from irc.ir.verification import verify
@@ -32,28 +33,18 @@ def _build(cls: type[ModulePass], options: dict[str, Any]) -> ModulePass:
     return cls(**{name: value for name, value in options.items() if name in fields})
 
 
-@dataclasses.dataclass
-class _Observed(Instruments):
-    """Calls a function behind each pass."""
-
-    observer: Callable[[ModulePass, ModuleOp], None]
-
-    def after(self, index: int, entry: ModulePass, module: ModuleOp) -> None:
-        self.observer(entry, module)
-
-
 def run_passes(
     module: ModuleOp,
     passes: Sequence[ModulePass],
     *,
     context: Context | None = None,
-    after: Callable[[ModulePass, ModuleOp], None] | None = None,
+    instruments: Instruments | None = None,
     verified: bool = True,
 ) -> None:
-    """Runs the passes on the module, in place. after: called behind each pass with the pass and what it made.
+    """Runs the passes on the module, in place. instruments: what watches them, instead of the reports that are entered.
     verified: verify the module at the end."""
     manager = PassManager(
-        new_context() if context is None else context, Instruments() if after is None else _Observed(after)
+        new_context() if context is None else context, watch(module) if instruments is None else instruments
     )
     manager.run(module, [Step(each) for each in passes])
     if passes and verified:
@@ -67,12 +58,14 @@ def levels(
     is verified. `options` (`strict_rounding`) go to the passes that have them. Passes that the module had are not run
     again."""
     done, given = passes_had(module), is_lowered(module)
-    manager = PassManager(new_context() if context is None else context, checked=given, given=given)
+    instruments = watch(module)
+    checked = given or instruments.verify_each
+    manager = PassManager(new_context() if context is None else context, instruments, checked=checked, given=given)
     for level in stops:
         names = PIPELINES[level]
-        manager.run(module, [Step(each) for each in passes_of(names[done:], **options)])
-        if level == stops[-1] and names[done:]:
-            verify(module, after=names[-1])
+        manager.run(module, [Step(each) for each in passes_of(names[done:], **options)], done + 1)
+        if level == stops[-1] and names[done:] and not instruments.verify_each:
+            instruments.timed(VERIFY, lambda last=names[-1]: verify(module, after=last))
         done = max(done, len(names))
         yield level, module
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from traceback import walk_tb
-from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr, UnknownLoc
@@ -14,19 +13,16 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
 
 from irc.driver.pipelines import PIPELINES
+from irc.driver.reports import VERIFY, Instruments
+from irc.ir.discardable import AFTER
 from irc.ir.parser import parse_error
 from irc.ir.passes import check_established, check_required
 from irc.ir.targets import set_target, target_of
 from irc.ir.verification import verify
 from irc.support.diagnostics import IrcError
 
-AFTER = "irc.after"
-"""The attribute of a module that names the pass of the pipelines that it had last: whoever reads its text goes on from
-there. Passes up to `choose-config` find their work done where they run again, and are not noted."""
-
 FIRST_NOTED = PIPELINES["all"].index("split-reductions")
-
-ResultT = TypeVar("ResultT")
+"""Passes up to `choose-config` find their work done where they run again, and are not noted."""
 
 
 @dataclass(frozen=True)
@@ -38,50 +34,34 @@ class Step:
     position: int | None = None
 
 
-class Instruments:
-    """What watches the passes run. This one sees nothing."""
-
-    def before(self, index: int, entry: ModulePass, module: ModuleOp) -> None:
-        """The pass at `index` is about to run."""
-
-    def after(self, index: int, entry: ModulePass, module: ModuleOp) -> None:
-        """The pass at `index` has run."""
-
-    def timed(self, step: str, run: Callable[[], ResultT]) -> ResultT:
-        """Runs a step."""
-        return run()
-
-
 @dataclass
 class PassManager:
     """Runs passes on modules, in place.
 
-    checked: look whether what each pass requires holds. verify_each: verify the module behind each pass, and look
-    whether what the pass establishes holds. given: somebody else wrote IR below nd, of which passes can expect less: an
-    exception of a pass is a diagnostic then, see `unexpected`. internal: what an exception of a pass on IR that irc
-    made is raised as; by default an error in irc stays what it is.
+    instruments: what watches them, and says whether the module is verified behind each. checked: look whether what each
+    pass requires holds. given: somebody else wrote IR below nd, of which passes can expect less: an exception of a pass
+    is a diagnostic then, see `unexpected`. On IR that irc made it is an error in irc, and stays what it is, with a note
+    that names the pass.
     """
 
     context: Context
     instruments: Instruments = field(default_factory=Instruments)
     checked: bool = True
-    verify_each: bool = False
     given: bool = False
-    internal: Callable[[ModulePass, Exception], Exception] = lambda _, error: error
 
-    def run(self, module: ModuleOp, steps: Sequence[Step]) -> None:
-        """Runs the steps; those of a named pipeline that the module had are left out. IrcError where a pass finds what
-        it cannot do."""
+    def run(self, module: ModuleOp, steps: Sequence[Step], first: int = 1) -> None:
+        """Runs the steps; those of a named pipeline that the module had are left out. `first` is the number of the
+        first of them among those of the module. IrcError where a pass finds what it cannot do."""
         had = passes_had(module)
-        for index, step in enumerate(steps):
+        for number, step in enumerate(steps, first):
             if step.position is not None and step.position < had:
                 continue
             entry = step.entry
-            self.instruments.before(index, entry, module)
+            self.instruments.before(entry, module)
             self.instruments.timed(entry.name, lambda entry=entry: self._apply(entry, module))
-            self.instruments.after(index, entry, module)
-            if self.verify_each:
-                self.instruments.timed("verify", lambda entry=entry: self._verify(entry, module))
+            self.instruments.after(number, entry, module)
+            if self.instruments.verify_each:
+                self.instruments.timed(VERIFY, lambda entry=entry: self._verify(entry, module))
 
     def _verify(self, entry: ModulePass, module: ModuleOp) -> None:
         verify(module, after=entry.name)
@@ -99,7 +79,10 @@ class PassManager:
         except DiagnosticException as error:
             raise IrcError(f"pass '{entry.name}': {_first_line(error)}") from error
         except Exception as error:
-            raise (unexpected(entry, error) if self.given else self.internal(entry, error)) from error
+            if self.given:
+                raise unexpected(entry, error) from error
+            error.add_note(f"in pass '{entry.name}'")
+            raise
         note_pass(module, entry.name)
 
 

@@ -94,8 +94,10 @@ def _argument_name(function: FuncOp, index: int) -> str:
     """The name that the program gives an argument: an attribute where a name hint cannot hold it (`w_1`)."""
     from xdsl.dialects.builtin import StringAttr
 
+    from irc.ir.discardable import ARGUMENT_NAME
+
     if function.arg_attrs is not None:
-        name = function.arg_attrs.data[index].data.get("irc.name")
+        name = function.arg_attrs.data[index].data.get(ARGUMENT_NAME)
         if isinstance(name, StringAttr):
             return name.data
     return function.body.block.args[index].name_hint or f"arg{index}"

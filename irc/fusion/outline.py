@@ -15,8 +15,9 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from irc.analysis.op_classes import is_cast, is_view, shape_of
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import CastOp, ReshapeOp
-from irc.dialects.nd.declared import DECLARED, declared_element, relax
+from irc.dialects.nd.declared import declared_element, relax
 from irc.fusion.graph import Cluster, FusionGraph, bits, values_read
+from irc.ir.discardable import DECLARED
 from irc.ir.dtypes import element_of
 from irc.ir.rewriting import fuse_locations, location_of, location_of_value
 

@@ -22,14 +22,11 @@ from irc.analysis.op_classes import (
 )
 from irc.fusion.graph import escapes
 from irc.fusion.returning import can_return
+from irc.ir.discardable import REPEATED
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import is_broadcast, iteration_of
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import target_of
-
-REPEATED = "nd.repeated"
-"""Discardable attribute of an op that each user repeats: `recompute-nd` leaves it on what it copied for later
-kernels."""
 
 MAX_COPIED = 8
 """Cheap ops for an element that are done again instead of storing it and reading it back."""

@@ -11,7 +11,7 @@ from irc.support.diagnostics import IrcError
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
 
-NAME = "irc.donated"
+DONATED = "irc.donated"
 
 
 def donate(function: FuncOp, arguments: Sequence[int]) -> None:
@@ -34,7 +34,7 @@ def donate(function: FuncOp, arguments: Sequence[int]) -> None:
                 "donate arguments whose new value the function returns",
             )
         free.remove(result)
-        attributes[argument] = DictionaryAttr({**known[argument].data, NAME: IntegerAttr(result, i64)})
+        attributes[argument] = DictionaryAttr({**known[argument].data, DONATED: IntegerAttr(result, i64)})
     function.arg_attrs = ArrayAttr(attributes)
 
 
@@ -46,17 +46,17 @@ def donations(function: FuncOp) -> dict[int, int]:
     found: dict[int, int] = {}
     types = function.function_type
     for argument, attributes in enumerate(function.arg_attrs.data if function.arg_attrs is not None else ()):
-        attribute = attributes.data.get(NAME)
+        attribute = attributes.data.get(DONATED)
         if attribute is None:
             continue
         result = attribute.value.data if isinstance(attribute, IntegerAttr) else -1
         if not 0 <= result < len(types.outputs) or result in found:
             raise IrcError(
-                f"{NAME} of argument {argument}: expected a result of its own, found {attribute}", function.location
+                f"{DONATED} of argument {argument}: expected a result of its own, found {attribute}", function.location
             )
         if types.outputs.data[result] != types.inputs.data[argument]:
             raise IrcError(
-                f"{NAME} of argument {argument}: expected a result of its type, found number {result}",
+                f"{DONATED} of argument {argument}: expected a result of its type, found number {result}",
                 function.location,
             )
         found[result] = argument

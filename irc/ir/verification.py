@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+from irc.ir.discardable import first_fault
 from irc.ir.dominance import first_early_use
 from irc.support.diagnostics import IrcError
 
@@ -19,7 +20,8 @@ class NestedVerifyException(VerifyException):
 
 
 def verify(op: Operation, *, after: str = "") -> None:
-    """Verifies an op and all that is nested in it; the first fault is an `IrcError` at its op.
+    """Verifies an op and all that is nested in it, discardable attributes too; the first fault is an `IrcError` at its
+    op.
 
     `after` names the pass that ran last: what it left invalid is its fault, and the message says so.
     """
@@ -28,6 +30,9 @@ def verify(op: Operation, *, after: str = "") -> None:
         op.verify()
     except Exception as error:
         raise _diagnostic(op, error, after) from error
+    if (fault := first_fault(op)) is not None:
+        culprit, error = fault
+        raise IrcError(f"{_behind(after)}{error.message}", _location(culprit), error.hint)
 
 
 def check_order(op: Operation, *, after: str = "") -> None:
@@ -35,12 +40,15 @@ def check_order(op: Operation, *, after: str = "") -> None:
     if (early := first_early_use(op)) is None:
         return
     user, operand = early
-    prefix = f"after pass '{after}': " if after else ""
     raise IrcError(
-        f"{prefix}'{user.name}': operand {operand} is used before it is defined",
+        f"{_behind(after)}'{user.name}': operand {operand} is used before it is defined",
         _location(user),
         "a value is defined before the ops that use it, in their region or in one around it",
     )
+
+
+def _behind(after: str) -> str:
+    return f"after pass '{after}': " if after else ""
 
 
 def _diagnostic(root: Operation, error: Exception, after: str) -> IrcError:
@@ -48,9 +56,8 @@ def _diagnostic(root: Operation, error: Exception, after: str) -> IrcError:
     message = " ".join(str(error).split()) or type(error).__name__
     if not isinstance(error, VerifyException):
         message = f"{type(error).__name__}: {message}"
-    prefix = f"after pass '{after}': " if after else ""
     name = "" if culprit is None else f"'{culprit.name}': "
-    return IrcError(f"{prefix}{name}{message}", None if culprit is None else _location(culprit))
+    return IrcError(f"{_behind(after)}{name}{message}", None if culprit is None else _location(culprit))
 
 
 def _culprit(root: Operation, message: str) -> Operation | None:

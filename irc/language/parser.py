@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Integ
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from irc.ir.donation import NAME as DONATED
+from irc.ir.discardable import ARGUMENT_NAME
+from irc.ir.donation import DONATED
 from irc.ir.dtypes import Element
 from irc.language import numbers
 from irc.language.builder import Builder
@@ -23,9 +24,6 @@ from irc.language.signature import Signature
 from irc.language.syntax import Assignment, Binding, DimBinding, Function, Program, Return
 from irc.language.values import Array, Several, Value, array_of, describe, suggestion, tensor_type
 from irc.support.diagnostics import IrcError, Span, register_source
-
-NAME_ATTRIBUTE = "irc.name"
-"""An argument's attribute with its name, where a name hint cannot hold it (xDSL drops `_1` from `w_1`)."""
 
 
 def parse(text: str, filename: str = "<text>", dims: Mapping[str, int] | None = None) -> ModuleOp:
@@ -137,7 +135,7 @@ def _arg_attrs(
     parameters: list[tuple[str, tuple[int, ...], Element]], donated: dict[int, int]
 ) -> ArrayAttr[DictionaryAttr] | None:
     attributes: list[dict[str, Attribute]] = [
-        {} if _hint(name) == name else {NAME_ATTRIBUTE: StringAttr(name)} for name, _, _ in parameters
+        {} if _hint(name) == name else {ARGUMENT_NAME: StringAttr(name)} for name, _, _ in parameters
     ]
     for parameter, result in donated.items():
         attributes[parameter][DONATED] = IntegerAttr(result, i64)

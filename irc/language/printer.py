@@ -15,14 +15,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
-from irc.dialects.nd.declared import DECLARED, DEFERRED, RELAXED
+from irc.ir.discardable import ARGUMENT_NAME, DECLARED, DEFERRED, RELAXED
 from irc.ir.dtypes import element_of
 from irc.language.builder import broadcast_shapes
 from irc.language.donating import donation_texts
 from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS
 from irc.language.functions import BUILTINS
 from irc.language.gradients import TRANSFORMS
-from irc.language.parser import NAME_ATTRIBUTE
 from irc.language.spelling import expression, number_text
 from irc.language.values import type_text
 from irc.support.diagnostics import IrcError
@@ -97,7 +96,7 @@ class _FunctionPrinter:
     def _argument(self, index: int) -> str:
         argument = self.block.args[index]
         attributes = self.function.arg_attrs
-        named = attributes.data[index].data.get(NAME_ATTRIBUTE) if attributes is not None else None
+        named = attributes.data[index].data.get(ARGUMENT_NAME) if attributes is not None else None
         wanted = named.data if isinstance(named, StringAttr) else argument.name_hint
         self.text[argument] = self.names.fresh(wanted)
         return f"{self.donated.get(index, '')}{self.text[argument]}: {_type(argument.type)}"

@@ -15,6 +15,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import cuda, tile
+from irc.ir.discardable import NEAR
 from irc.lowering.inline import known
 from irc.lowering.values import Code, Registers, Tile
 
@@ -23,9 +24,6 @@ FAR = float(1 << 24)
 
 TOGETHER = 4
 """Elements side by side, at most: more take registers."""
-
-NEAR = "near"
-"""The attribute of a function whose angle is taken to be below FAR."""
 
 
 def needs_range_reduction(op: tile.MapOp) -> bool:

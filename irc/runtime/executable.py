@@ -149,7 +149,7 @@ class Executable:
 
         if not isinstance(self._program, SimProgram):
             raise IrcError(f"the {self.target} target counts nothing", hint="compile for the target sim")
-        return self._program.statistics(arrays)
+        return self._program.counted(arrays)[1]
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{spec.name}: {spec.type}" for spec in self.arguments)

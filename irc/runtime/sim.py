@@ -41,12 +41,12 @@ class SimProgram:
             raise IrcError("the sim target has no streams", hint="leave stream out")
         return written(self._results, self._execute(arrays, None), out)
 
-    def statistics(self, arrays: Sequence[Any]) -> list[KernelStatistics]:
-        """The counts of one call, a kernel each, in the order of their first launches."""
+    def counted(self, arrays: Sequence[Any]) -> tuple[list[Any], list[KernelStatistics]]:
+        """The results of one call, and its counts, a kernel each, in the order of their first launches."""
         counters: dict[str, Counters] = {}
-        self._execute(arrays, counters)
+        results = self._execute(arrays, counters)
         launches = [step.kernel for step in self._plan.steps if isinstance(step, Launch)]
-        return [
+        return results, [
             KernelStatistics(name, launches.count(name), list(counter.ops(self._ops[name])))
             for name, counter in counters.items()
         ]

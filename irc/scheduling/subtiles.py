@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.discardable import UNROLL
 from irc.ir.dtypes import element_of
 from irc.scheduling.loops import with_carried
 
@@ -186,7 +187,7 @@ def build(epilogue: Sequence[Operation], carried: Sequence[Carried], columns: in
     body = Block(arg_types=[IndexType(), *(v.type for v in initial)])
     body.args[0].name_hint = "column"
     loop = scf.ForOp(bounds[0], bounds[1], bounds[2], initial, Region(body))
-    loop.attributes["unroll"] = UnitAttr()
+    loop.attributes[UNROLL] = UnitAttr()
     Rewriter.insert_op(_located([*bounds, *starts, loop], anchor), InsertPoint.before(anchor))
 
     subtiles = Subtiles(columns, width, body.args[0])
@@ -221,7 +222,7 @@ def assemble(load: tile.LoadOp, width: int) -> None:
     body = Block(arg_types=[IndexType(), load.result.type])
     body.args[0].name_hint = "column"
     loop = scf.ForOp(bounds[0], bounds[1], bounds[2], [start.result], Region(body))
-    loop.attributes["unroll"] = UnitAttr()
+    loop.attributes[UNROLL] = UnitAttr()
     Rewriter.insert_op(_located([*bounds, zero, start, loop], load), InsertPoint.before(load))
     subtiles = Subtiles(columns, width, body.args[0])
     body.add_ops(subtiles.narrow(load))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -196,3 +196,14 @@ def _cut(text: str, start: int, end: int) -> tuple[str, int, int]:
     before, after = ("..." if first > 0 else ""), ("..." if last < len(text) else "")
     shift = len(before) - first
     return f"{before}{text[first:last]}{after}", start + shift, min(end, last) + shift
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], otherwise: str | None = None, of: str = "") -> IrcError:
+    """A name of that kind which there is not, with names that are like it; where there are none, what is said
+    `otherwise`, or all that are known."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    close = get_close_matches(name, names)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise
+    return IrcError(f"unknown {kind} '{name}'{of}", None, f"known: {', '.join(names)}" if hint is None else hint)

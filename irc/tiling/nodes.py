@@ -191,7 +191,7 @@ def signless(type: Attribute) -> Attribute:
 
 def number(op: Operation, name: str) -> int:
     """A property that is an integer."""
-    value: Any = op.properties.get(name, op.attributes.get(name))
+    value: Any = op.properties[name]
     return value.value.data
 
 

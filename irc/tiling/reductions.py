@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from irc.dialects import tile
+from irc.ir.discardable import UNROLL
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import give_location
@@ -183,7 +184,7 @@ class ReduceStage(Stage):
         loop = scf.ForOp(*bounds, arguments, Region(block))
         loop.location = self.program.op.location
         if self.program.unroll > 1:
-            loop.attributes["unroll"] = IntegerAttr(self.program.unroll, i64)
+            loop.attributes[UNROLL] = IntegerAttr(self.program.unroll, i64)
         self.block.add_op(loop)
         return list(loop.results[: len(initial)])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from numerics.harness import TOLERANCES, Array, assert_close, draw_arguments, result_elements
 from xdsl.dialects.builtin import ModuleOp
@@ -31,16 +31,22 @@ class Lowered:
     arrays: Sequence[Array]
     expected: Sequence[Array]
     elements: Sequence[Element]
+    _counts: list[KernelStatistics] = field(default_factory=list[KernelStatistics])
 
     def check(self, module: ModuleOp | None = None, *, lazy: bool = False) -> None:
         """AssertionError where a result, of the program or of another module in its stead, is wrong."""
         program = SimProgram(self.module if module is None else module, self.arguments, self.results, lazy=lazy)
-        found = program.run(self.arrays, None)
+        found, counts = program.counted(self.arrays)
+        if module is None:
+            self._counts[:] = counts
         for i, (a, b, element) in enumerate(zip(self.expected, found, self.elements, strict=True)):
             assert_close(a, b, element, TOLERANCES, f"result {i}")
 
     def counts(self) -> Sequence[KernelStatistics]:
-        return SimProgram(self.module, self.arguments, self.results).statistics(self.arrays)
+        """What its kernels do, as they were checked last."""
+        if not self._counts:
+            self._counts[:] = SimProgram(self.module, self.arguments, self.results).counted(self.arrays)[1]
+        return self._counts
 
     def ops(self, name: str) -> int:
         """How many ops of this name its kernels have."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawing import long
 from numerics.attention_programs import Attention
 
 import irc
@@ -99,6 +100,7 @@ def _error(program: Attention, target: str, folder: Path) -> float:
     return np.abs(np.asarray(result).astype(np.float64) - expected).max() / np.abs(expected).max()
 
 
+@long(3)
 @pytest.mark.parametrize("program", [*FORMS, *UNEQUAL, *BOUNDED], ids=_name)
 def test_it_is_right_on_the_simulator(program: Attention, tmp_path: Path) -> None:
     assert _error(program, "sim", tmp_path) < 1e-2
@@ -147,12 +149,14 @@ PINGPONG = [
 """Consumers that take turns in tiles of which each has its own number of blocks of keys."""
 
 
+@long(3)
 @pytest.mark.usefixtures("few_sms")
 @pytest.mark.parametrize("program", [*PERSISTENT, *PINGPONG], ids=_name)
 def test_blocks_that_take_several_tiles(program: Attention, tmp_path: Path) -> None:
     assert _error(program, "sim", tmp_path) < 1e-2
 
 
+@long(2)
 @pytest.mark.parametrize("program", PINGPONG, ids=_name)
 def test_turns_skip_the_stages_of_the_others(program: Attention) -> None:
     """The interpreter keeps every stage that was filled: a consumer that skips a wrong number multiplies others'."""

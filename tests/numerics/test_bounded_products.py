@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 
 import irc
 from irc.ir import targets
@@ -126,6 +127,7 @@ def _name(product: BandedProduct) -> str:
     return f"{product.config.replace(' ', '')}-{product.back}-{product.ahead}{'-wide' if product.wide else ''}"
 
 
+@long(3)
 @pytest.mark.parametrize("product", FORMS, ids=_name)
 def test_it_is_right_on_the_simulator(product: BandedProduct, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On an H200 of two SMs, so that blocks have several tiles: what a tile without a step leaves, the next one finds."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 from numerics.harness import check_kernels, check_passes
 
 import irc
@@ -54,6 +55,7 @@ def is_one_kernel(text: str, arch: str = "sm_90a") -> bool:
     return len(kernels) == 1 and "cascade" in str(kernels[0].properties["anchor"])
 
 
+@long(2)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("shape", [(1, 2, 128, 256, 64, 64), (2, 1, 100, 200, 64, 32), (1, 1, 192, 128, 128, 128)])
 def test_attention(shape: tuple[int, ...], causal: bool) -> None:
@@ -70,6 +72,7 @@ def test_unequal_heads(shape: tuple[int, ...], arch: str) -> None:
     check_kernels(text, arch=arch)
 
 
+@long(2)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("rows", [32, 100, 192])
 def test_shared_keys(rows: int, causal: bool) -> None:
@@ -83,6 +86,7 @@ func f(q: bf16[2, 6, {rows}, 64], k: bf16[2, 2, 160, 64], v: bf16[2, 2, 160, 64]
     check_kernels(text)
 
 
+@long(2)
 @pytest.mark.parametrize("scores", MASKED)
 def test_scores(scores: str) -> None:
     text = SCORES.format(scores=MASKED[scores])
@@ -173,6 +177,7 @@ def anchors(text: str, arch: str = "sm_90a") -> list[str]:
     return [op.kind.value for op in module.walk() if isinstance(op, FusedOp)]
 
 
+@long(2)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("shape", "cascades"),

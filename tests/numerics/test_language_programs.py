@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from drawing import seeds
+from drawing import long, seeds
 from numerics.harness import check_kernels
 from numerics.language_programs import forward_program, gradient_program
 
@@ -65,6 +65,7 @@ def test_the_sign_of_zero_is_zero() -> None:
         np.testing.assert_array_equal(np.signbit(found), [False, False, True, True])
 
 
+@long(2)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(30))
 def test_random_programs(seed: int) -> None:
@@ -72,6 +73,7 @@ def test_random_programs(seed: int) -> None:
     check_kernels(program.text, seed, noise=program.noise)
 
 
+@long(2)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(30))
 def test_gradients_of_random_programs(seed: int) -> None:

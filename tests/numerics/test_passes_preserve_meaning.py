@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from drawing import examples
+from drawing import examples, long
 from hypothesis import given
 from numerics.generators import modules
 from numerics.harness import check_passes
@@ -28,19 +28,19 @@ CONTEXT = new_context()
 
 
 @given(modules())
-@examples(120)
+@examples(120, one_in=2)
 def test_nd_pipeline_on_random_modules(module: ModuleOp):
     check_passes(module, passes_of(ND), CONTEXT)
 
 
 @given(modules())
-@examples(120)
+@examples(120, one_in=2)
 def test_strict_rounding_on_random_modules(module: ModuleOp):
     check_passes(module, passes_of(("widen-arithmetic", "canonicalize-nd"), strict_rounding=True), CONTEXT)
 
 
 @given(modules())
-@examples(120)
+@examples(120, one_in=2)
 def test_widening_undecomposed_modules(module: ModuleOp):
     check_passes(module, passes_of(("widen-arithmetic", "canonicalize-nd", "decompose-nd", "canonicalize-nd")), CONTEXT)
 
@@ -68,7 +68,7 @@ def permuted_at_the_edges(module: ModuleOp) -> ModuleOp:
 
 
 @given(modules())
-@examples(120)
+@examples(120, one_in=2)
 def test_permutes_at_the_edges_of_random_modules(module: ModuleOp):
     check_passes(permuted_at_the_edges(module), passes_of(ND), CONTEXT)
 
@@ -84,6 +84,7 @@ def cut_dims(text: str) -> dict[str, int]:
     return {name: 10 if value % 16 else 16 for name, value in found.items() if value > 16}
 
 
+@long(2)
 @pytest.mark.parametrize("level", ["kernel", "tile"])
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_pipeline_on_examples(path: Path, level: str):

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from drawing import examples
+from drawing import examples, long
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -40,7 +40,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int]]:
 
 
 @example(([13, 11, 203], [1, 0, 2]), "i16")
-@examples(60)
+@examples(60, one_in=2)
 @given(cases(), st.sampled_from(sorted(ELEMENTS)))
 def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
     extents, order = case
@@ -49,6 +49,7 @@ def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
     assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
 
 
+@long(3)
 @pytest.mark.parametrize("element", ["i8", "i16", "f32"])
 @pytest.mark.parametrize(
     ("extents", "order"),
@@ -79,6 +80,7 @@ def test_a_tile_of_one_element_for_each_thread() -> None:
     assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(1, 2, 3, 0))
 
 
+@long(2)
 @pytest.mark.parametrize("element", sorted(ELEMENTS))
 @pytest.mark.parametrize(
     ("extents", "order"), [((131, 259), (1, 0)), ((3, 137, 71), (0, 2, 1)), ((37, 5, 61), (2, 1, 0))]
@@ -126,7 +128,7 @@ def test_tiles_of_several_arrays_are_halved_where_they_are_fuller_then(
 
 
 @example(([1, 2, 8, 3, 8, 13], [0, 5, 1, 2, 4, 3]), "i8", "f32")
-@examples(30)
+@examples(30, one_in=2)
 @given(cases(), st.sampled_from(["i8", "i16", "f32"]), st.sampled_from(["i16", "f32", "i64"]))
 def test_permutes_with_arithmetic_on_both_sides(case: tuple[list[int], list[int]], element: str, result: str) -> None:
     extents, order = case
@@ -136,7 +138,7 @@ def test_permutes_with_arithmetic_on_both_sides(case: tuple[list[int], list[int]
     assert np.array_equal(irc.compile(program(extents, order, element, result, body), target="sim")(x), wanted)
 
 
-@examples(30)
+@examples(30, one_in=2)
 @given(st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.data())
 def test_sums_of_slices_in_other_orders(a: int, b: int, c: int, data: st.DataObject) -> None:
     """Rows of slices begin anywhere; three operands are walked in three directions."""
@@ -171,6 +173,7 @@ SUMS = {
 }
 
 
+@long(3)
 @pytest.mark.parametrize("element", sorted(ELEMENTS))
 @pytest.mark.parametrize(("a", "b", "c"), [(3, 137, 71), (67, 33, 41), (20, 48, 64)])
 @pytest.mark.parametrize("name", SUMS)

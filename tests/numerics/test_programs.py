@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import long
 from gpu.programs import PROGRAMS, Program, arguments_of, difference
 from xdsl.dialects.builtin import ModuleOp
 
@@ -59,6 +60,7 @@ def test_names_are_unique() -> None:
     assert len({program.name for program in PROGRAMS}) == len(PROGRAMS)
 
 
+@long(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=name_of)
 def test_lowered_program_means_the_same(program: Program) -> None:
     module = lower_and_compare(program, () if program.large else TILE_PASSES[-1:])
@@ -67,6 +69,7 @@ def test_lowered_program_means_the_same(program: Program) -> None:
     assert all(f"{kernel.sym_name.data}(" in source for kernel in kernels)
 
 
+@long(2)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if not p.large][::16], ids=name_of)
 def test_every_tile_pass_keeps_the_meaning(program: Program) -> None:
     lower_and_compare(program, TILE_PASSES)

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from drawing import seeds
+from drawing import long, seeds
 from numerics import generators
 from numerics.harness import Array, assert_close, draw_arguments, result_elements, tolerances
 
@@ -39,12 +39,14 @@ def check_lowering(seed: int) -> None:
     assert print_cuda(module)
 
 
+@long(3)
 @pytest.mark.parametrize("seed", seeds(100))
 def test_small_extents(seed: int) -> None:
     with np.errstate(all="ignore"):
         check_lowering(seed)
 
 
+@long(3)
 @pytest.mark.parametrize("seed", seeds(150, 1000))
 def test_extents_beyond_a_tile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of 16 and 32 reach over the ends of 17, 33 and 40 by different amounts."""

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from drawing import long
 from numerics.lowered import Lowered, lowered
 from xdsl.dialects.builtin import ModuleOp
 
@@ -43,6 +44,7 @@ def product_text(element: str, m: int, n: int, k: int, majors: str = "nn", resul
     return f"func f(x: {element}[{x}], w: {element}[{w}]) -> {result}[{m}, {n}] {{\n    return {a} @ {b}\n}}\n"
 
 
+@long(2)
 @both_times
 @pytest.mark.parametrize("majors", MAJORS)
 @pytest.mark.parametrize(("m", "n", "k"), [(128, 128, 192), (100, 72, 136)], ids=["whole", "ragged"])
@@ -71,6 +73,7 @@ UNEQUAL = [(64, 80, 64), (192, 80, 64), (128, 112, 32), (128, 144, 64), (64, 176
 """Tiles whose columns are several panels of the widest swizzle that divides them, or whose rows are three warp groups."""
 
 
+@long(2)
 @pytest.mark.parametrize("tile", UNEQUAL, ids=str)
 @pytest.mark.parametrize("majors", ["nn", "tt"])
 def test_tiles_of_warp_groups_that_are_no_powers_of_two(tile: tuple[int, int, int], majors: str) -> None:
@@ -79,6 +82,7 @@ def test_tiles_of_warp_groups_that_are_no_powers_of_two(tile: tuple[int, int, in
     assert program.counts()[0].executions("cuda.wgmma")
 
 
+@long(3)
 @pytest.mark.parametrize("tile", [*UNEQUAL, (80, 72, 32), (48, 96, 32)], ids=str)
 @pytest.mark.parametrize(("instruction", "stages"), [("mma", 1), ("mma", 3), ("fma", 1)])
 def test_tiles_of_warps_that_are_no_powers_of_two(tile: tuple[int, int, int], instruction: str, stages: int) -> None:
@@ -150,6 +154,7 @@ def test_rows_that_their_kernel_makes_longer(name: str) -> None:
     assert all(c.executions("cuda.tma_load") for c in products)
 
 
+@long(2)
 @pytest.mark.parametrize("tile", [(64, 64, 32), (128, 96, 32), (64, 160, 32)], ids=str)
 @pytest.mark.parametrize(("element", "result"), [("f8e4m3", "f32"), ("i8", "i32"), ("f32", "f32")])
 def test_results_of_four_bytes(element: str, result: str, tile: tuple[int, int, int]) -> None:
@@ -211,6 +216,7 @@ def streamed(name: str, m: int = 64, n: int = 64, k: int = 160, depth: int = 32)
     return lowered(text, (64, 64, depth))
 
 
+@long(2)
 @both_times
 @pytest.mark.parametrize("name", STREAMED)
 def test_left_operands_in_registers(name: str, lazy: bool) -> None:
@@ -230,6 +236,7 @@ def test_ragged_left_operands_in_registers(m: int, n: int, k: int, depth: int) -
         assert counts.executions("cuda.wgmma_registers")
 
 
+@long(2)
 @pytest.mark.parametrize(("element", "result"), [("bf16", "bf16"), ("f16", "f16"), ("i8", "i32"), ("f64", "f64")])
 @pytest.mark.parametrize("majors", ["nn", "tt"])
 def test_products_of_warps(element: str, result: str, majors: str) -> None:
@@ -238,6 +245,7 @@ def test_products_of_warps(element: str, result: str, majors: str) -> None:
     program.check()
 
 
+@long(2)
 @both_times
 @pytest.mark.parametrize("tile", [(128, 256, 32), (64, 128, 64)], ids=str)
 def test_long_epilogues(tile: tuple[int, int, int], lazy: bool) -> None:
@@ -250,6 +258,7 @@ def test_long_epilogues(tile: tuple[int, int, int], lazy: bool) -> None:
     assert counts.conflicts == 0
 
 
+@long(2)
 @both_times
 @pytest.mark.parametrize("majors", MAJORS)
 @pytest.mark.parametrize("element", ["bf16", "f64"])
@@ -264,6 +273,7 @@ def test_stages_of_asynchronous_copies(element: str, majors: str, lazy: bool) ->
     assert counts.conflicts == 0
 
 
+@long(2)
 @both_times
 @pytest.mark.parametrize("majors", MAJORS)
 @pytest.mark.parametrize(("m", "n", "k"), [(128, 128, 64), (70, 57, 41)], ids=["whole", "ragged"])
@@ -324,6 +334,7 @@ ROWS = {
 }
 
 
+@long(3)
 @both_times
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 @pytest.mark.parametrize("name", ROWS)

@@ -4,6 +4,7 @@ the simulator; and operands of 8 bits on either side."""
 from __future__ import annotations
 
 import pytest
+from drawing import long
 from numerics.lowered import Lowered, lowered
 
 both_times = pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
@@ -32,6 +33,7 @@ def program(name: str, tile: tuple[int, int, int] | None, m: int, n: int, k: int
     return lowered(text, tile, swap_ab=True if tile and name != "left" else None, split=split)
 
 
+@long(2)
 @both_times
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_right_operands_in_registers(name: str, lazy: bool) -> None:
@@ -55,6 +57,7 @@ def test_bytes_are_widened_in_pairs(name: str) -> None:
     assert counts.executions("cuda.packed_widen") == 64 * 64 // 2 // 32
 
 
+@long(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize(("m", "n", "k"), [(48, 208, 144), (80, 80, 48), (144, 144, 272)], ids=str)
 def test_ragged_right_operands_by_the_heuristic(name: str, m: int, n: int, k: int) -> None:

@@ -1,17 +1,16 @@
 """The programs of `tests/gpu` on the simulator: their kernels, run thread by thread, against the float64 reference.
 
-`make test` takes a part of them; `IRC_SIM_ALL=1` in the environment takes all.
+A run takes a part of them, a sweep (IRC_SWEEP=all) all.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from random import Random
 
 import numpy as np
 import pytest
-from drawing import seeds
+from drawing import SWEEP, long, seeds
 from gpu.programs import PROGRAMS, Program, arguments_of, difference
 from numerics import generators
 from numerics.harness import Array, assert_close, draw_arguments, result_elements, tolerances
@@ -21,11 +20,10 @@ from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 from irc.interpreters.nd.interpreter import evaluate
 
-ALL = os.environ.get("IRC_SIM_ALL") == "1"
 STEP = 7
-"""Without ALL, of the programs one in so many, of the random modules too."""
+"""Without a sweep, of the programs one in so many, of the random modules too."""
 
-CHOSEN = PROGRAMS if ALL else [program for program in PROGRAMS if not program.large][::STEP]
+CHOSEN = PROGRAMS if SWEEP else [program for program in PROGRAMS if not program.large][::STEP]
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +39,7 @@ def simulate(executable: irc.Executable, arrays: Sequence[Array]) -> Sequence[Ar
     return found if isinstance(found, tuple) else (found,)
 
 
+@long(2)
 @pytest.mark.parametrize("program", CHOSEN, ids=lambda program: program.name)
 def test_a_program_gives_what_the_reference_does(program: Program) -> None:
     executable = irc.compile(program.text, target="sim", arch="sm_90a")
@@ -63,13 +62,13 @@ def check_random(seed: int) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("seed", seeds(100, step=1 if ALL else STEP))
+@pytest.mark.parametrize("seed", seeds(100)[:: 1 if SWEEP else STEP])
 def test_random_modules_of_small_extents(seed: int) -> None:
     check_random(seed)
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("seed", seeds(150, 1000, step=1 if ALL else STEP))
+@pytest.mark.parametrize("seed", seeds(150, 1000)[:: 1 if SWEEP else STEP])
 def test_random_modules_beyond_a_tile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generators, "EXTENTS", (1, 2, 3, 8, 17, 33, 40))
     check_random(seed)

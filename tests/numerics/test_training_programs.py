@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from drawing import long
 from numerics.harness import check_passes
 
 from irc.driver.lowering import passes_of
@@ -99,6 +100,7 @@ PROGRAMS = {
 """Each with the level down to which it is taken."""
 
 
+@long(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_training_step(name: str):
     text, level = PROGRAMS[name]

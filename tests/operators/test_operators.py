@@ -10,6 +10,7 @@ import pytest
 import samples
 import torch
 from checking import check
+from drawing import long
 from outcomes import Outcome
 from table import table, wholly_compiled
 from torch._dynamo.backends.common import aot_autograd
@@ -24,6 +25,7 @@ masked_scatter""".split()
 OPERATORS = {samples.name_of(op): op for op in samples.operators()}
 
 
+@long(2)
 @pytest.mark.parametrize("element", samples.DTYPES)
 @pytest.mark.parametrize("name", COMPILED)
 def test_results_and_gradients_are_those_of_eager_torch(name: str, element: str) -> None:

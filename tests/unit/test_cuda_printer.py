@@ -449,7 +449,7 @@ def test_branches_without_results() -> None:
         } {unroll = 4}
         scf.for %i = %c0 to %c8 step %c1 {
           cuda.warp_sync
-        } {no_unroll}""",
+        } {unroll = 1}""",
         "%yes: i1",
     )
     assert source.count("} else {") == 1

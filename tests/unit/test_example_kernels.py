@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawing import long
 from gpu.programs.examples import EXAMPLES, odd_dims
 
 from irc.codegen.sass import opcodes, uses
@@ -59,6 +60,7 @@ def test_other_architectures_multiply_with_mma(arch: str) -> None:
     assert uses(opcodes(artifact.kernels[0].cubin), "HMMA")
 
 
+@long(2)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_odd_sizes_lower_to_kernels(path: Path) -> None:
     """As tests/gpu/test_gpu_examples.py runs them: nothing is a multiple of a tile or aligned for wide accesses."""

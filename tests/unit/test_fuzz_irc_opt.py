@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from drawing import examples, seeds
+from drawing import examples, long, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -238,6 +238,7 @@ def ending_in_time() -> Generator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+@long(2)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("program", LOWERED)
 def test_damaged_ir_of_every_level(program: str) -> None:

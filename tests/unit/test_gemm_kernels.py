@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import long
 
 import irc
 from irc.codegen.cache import compile_cached
@@ -189,6 +190,7 @@ SIMULATED = [
 ]
 
 
+@long(2)
 @pytest.mark.usefixtures("few_sms")
 @pytest.mark.parametrize(("name", "fields", "shape"), SIMULATED, ids=str)
 def test_on_the_simulator(name: str, fields: dict[str, Any], shape: tuple[int, int, int]) -> None:

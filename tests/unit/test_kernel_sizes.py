@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawing import long
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from xdsl.dialects.builtin import ModuleOp
@@ -67,6 +68,7 @@ def windows(element: str, shape: tuple[int, int, int, int], size: int, step: int
     return program(f"x: {element}{list(shape)}", f"{element}{list(result)}", f"y = {rows}", f"z = {columns}", last)
 
 
+@long(2)
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 @pytest.mark.parametrize(("size", "step", "is_turned"), [(7, 1, False), (13, 13, False), (5, 2, True)])
 def test_sums_of_windows(element: str, size: int, step: int, is_turned: bool) -> None:
@@ -136,6 +138,7 @@ def drawn(random: Random) -> ModuleOp:
     return program(arguments, f"{element}{result}", f"return {text}")
 
 
+@long(2)
 @pytest.mark.parametrize("seed", seeds(16))
 def test_drawn_kernels(seed: int) -> None:
     compile_within(drawn(Random(seed)))

@@ -7,6 +7,7 @@ from math import inf, prod
 from pathlib import Path
 
 import pytest
+from drawing import long
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.dialects import tile
@@ -75,6 +76,7 @@ SMALL = {
 }  # fmt: skip
 
 
+@long(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_search_finds_what_trying_everything_finds(name: str) -> None:
     problem = SMALL[name]

@@ -13,6 +13,7 @@ from irc.dialects.kernel import ConfigAttr, FusedOp
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import PIPELINES
 from irc.driver.program import load, parse
+from irc.driver.reports import Instruments
 from irc.ir.locations import innermost, text_locations
 from irc.support.diagnostics import IrcError, render
 from irc_tools.opt import main
@@ -46,11 +47,12 @@ def test_every_op_has_a_place_after_every_pass(path: Path) -> None:
     module = load(path)
     assert _lost(module, str(path)) == []
 
-    def check(each: ModulePass, lowered: ModuleOp) -> None:
-        lost = _lost(lowered, str(path))
-        assert lost == [], f"{each.name} loses the place of {len(lost)} ops, the first of which is {lost[0].name}"
+    class Check(Instruments):
+        def after(self, number: int, entry: ModulePass, module: ModuleOp) -> None:
+            lost = _lost(module, str(path))
+            assert lost == [], f"{entry.name} loses the place of {len(lost)} ops, the first of which is {lost[0].name}"
 
-    run_passes(module, passes_of(PIPELINES["all"]), after=check)
+    run_passes(module, passes_of(PIPELINES["all"]), instruments=Check())
 
 
 def test_inlined_calls_keep_both_places() -> None:

@@ -11,8 +11,8 @@ from irc.dialects import nd
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import ND
 from irc.driver.program import isolate, parse
-from irc.fusion.recomputation import REPEATED
 from irc.interpreters.nd.interpreter import evaluate
+from irc.ir.discardable import REPEATED
 
 
 def chain(length: int) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawing import long
 from xdsl.ir import Operation
 
 from irc.driver.lowering import lower
@@ -90,6 +91,7 @@ def dumps(folder: Path, name: str) -> list[Path]:
     return list({file.read_text(): file for file in reversed(files)}.values())[::-1]
 
 
+@long(3)
 @pytest.mark.parametrize("name", DUMPED)
 def test_the_ir_after_any_pass_goes_on_to_the_same_kernels(name: str, tmp_path: Path) -> None:
     *before, last = dumps(tmp_path, name)
@@ -120,13 +122,16 @@ def test_what_is_not_noted_is_seen_by_the_planned_programs(tmp_path: Path) -> No
     assert (tmp_path / "all.mlir").read_text() == last.read_text()
 
 
-@pytest.mark.parametrize("noted", ['"fuse"', "7 : i64"])
+@pytest.mark.parametrize(
+    ("noted", "message"),
+    [('"fuse"', "expected a pass of the pipelines"), ("7 : i64", "expected a string, the name of a pass")],
+)
 def test_a_pass_that_there_is_not_is_not_gone_on_from(
-    noted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    noted: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "f.mlir").write_text(f"builtin.module attributes {{irc.after = {noted}}} {{\n}}\n")
     assert irc_opt.main([str(tmp_path / "f.mlir"), "-p", "all"]) == 1
-    assert "expected a pass of the pipelines" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ group and element, of `gemm-rows` all. `make test-sweep` takes all rows (IRC_SWE
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
+from drawing import SWEEP, long
 
 from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
@@ -41,7 +41,7 @@ T = TypeVar("T")
 def rows() -> list[Row]:
     first, computed, sweep, others = (load_suite(name).rows for name in ("gemm", "operands", "gemm-sweep", "gemm-rows"))
     gemm = (*first, *computed)
-    if os.environ.get("IRC_SWEEP") == "all":
+    if SWEEP:
         return [*gemm, *sweep, *others]
     classes: dict[tuple[str, ...], Row] = {}
     for row in gemm:
@@ -74,6 +74,7 @@ def imported() -> None:
     )
 
 
+@long(2)
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
 def test_products(row: Row) -> None:
     """Tensor cores, no spills, no warning that wgmma is serialized (C75xx), and made in time."""

@@ -6,18 +6,19 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irc.driver.pipelines import PASSES
+from irc.driver.reports import timed
 from irc.support.diagnostics import IrcError
 from irc.support.files import make_directory, write_bytes, write_text
-from irc_tools.arguments import ArgumentParser, add_program
+from irc_tools.arguments import ArgumentParser, add_program, parse_reports
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
-
     from irc.runtime.artifact import Artifact, KernelBinary
 
 IR_LEVELS = ("nd", "kernel", "tile", "cuda")
@@ -58,16 +59,21 @@ def _run(arguments: list[str]) -> int:
         "strict_rounding": args.strict_rounding,
     }
     path = Path(args.file)
-    if args.emit is not None:
-        _emit(args.emit, path, options, args.output)
-        return 0
+    with parse_reports(args, PASSES) or nullcontext():
+        if args.emit is not None:
+            _emit(args.emit, path, options, args.output)
+        else:
+            _compile(path, options, args.output)
+    return 0
+
+
+def _compile(path: Path, options: dict[str, Any], output: str | None) -> None:
     from irc.driver.compiler import compile_artifact
 
     artifact = compile_artifact(path, **options)
-    folder = Path(args.output) if args.output is not None else Path(f"{path.stem}.out")
+    folder = Path(output) if output is not None else Path(f"{path.stem}.out")
     write_artifact(artifact, folder)
     _print(artifact, folder)
-    return 0
 
 
 def _emit(level: str, path: Path, options: dict[str, Any], output: str | None) -> None:
@@ -80,14 +86,17 @@ def _emit(level: str, path: Path, options: dict[str, Any], output: str | None) -
 
 
 def _text(level: str, path: Path, options: dict[str, Any]) -> str:
+    from irc.driver.compiler import compile_artifact, lower_program
+
     if level == "irc":
         from irc.language import print_module
 
-        return print_module(_module(path, options))
+        return print_module(lower_program(path, None, **options))
     if level in IR_LEVELS:
-        return _lowered(level, path, options)
-    from irc.driver.compiler import compile_artifact
+        from irc.ir.printer import print_ir
 
+        module = lower_program(path, "all" if level == "cuda" else level, **options)
+        return timed("print", lambda: print_ir(module))
     artifact = compile_artifact(path, **options)
     if level == "source":
         return "\n".join(kernel.source for kernel in artifact.kernels)
@@ -96,24 +105,6 @@ def _text(level: str, path: Path, options: dict[str, Any]) -> str:
     from irc.codegen.sass import disassemble
 
     return "\n".join(disassemble(kernel.cubin) for kernel in artifact.kernels)
-
-
-def _module(path: Path, options: dict[str, Any]) -> ModuleOp:
-    """The parsed function that is compiled, alone in its module."""
-    from irc.driver.program import isolate, load
-
-    return isolate(load(path, dims=options["dims"]), options["func"])
-
-
-def _lowered(level: str, path: Path, options: dict[str, Any]) -> str:
-    """The IR of a level; nothing below it runs."""
-    from irc.driver.compiler import resolve_arch
-    from irc.driver.lowering import lower
-    from irc.ir.printer import print_ir
-
-    upto = "all" if level == "cuda" else level
-    arch = resolve_arch(options["arch"])
-    return print_ir(lower(_module(path, options), upto, arch=arch, strict_rounding=options["strict_rounding"]))
 
 
 def write_artifact(artifact: Artifact, folder: Path) -> None:

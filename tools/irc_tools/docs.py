@@ -1,4 +1,5 @@
-"""irc-docs: writes the reference pages `docs/dialects/*.md` and `docs/passes.md` from the definitions."""
+"""irc-docs: writes the reference pages `docs/dialects/*.md`, `docs/passes.md` and `docs/attributes.md` from the
+definitions."""
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ from xdsl.irdl import (
 
 from irc.driver.pipelines import DIALECTS, PASSES, PIPELINE_HELP, PIPELINES
 from irc.driver.universe import resolve
+from irc.ir import discardable
 from irc.support.diagnostics import IrcError
 from irc.support.files import make_directory, read_text, write_text
 from irc_tools.errors import guarded
@@ -40,7 +42,19 @@ def pages() -> dict[str, str]:
     """The text of every generated page by its path under `docs/`."""
     found = {f"dialects/{name}.md": dialect_page(name) for name in DIALECTS}
     found["passes.md"] = passes_page()
+    found["attributes.md"] = attributes_page()
     return found
+
+
+def attributes_page() -> str:
+    """The discardable attributes, by what carries them."""
+    text = cleandoc(discardable.__doc__ or "")
+    columns = ["attribute", "of", "value", "says", "written by", "read by"]
+    lines = ["# Discardable attributes\n", text, "", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    for each in (*discardable.DISCARDABLE.values(), *discardable.OF_ARGUMENTS.values()):
+        cells = (f"`{each.name}`", each.on, each.value, each.says, each.written, each.read)
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    return HEADER + "\n".join(lines) + "\n"
 
 
 def passes_page() -> str:

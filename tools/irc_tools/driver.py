@@ -11,22 +11,21 @@ from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from irc.driver.manager import PassManager, is_lowered
+from irc.driver.reports import VERIFY, Reports
 from irc.ir.parser import parse_ir
 from irc.ir.printer import print_ir
 from irc.ir.targets import set_target
 from irc.ir.verification import verify
 from irc.support.diagnostics import IrcError, register_source, render
 from irc.support.files import read_text, write_text
-from irc_tools.errors import internal_error
+from irc_tools.arguments import parse_reports
 from irc_tools.expected import Expectations
 from irc_tools.pipeline_spec import parse_passes, parse_target
-from irc_tools.reports import Reports
 
 SEPARATORS = {"mlir": "// -----", "irc": "# -----"}
 """Lines between the pieces of a file under `--split-input-file`."""
@@ -53,7 +52,10 @@ class OptMain(xDSLOptMain):
         self.target = parse_target(args.target, self.available_targets)
         names = args.passes if args.pipeline is None else f"{args.pipeline},{args.passes}".rstrip(",")
         self.passes = parse_passes(names, self.available_passes)
-        self.reports = Reports(args, [step.entry for step in self.passes])
+        args.verify_each &= not args.disable_verify
+        names = {step.entry.name for step in self.passes}
+        asked = parse_reports(args, names, generic=args.print_op_generic, locations=args.print_debuginfo)
+        self.reports = Reports() if asked is None else asked
 
     def _register(self) -> None:
         """Dialects, passes and targets of xDSL and every plug-in; irc's own too where irc is no installed plug-in."""
@@ -72,6 +74,10 @@ class OptMain(xDSLOptMain):
 
     def execute(self) -> int:
         """Reads, runs the passes, prints; returns the exit status."""
+        with self.reports:
+            return self._execute()
+
+    def _execute(self) -> int:
         name, frontend, text = self._read()
         register_source(name, text)
         expectations = None
@@ -86,7 +92,6 @@ class OptMain(xDSLOptMain):
             elif error is not None:
                 print(render(error), file=sys.stderr)
                 failed = True
-        self.reports.finish()
         if expectations is not None:
             print(expectations.shown(), end="")
             failed = expectations.report(sys.stderr, name)
@@ -162,18 +167,10 @@ class OptMain(xDSLOptMain):
         """Runs the passes, verifying before the first and after each."""
         if self.args.arch is not None:
             set_target(module, self.args.arch)
-        verifies = not self.args.disable_verify
-        if verifies:
-            self.reports.timed("verify", lambda: verify(module))
-        self.reports.start(module)
-        manager = PassManager(
-            self.ctx, self.reports, verify_each=verifies, given=is_lowered(module), internal=self._internal
-        )
+        if not self.args.disable_verify:
+            self.reports.timed(VERIFY, lambda: verify(module))
+        manager = PassManager(self.ctx, self.reports.watch(module), given=is_lowered(module))
         manager.run(module, self.passes)
-
-    def _internal(self, entry: ModulePass, error: Exception) -> Exception:
-        """An error in irc is a diagnostic that names the pass, unless its traceback is asked for."""
-        return error if self.args.debug else internal_error(error, f"pass '{entry.name}'")
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text of the target."""

@@ -39,10 +39,11 @@ def guarded(command: str, run: Callable[[], int], *, debug: bool = False) -> int
         return 1
 
 
-def internal_error(error: Exception, during: str = "") -> IrcError:
-    """An exception that no diagnostic foresaw: an error in irc (or in xDSL), not in the input."""
+def internal_error(error: Exception) -> IrcError:
+    """An exception that no diagnostic foresaw: an error in irc (or in xDSL), not in the input. A note of it says in
+    which pass."""
     detail = " ".join(str(error).split())[:300]
-    where = f" in {during}" if during else ""
+    where = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     return IrcError(
         f"internal error{where}: {type(error).__name__}: {detail}",
         None,

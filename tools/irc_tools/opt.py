@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from irc.driver.pipelines import PIPELINE_HELP, PIPELINES, TARGETS
-from irc_tools.arguments import ArgumentParser
+from irc_tools.arguments import ArgumentParser, add_reports
 
 EXAMPLES = """\
 examples:
@@ -49,7 +49,8 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_input(parser)
     _add_passes(parser)
     _add_output(parser)
-    _add_reports(parser)
+    add_reports(parser, verify_each=True)
+    _add_outcome(parser)
     return parser
 
 
@@ -69,7 +70,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")
     group.add_argument("--no-implicit-module", action="store_true", help="the input must hold one builtin.module")
-    group.add_argument("--disable-verify", action="store_true", help="do not verify before and after each pass")
+    group.add_argument("--disable-verify", action="store_true", help="do not verify before the first pass or after any")
 
 
 def _add_passes(parser: argparse.ArgumentParser) -> None:
@@ -104,17 +105,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--syntax-highlight", action="store_true", help="color the IR")
 
 
-def _add_reports(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("reports, on standard error")
-    group.add_argument(
-        "--print-before", metavar="LIST", help="print the IR before these passes (comma-separated, or `all`)"
-    )
-    group.add_argument(
-        "--print-after", metavar="LIST", help="print the IR after these passes (comma-separated, or `all`)"
-    )
-    group.add_argument("--print-between-passes", action="store_true", help="the same as --print-after all")
-    group.add_argument("--dump-dir", metavar="DIR", help="write the IR before the first pass and after each into DIR")
-    group.add_argument("--time-passes", action="store_true", help="print the seconds that each step took")
+def _add_outcome(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what counts as success")
     group.add_argument(
         "--verify-diagnostics",
         action="store_true",
@@ -125,8 +117,7 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
         "--parsing-diagnostics", action="store_true", help="the same as --verify-diagnostics (a name that xDSL knows)"
     )
     group.add_argument("--shrink", action="store_true", help="exit 0 where a pass raises ShrinkException, else 1")
-    group.add_argument("--debug", action="store_true", help="show the traceback of an error too")
-    group.add_argument("-v", "--version", action="store_true", help="print the versions of irc and xDSL and exit")
+    parser.add_argument("-v", "--version", action="store_true", help="print the versions of irc and xDSL and exit")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import TypeVar, cast, get_type_hints
 
@@ -16,7 +15,7 @@ from xdsl.utils.target import Target
 
 from irc.driver.manager import Step
 from irc.driver.pipelines import PIPELINES
-from irc.support.diagnostics import IrcError, Span, register_source
+from irc.support.diagnostics import IrcError, Span, register_source, unknown_name
 
 LoadedT = TypeVar("LoadedT")
 ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
@@ -33,7 +32,7 @@ def parse_passes(text: str, available: PassFactories) -> list[Step]:
             passes += map(Step, _expand(spec, available), count())
             continue
         if spec.name not in available:
-            raise _unknown("pass", spec.name, [*available, *PIPELINES], "`irc-opt --list-passes` lists all")
+            raise unknown_name("pass", spec.name, [*available, *PIPELINES], "`irc-opt --list-passes` lists all")
         passes.append(Step(_build(load("pass", spec.name, available[spec.name]), spec, "pass")))
     return passes
 
@@ -45,18 +44,9 @@ def parse_target(text: str, available: TargetFactories) -> Target:
     except (ArgSpecParseError, ValueError, RuntimeError, StopIteration) as error:
         raise _syntax("target", text, error) from error
     if spec.name not in available:
-        raise _unknown("target", spec.name, available, None)
+        raise unknown_name("target", spec.name, available)
     factory = cast(Callable[[], type[Target]], available[spec.name])
     return _build(load("target", spec.name, factory), spec, "target")
-
-
-def parse_selection(text: str | None, passes: Iterable[ModulePass]) -> set[str]:
-    """The passes that `--print-before` or `--print-after` names, of those that run; `all` stands for each of them."""
-    names = set() if text is None else {name.strip() for name in text.split(",")}
-    running = {entry.name for entry in passes}
-    for name in sorted(names - running - {"all"}):
-        raise _unknown("pass", name, [*running, "all"], "passes that run can be named, and `all`", of=" to print")
-    return running if "all" in names else names
 
 
 def load(kind: str, name: str, factory: Callable[[], LoadedT]) -> LoadedT:
@@ -87,14 +77,6 @@ def _syntax(what: str, text: str, error: BaseException) -> IrcError:
     return IrcError(reason, Span(name, int(found[1]), int(found[2])), hint)
 
 
-def _unknown(kind: str, name: str, known: Iterable[str], otherwise: str | None, of: str = "") -> IrcError:
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(repr(c) for c in close)}?" if close else otherwise
-    if hint is None:
-        hint = f"known: {', '.join(known)}"
-    return IrcError(f"unknown {kind} '{name}'{of}", None, hint)
-
-
 def _expand(spec: ArgSpec, available: PassFactories) -> list[ModulePass]:
     """The passes of a named pipeline; each option goes to every pass that has it."""
     classes = [load("pass", name, available[name]) for name in PIPELINES[spec.name]]
@@ -102,7 +84,7 @@ def _expand(spec: ArgSpec, available: PassFactories) -> list[ModulePass]:
     known = {field.name for cls in classes for field in dataclasses.fields(cls)}
     for name in given:
         if name not in known:
-            raise _unknown("option", name, sorted(known), None, of=f" of pipeline '{spec.name}'")
+            raise unknown_name("option", name, sorted(known), of=f" of pipeline '{spec.name}'")
     passes: list[ModulePass] = []
     for cls in classes:
         fields = {field.name for field in dataclasses.fields(cls)}
@@ -119,7 +101,7 @@ def _build(cls: type[ConvertibleT], spec: ArgSpec, kind: str) -> ConvertibleT:
         if name not in known:
             names = [n.replace("_", "-") for n in known]
             otherwise = f"it takes {', '.join(names)}" if names else "it takes no options"
-            raise _unknown("option", name.replace("_", "-"), names, otherwise, of=f" of {kind} '{spec.name}'")
+            raise unknown_name("option", name.replace("_", "-"), names, otherwise, of=f" of {kind} '{spec.name}'")
     values = {name: _flag(value, hints.get(name)) for name, value in given.items()}
     try:
         return cls.from_spec(ArgSpec(spec.name, values))

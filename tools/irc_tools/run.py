@@ -6,12 +6,14 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from irc.driver.pipelines import PASSES
 from irc.support.diagnostics import IrcError
-from irc_tools.arguments import ArgumentParser, add_program
+from irc_tools.arguments import ArgumentParser, add_program, parse_reports
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
 
@@ -80,14 +82,15 @@ def _run(arguments: list[str]) -> int:
     if args.arch is not None:
         resolve_arch(args.arch)
     begin = time.perf_counter()
-    executable = compile_program(
-        Path(args.file),
-        args.target,
-        arch=args.arch,
-        dims=dims,
-        func=args.func,
-        strict_rounding=args.strict_rounding,
-    )
+    with parse_reports(args, PASSES) or nullcontext():
+        executable = compile_program(
+            Path(args.file),
+            args.target,
+            arch=args.arch,
+            dims=dims,
+            func=args.func,
+            strict_rounding=args.strict_rounding,
+        )
     compiling = time.perf_counter() - begin
     arrays = make_arguments(executable.arguments, files, args.seed)
     measured = _measure(executable, arrays, compiling)

@@ -86,9 +86,9 @@ class PlanOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict_with_keyword()
         plan = cls(name.data, function_type, streams=streams, body=parser.parse_region(arguments))
         if attributes is not None:
-            plan.attributes |= attributes.data
-            if "donated" in plan.attributes:
-                plan.properties["donated"] = plan.attributes.pop("donated")
+            own = {name: value for name, value in attributes.data.items() if name == "donated"}
+            plan.properties |= own
+            plan.attributes |= {name: value for name, value in attributes.data.items() if name not in own}
         return plan
 
     def print(self, printer: Printer) -> None:

@@ -1,4 +1,5 @@
-"""The attributes that speak of roundings which have not happened, or need not, and of how accurate a value must be.
+"""Attributes that speak of roundings which have not happened, or need not, and of how accurate a value must be
+(`irc/ir/discardable.py` declares them).
 
 `nd.declared = bf16` on an op: `widen-arithmetic` computes its result, which the user declared bf16, in f32. The value
 is not rounded; whoever stores it between kernels rounds it to the declared type.
@@ -17,25 +18,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-DECLARED = "nd.declared"
-"""Discardable attribute: the element type that the op's results were declared with."""
-
-DEFERRED = "nd.deferred"
-"""Discardable attribute of `nd.cast`: the user did not write it."""
-
-
-STRICT = "irc.strict_rounding"
-"""Attribute of a module: every op rounds its result to its declared type, and machine code does not join a product and
-a sum to one operation with one rounding."""
-
-RELAXED = "nd.relaxed"
-"""Discardable attribute: the op may be approximated."""
-
-RELAXABLE = frozenset(
-    f"nd.{name}"
-    for name in "cos div reciprocal erf exp exp2 expm1 log log2 log1p pow sigmoid silu sin sqrt tanh".split()
-)
-"""Ops that have an approximation of that accuracy for all arguments which is cheaper than f32's."""
+from irc.ir.discardable import DECLARED, DEFERRED, RELAXABLE, RELAXED
 
 
 def declared_element(value: SSAValue) -> Attribute | None:

@@ -49,7 +49,7 @@ from irc.dialects.tile.memory import (
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
 from irc.dialects.tile.program import ProgramOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
-from irc.dialects.tile.schedule import CLAMPED, SCHEDULED, AtAttr, place_of
+from irc.dialects.tile.schedule import AtAttr, place_of
 from irc.dialects.tile.types import (
     BufferType,
     ChannelType,
@@ -65,6 +65,7 @@ from irc.dialects.tile.types import (
     tile_type_of,
 )
 from irc.dialects.tile.vote import AnyOp
+from irc.ir.discardable import CLAMPED, SCHEDULED
 
 Tile = Dialect(
     "tile",

@@ -1,4 +1,4 @@
-"""When the ops of a loop run: a schedule, as attributes of them."""
+"""When the ops of a loop run: a schedule, as attributes of them (docs/levels/tile.md#schedules)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-SCHEDULED = "scheduled"
-"""The name of the attribute with an op's place."""
-
-CLAMPED = "clamped"
-"""The name of the attribute, a unit, of a loop whose trips are those of its last stage: ops of earlier stages work
-ahead, in the last iterations on a place inside of the loop's bounds once more (docs/levels/tile.md#schedules)."""
+from irc.ir.discardable import SCHEDULED
 
 
 @irdl_attr_definition

@@ -25,7 +25,7 @@ from irc.dialects import tile
 from irc.dialects.cuda import KernelOp
 from irc.dialects.kernel import LaunchOp
 from irc.interpreters.nd import interpreter as nd
-from irc.interpreters.tile.scalars import dtype_of, evaluate_scalar
+from irc.interpreters.tile.scalars import dtype_of, scalar_function
 from irc.ir.dtypes import element_of
 from irc.ir.rounding import cast_array
 from irc.support.diagnostics import IrcError
@@ -86,8 +86,25 @@ def run_program(program: tile.ProgramOp, args: Sequence[Array], results: Sequenc
         assert isinstance(arg.type, tile.ViewType)
         memory = array.reshape(-1).view(dtype_of(arg.type.element_type))
         machine.values[arg] = View(memory, arg.type.get_shape(), arg.type.get_strides())
-    machine.run(program.body.block)
+    with np.errstate(all="ignore"):
+        machine.run(program.body.block)
     return tuple(outputs)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """An op as it is run: what it computes, of the machine and the op or, a scalar one, of its operands."""
+
+    op: Operation
+    rule: Callable[[_Machine, Any], list[Any]] | None
+    function: Callable[..., Array] | None
+    operands: tuple[SSAValue, ...]
+    results: tuple[SSAValue, ...]
+
+    @staticmethod
+    def of(op: Operation) -> _Step:
+        rule = _RULES.get(type(op))
+        return _Step(op, rule, scalar_function(op) if rule is None else None, tuple(op.operands), tuple(op.results))
 
 
 class _Machine:
@@ -98,30 +115,39 @@ class _Machine:
         self.values: dict[SSAValue, Any] = {}
         self.partition = 0
         self.round: list[list[Any]] = []
+        self._steps: dict[Block, tuple[list[_Step], tuple[SSAValue, ...]]] = {}
+        """By block: its ops, and the operands of its terminator, if there is one."""
+        self.accesses: dict[tile.AccessOp, tuple[tuple[AffineExpr, ...], tuple[int, ...]]] = {}
+        """The map's results and the checked dimensions of ops that ran."""
 
     def get(self, values: Sequence[SSAValue]) -> list[Any]:
         return [self.values[v] for v in values]
 
     def run(self, block: Block, args: Sequence[Any] = ()) -> list[Any]:
         """Runs the ops; gives the operands of the terminator, if there is one."""
-        self.values.update(zip(block.args, args, strict=False))
-        for op in block.ops:
-            if isinstance(op, scf.YieldOp | tile.YieldOp):
-                return self.get(op.operands)
-            self._step(op)
-        return []
-
-    def _step(self, op: Operation) -> None:
-        rule = _RULES.get(type(op))
-        if rule is None:
-            results = [evaluate_scalar(op, [np.asarray(v) for v in self.get(op.operands)])]
-        else:
-            results = rule(self, op)
-        self.values.update(zip(op.results, results, strict=True))
+        values = self.values
+        values.update(zip(block.args, args, strict=False))
+        if (known := self._steps.get(block)) is None:
+            known = self._steps[block] = _steps_of(block)
+        steps, yielded = known
+        for step in steps:
+            if step.function is not None:
+                values[step.results[0]] = step.function(*[values[v] for v in step.operands])
+            else:
+                assert step.rule is not None
+                values.update(zip(step.results, step.rule(self, step.op), strict=True))
+        return [values[v] for v in yielded]
 
     def body(self, region: Region, args: Sequence[Array]) -> list[Array]:
         """A scalar body on arrays."""
         return self.run(region.block, args)
+
+
+def _steps_of(block: Block) -> tuple[list[_Step], tuple[SSAValue, ...]]:
+    last = block.last_op
+    if isinstance(last, scf.YieldOp | tile.YieldOp):
+        return [_Step.of(op) for op in block.ops if op is not last], tuple(last.operands)
+    return [_Step.of(op) for op in block.ops], ()
 
 
 # Control
@@ -132,7 +158,7 @@ def _for_tiles(m: _Machine, op: tile.ForTilesOp) -> list[Any]:
     for dim in op.reversed_dims:
         ranges[dim] = ranges[dim][::-1]
     own, turns = op.turns
-    tiles = [[np.int64(o) for o in offsets] for offsets in itertools.product(*ranges)]
+    tiles = [[np.asarray(o, np.int64) for o in offsets] for offsets in itertools.product(*ranges)]
     for at in range(own, len(tiles), turns):
         m.round = tiles[at - own : at - own + turns]
         m.run(op.body.block, tiles[at])
@@ -140,14 +166,15 @@ def _for_tiles(m: _Machine, op: tile.ForTilesOp) -> list[Any]:
 
 
 def _turn_offsets(m: _Machine, op: tile.TurnOffsetsOp) -> list[Any]:
-    return m.round[op.turn_number] if op.turn_number < len(m.round) else [np.int64(0)] * len(op.offsets)
+    return m.round[op.turn_number] if op.turn_number < len(m.round) else [np.asarray(0, np.int64)] * len(op.offsets)
 
 
 def _for(m: _Machine, op: scf.ForOp) -> list[Any]:
     low, high, step = (int(v) for v in m.get([op.lb, op.ub, op.step]))
     carried = m.get(op.iter_args)
+    block, dtype = op.body.block, dtype_of(op.lb.type)
     for i in range(low, high, step):
-        carried = m.run(op.body.block, [np.asarray(i, dtype_of(op.lb.type)), *carried])
+        carried = m.run(block, [np.asarray(i, dtype), *carried])
     return carried
 
 
@@ -285,6 +312,9 @@ _AFFINE: dict[AffineBinaryOpKind, Callable[[Array, Array], Array]] = {
 def _addresses(m: _Machine, op: tile.AccessOp, shape: Sequence[int]) -> tuple[View, Array, Array]:
     """(the view, the element's place in memory, whether it is inside) for every element of the tile."""
     view: View = m.values[op.view]
+    if (known := m.accesses.get(op)) is None:
+        known = m.accesses[op] = (op.access_map.results, op.checked_dims)
+    coordinates, checked = known
     dims: list[Array] = []
     for axis, (offset, extent) in enumerate(zip(m.get(op.offsets), shape, strict=True)):
         along = [1] * len(shape)
@@ -292,13 +322,15 @@ def _addresses(m: _Machine, op: tile.AccessOp, shape: Sequence[int]) -> tuple[Vi
         dims.append(np.int64(offset) + np.arange(extent, dtype=np.int64).reshape(along))
     symbols = [np.asarray(s, np.int64) for s in m.get(op.symbols)]
     place, inside = np.zeros(tuple(shape), np.int64), np.ones(tuple(shape), np.bool_)
-    for i, expr in enumerate(op.access_map.results):
+    for i, expr in enumerate(coordinates):
         coordinate = _affine(expr, dims, symbols)
         fits = (coordinate >= 0) & (coordinate < view.shape[i])
-        if i not in op.checked_dims and not bool(np.all(fits)):
-            raise IrcError(f"dimension {i} of a view is accessed out of range and is not checked: {op}", op.location)
-        inside = inside & fits
-        place = place + coordinate * view.strides[i]
+        if not fits.all():
+            if i not in checked:
+                message = f"dimension {i} of a view is accessed out of range and is not checked: {op}"
+                raise IrcError(message, op.location)
+            inside &= fits
+        place += coordinate * view.strides[i]
     return view, np.where(inside, place, 0), inside
 
 

@@ -6,7 +6,7 @@ Integers are signless and wrap; `fptosi` and `fptoui` saturate and give 0 for Na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,17 +30,21 @@ def dtype_of(type: Attribute) -> np.dtype[Any]:
     return element_of(type).dtype
 
 
-def evaluate_scalar(op: Operation, args: Sequence[Array]) -> Array:
-    """The result of an arith or math op; IrcError where the op has no meaning here."""
+def scalar_function(op: Operation) -> Callable[..., Array]:
+    """The result of an arith or math op as a function of its operands; IrcError where the op has no meaning here."""
     if isinstance(op, arith.ConstantOp):
-        return _constant(op)
+        constant = _constant(op)
+        return lambda: constant
     rule = _RULES.get(type(op))
     if rule is None:
         raise IrcError(f"{op.name} has no meaning in a tile program", op.location)
     target = dtype_of(op.results[0].type)
-    with np.errstate(all="ignore"):
+
+    def function(*args: Array) -> Array:
         value = np.asarray(rule(op, *args))
-    return value if value.dtype == target else cast_array(value, target)
+        return value if value.dtype == target else cast_array(value, target)
+
+    return function
 
 
 def scalar_rule(op: Operation) -> Rule | None:

@@ -17,6 +17,7 @@ from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
 from irc.analysis.resources import check_shared, named_barriers
 from irc.dialects import cuda, tile
+from irc.ir.discardable import UNROLL
 from irc.ir.passes import Pass
 from irc.ir.properties import values_of
 from irc.ir.targets import target_of
@@ -213,7 +214,7 @@ def _for(code: Code, op: scf.ForOp) -> None:
         None if _is_token(argument) else _carried(code, initial)
         for argument, initial in zip(block.args[1:], op.iter_args, strict=True)
     ]
-    factor = op.attributes.get("unroll")
+    factor = op.attributes.get(UNROLL)
     unroll = factor.value.data if isinstance(factor, IntegerAttr) else factor is not None
     shares = _touches_shared(op.body)
     if shares:

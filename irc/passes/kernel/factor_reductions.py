@@ -19,9 +19,9 @@ from irc.analysis.cascades import RowFactor
 from irc.analysis.op_classes import shape_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints
-from irc.dialects.nd.declared import DECLARED, STRICT
 from irc.dialects.nd.terms import Term
 from irc.fusion.cascades import cascades_in
+from irc.ir.discardable import DECLARED, STRICT
 from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code

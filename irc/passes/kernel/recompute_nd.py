@@ -35,7 +35,7 @@ from irc.analysis.min_cut import Network
 from irc.analysis.op_classes import cost_of, is_elementwise, is_fusible, is_made, is_product, is_unit_reshape, size_of
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import declared_element
-from irc.fusion.recomputation import REPEATED
+from irc.ir.discardable import REPEATED
 from irc.ir.iteration import is_broadcast
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code

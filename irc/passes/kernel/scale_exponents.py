@@ -20,9 +20,10 @@ from irc.analysis.cascades import maximum_below
 from irc.canonicalization.simplify import is_splat, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
-from irc.dialects.nd.declared import STRICT, is_relaxed, relax
+from irc.dialects.nd.declared import is_relaxed, relax
 from irc.dialects.nd.terms import Term
 from irc.fusion.cascades import cascades_in
+from irc.ir.discardable import STRICT
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
 

@@ -26,7 +26,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from irc.dialects import nd
-from irc.dialects.nd.declared import DECLARED, DEFERRED, STRICT, declare, is_deferred
+from irc.dialects.nd.declared import declare, is_deferred
+from irc.ir.discardable import DECLARED, DEFERRED, STRICT
 from irc.ir.dtypes import Element, element_named, element_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code

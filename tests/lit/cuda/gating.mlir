@@ -129,7 +129,7 @@ cuda.kernel @gating(
           %flipped = arith.xori %phase, %s1 : i32
           %turned = arith.select %wraps, %flipped, %phase : i32
           scf.yield %wrapped, %turned : i32, i32
-        } {no_unroll}
+        } {unroll = 1 : i64}
         scf.yield %next_stage, %next_phase : i32, i32
       }
       %drained_stage, %drained_phase = scf.for %i = %s0 to %s4 step %s1 iter_args(%stage = %last_stage, %phase = %last_phase) -> (i32, i32) : i32 {

@@ -13,7 +13,7 @@
 // CHECK-NEXT:     %e = nd.exp %c
 // CHECK-NEXT:     %m = nd.max %e
 // CHECK-NEXT:     kernel.yield %e, %m : tensor<8x8xf32>, tensor<8xf32>
-// CHECK-NEXT:   } attributes {note}
+// CHECK-NEXT:   } attributes {tool.note}
 func.func @matmul(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
   %r, %s = kernel.fused @gate matmul config<tile = {m = 128, n = 256, k = 64}, stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", group = 8, split = 2, reduction = "looped", indexing = "tma", subtile = 64, instruction = "wgmma", loop_order = [1, 0]> (%a = %x : tensor<8x4xf32>, %b = %w : tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
     %p = nd.relu %a : tensor<8x4xf32>
@@ -21,7 +21,7 @@ func.func @matmul(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> (tensor<8x8xf32>,
     %e = nd.exp %c : tensor<8x8xf32>
     %m = nd.max %e {axes = [1]} : tensor<8x8xf32> -> tensor<8xf32>
     kernel.yield %e, %m : tensor<8x8xf32>, tensor<8xf32>
-  } attributes {note}
+  } attributes {tool.note}
   func.return %r, %s : tensor<8x8xf32>, tensor<8xf32>
 }
 

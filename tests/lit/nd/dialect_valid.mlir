@@ -120,8 +120,8 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %cast = nd.cast %x : tensor<4x8xf32> -> tensor<4x8xf8E4M3FN>
   // CHECK: %bitcast = nd.bitcast %x : tensor<4x8xf32> -> tensor<4x8xi32>
   %bitcast = nd.bitcast %x : tensor<4x8xf32> -> tensor<4x8xi32>
-  // CHECK: %declared = nd.add %x, %y {declared = bf16} : tensor<4x8xf32>
-  %declared = nd.add %x, %y {declared = bf16} : tensor<4x8xf32>
+  // CHECK: %declared = nd.add %x, %y {nd.declared = bf16} : tensor<4x8xf32>
+  %declared = nd.add %x, %y {nd.declared = bf16} : tensor<4x8xf32>
 
   // shapes and indices
 

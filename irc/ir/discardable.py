@@ -1,0 +1,290 @@
+"""The discardable attributes of irc: all that its passes tell each other of an op beside its properties.
+
+As in MLIR, such an attribute stands in the dictionary of an op, and is printed and read back with it. Here they are
+declared, each with what may carry it and what it may be, and the verifier looks for that. An op of irc, or one of
+`arith`, `math` and `scf` in a kernel, carries no other attribute; those of other tools have a prefix (`tool.name`).
+"""
+
+# Ops are known by their names, so that no level's dialect is imported for another's.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float16Type,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f32,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from irc.ir.dominance import DIALECTS
+from irc.ir.donation import DONATED
+from irc.ir.targets import TARGET
+from irc.support.diagnostics import IrcError, unknown_name
+
+
+@dataclass(frozen=True)
+class Discardable:
+    """An attribute that is declared: its name; what it says, a clause about the op that carries it; `on`, what may
+    carry it, and `value`, what it may be, each in words and as a test; the passes, or other parts of irc, by which it
+    is written and read."""
+
+    name: str
+    says: str
+    on: str
+    carries: Callable[[Operation], bool]
+    value: str
+    fits: Callable[[Attribute], bool]
+    written: str
+    read: str
+
+
+def _named(*names: str) -> Callable[[Operation], bool]:
+    return lambda op: op.name in names
+
+
+def _computes_f32(op: Operation) -> bool:
+    types = [result.type for result in op.results]
+    return op.name.startswith("nd.") and any(isinstance(t, TensorType) and t.element_type == f32 for t in types)
+
+
+def _in_loop(op: Operation) -> bool:
+    return (parent := op.parent_op()) is not None and parent.name == "scf.for"
+
+
+def _is_unit(value: Attribute) -> bool:
+    return isinstance(value, UnitAttr)
+
+
+def _is_string(value: Attribute) -> bool:
+    return isinstance(value, StringAttr)
+
+
+def _is_number(value: Attribute) -> bool:
+    return isinstance(value, IntegerAttr) and value.type == i64 and value.value.data >= 0
+
+
+_NARROW = frozenset({Float16Type(), BFloat16Type(), Float8E4M3FNType(), Float8E5M2Type()})
+"""Without irc/ir/dtypes.py, whose numpy a verifier need not wait for."""
+
+RELAXABLE = frozenset(
+    f"nd.{name}"
+    for name in "cos div reciprocal erf exp exp2 expm1 log log2 log1p pow sigmoid silu sin sqrt tanh".split()
+)
+"""Ops that have an approximation of about 2 ** -20 for all arguments which is cheaper than f32's accuracy."""
+
+DECLARED = "nd.declared"
+DEFERRED = "nd.deferred"
+RELAXED = "nd.relaxed"
+REPEATED = "nd.repeated"
+SCHEDULED = "scheduled"
+CLAMPED = "clamped"
+UNROLL = "unroll"
+NEAR = "near"
+AFTER = "irc.after"
+STRICT = "irc.strict_rounding"
+ARGUMENT_NAME = "irc.name"
+
+_OF_OPS = (
+    Discardable(
+        DECLARED,
+        "what it computes in f32 was declared with this type; who stores it between kernels rounds it to that",
+        "ops of nd that compute f32",
+        _computes_f32,
+        "the type of a narrow float",
+        lambda value: value in _NARROW,
+        "widen-arithmetic",
+        "canonicalize-nd, cancel-permutes, factor-reductions, recompute-nd, fuse-kernels",
+    ),
+    Discardable(
+        DEFERRED,
+        "the user did not write the cast: it rounds nothing that goes into further arithmetic, but by strict-rounding",
+        "`nd.cast`",
+        _named("nd.cast"),
+        "unit",
+        _is_unit,
+        "the frontends, decompose-nd, differentiate-nd",
+        "canonicalize-nd, widen-arithmetic, the interpreter of nd",
+    ),
+    Discardable(
+        RELAXED,
+        "its value, in f32, was declared narrow or belongs to such a one: it may be computed to about 2 ** -20",
+        "ops of nd with a cheaper approximation",
+        lambda op: op.name in RELAXABLE,
+        "unit",
+        _is_unit,
+        "decompose-nd, fuse-kernels",
+        "canonicalize-nd, scale-exponents, tile-kernels",
+    ),
+    Discardable(
+        REPEATED,
+        "it is computed again in each kernel that uses it, and not joined with its equals",
+        "ops of nd",
+        lambda op: op.name.startswith("nd."),
+        "unit",
+        _is_unit,
+        "recompute-nd",
+        "fuse-kernels",
+    ),
+    Discardable(
+        SCHEDULED,
+        "when it runs: how many iterations after its own, and as which op of an iteration",
+        "ops in an `scf.for`",
+        _in_loop,
+        "`#tile.at`",
+        lambda value: value.name == "tile.at",
+        "schedule-loops",
+        "expand-schedule",
+    ),
+    Discardable(
+        CLAMPED,
+        "its trips are those of its last stage: in the last iterations ops of earlier stages run once more inside of "
+        "its bounds",
+        "`scf.for`",
+        _named("scf.for"),
+        "unit",
+        _is_unit,
+        "schedule-loops",
+        "expand-schedule",
+    ),
+    Discardable(
+        UNROLL,
+        "its iterations are unrolled by the CUDA compiler: all, or so many at a time (one: it stays a loop)",
+        "`scf.for`",
+        _named("scf.for"),
+        "unit, or a number of i64",
+        lambda value: _is_unit(value) or _is_number(value),
+        "tile-kernels, overlap-epilogue, stage-loads, stage-stores, lower-to-cuda",
+        "lower-to-cuda, the printer of CUDA C++",
+    ),
+    Discardable(
+        NEAR,
+        "its angle is below 2 ** 24, which the short range reduction is for",
+        "`math.sin`, `math.cos`, `math.tan`",
+        _named("math.sin", "math.cos", "math.tan"),
+        "unit",
+        _is_unit,
+        "lower-to-cuda",
+        "the printer of CUDA C++",
+    ),
+    Discardable(
+        TARGET,
+        "the architecture that it is for",
+        "the module",
+        _named("builtin.module"),
+        "a string, a name of `irc/ir/targets.py`",
+        _is_string,
+        "the commands, the pass manager",
+        "all that ask the target",
+    ),
+    Discardable(
+        AFTER,
+        "the last pass of the pipelines that it had, from split-reductions on: lowering goes on from there",
+        "the module",
+        _named("builtin.module"),
+        "a string, the name of a pass",
+        _is_string,
+        "the pass manager",
+        "the pass manager",
+    ),
+    Discardable(
+        STRICT,
+        "every op rounds its result to its declared type, and machine code does not join a product and a sum to one "
+        "operation with one rounding",
+        "the module",
+        _named("builtin.module"),
+        "unit",
+        _is_unit,
+        "widen-arithmetic",
+        "factor-reductions, scale-exponents, the compilation of kernels",
+    ),
+)
+
+_OF_ARGUMENTS = (
+    Discardable(
+        ARGUMENT_NAME,
+        "the name that the program gives the argument, where a name hint cannot hold it (xDSL drops `_1` from `w_1`)",
+        "arguments of functions",
+        _named("func.func"),
+        "a string",
+        _is_string,
+        "the parser of `.irc` text",
+        "the printer of `.irc` text, the signature of executables",
+    ),
+    Discardable(
+        DONATED,
+        "its memory takes the result of this number",
+        "arguments of functions",
+        _named("func.func"),
+        "a number of i64",
+        _is_number,
+        "the parser of `.irc` text, `irc.compile`",
+        "mark-in-place, build-host-plan",
+    ),
+)
+
+DISCARDABLE: Mapping[str, Discardable] = {each.name: each for each in _OF_OPS}
+"""Those of ops, by name."""
+
+OF_ARGUMENTS: Mapping[str, Discardable] = {each.name: each for each in _OF_ARGUMENTS}
+"""Those of arguments of functions, by name."""
+
+PREFIXES = DIALECTS | {"irc"}
+"""Of names that only irc gives."""
+
+IN_KERNELS = frozenset({"arith", "math", "scf"})
+"""Dialects of xDSL whose ops are irc's in a kernel."""
+
+KERNELS = frozenset({"tile.program", "cuda.kernel"})
+
+
+def first_fault(root: Operation) -> tuple[Operation, IrcError] | None:
+    """The first op, of `root` and what is nested in it, with an attribute that it cannot carry, and what is said of
+    it."""
+    for op in root.walk():
+        faults = [_fault(op, name, value, DISCARDABLE) for name, value in op.attributes.items()]
+        if isinstance(op, FuncOp) and op.arg_attrs is not None:
+            faults += [_fault(op, *each, OF_ARGUMENTS) for entry in op.arg_attrs.data for each in entry.data.items()]
+        for fault in faults:
+            if fault is not None:
+                return op, fault
+    return None
+
+
+def _fault(op: Operation, name: str, value: Attribute, among: Mapping[str, Discardable]) -> IrcError | None:
+    known = among.get(name)
+    if known is None:
+        return _unknown(op, name, among) if _is_ours(op, name) else None
+    if not known.carries(op):
+        return IrcError(f"'{op.name}': {name} is for {known.on}")
+    if not known.fits(value):
+        return IrcError(f"'{op.name}': {name}: expected {known.value}, found {value}")
+    return None
+
+
+def _is_ours(op: Operation, name: str) -> bool:
+    """Whether an attribute of this name would be irc's."""
+    if "." in name:
+        return name.split(".")[0] in PREFIXES
+    dialect = op.name.split(".")[0]
+    return dialect in DIALECTS or (dialect in IN_KERNELS and _is_in_kernel(op))
+
+
+def _is_in_kernel(op: Operation) -> bool:
+    parent = op.parent_op()
+    return parent is not None and (parent.name in KERNELS or _is_in_kernel(parent))
+
+
+def _unknown(op: Operation, name: str, among: Mapping[str, Discardable]) -> IrcError:
+    known = [*op.properties, *(each for each, entry in among.items() if entry.carries(op))]
+    return unknown_name("attribute", name, known, "those of other tools have a prefix, `tool.name`", f" of '{op.name}'")
