@@ -103,8 +103,8 @@ class CascadeProblem:
         return 3 * self.scores
 
 
-def cascade_problem(kernel: FusedOp) -> CascadeProblem:
-    """Of the products of a kernel with a cascade."""
+def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
+    """Of the products of a kernel with a cascade, of so many parts of its columns."""
     cascade = cascade_in(kernel)
     first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
     operands: list[tuple[Operation, int]] = [(op, side) for op in cascade.scores for side in (0, 1)]
@@ -122,7 +122,7 @@ def cascade_problem(kernel: FusedOp) -> CascadeProblem:
         sum(streamed.values()),
         sum(each.extent("k") for each in first) + sum(each.extent("n") for each in last),
         sum(each.extent("n") for each in last),
-        _moved(kernel, cascade),
+        _moved(kernel, cascade, parts),
         multiplied(cascade.products[0], 0).size,
         all(is_loadable(op, side) for op, side in operands),
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
@@ -130,10 +130,13 @@ def cascade_problem(kernel: FusedOp) -> CascadeProblem:
     )
 
 
-def _moved(kernel: FusedOp, cascade: Cascade) -> int:
-    """Bytes for each row of arrays that lie along the results: those that are stored, and that what follows reads."""
+def _moved(kernel: FusedOp, cascade: Cascade, parts: int) -> int:
+    """Bytes for each row of arrays that lie along the results: those that are stored, and that what follows reads. Of
+    parts the products themselves are stored, and what follows is another kernel."""
     results = [op.results[0] for op in cascade.products]
     size, columns = size_of(results[0]), sum(iteration_of(op).extent("n") for op in cascade.products)
+    if parts > 1:
+        return element_of(results[0].type).size * columns
     operands = {value for op in cascade.scores for value in op.operands} | {op.operands[1] for op in cascade.products}
     arrays = [v for v in kernel.block.args if size_of(v) == size and v not in operands] + list(kernel.outputs)
     return sum(element_of(v.type).size for v in arrays if size_of(v) == size) * columns // len(results)
@@ -144,7 +147,7 @@ def choose_cascade(
 ) -> Iterator[ConfigAttr]:
     """The configs, the best first."""
     split = given.split or parts_of(cascade_in(kernel), machine)
-    for config in _choose(cascade_problem(kernel), machine, given, instruction):
+    for config in _choose(cascade_problem(kernel, split), machine, given, instruction):
         yield config.replace(split=split if split > 1 else None)
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -74,10 +75,42 @@ def _convert_result(op: Operation, result: SSAValue, made: Fragment) -> None:
 
 def _convert_part(op: tile.SliceOp) -> None:
     """A slice gives what its threads hold of the tile. Of a vector that is all, where it is sliced along the tile that
-    it meets; of an accumulator it is what its own warps have, where slices of others meet it."""
+    it meets; of an accumulator it is what its own warps have, where slices of others meet it. Positions are counted
+    from where the slice begins."""
+    source = op.source.owner
+    if isinstance(source, tile.IotaOp) and not _is_part(op):
+        _count_from(op, source)
+        return
     made = part_fragment(op, fragment_layout(op.source.type))
     if not is_same(fragment_layout(op.result.type), made):
         _convert_result(op, op.result, made)
+
+
+def _is_part(op: tile.SliceOp) -> bool:
+    """Whether a slice has what its threads hold of the tile."""
+    made = fragment_layout(op.source.type).part(shape_of(op.result.type))
+    return made is not None and is_same(fragment_layout(op.result.type), made)
+
+
+def _count_from(op: tile.SliceOp, source: tile.IotaOp) -> None:
+    """A slice of positions -> positions, in the fragment of the slice."""
+    axis, offset = source.axis_value, source.offset
+    first = arith.ConstantOp(IntegerAttr(op.at_values[axis], IndexType()))
+    parts = [*op.offsets[axis : axis + 1], *([first.result] if op.at_values[axis] else [])]
+    if op.at_values[axis]:
+        _insert(first, op)
+    for part in parts:
+        offset = _insert(arith.AddiOp(offset, part), op)
+    iota = tile.IotaOp(offset, axis, op.result.type, op.location)
+    iota.result.name_hint = op.result.name_hint
+    Rewriter.replace_op(op, iota)
+
+
+def _insert(new: Operation, op: Operation) -> SSAValue:
+    """Puts a new op before another."""
+    new.location = op.location
+    Rewriter.insert_op(new, InsertPoint.before(op))
+    return new.results[0]
 
 
 def part_fragment(op: tile.SliceOp, source: Fragment) -> Fragment:
