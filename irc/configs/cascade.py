@@ -20,14 +20,16 @@ from irc.ir.targets import KIB, Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
 from irc.support.integers import ceil_div
 
-ROWS = {128: 1.0, 192: 1.1}
-"""Rows of a block, and the speed of such blocks for each row: two warp groups share what is loaded, and one computes
-exponentials while the other multiplies. A third one overlaps more, where its registers suffice: 459 TFLOP/s for 389 at
-64 columns of an H200, and less where rows are left over."""
+ROWS = (128, 192)
+"""Of a block: two warp groups share what is loaded, and one computes exponentials while the other multiplies. A third
+one overlaps more, where its registers suffice."""
 
 TURN_ROWS = 192
 """Rows from which on warp groups issue the first product of a step in turn: the exponentials of one of three run beside
-the products of the others. Two do so without turns."""
+the products of the others. Two do so without turns, and steps that a mask may be applied to run best in order."""
+
+MORE_ROWS, MORE_ROWS_MASKED = 1.17, 1.05
+"""The speed of a block of the most rows for each of its rows, of one of the fewest: on an H200, at 64 columns."""
 
 STEPS = (128, 96, 80, 64, 48, 32, 16)
 """Columns of the scores of a step, the most first. 112 are slower than either neighbor on an H200."""
@@ -167,8 +169,12 @@ def _choose(
 
 def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     """Blocks with as much work each stay on their SMs, and short ones do. Of others, the longest begin first, on the
-    next SM that is free."""
-    rows = (given.tile or {}).get("m", _rows(problem))
+    next SM that is free. Where no step fits beside what is held and stored, blocks of one warp group hold less."""
+    for rows in dict.fromkeys([given.tile["m"]] if given.tile and "m" in given.tile else [_rows(problem), WGMMA_ROWS]):
+        yield from _of_rows(rows, problem, machine, given)
+
+
+def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
     group = max(1, SHARED_BYTES // (problem.size * problem.steps * problem.streamed))
     allowed = problem.allowed_registers(rows)
@@ -186,7 +192,7 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
                 group=group if problem.is_masked else None,
                 indexing="tma",
                 instruction="wgmma",
-                turns=True if rows >= TURN_ROWS and problem.scores == 1 else None,
+                turns=True if rows >= TURN_ROWS and problem.scores == 1 and not problem.is_masked else None,
             )
 
 
@@ -194,8 +200,9 @@ def _rows(problem: CascadeProblem) -> int:
     """The rows of blocks that take the least time for all rows, of those whose registers hold the longest steps."""
     if problem.rows <= WGMMA_ROWS:
         return WGMMA_ROWS
-    held = [rows for rows in ROWS if problem.registers(STEPS[0]) <= problem.allowed_registers(rows)]
-    return min(held or [min(ROWS)], key=lambda rows: rows * ceil_div(problem.rows, rows) / ROWS[rows])
+    held = [rows for rows in ROWS if problem.registers(STEPS[0]) <= problem.allowed_registers(rows)] or [min(ROWS)]
+    more = MORE_ROWS_MASKED if problem.is_masked else MORE_ROWS
+    return min(held, key=lambda rows: rows * ceil_div(problem.rows, rows) / (more if rows > min(ROWS) else 1))
 
 
 def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) -> str | None:

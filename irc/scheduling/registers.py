@@ -8,7 +8,6 @@ from xdsl.ir import SSAValue
 
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
-from irc.layout.instructions import LANES, WARP_GROUP
 from irc.scheduling.dependences import source_of
 from irc.scheduling.schedules import Schedule, carried_tiles, dots_of
 from irc.support.integers import ceil_div
@@ -45,12 +44,6 @@ def allowed_registers(loop: scf.ForOp) -> int:
     parent, number = _partition_of(loop)
     counts = () if parent is None else parent.register_counts
     return (counts[number] if counts else MAX_REGISTERS) - OTHERS
-
-
-def warp_groups_of(loop: scf.ForOp) -> int:
-    """The warp groups that run a loop of a partition; 1 elsewhere."""
-    parent, number = _partition_of(loop)
-    return 1 if parent is None else parent.warp_counts[number] * LANES // WARP_GROUP
 
 
 def _partition_of(loop: scf.ForOp) -> tuple[tile.PartitionsOp | None, int]:

@@ -18,11 +18,8 @@ from irc.scheduling.channels import is_in_step
 from irc.scheduling.dependences import body_of
 from irc.scheduling.loops import trips
 from irc.scheduling.prefetching import operands_ahead, subtiles_ahead
-from irc.scheduling.registers import allowed_registers, held_registers, warp_groups_of
+from irc.scheduling.registers import allowed_registers, held_registers
 from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step, overlapped
-
-ALTERNATING = 2
-"""Warp groups that find an order by themselves: while one waits for a dot, the other computes."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,8 @@ class ScheduleLoopsPass(Pass):
 
     A dot that another dot feeds works an iteration behind it, so that what is computed between the two runs while
     products of both are in flight, where there are several stages and the threads have the registers. Elsewhere the
-    order stays, but three warp groups or more issue dots that feed each other as soon as they can be; a stage that only
-    a dot in flight reads is released an iteration later. Where threads are in step, the
+    order stays, but warp groups that take turns issue dots that feed each other as soon as they can be; a stage that
+    only a dot in flight reads is released an iteration later. Where threads are in step, the
     stages are filled ahead of the one that they read; elsewhere arrays are loaded ahead of what is computed from them.
     Loops that have places keep them, and others are left alone.
     """
@@ -59,7 +56,7 @@ class ScheduleLoopsPass(Pass):
             op.attributes[tile.SCHEDULED] = place
 
     def _chosen(self, program: tile.ProgramOp, loop: scf.ForOp) -> Schedule:
-        plain = (eager(loop) if warp_groups_of(loop) > ALTERNATING else None) or in_order(loop)
+        plain = (eager(loop) if _has_turns(loop) else None) or in_order(loop)
         found = overlapped(loop) if _has_trips(loop) and _has_stages(loop) else None
         if found is None:
             return plain
@@ -89,6 +86,12 @@ def _has_stages(loop: scf.ForOp) -> bool:
     """Whether what the loop waits for has several stages: a dot that holds the only one leaves none to fill."""
     channels = [op.channel.owner for op in body_of(loop) if isinstance(op, tile.WaitOp)]
     return all(isinstance(channel, tile.ChannelOp) and channel.stage_count > 1 for channel in channels)
+
+
+def _has_turns(loop: scf.ForOp) -> bool:
+    """Whether warp groups issue a product of the loop in turn: others find an order by themselves, one computes while
+    another one's dot runs."""
+    return any(isinstance(op, tile.TakeOp) for op in body_of(loop))
 
 
 def _has_trips(loop: scf.ForOp) -> bool:

@@ -1,17 +1,19 @@
-// RUN: irc-opt %s -p schedule-loops | filecheck %s
+// RUN: irc-opt %s -p order-groups,schedule-loops | filecheck %s
 
-// Three warp groups issue dots, and what they wait for, as soon as they can: the stage that the second one reads is waited
+// Warp groups that take turns issue dots, and what they wait for, as soon as they can: the stage that the second one reads is waited
 // for while the first one is in flight.
 // CHECK:       scf.for
 // CHECK-NOT:     #tile.at
 // CHECK:       scf.for
 // CHECK:         tile.wait %2 {scheduled = #tile.at<stage = 0, order = 0>}
-// CHECK:         %s = tile.dot {{.*}}{scheduled = #tile.at<stage = 0, order = 1>
-// CHECK-NEXT:    tile.release {{.*}}{scheduled = #tile.at<stage = 0, order = 3>}
-// CHECK-NEXT:    %p = tile.map %s {scheduled = #tile.at<stage = 0, order = 4>}
-// CHECK:         tile.wait %1 {scheduled = #tile.at<stage = 0, order = 2>}
-// CHECK-NEXT:    %d = tile.dot {{.*}}{scheduled = #tile.at<stage = 0, order = 5>
-// CHECK-NEXT:    tile.release {{.*}}{scheduled = #tile.at<stage = 0, order = 6>}
+// CHECK-NEXT:    %token = tile.take {{.*}}{scheduled = #tile.at<stage = 0, order = 1>}
+// CHECK-NEXT:    %s = tile.dot {{.*}}{scheduled = #tile.at<stage = 0, order = 2>
+// CHECK-NEXT:    tile.pass %token {scheduled = #tile.at<stage = 0, order = 3>}
+// CHECK-NEXT:    tile.release {{.*}}{scheduled = #tile.at<stage = 0, order = 5>}
+// CHECK-NEXT:    %p = tile.map %s {scheduled = #tile.at<stage = 0, order = 6>}
+// CHECK:         tile.wait %1 {scheduled = #tile.at<stage = 0, order = 4>}
+// CHECK-NEXT:    %d = tile.dot {{.*}}{scheduled = #tile.at<stage = 0, order = 7>
+// CHECK-NEXT:    tile.release {{.*}}{scheduled = #tile.at<stage = 0, order = 8>}
 #shared = #tile.shared<(192,32):(32,1) swizzle(2,3,3)>
 #shared1 = #tile.shared<(32,32):(32,1) swizzle(2,3,3)>
 #shared2 = #tile.shared<(32,32):(1,32) swizzle(2,3,3)>
@@ -19,7 +21,7 @@
 #shared3 = #tile.shared<(192,32):(32,1) swizzle(2,3,2)>
 #frag1 = #tile.fragment<((8,4,12),(4,4)):((768,1,16),(192,4))>
 builtin.module attributes {irc.target = "sm_90a", irc.after = "specialize-warps"} {
-  tile.program @three_groups(%x: !tile.view<192x32xbf16>, %a: !tile.view<128x32xbf16>, %b: !tile.view<128x32xbf16>, %o: !tile.view<192x32xf32>) {results = 1 : i64, threads = 384 : i64, config = #kernel.config<tile = {m = 192, k = 32}, stages = 1, warps = 12, schedule = "persistent", indexing = "tma", instruction = "wgmma">} {
+  tile.program @three_groups(%x: !tile.view<192x32xbf16>, %a: !tile.view<128x32xbf16>, %b: !tile.view<128x32xbf16>, %o: !tile.view<192x32xf32>) {results = 1 : i64, threads = 384 : i64, config = #kernel.config<tile = {m = 192, k = 32}, stages = 1, warps = 12, schedule = "persistent", indexing = "tma", instruction = "wgmma", turns = true>} {
     %0 = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<192x32xbf16, #shared>>
     %1 = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<32x32xbf16, #shared1>>
     %2 = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<32x32xbf16, #shared2>>
