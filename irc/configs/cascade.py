@@ -34,6 +34,12 @@ MORE_ROWS, MORE_ROWS_MASKED = 1.17, 1.05
 STEPS = (128, 96, 80, 64, 48, 32, 16)
 """Columns of the scores of a step, the most first. 112 are slower than either neighbor on an H200."""
 
+LONG = 32
+"""Columns of a step from which on its products are worth the waits between them."""
+
+STAGED_COLUMNS = 128
+"""Of a result that is stored: two subtiles of 64 columns."""
+
 MULTIPLE = 16
 """Of which steps are: the depth of an instruction on 16 bits."""
 
@@ -47,7 +53,8 @@ SHORT = 1024
 """Columns of the scores up to which a block is over so soon that loads of the next one's matter more than its turn."""
 
 SHARED_BYTES = 16 << 20
-"""Of the right operands of batches that are walked over together, longest rows first: a third of an H200's L2."""
+"""Of the right operands of batches that are walked over together, longest rows first: a third of an H200's L2. Several
+scores take twice as long to a step, and two thirds."""
 
 RESERVED = KIB
 """Shared memory that is left to the barriers of each channel, and to the alignment of its buffers."""
@@ -133,15 +140,18 @@ def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
 
 
 def _moved(kernel: FusedOp, cascade: Cascade, parts: int) -> int:
-    """Bytes for each row of arrays that lie along the results: those that are stored, and that what follows reads. Of
-    parts the products themselves are stored, and what follows is another kernel."""
+    """Bytes for each row of arrays that lie along the results: those that are stored, and that what follows reads.
+    Without the latter, results are staged in parts. Of parts of the columns of a cascade the products themselves are
+    stored, and what follows is another kernel."""
     results = [op.results[0] for op in cascade.products]
-    size, columns = size_of(results[0]), sum(iteration_of(op).extent("n") for op in cascade.products)
+    size, extents = size_of(results[0]), [iteration_of(op).extent("n") for op in cascade.products]
     if parts > 1:
-        return element_of(results[0].type).size * columns
+        return element_of(results[0].type).size * sum(extents)
     operands = {value for op in cascade.scores for value in op.operands} | {op.operands[1] for op in cascade.products}
-    arrays = [v for v in kernel.block.args if size_of(v) == size and v not in operands] + list(kernel.outputs)
-    return sum(element_of(v.type).size for v in arrays if size_of(v) == size) * columns // len(results)
+    read = [v for v in kernel.block.args if size_of(v) == size and v not in operands]
+    stored = [v for v in kernel.outputs if size_of(v) == size]
+    columns = sum(extents if read else (min(STAGED_COLUMNS, extent) for extent in extents))
+    return sum(element_of(v.type).size for v in (*read, *stored)) * columns // len(results)
 
 
 def choose_cascade(
@@ -169,20 +179,26 @@ def _choose(
 
 def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     """Blocks with as much work each stay on their SMs, and short ones do. Of others, the longest begin first, on the
-    next SM that is free. Where no step fits beside what is held and stored, blocks of one warp group hold less."""
-    for rows in dict.fromkeys([given.tile["m"]] if given.tile and "m" in given.tile else [_rows(problem), WGMMA_ROWS]):
-        yield from _of_rows(rows, problem, machine, given)
+    next SM that is free. Where no step fits beside what is held and stored, blocks of one warp group hold less. They
+    do where each step has several scores, too, and only one step fits: its operands stay until its last product, and
+    nothing is loaded meanwhile."""
+    rows = [given.tile["m"]] if given.tile and "m" in given.tile else dict.fromkeys([_rows(problem), WGMMA_ROWS])
+    configs = [config for each in rows for config in _of_rows(each, problem, machine, given)]
+    return iter(configs if problem.scores == 1 else sorted(configs, key=_how_far_ahead, reverse=True))
+
+
+def _how_far_ahead(config: ConfigAttr) -> tuple[bool, int]:
+    """Whether a step is long, and the stages."""
+    return (config.tile or {}).get("k", 0) >= LONG, config.stages or 1
 
 
 def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
-    group = max(1, SHARED_BYTES // (problem.size * problem.steps * problem.streamed))
+    shared = SHARED_BYTES if problem.scores == 1 else 2 * SHARED_BYTES
+    group = max(1, shared // (problem.size * problem.steps * problem.streamed))
     allowed = problem.allowed_registers(rows)
     steps = [step for step in STEPS if problem.registers(step) <= allowed]
-    choices = [(step, stages) for step in steps for stages in range(given.stages or MAX_STAGES, 0, -1)]
-    if problem.scores > 1:  # A step's operands stay until its last product: one stage loads nothing meanwhile.
-        choices.sort(key=lambda choice: choice[1], reverse=True)
-    for step, stages in choices:
+    for step, stages in [(step, stages) for step in steps for stages in range(given.stages or MAX_STAGES, 0, -1)]:
         if problem.shared_memory(rows, step, stages) + RESERVED * problem.arrays <= machine.shared_memory:
             yield ConfigAttr.of(
                 tile=TileSizes(m=rows, k=step),

@@ -24,6 +24,7 @@ GRADIENTS = {
     "causal 4x32/8x4096x128": gradients(4, 32, 4, 4096, 4096, 128, 128, "bf16", True),
     "full 8x32x2048x64": gradients(8, 32, 1, 2048, 2048, 64, 64, "bf16", False),
     "causal 16x12x1024x64": gradients(16, 12, 1, 1024, 1024, 64, 64, "bf16", True),
+    "causal 4x8x4096x256": gradients(4, 8, 1, 4096, 4096, 256, 256, "bf16", True),
     "in parts 1x16x512x128": gradients(1, 16, 1, 512, 512, 128, 128, "bf16", False),
 }
 
