@@ -10,6 +10,7 @@ from math import gcd
 from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
+from irc.configs.direct import choose_direct, pays
 from irc.configs.product_instructions import best_instruction, wgmma_operands
 from irc.configs.wgmma import comes_in_subtiles, ranked_plans, turn
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Plan, can_share_columns, shared_pair
@@ -42,7 +43,10 @@ def choose_product(
     """The configs for the products, the best first; `given` is what the user set, `instruction` what the pass was told
     to prefer."""
     chosen = given.instruction or best_instruction(product, machine, instruction)
-    choices = _choose_wgmma if chosen == "wgmma" else partial(choose_blocked, instruction=chosen)
+    if given.instruction is None and instruction is None and pays(product, machine):
+        chosen = "direct"
+    known = {"wgmma": _choose_wgmma, "direct": choose_direct}
+    choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)
     is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
     yield from islice(choices(product, machine, given), 1 if is_given else None)
 
