@@ -25,6 +25,7 @@ from irc.analysis.op_classes import (
 )
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.whole_rows import row_extent
+from irc.analysis.window_operands import is_window_loadable, run_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_named, element_of
 from irc.ir.iteration import Kind, iteration_of
@@ -45,7 +46,8 @@ class Product:
     written: bytes of operands that another kernel writes just before.
     divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products. taps: points of
     a convolution's window, 0 where there is none. run: elements of K at one tap, where they are innermost: a step
-    inside of them reads at one place; else 0. stored_along: the side along which the result is contiguous, "m" or "n".
+    inside of them reads at one place; else 0. reread: how often one column's products read an element of the left
+    operand. stored_along: the side along which the result is contiguous, "m" or "n".
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
     what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
@@ -75,6 +77,7 @@ class Product:
     divisible: int = 1
     taps: int = 0
     run: int = 0
+    reread: float = 1
     stored_along: str = "n"
     stored: int = 0
     cheap: int = 0
@@ -121,7 +124,8 @@ def product_of(kernel: FusedOp) -> Product:
         written=_written(kernel, cores),
         divisible=_divisible(kernel, op),
         taps=0 if is_product(op) else prod(d.extent for d in iteration.dims if d.kind is Kind.WINDOW),
-        run=_run(op),
+        run=run_of(op),
+        reread=iteration.extent("b") * iteration.extent("m") * iteration.extent("k") / max(1, size_of(op.operands[0])),
         stored_along=_stored_along(op),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
         cheap=sum(is_cheap(o) and not is_cast(o) for o in epilogue),
@@ -192,6 +196,8 @@ def is_loadable(op: Operation, operand: int, *, aligned: bool = False) -> bool:
     array = stored_array(value)
     if array is None:
         return True
+    if not is_product(op):
+        return array is value and is_window_loadable(op, operand)
     shape, roles = shape_of(value), _roles(op, operand)
     if aligned or array is not value:
         # Rows that are apart do not merge with what is outside them.
@@ -245,13 +251,6 @@ def _stored_along(op: Operation) -> str:
     return "m" if inner in iteration.axes(iteration.result, "m") else "n"
 
 
-def _run(op: Operation) -> int:
-    """See `Product.run`."""
-    iteration = iteration_of(op)
-    dims = [iteration.dims[i] for i in iteration.along(iteration.inputs[0].map, "k")]
-    return dims[-1].extent if dims and dims[-1].kind is Kind.REDUCE and not is_product(op) else 0
-
-
 def _is_copied(op: Operation, operand: int) -> bool:
     """Whether the operand is an array that TMA loads, of 16 bits, or of 8 and contiguous along K."""
     value = op.operands[operand]
@@ -275,9 +274,12 @@ def _pitch(op: Operation, operand: int) -> int:
 
 
 def _roles(op: Operation, operand: int) -> tuple[str | None, ...]:
-    """The role of each axis of an operand: `b m k` of the left one, `b n k` of the right one."""
+    """The role of each axis of an operand: `b m k` of the left one, `b n k` of the right one; of an axis of several
+    groups that inside of them, None of one along which a window moves."""
     iteration = iteration_of(op)
-    return iteration.roles(iteration.inputs[operand].map)
+    found = [{iteration.dims[i].role for i in e.used_dims()} for e in iteration.inputs[operand].map.results]
+    inside = [roles - {"b"} if len(roles) > 1 else roles for roles in found]
+    return tuple(next(iter(roles)) if len(roles) == 1 else None for roles in inside)
 
 
 def _merged(shape: Sequence[int], roles: Sequence[str | None]) -> list[tuple[str | None, int]]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import gcd
 
 from irc.analysis.product_problem import Product
 from irc.configs.product_instructions import can_split_mma, can_use_mma, mma_shapes
+from irc.configs.window_steps import step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div, power_of_two
 
 MAX_STAGES = 4
-
-MIN_STEP = 16
-"""Elements of the shortest step along K that is worth a barrier."""
 
 GROUP = 8
 """Rows of tiles that are walked together, so that the columns of the right operand stay in the L2 cache."""
@@ -86,7 +83,7 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
     columns = _columns(product, shape)
     is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
     least = max((k for _, _, k in mma_shapes(product, machine)), default=1) if instruction == "mma" else 1
-    chosen = TileSizes(m=shape.rows, n=columns, k=inside_run(product, 32 if is_deep else 16, least))
+    chosen = TileSizes(m=shape.rows, n=columns, k=step_at_tap(product, 32 if is_deep else 16, least))
     tile = chosen if given.tile is None else given.tile.completed(chosen)
     warps = _blocked_warps(tile, is_wide=is_wide and instruction == "mma")
     if instruction == "mma" and can_use_mma(product, machine):
@@ -101,13 +98,6 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
         indexing="pointers",
         instruction=instruction,
     )
-
-
-def inside_run(product: Product, depth: int, least: int) -> int:
-    """A step along K of up to `depth` elements that reads a window at one place, where that is a long one, and a
-    multiple of the `least` that an instruction takes."""
-    part = gcd(depth, product.run)
-    return part if part >= max(MIN_STEP, least) else depth
 
 
 def _row_shapes(product: Product, most: int) -> tuple[_Shape, ...]:

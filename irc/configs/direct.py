@@ -52,6 +52,7 @@ def choose_direct(product: Product, machine: Target, given: ConfigAttr) -> Itera
     least = {"m": 1, "n": power_of_two(product.row)}
     size = min(product.lhs.size, product.result.size)
     line = RUN_BYTES // size if inner == "n" else WARPS * LANES * WIDEST // size
+    line = min(line, max(1, WARPS * LANES * ELEMENTS // least[outer]))
     across = max(least[inner], min(power_of_two(sides[inner]), line))
     along = max(least[outer], min(power_of_two(sides[outer]), WARPS * LANES * ELEMENTS // across))
     while along > least[outer] and ceil_div(product.m * columns, across * along) < 2 * machine.sms:

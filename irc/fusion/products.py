@@ -11,6 +11,7 @@ from irc.analysis.op_classes import (
     is_cast,
     is_contraction,
     is_elementwise,
+    is_product,
     is_splittable,
     is_transpose,
     is_view,
@@ -263,7 +264,7 @@ def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> boo
 
 def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     """Takes the elementwise ops that only the operands of the products need, up to `MAX_PROLOGUE_COST`, where that
-    pays; and what puts them into the order of the operands, those of 16 bits, which are turned on their way to
+    pays; and what puts them into the order of the operands of products of 16 bits, which are turned on their way to
     registers. Gives the costs that were compared."""
     products = [i for i in bits(cluster.members) if is_contraction(graph.ops[i])]
     budget = MAX_PROLOGUE_COST
@@ -274,7 +275,7 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     costs = [prologue_cost(ops[0], len(ops), side, alone=alone) for (_, side), ops in readers.items()]
     compared = [cost for cost in costs if cost is not None]
     stored = {op for cost in compared if not cost.pays for op in cost.ops}
-    narrow = all(multiplied(graph.ops[i], side).size == 2 for i in products for side in (0, 1))
+    narrow = all(is_product(graph.ops[i]) and multiplied(graph.ops[i], s).size == 2 for i in products for s in (0, 1))
 
     def accepts(op: Operation) -> bool:
         return is_elementwise(op) and cost_of(op) <= budget and op not in stored

@@ -19,6 +19,7 @@ from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Kind, iteration_of
 from irc.support.diagnostics import IrcError
+from irc.support.integers import round_up
 from irc.tiling.config import Config
 from irc.tiling.direct_products import accumulate_directly
 from irc.tiling.domains import Bindings, Space
@@ -57,9 +58,16 @@ class Contracted:
         return prod(d.extent for d in (*self.around, *self.along))
 
     def settle(self, step: int) -> None:
-        """Decides whether a step, if it is of several elements, is at one place of `around`."""
-        if step == 1 or prod(d.extent for d in self.along) % step:
+        """Decides whether a step is at one place of `around`: one of several elements that wastes less than half of
+        those steps."""
+        length = prod(d.extent for d in self.along)
+        if step == 1 or round_up(length, step) >= 2 * length:
             self.around[:], self.along[:] = [], [*self.around, *self.along]
+
+    def end(self, step: int) -> int:
+        """Where the loop over K ends: steps at one place of `around` are whole."""
+        (along,) = self.along
+        return prod(d.extent for d in self.around) * round_up(along.extent, step) if self.around else along.extent
 
 
 @dataclass
@@ -189,7 +197,7 @@ def _accumulate(
         b = right.tile(dot_operand(program, rhs, k, step, precision), right.shape)
         results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
     left.insert(scf.YieldOp(*results), program.op.location)
-    bounds = (stage.index(0), stage.index(contracted.extent), stage.index(step))
+    bounds = (stage.index(0), stage.index(contracted.end(step)), stage.index(step))
     loop = scf.ForOp(*bounds, initial, Region(block))
     loop.location = dots[0].location
     stage.block.add_op(loop)
@@ -210,9 +218,10 @@ def _step(
     (along,), around, at = contracted.along, contracted.around, block.args[0]
     if not around:
         return Axis(along, at, step), stage.scalars
-    inside, length, where = Stage(program, block, [], {}), stage.index(along.extent), program.op.location
+    whole = round_up(along.extent, step)
+    inside, length, where = Stage(program, block, [], {}), stage.index(whole), program.op.location
     place, offset = inside.insert(arith.FloorDivSIOp(at, length), where), stage.index(0)
-    if along.extent != step:
+    if whole != step:
         start = inside.insert(arith.MuliOp(place, length), where)
         offset = inside.insert(arith.SubiOp(at, start), where)
     return Axis(along, offset, step), {**stage.scalars, around[0]: place}

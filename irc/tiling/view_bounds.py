@@ -1,21 +1,48 @@
 """Operands that read 0 outside of their arrays: where the ends of a view say where that is, a load needs no test.
 
 Loads of tiles compare coordinates with the ends of the view (`checked`) and give 0 beyond them. So does a copy by TMA
-or cp.async. It takes a dimension of the view for each axis that is left.
+or cp.async. It takes a dimension of the view for each axis that is left. What is computed of such a load keeps its
+tests, but TMA still brings the pixels of a window by the dimensions of the view. Where windows move by one and there is
+one for each pixel, rows of pixels do too, one behind the other, and a view of these is a box.
 """
 
 from __future__ import annotations
 
+from irc.dialects.tile import shape_of
+from irc.ir.iteration import Kind, Pattern, iteration_of, pattern_of
+from irc.layout.access import slope_of
 from irc.tiling.domains import Domains
-from irc.tiling.nodes import Choose, Constant, Load, Node
+from irc.tiling.nodes import Choose, Constant, Dot, Load, Node, walk_nodes
+
+SINGLE = ([], [1])
+"""Factors of the coordinates that are a dimension, or 0."""
 
 
-def keep_bounds(domains: Domains, node: Node) -> None:
-    """Where an operand of a product may be a load without tests: keeps the axes that it leaves dimensions of the
-    view."""
-    if isinstance(node, Choose) and isinstance(node.inside, Load) and (axes := _axes(domains, node, node.inside)):
-        operand = domains.operands[node.inside.argument]
-        operand.bounded |= axes
+def keep_bounds(domains: Domains, dot: Dot) -> None:
+    """Keeps axes dimensions of the view where operands of a product leave them, if that saves tests, and those along
+    which windows move, unless pixels are rows one behind the other."""
+    for node in dot.operands():
+        if isinstance(node, Choose) and isinstance(node.inside, Load) and (axes := _axes(domains, node, node.inside)):
+            domains.operands[node.inside.argument].bounded |= axes
+    if pattern_of(dot.op) is not Pattern.CONVOLUTION or _has_window_for_each_pixel(dot):
+        return
+    for load in walk_nodes([dot.lhs]):
+        if isinstance(load, Load):
+            moving = (axis for axis, lin in enumerate(load.at) if lin.const or [f for _, f in lin.terms] not in SINGLE)
+            domains.operands[load.argument].bounded |= frozenset(moving)
+
+
+def _has_window_for_each_pixel(dot: Dot) -> bool:
+    """Whether windows move by one, over as many places as there are pixels."""
+    iteration = iteration_of(dot.op)
+    shape = shape_of(dot.op.operands[0].type)
+    for expr, extent in zip(iteration.inputs[0].map.results, shape, strict=True):
+        if not any(iteration.dims[i].kind is Kind.WINDOW for i in expr.used_dims()):
+            continue
+        rows = [i for i in expr.used_dims() if iteration.dims[i].role == "m"]
+        if any(slope_of(expr, i) != 1 or iteration.dims[i].extent != extent for i in rows):
+            return False
+    return True
 
 
 def bounded_load(domains: Domains, node: Node) -> Load | None:

@@ -258,8 +258,9 @@ class ConvOp(NdOp, IterationInterface):
         windows = (ints(p) for p in (self.strides, self.dilation, self.low, self.input_dilation))
         for p, tap, extent, stride, dilation, low, apart in zip(place, taps, shape[2:], *windows, strict=True):
             padded = p * stride + tap * dilation - low
-            at.append(padded // apart)
-            inside += [Bound(padded, 0, (extent - 1) * apart + 1), Bound(padded % apart, 0, 1)]
+            at.append(padded // apart if apart > 1 else padded)
+            inside.append(Bound(padded, 0, (extent - 1) * apart + 1))
+            inside += [Bound(padded % apart, 0, 1)] if apart > 1 else []
         x = access(len(dims), placed((image, input, *at), ints(self.x_axes)))
         x = replace(x, inside=tuple(inside), outside=0)
         if self.is_flipped:

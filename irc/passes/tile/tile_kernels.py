@@ -186,8 +186,7 @@ def _settle(program: Program, plans: list[Plan], config: Config) -> None:
         elif isinstance(node, Coordinate | Choose):
             domains.expressions += node.coords()
         elif isinstance(node, Dot):
-            for operand in node.operands():
-                keep_bounds(domains, operand)
+            keep_bounds(domains, node)
     domains.spaces = [space for plan in plans for space in plan.spaces]
     domains.simplify()
     for plan in plans:
