@@ -240,6 +240,10 @@ class Torch:
         return Tensor(e / e.sum(axis, keepdims=True))
 
     @staticmethod
+    def logsumexp(x: Tensor, axis: int) -> Tensor:
+        return Tensor(np.logaddexp.reduce(x.value, axis=axis))
+
+    @staticmethod
     def stack(tensors: list[Tensor]) -> Tensor:
         return Tensor(np.stack([x.value for x in tensors]))
 

@@ -31,7 +31,7 @@ def test_the_suites_cover_the_targets() -> None:
     assert len(SUITES["memory"].rows) == 16
     assert len(SUITES["gemm"].rows) == 16
     assert len(SUITES["gemm-sweep"].rows) >= 75
-    assert len(SUITES["convolution"].rows) == 3 * 19
+    assert len(SUITES["convolution"].rows) == 3 * 19 + 10
     groups = [row.group for row in SUITES["random"].rows]
     assert sum(group.startswith("permute") for group in groups) >= 40
     assert groups.count("reduction") >= 20
