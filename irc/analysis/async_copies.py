@@ -31,10 +31,10 @@ def async_copy(op: AccessOp, shape: Sequence[int]) -> AsyncCopy | None:
     if len(shape) != 2 or any(not isinstance(s.type, IndexType) for s in op.symbols):
         return None
     access = access_of(op)
-    widest = max((AsyncCopy(d, access.vector(d, n)) for d, n in enumerate(shape)), key=lambda copy: copy.vector)
-    if widest.vector * access.element_bytes < MIN_BYTES or access.straddled(widest.inner, widest.vector):
-        return None
-    return widest
+    inner, vector = max(((d, access.vector(d, n)) for d, n in enumerate(shape)), key=lambda found: found[1])
+    while vector > 1 and access.straddled(inner, vector):
+        vector //= 2
+    return AsyncCopy(inner, vector) if vector * access.element_bytes >= MIN_BYTES else None
 
 
 def copy_fragment(shape: Sequence[int], copy: AsyncCopy, threads: int) -> Fragment:

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineSymExpr
 
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import Pattern, is_broadcast, iteration_of, pattern_of, permutation_of
+from irc.ir.iteration import CONTRACTIONS, Pattern, is_broadcast, iteration_of, pattern_of, permutation_of
 
 COSTLY = frozenset(
     f"nd.{name}"
@@ -54,8 +54,13 @@ def is_scan(op: Operation) -> bool:
 
 
 def is_product(op: Operation) -> bool:
-    """Whether the op sums products of two operands' elements: work for matrix instructions."""
+    """Whether the op is a product of matrices: each element of an operand meets all of the other's row or column."""
     return pattern_of(op) is Pattern.PRODUCT
+
+
+def is_contraction(op: Operation) -> bool:
+    """Whether the op sums products of two operands' elements, over windows too: work for matrix instructions."""
+    return pattern_of(op) in CONTRACTIONS
 
 
 def monoid_of(op: Operation) -> str:
@@ -74,8 +79,8 @@ def is_splittable(op: Operation) -> bool:
 
 
 def is_fusible(op: Operation) -> bool:
-    """Whether a kernel can hold the op. Others (`conv sort topk`) stay outside."""
-    return pattern_of(op) not in (None, Pattern.CONVOLUTION)
+    """Whether a kernel can hold the op. Others (`sort topk`) stay outside."""
+    return pattern_of(op) is not None
 
 
 def is_costly(op: Operation) -> bool:

@@ -16,6 +16,7 @@ from irc.analysis.op_classes import (
     is_costly,
     is_elementwise,
     is_move,
+    is_product,
     is_reduction,
     is_scan,
     is_view,
@@ -24,9 +25,10 @@ from irc.analysis.op_classes import (
 )
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.whole_rows import row_extent
+from irc.analysis.window_operands import is_window_loadable, run_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_named, element_of
-from irc.ir.iteration import iteration_of
+from irc.ir.iteration import Kind, iteration_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 
 
@@ -42,7 +44,10 @@ class Product:
     lhs_pitch, rhs_pitch: bytes between the rows of the operands in memory, 0 where they have one. rhs_along: the
     dimension along which the right operand is contiguous, "k" or "n".
     written: bytes of operands that another kernel writes just before.
-    divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products.
+    divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products. taps: points of
+    a convolution's window, 0 where there is none. run: elements of K at one tap, where they are innermost: a step
+    inside of them reads at one place; else 0. reread: how often one column's products read an element of the left
+    operand. stored_along: the side along which the result is contiguous, "m" or "n".
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
     what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
@@ -70,6 +75,10 @@ class Product:
     rhs_along: str = "k"
     written: int = 0
     divisible: int = 1
+    taps: int = 0
+    run: int = 0
+    reread: float = 1
+    stored_along: str = "n"
     stored: int = 0
     cheap: int = 0
     costly: int = 0
@@ -114,6 +123,10 @@ def product_of(kernel: FusedOp) -> Product:
         rhs_along="k" if _is_along_k(op, 1) else "n",
         written=_written(kernel, cores),
         divisible=_divisible(kernel, op),
+        taps=0 if is_product(op) else prod(d.extent for d in iteration.dims if d.kind is Kind.WINDOW),
+        run=run_of(op),
+        reread=iteration.extent("b") * iteration.extent("m") * iteration.extent("k") / max(1, size_of(op.operands[0])),
+        stored_along=_stored_along(op),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
         cheap=sum(is_cheap(o) and not is_cast(o) for o in epilogue),
         costly=sum(is_costly(o) for o in epilogue),
@@ -183,6 +196,8 @@ def is_loadable(op: Operation, operand: int, *, aligned: bool = False) -> bool:
     array = stored_array(value)
     if array is None:
         return True
+    if not is_product(op):
+        return array is value and is_window_loadable(op, operand)
     shape, roles = shape_of(value), _roles(op, operand)
     if aligned or array is not value:
         # Rows that are apart do not merge with what is outside them.
@@ -195,7 +210,12 @@ def is_loadable(op: Operation, operand: int, *, aligned: bool = False) -> bool:
     if not groups or prod(extent for _, extent in groups) == 0:
         return False
     names = [role for role, _ in groups]
-    if any(names.count(role) > 1 for role in "mnk") or len(groups) > TENSOR_MAP_RANK or names[-1] == "b":
+    if (
+        None in names
+        or any(names.count(role) > 1 for role in "mnk")
+        or len(groups) > TENSOR_MAP_RANK
+        or names[-1] == "b"
+    ):
         return False
     return len(groups) == 1 or row * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
 
@@ -215,11 +235,20 @@ def _written(kernel: FusedOp, cores: Sequence[Operation]) -> int:
 
 def _divisible(kernel: FusedOp, op: Operation) -> int:
     """See `Product.divisible`. Parts of what is the first part of an array are no boxes of it."""
+    if not is_product(op):
+        return 1
     needs_whole = any(is_reduction(o) or is_scan(o) for o in kernel.block.ops)
     starts = any(stored_array(v) not in (None, v) for core in kernel.cores() for v in core.operands)
     iteration = iteration_of(op)
     contracted = iteration.axes(iteration.inputs[0].map, "k")
     return 1 if needs_whole or starts or not contracted else shape_of(op.operands[0])[min(contracted)]
+
+
+def _stored_along(op: Operation) -> str:
+    """See `Product.stored_along`."""
+    iteration, shape = iteration_of(op), shape_of(op.results[0])
+    inner = max((axis for axis, extent in enumerate(shape) if extent != 1), default=None)
+    return "m" if inner in iteration.axes(iteration.result, "m") else "n"
 
 
 def _is_copied(op: Operation, operand: int) -> bool:
@@ -245,9 +274,12 @@ def _pitch(op: Operation, operand: int) -> int:
 
 
 def _roles(op: Operation, operand: int) -> tuple[str | None, ...]:
-    """The role of each axis of an operand: `b m k` of the left one, `b n k` of the right one."""
+    """The role of each axis of an operand: `b m k` of the left one, `b n k` of the right one; of an axis of several
+    groups that inside of them, None of one along which a window moves."""
     iteration = iteration_of(op)
-    return iteration.roles(iteration.inputs[operand].map)
+    found = [{iteration.dims[i].role for i in e.used_dims()} for e in iteration.inputs[operand].map.results]
+    inside = [roles - {"b"} if len(roles) > 1 else roles for roles in found]
+    return tuple(next(iter(roles)) if len(roles) == 1 else None for roles in inside)
 
 
 def _merged(shape: Sequence[int], roles: Sequence[str | None]) -> list[tuple[str | None, int]]:

@@ -11,13 +11,18 @@ from irc.ir.iteration import iteration_of
 
 def rows_of(kernel: FusedOp) -> list[Operation]:
     """The reductions of a matmul kernel over the one axis of its right operand that is left."""
-    product = kernel.cores()[0]
-    domain, iteration = shape_of(product.results[0]), iteration_of(product)
-    axes = iteration.axes(iteration.result, "n")
+    product, axes = kernel.cores()[0], _along_rows(kernel)
+    domain = shape_of(product.results[0])
     if len(axes) != 1:
         return []
     found = [op for op in kernel.block.ops if is_reduction(op) and reduced_axes(op) == axes]
     return [op for op in found if shape_of(op.operands[0]) == domain]
+
+
+def _along_rows(kernel: FusedOp) -> tuple[int, ...]:
+    """The axes of a product's result that its right operand has."""
+    iteration = iteration_of(kernel.cores()[0])
+    return iteration.axes(iteration.result, "n")
 
 
 def needs_whole_rows(kernel: FusedOp) -> bool:
@@ -35,7 +40,10 @@ def needs_whole_rows(kernel: FusedOp) -> bool:
 
 def row_extent(kernel: FusedOp) -> int:
     """Columns that a tile of a matmul kernel has to have; 1 where any do."""
-    return shape_of(kernel.cores()[0].results[0])[-1] if needs_whole_rows(kernel) else 1
+    if not needs_whole_rows(kernel):
+        return 1
+    (axis,) = _along_rows(kernel)
+    return shape_of(kernel.cores()[0].results[0])[axis]
 
 
 def whole_rows(kernel: FusedOp) -> list[Operation]:
@@ -43,4 +51,5 @@ def whole_rows(kernel: FusedOp) -> list[Operation]:
     tile = None if kernel.config is None else kernel.config.tile
     if tile is None or "n" not in tile:
         return []
-    return [op for op in rows_of(kernel) if shape_of(op.operands[0])[-1] <= tile["n"]]
+    axes = _along_rows(kernel)
+    return [op for op in rows_of(kernel) if shape_of(op.operands[0])[axes[0]] <= tile["n"]]

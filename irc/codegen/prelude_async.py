@@ -36,6 +36,27 @@ def _tma_load_multicast(rank: int) -> Snippet:
     return Snippet(f"tma_load_multicast_{rank}d", text, ("TensorMap",))
 
 
+def _tma_load_im2col(rank: int, *, multicast: bool) -> Snippet:
+    """Offsets of the pixels are 16-bit numbers, innermost first as coordinates are."""
+    parameters, inputs = _coordinates(rank)
+    moved = range(rank - 2)
+    offsets = ", ".join(f'"h"((unsigned short)o{i})' for i in reversed(moved))
+    first = 4 if multicast else 3
+    parameters += "".join(f", int o{i}" for i in moved)
+    kind, name, mask, to, given = _TMA.format(rank=rank).replace(".global", ".global.im2col"), "", "", "", ""
+    if multicast:
+        kind, name, mask, to = f"{kind}.multicast::cluster", "multicast_", "int mask, ", ", %3"
+        given = '"h"((unsigned short)mask), '
+    name = f"tma_load_im2col_{name}{rank}d"
+    coordinates, offset = places(first, rank), places(first + rank, rank - 2)
+    text = (
+        f"DEVICE void {name}(const TensorMap& map, unsigned address, unsigned barrier, {mask}{parameters}) {{\n"
+        f'  asm volatile("{kind} [%0], [%1, {coordinates}], [%2], {offset}{to};"\n'
+        f'    :: "r"(address), "l"(&map), "r"(barrier), {given}{inputs}, {offsets} : "memory");\n}}\n'
+    )
+    return Snippet(name, text, ("TensorMap",))
+
+
 def _tma_store(rank: int) -> Snippet:
     parameters, inputs = _coordinates(rank)
     text = (
@@ -76,6 +97,7 @@ ASYNC: tuple[Snippet, ...] = (
     *(_cp_async(size) for size in (4, 8, 16)),
     *(_tma_load(rank) for rank in range(1, 6)),
     *(_tma_load_multicast(rank) for rank in range(1, 6)),
+    *(_tma_load_im2col(rank, multicast=multicast) for rank in range(3, 6) for multicast in (False, True)),
     *(_tma_store(rank) for rank in range(1, 6)),
     Snippet(
         "prefetch_tensor_map",

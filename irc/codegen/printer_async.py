@@ -54,11 +54,9 @@ def cp_async_wait(p: KernelPrinter, op: CpAsyncWaitOp) -> None:
 
 @prints(TmaLoadOp)
 def tma_load(p: KernelPrinter, op: TmaLoadOp) -> None:
-    rank = f"{len(op.coordinates)}d"
-    if op.mask is None:
-        _call(p, f"tma_load_{rank}", op.map, op.address, op.barrier, *op.coordinates)
-        return
-    _call(p, f"tma_load_multicast_{rank}", op.map, op.address, op.barrier, op.mask, *op.coordinates)
+    kind = f"{'im2col_' if op.moved else ''}{'' if op.mask is None else 'multicast_'}{len(op.coordinates)}d"
+    mask = () if op.mask is None else (op.mask,)
+    _call(p, f"tma_load_{kind}", op.map, op.address, op.barrier, *mask, *op.coordinates, *op.moved)
 
 
 @prints(TmaStoreOp)

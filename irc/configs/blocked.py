@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from irc.analysis.product_problem import Product
-from irc.configs.product_instructions import can_split_mma, can_use_mma
+from irc.configs.product_instructions import can_split_mma, can_use_mma, mma_shapes
+from irc.configs.window_steps import step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div, power_of_two
@@ -81,7 +82,8 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
     is_wide = product.result.size > 4
     columns = _columns(product, shape)
     is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
-    chosen = TileSizes(m=shape.rows, n=columns, k=32 if is_deep else 16)
+    least = max((k for _, _, k in mma_shapes(product, machine)), default=1) if instruction == "mma" else 1
+    chosen = TileSizes(m=shape.rows, n=columns, k=step_at_tap(product, 32 if is_deep else 16, least))
     tile = chosen if given.tile is None else given.tile.completed(chosen)
     warps = _blocked_warps(tile, is_wide=is_wide and instruction == "mma")
     if instruction == "mma" and can_use_mma(product, machine):

@@ -10,9 +10,11 @@ from math import gcd
 from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
+from irc.configs.direct import choose_direct, pays
 from irc.configs.product_instructions import best_instruction, wgmma_operands
 from irc.configs.wgmma import comes_in_subtiles, ranked_plans, turn
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Plan, can_share_columns, shared_pair
+from irc.configs.window_steps import step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
@@ -28,6 +30,9 @@ ACCUMULATOR_BYTES = 4
 VECTOR_BYTES = KIB
 """What a vector takes of a stage: buffers begin at multiples of the widest swizzle's pattern."""
 
+MIN_DEPTH_BYTES = 32
+"""Bytes of a row of the narrowest swizzle, and of the depth of a wgmma."""
+
 MAX_STAGES = 8
 SMALL_TILE, LONG_K, MIN_STAGES = 64 * 128, 32, 4
 """Elements of a small tile, and steps of a long K, whose stages may be few and deep."""
@@ -42,7 +47,10 @@ def choose_product(
     """The configs for the products, the best first; `given` is what the user set, `instruction` what the pass was told
     to prefer."""
     chosen = given.instruction or best_instruction(product, machine, instruction)
-    choices = _choose_wgmma if chosen == "wgmma" else partial(choose_blocked, instruction=chosen)
+    if given.instruction is None and instruction is None and pays(product, machine):
+        chosen = "direct"
+    known = {"wgmma": _choose_wgmma, "direct": choose_direct}
+    choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)
     is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
     yield from islice(choices(product, machine, given), 1 if is_given else None)
 
@@ -94,14 +102,17 @@ def _depth(product: Product, side: str) -> int:
     stages hide more of their arrival; rows of the whole one where nothing is. A step is inside of one group."""
     made, depth = product.made(side), STEP_BYTES // product.lhs.size
     if made is None:
-        return depth
+        return step_at_tap(product, depth, MIN_DEPTH_BYTES // product.lhs.size)
     depth = depth if made.loaded < product.lhs.size else depth // 2
     return gcd(depth, made.group) if made.group % MIN_DEPTH == 0 else depth
 
 
 def _has_room_for_steps(product: Product, side: str, depth: int) -> bool:
-    """Whether steps may be deeper: of operands that are copied, or made of bytes, two steps of them in one group."""
+    """Whether steps may be deeper: of operands that are copied, or made of bytes, two steps of them in one group, or at
+    one tap of a window."""
     made = product.made(side)
+    if product.taps and product.run % (2 * depth):
+        return False
     return product.is_copied if made is None else made.loaded < product.lhs.size and made.group % (2 * depth) == 0
 
 

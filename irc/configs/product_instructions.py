@@ -17,7 +17,7 @@ MIN_STREAMED = 256 * KIB
 def best_instruction(product: Product, machine: Target, preferred: str | None = None) -> str:
     """`wgmma` where it has the operands, else `mma` where it has the type, else `fma`; `preferred` where that is
     possible. f32 without wgmma stays with `fma`."""
-    possible = ["fma"]
+    possible = ["fma", "direct"]
     if can_use_mma(product, machine):
         possible.append("mma")
     if can_use_wgmma(product, machine):

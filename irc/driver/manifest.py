@@ -23,7 +23,7 @@ from irc.analysis.costs import Cost, cost_of
 from irc.dialects.cuda import KernelOp
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import Pattern, pattern_of
+from irc.ir.iteration import CONTRACTIONS, pattern_of
 from irc.ir.locations import describe
 from irc.ir.properties import values_of
 from irc.ir.rewriting import location_of
@@ -59,7 +59,7 @@ def _facts(op: FusedOp) -> KernelFacts:
 
 def _element(op: FusedOp) -> str:
     """The element of what products multiply, whose rate limits them; f32 where there is none."""
-    products = (inner.operands[0].type for inner in op.block.ops if pattern_of(inner) is Pattern.PRODUCT)
+    products = (inner.operands[0].type for inner in op.block.ops if pattern_of(inner) in CONTRACTIONS)
     types = [type for type in products if isinstance(type, TensorType)]
     return element_of(types[0]).name if types else "f32"
 

@@ -10,10 +10,10 @@ from xdsl.ir.affine import AffineDimExpr
 
 from irc.analysis.op_classes import (
     is_cast,
+    is_contraction,
     is_elementwise,
     is_move,
     is_permutation,
-    is_product,
     is_unit_reshape,
     is_view,
     moves_memory,
@@ -156,7 +156,7 @@ def reads_along_domain(graph: FusionGraph, edge: Edge, cluster: Cluster) -> bool
         return False
     if is_elementwise(user):
         return cluster.tags.get(edge.user) == cluster.identity
-    return not is_move(user) and not is_product(user)
+    return not is_move(user) and not is_contraction(user)
 
 
 def absorb_tail(graph: FusionGraph, i: int, cluster: Cluster) -> bool:

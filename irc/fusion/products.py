@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from irc.analysis.op_classes import (
     cost_of,
     is_cast,
+    is_contraction,
     is_elementwise,
     is_product,
     is_splittable,
@@ -49,7 +50,7 @@ ALIGNED = 16
 def casts_to_store(block: Block) -> set[Operation]:
     """Casts of elements of 8 bits to operands of 16, where it pays to store what they give; others are repeated."""
     readers: dict[tuple[SSAValue, int], list[Operation]] = {}
-    for op, side in [(op, side) for op in block.ops if is_product(op) for side in (0, 1)]:
+    for op, side in [(op, side) for op in block.ops if is_contraction(op) for side in (0, 1)]:
         readers.setdefault((op.operands[side], side), []).append(op)
     found: set[Operation] = set()
     for (value, side), ops in readers.items():
@@ -64,7 +65,7 @@ def casts_to_store(block: Block) -> set[Operation]:
 def seed_products(graph: FusionGraph) -> list[Cluster]:
     """A cluster for each product, or for products that share an operand and meet in an elementwise op. Right operands
     of few tiles that are computed are faster in the transposed products of kernels of their own."""
-    nodes = [i for i, op in enumerate(graph.ops) if is_product(op) and graph.is_free(i)]
+    nodes = [i for i, op in enumerate(graph.ops) if is_contraction(op) and graph.is_free(i)]
     for i in nodes:
         cluster = graph.cluster_of[i]
         cluster.anchor = Anchor.MATMUL
@@ -131,7 +132,7 @@ def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
 
 
 def _epilogue(graph: FusionGraph, cluster: Cluster) -> list[int]:
-    return [i for i in bits(cluster.members) if not is_product(graph.ops[i])]
+    return [i for i in bits(cluster.members) if not is_contraction(graph.ops[i])]
 
 
 def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
@@ -157,14 +158,14 @@ def _reductions(graph: FusionGraph, cluster: Cluster) -> list[int]:
 def _grow_rows(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
     """Where whole rows are reduced and read again, and that pays in tiles of whole rows: takes such reductions, and the
     elementwise work on rows and their results."""
-    _, _, n = sides(graph, cluster)
+    batch, _, n = sides(graph, cluster)
     axes = tuple(sorted(n))
-    if len(axes) != 1:
+    if len(axes) != 1 or batch & n:
         return []
     again = [i for i in _reductions(graph, cluster) if reduced_axes(graph.ops[i]) == axes]
     if not any(_meets_result_again(graph, i, cluster) for i in again):
         return []
-    products = [graph.ops[i] for i in bits(cluster.members) if is_product(graph.ops[i])]
+    products = [graph.ops[i] for i in bits(cluster.members) if is_contraction(graph.ops[i])]
     cost = row_cost(products[0], len(products), prod(cluster.domain[axis] for axis in axes))
     if cost is None:
         return []
@@ -218,18 +219,21 @@ def _absorb_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> None:
 
 
 def _crosses_whole_sides(graph: FusionGraph, cluster: Cluster, axes: tuple[int, ...]) -> bool:
-    """Whether the axes are all of M, all of N, or both; the batch only together with both."""
+    """Whether the axes are all of M, all of N, or both; the batch only together with both. Axes that have several
+    groups of columns are none."""
     batch, m, n = sides(graph, cluster)
     reduced = set(axes)
+    if batch & n:
+        return False
     if any(0 < len(reduced & side) < len(side) for side in (batch, m, n)):
         return False
     return not (reduced & batch) or m | n <= reduced
 
 
 def sides(graph: FusionGraph, cluster: Cluster) -> tuple[set[int], set[int], set[int]]:
-    """The axes of the cluster's domain along b, m and n of its products."""
-    iteration = iteration_of(next(graph.ops[i] for i in bits(cluster.members) if is_product(graph.ops[i])))
-    b, m, n = (set(iteration.axes(iteration.result, role)) for role in "bmn")
+    """The axes of the cluster's domain along b, m and n of its products; an axis of groups of columns is in two."""
+    iteration = iteration_of(next(graph.ops[i] for i in bits(cluster.members) if is_contraction(graph.ops[i])))
+    b, m, n = (set(iteration.touched(iteration.result, role)) for role in "bmn")
     return b, m, n
 
 
@@ -260,9 +264,9 @@ def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> boo
 
 def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     """Takes the elementwise ops that only the operands of the products need, up to `MAX_PROLOGUE_COST`, where that
-    pays; and what puts them into the order of the operands, those of 16 bits, which are turned on their way to
+    pays; and what puts them into the order of the operands of products of 16 bits, which are turned on their way to
     registers. Gives the costs that were compared."""
-    products = [i for i in bits(cluster.members) if is_product(graph.ops[i])]
+    products = [i for i in bits(cluster.members) if is_contraction(graph.ops[i])]
     budget = MAX_PROLOGUE_COST
     readers: dict[tuple[SSAValue, int], list[Operation]] = {}
     for op, side in [(graph.ops[i], side) for i in products for side in (0, 1)]:
@@ -271,7 +275,7 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     costs = [prologue_cost(ops[0], len(ops), side, alone=alone) for (_, side), ops in readers.items()]
     compared = [cost for cost in costs if cost is not None]
     stored = {op for cost in compared if not cost.pays for op in cost.ops}
-    narrow = all(multiplied(graph.ops[i], side).size == 2 for i in products for side in (0, 1))
+    narrow = all(is_product(graph.ops[i]) and multiplied(graph.ops[i], s).size == 2 for i in products for s in (0, 1))
 
     def accepts(op: Operation) -> bool:
         return is_elementwise(op) and cost_of(op) <= budget and op not in stored

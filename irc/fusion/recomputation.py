@@ -8,10 +8,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import (
     is_cheap,
+    is_contraction,
     is_elementwise,
     is_fusible,
     is_made,
-    is_product,
     is_reduction,
     is_transparent,
     is_widening,
@@ -243,7 +243,7 @@ def _cone(op: Operation, cones: dict[Operation, set[Operation]]) -> set[Operatio
 
 def _has_several_users(op: Operation) -> bool:
     users = {use.operation for result in op.results for use in result.uses}
-    return len(users) > 1 and not any(is_product(user) for user in users)
+    return len(users) > 1 and not any(is_contraction(user) for user in users)
 
 
 def _reads_little(op: Operation, cone: set[Operation]) -> bool:

@@ -50,6 +50,10 @@ class Pattern(Enum):
     CONVOLUTION = "convolution"
 
 
+CONTRACTIONS = frozenset({Pattern.PRODUCT, Pattern.CONVOLUTION})
+"""Patterns that sum products of two operands' elements."""
+
+
 @dataclass(frozen=True)
 class IterationDim:
     """A dimension: a role and a number, `m0`, and how far it runs. monoid: what joins the points of one that is
@@ -122,6 +126,17 @@ class Iteration:
     def roles(self, map: AffineMap) -> tuple[str | None, ...]:
         """For each coordinate of an access, the role of the dimension that it is; None where it is not just one."""
         return tuple(self.dims[e.position].role if isinstance(e, AffineDimExpr) else None for e in map.results)
+
+    def touched(self, map: AffineMap, role: str) -> tuple[int, ...]:
+        """The coordinates of an access that depend on a dimension with a role."""
+        dims = {i for i, dim in enumerate(self.dims) if dim.role == role}
+        return tuple(axis for axis, e in enumerate(map.results) if dims & e.used_dims())
+
+    def along(self, map: AffineMap, role: str) -> tuple[int, ...]:
+        """The positions of the dimensions with a role, in the order of the first coordinates of an access that depend
+        on them."""
+        dims = [i for i, dim in enumerate(self.dims) if dim.role == role]
+        return tuple(sorted(dims, key=lambda i: [i not in e.used_dims() for e in map.results]))
 
     def axes(self, map: AffineMap, role: str) -> tuple[int, ...]:
         """The coordinates of an access that are dimensions with a role, in the order of these."""

@@ -129,6 +129,11 @@ class Target:
         return self.costs.multiply_adds * self.flops.get(name, self.flops["f32"]) / self.flops["f16"] / passes
 
     @property
+    def scalar_multiply_adds(self) -> float:
+        """That an SM makes in a cycle without tensor cores, in f32."""
+        return self.costs.multiply_adds * self.flops["f32"] / self.flops["f16"]
+
+    @property
     def launch_time(self) -> float:
         """Seconds that one more launch takes, however little it does."""
         return self.costs.launch / (self.sms * self.clock)

@@ -204,10 +204,13 @@ def _conv(op: nd.ConvOp, operands: Sequence[str]) -> str:
     lists = [f"{name}={list_text(ints(getattr(op, name)))}" for name in CONV_LISTS]
     default = product_element(element_of(op.x.type)).name
     dtype = [f"dtype={_element(op).name}"] if _element(op).name != default else []
-    return call("conv", *operands, *lists, f"groups={integer(op.groups)}", *dtype)
+    orders = [f"{name}={list_text(axes)}" for name in _CONV_ORDERS if (axes := ints(getattr(op, name)))]
+    orders += ["flipped=true"] if op.is_flipped else []
+    return call("conv", *operands, *lists, f"groups={integer(op.groups)}", *dtype, *orders)
 
 
 CONV_LISTS = ("strides", "low", "high", "dilation", "input_dilation")
+_CONV_ORDERS = ("x_axes", "kernel_axes", "result_axes")
 
 _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.PowOp: _pow,

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.async_copies import async_copy, copy_fragment
+from irc.analysis.im2col import channel_dim
 from irc.analysis.matrix_instructions import reads_shared
 from irc.analysis.tma import SWIZZLE_BYTES, box_access
 from irc.dialects import tile
@@ -148,7 +149,11 @@ def _filled_layout(buffer: SSAValue, major: int | None) -> SharedLayout:
 def _copied_along(copy: tile.CopyOp) -> int:
     """The dimension of the buffer along which a copy brings neighbors."""
     shape = shape_of(copy.buffer.type)
-    way = box_access(copy, shape) if copy.via is not None and copy.via.data == "tma" else async_copy(copy, shape)
+    if isinstance(copy.via, tile.Im2colAttr):
+        channel = channel_dim(copy, len(shape))
+        assert channel is not None
+        return channel
+    way = box_access(copy, shape) if copy.is_via("tma") else async_copy(copy, shape)
     assert way is not None
     return way.inner
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
 
-from irc.analysis.tma import BoxAccess, box_access
+from irc.analysis.im2col import channel_dim, first_pixel
+from irc.analysis.tma import box_access
 from irc.dialects import cuda, tile
 from irc.lowering import channels, exchanges, memory, step_channels
 from irc.lowering.emitter import Index
@@ -27,35 +29,45 @@ SWIZZLE_ROWS = 8
 def lower_copy(code: Code, op: tile.CopyOp) -> None:
     """TMA, a box a panel of the buffer's layout; counted on the full barrier of the channel's current stage. No swizzle
     moves the start of a panel, or of 8 rows of one."""
-    if op.via is not None and op.via.data == "cp_async":
+    if op.is_via("cp_async"):
         step_channels.copy(code, op)
         return
     buffer = code.buffer(op.buffer)
-    box = box_access(op, buffer.shape)
-    assert box is not None
+    if isinstance(op.via, tile.Im2colAttr):
+        inner = channel_dim(op, len(buffer.shape))
+    else:
+        inner = None if (box := box_access(op, buffer.shape)) is None else box.inner
+    assert inner is not None
     e = code.e
     channel = channels.channel_of(code, op.buffer)
     barrier = channel.filling(code)
-    width = buffer.layout.modes[box.inner][0][0]
-    part = _own_part(code, op, channel.cluster, buffer.shape, box.inner, width)
-    extents = tuple(width if d == box.inner else n for d, n in enumerate(part.shape))
-    mapping = _tensor_map(code, op, box, buffer, extents)
+    width = buffer.layout.modes[inner][0][0]
+    part = _own_part(code, op, channel.cluster, buffer.shape, inner, width)
+    extents = tuple(width if d == inner else n for d, n in enumerate(part.shape))
+    if isinstance(op.via, tile.Im2colAttr):
+        mapping = _window_map(code, op, op.via, buffer, (extents[1 - inner], extents[inner]))
+        exprs, moves = first_pixel(op, op.via, len(buffer.shape))
+    else:
+        mapping, exprs, moves = _tensor_map(code, op, buffer, extents), op.access_map.results, ()
     with e.when(channels.issuer(code)):
-        for panel in range(part.shape[box.inner] // width):
+        for panel in range(part.shape[inner] // width):
             local = list(part.start)
-            local[box.inner] = e.add(local[box.inner], panel * width)
-            address, at = _place(code, op, buffer, local)
-            e.insert(cuda.TmaLoadOp(mapping, barrier, address, at, part.mask))
+            local[inner] = e.add(local[inner], panel * width)
+            address, at = _place(code, op, buffer, local, (*exprs, *moves))
+            at, moved = at[: len(exprs)], at[len(exprs) :]
+            e.insert(cuda.TmaLoadOp(mapping, barrier, address, at, part.mask, moved))
 
 
-def _place(code: Code, op: tile.AccessOp, buffer: Buffer, local: Sequence[Index]) -> tuple[SSAValue, list[SSAValue]]:
-    """The address in the buffer and the coordinates in the view of a tile coordinate that a panel starts at."""
+def _place(
+    code: Code, op: tile.AccessOp, buffer: Buffer, local: Sequence[Index], exprs: Sequence[AffineExpr]
+) -> tuple[SSAValue, list[SSAValue]]:
+    """The address in the buffer of a tile coordinate that a panel starts at, and the values of expressions of it."""
     e = code.e
     dims = [e.add(code.scalar(o), at) for o, at in zip(op.offsets, local, strict=True)]
     symbols = [code.scalar(s) for s in op.symbols]
     walk, places = Walk(e, ()), [Place(at) for at in dims]
     offset = e.mul(element_offset(code, buffer, local), element_bytes(buffer.element))
-    at = [e.i32(walk.affine(expr, places, symbols).base) for expr in op.access_map.results]
+    at = [e.i32(walk.affine(expr, places, symbols).base) for expr in exprs]
     return e.i32(e.add(buffer.address, offset)), at
 
 
@@ -71,12 +83,12 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
         raise IrcError("TMA cannot store this buffer: it goes to no box of aligned rows", op.location)
     e = code.e
     width = buffer.layout.modes[1][0][0]
-    mapping = _tensor_map(code, op, box, buffer, (buffer.shape[0], width))
+    mapping = _tensor_map(code, op, buffer, (buffer.shape[0], width))
     if code.dirty:
         code.sync()
     with e.when(channels.issuer(code)):
         for panel in range(buffer.shape[1] // width):
-            address, at = _place(code, op, buffer, [0, panel * width])
+            address, at = _place(code, op, buffer, [0, panel * width], op.access_map.results)
             e.insert(cuda.TmaStoreOp(mapping, address, at))
         e.insert(cuda.TmaStoreCommitOp())
 
@@ -134,12 +146,36 @@ def _own_part(
     return Part(whole.start, own, e.value(arith.ShLIOp(bits, e.i32(others))))
 
 
-def _tensor_map(code: Code, op: tile.AccessOp, box: BoxAccess, buffer: Buffer, shape: tuple[int, ...]) -> SSAValue:
+def _tensor_map(code: Code, op: tile.AccessOp, buffer: Buffer, shape: tuple[int, ...]) -> SSAValue:
     """The kernel argument with the tensor map of this view and boxes of this shape."""
-    view = op.view_type
+    view, box = op.view_type, box_access(op, buffer.shape)
+    assert box is not None
     extents = [1 if d is None else shape[d] for d in box.dims]
-    swizzle = 0 if buffer.layout.swizzle.is_identity else shape[box.inner] * element_bytes(buffer.element)
+    swizzle = _swizzle(buffer, shape[box.inner])
     type = cuda.TensorMapType.of(view.element_type, view.get_shape(), view.get_strides(), extents, swizzle)
+    return _argument(code, op, type)
+
+
+def _window_map(
+    code: Code, op: tile.AccessOp, window: tile.Im2colAttr, buffer: Buffer, box: tuple[int, int]
+) -> SSAValue:
+    """The kernel argument with the tensor map of a window and boxes of so many pixels and channels."""
+    view, alone = op.view_type, window.dimensions[0] < 0
+    dims = window.dimensions[1:] if alone else window.dimensions
+    extents, strides = ([values[d] for d in dims] for values in (view.get_shape(), view.get_strides()))
+    if alone:
+        extents, strides = [1, *extents], [extents[0] * strides[0], *strides]
+    swizzle = _swizzle(buffer, box[1])
+    type = cuda.TensorMapType.of(view.element_type, extents, strides, box, swizzle, window.window)
+    return _argument(code, op, type)
+
+
+def _swizzle(buffer: Buffer, width: int) -> int:
+    """The bytes of the swizzle's pattern, of panels of so many elements."""
+    return 0 if buffer.layout.swizzle.is_identity else width * element_bytes(buffer.element)
+
+
+def _argument(code: Code, op: tile.AccessOp, type: cuda.TensorMapType) -> SSAValue:
     key = (op.view, type)
     if key not in code.tensor_maps:
         code.tensor_maps[key] = code.kernel.insert_arg(type, len(code.kernel.args))

@@ -75,6 +75,10 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuGetErrorName": (c_int, POINTER(c_char_p)),
     "cuGetErrorString": (c_int, POINTER(c_char_p)),
     "cuTensorMapEncodeTiled": (c_void_p, c_int, c_uint32, *[c_void_p] * 5, c_int, c_int, c_int, c_int),
+    "cuTensorMapEncodeIm2col": (
+        *(c_void_p, c_int, c_uint32, *[c_void_p] * 5),
+        *(c_uint32, c_uint32, c_void_p, c_int, c_int, c_int, c_int),
+    ),
     "cuMemcpyAsync": (c_uint64, c_uint64, c_size_t, c_void_p),
     "cuMemsetD8Async": (c_uint64, c_ubyte, c_size_t, c_void_p),
     "cuMemAllocFromPoolAsync": (POINTER(c_uint64), c_size_t, c_void_p, c_void_p),
@@ -182,12 +186,15 @@ class MapEncoder:
     def __init__(self, map: TensorMap):
         rank, itemsize = len(map.extents), DTYPES[map.element].itemsize
         strides = [stride * itemsize for stride in map.strides[:-1]]
-        self._lists = (
-            _wide(map.extents),
-            _wide(strides),
-            (c_uint32 * rank)(*reversed(map.box)),
-            (c_uint32 * rank)(*[1] * rank),
-        )
+        self._encode, self._name = library().cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled"
+        box: tuple[Any, ...] = ((c_uint32 * rank)(*reversed(map.box)),)
+        if map.steps:
+            self._encode, self._name = library().cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col"
+            corners = ((c_int * len(map.steps))(*reversed(corner)) for corner in (map.lower, map.upper))
+            pixels, channels = map.box
+            box = (*corners, channels, pixels)
+        steps = [1, *map.steps, 1] if map.steps else [1] * rank
+        self._lists = (_wide(map.extents), _wide(strides), *box, (c_uint32 * rank)(*reversed(steps)))
         self._first = (data_type(map.element), rank)
         self._last = (0, swizzle_code(map.swizzle), L2_PROMOTION, 0)
 
@@ -212,8 +219,8 @@ class MapEncoder:
 
     def write(self, cell: int, address: int) -> None:
         """Writes the map of an address to `cell`; DriverError where the driver refuses."""
-        status = library().cuTensorMapEncodeTiled(cell, *self._first, address, *self._lists, *self._last)
-        check(status, "cuTensorMapEncodeTiled")
+        status = self._encode(cell, *self._first, address, *self._lists, *self._last)
+        check(status, self._name)
 
 
 def _wide(values: Sequence[int]) -> Any:

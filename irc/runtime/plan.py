@@ -26,8 +26,8 @@ class Buffer:
 @dataclass(frozen=True)
 class TensorMap:
     """A CUtensorMap over a buffer. Lists are outermost first; strides are in elements, the innermost is 1; `swizzle` is
-    in
-    bytes: 0, 32, 64 or 128."""
+    in bytes: 0, 32, 64 or 128. `lower`, `upper` and `steps` are of a window: the map is of the im2col mode then, and
+    its box of pixels and channels."""
 
     buffer: Buffer
     element: str
@@ -35,6 +35,9 @@ class TensorMap:
     strides: tuple[int, ...]
     box: tuple[int, ...]
     swizzle: int
+    lower: tuple[int, ...] = ()
+    upper: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,6 @@ def _parameter(data: dict[str, Any]) -> Parameter:
     if kind == "Scalar":
         return Scalar(**fields)
     fields["buffer"] = Buffer(**fields["buffer"])
-    for name in ("extents", "strides", "box"):
+    for name in ("extents", "strides", "box", "lower", "upper", "steps"):
         fields[name] = tuple(fields[name])
     return TensorMap(**fields)

@@ -139,6 +139,9 @@ class _Reader:
                 values_of(type.strides),
                 values_of(type.box),
                 type.swizzle.data,
+                values_of(type.lower),
+                values_of(type.upper),
+                values_of(type.steps),
             )
         return Scalar(element_of(type).name, _number(value))
 

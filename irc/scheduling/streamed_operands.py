@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.im2col import channel_dim, im2col_access
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
@@ -89,9 +90,11 @@ def _is_copied(op: tile.LoadOp) -> bool:
     """Whether TMA brings what is loaded so that threads read pairs along K: matrices of elements of 8 and 16 bits are
     turned on the way to registers, and columns have none."""
     shape = shape_of(op.result.type)
-    box = box_access(op, shape)
-    if box is None or op.other is not None:
+    if op.other is not None:
         return False
+    box = box_access(op, shape)
+    if box is None:
+        return im2col_access(op, shape) is not None and channel_dim(op, len(shape)) == 1
     return box.inner == 1 or shape[1] == 1 or element_of(op.view_type.element_type).size <= 2
 
 
@@ -139,7 +142,8 @@ def _made_again(value: SSAValue, loop: scf.ForOp) -> SSAValue:
 
 def copied(load: tile.LoadOp, loop: scf.ForOp) -> None:
     """A load in a loop as a copy by TMA to a buffer, and a read of that."""
-    alloc = tile.AllocOp(tile.BufferType.of(shape_of(load.result.type), element_type_of(load.result.type)))
+    shape = shape_of(load.result.type)
+    alloc = tile.AllocOp(tile.BufferType.of(shape, element_type_of(load.result.type)))
     copy = tile.CopyOp.of(
         load.view,
         load.offsets,
@@ -147,7 +151,7 @@ def copied(load: tile.LoadOp, loop: scf.ForOp) -> None:
         symbols=load.symbols,
         map=load.access_map,
         checked=load.checked_dims,
-        via="tma",
+        via="tma" if box_access(load, shape) is not None else im2col_access(load, shape),
     )
     read = tile.ReadOp(alloc.buffer, load.result.type)
     alloc.buffer.name_hint = read.result.name_hint = load.result.name_hint

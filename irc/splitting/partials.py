@@ -36,7 +36,7 @@ FEW_RESULTS = 1024
 
 @dataclass(frozen=True)
 class Side:
-    """Adjacent axes of a reduction's operand, merged into one extent and cut into parts of `part` elements.
+    """Axes of a reduction's operand, merged into one extent and cut into parts of `part` elements.
 
     part: None where the side stays as it is. A side that is reduced has parts."""
 
@@ -67,7 +67,7 @@ class TwoStages:
 
 
 def first_stage(op: Operation, sides: Sequence[Side], insert: Insert) -> TwoStages:
-    """Reduces each part of the sides that have parts; `sides` list the operand's axes in order.
+    """Reduces each part of the sides that have parts; `sides` list the operand's axes, those that are kept in order.
 
     The partial results have the axes of each whole side, and one with the number of parts of each other one.
     """
@@ -88,7 +88,8 @@ def first_stage(op: Operation, sides: Sequence[Side], insert: Insert) -> TwoStag
         outer += [len(cut) - len(inner)] if reduced.issuperset(side.axes) else []
         cut += [count, side.part]
         inner.append(len(cut) - 1)
-    value = reshaped(op.operands[0], extents, op, insert)
+    order = [axis for side in sides for axis in side.axes]
+    value = reshaped(_permuted(op.operands[0], order, op, insert), extents, op, insert)
     value = _padded(value, missing, op, insert)
     value = reshaped(value, cut, op, insert)
     partial = reduce_alike(op, value, inner)
@@ -197,6 +198,14 @@ def reshaped(value: SSAValue, shape: Sequence[int], op: Operation, insert: Inser
     reshape = ReshapeOp(value, shape, location=op.location)
     insert(reshape)
     return reshape.result
+
+
+def _permuted(value: SSAValue, order: Sequence[int], op: Operation, insert: Insert) -> SSAValue:
+    if list(order) == sorted(order):
+        return value
+    permute = PermuteOp(value, order, location=op.location)
+    insert(permute)
+    return permute.result
 
 
 def _padded(value: SSAValue, missing: Sequence[int], op: Operation, insert: Insert) -> SSAValue:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import shape_of
+from irc.analysis.op_classes import is_product, shape_of
 from irc.dialects.nd import MatmulOp, ReshapeOp, SumOp
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
@@ -53,7 +53,9 @@ def split_product(op: Operation, parts: int, insert: Insert) -> SplitProduct:
 
 
 def _contracted(op: Operation, parts: int) -> tuple[int, int] | None:
-    """The outermost pair of contracted axes that has parts."""
+    """The outermost pair of contracted axes that has parts; None of a convolution."""
+    if not is_product(op):
+        return None
     shape = shape_of(op.operands[0])
     return next(((a, b) for a, b in sorted(_pairs(op, "k")) if shape[a] % parts == 0), None)
 

@@ -123,9 +123,7 @@ def _free(program: Program, dims: Sequence[Dim]) -> Space:
 
 def _dims(program: Program, dot: Dot, side: str) -> Space:
     """The dimensions of a product's rows (m) or columns (n)."""
-    columns = dot.batch + dot.rows
-    lins = dot.at[dot.batch : columns] if side == "m" else dot.at[columns:]
-    found = [a for lin in lins for a in sorted(atoms(program.resolve(lin)), key=lambda a: a.id)]
+    found = [a for lin in dot.side(side) for a in sorted(atoms(program.resolve(lin)), key=lambda a: a.id)]
     return [a for a in dict.fromkeys(found) if isinstance(a, Dim)]
 
 

@@ -24,6 +24,8 @@ class Config:
     """Whether the rows of a product's instruction lie along N."""
     lag: int | None = None
     """Powers of two by which exponentials of a cascade may exceed 1 (`irc/tiling/references.py`)."""
+    is_direct: bool = False
+    """Whether a product is summed in registers, without tiles of its operands."""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
@@ -46,4 +48,5 @@ class Config:
             fields.cluster,
             bool(fields.swap_ab),
             fields.lag,
+            fields.instruction == "direct",
         )

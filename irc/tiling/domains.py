@@ -78,6 +78,8 @@ class Operand:
     is_boxed: bool = False
     """Whether tiles are boxes of its dimensions: then those that are loaded merge only where a tile is a box still, and
     those that are stored are seen in the order of memory."""
+    bounded: frozenset[int] = frozenset()
+    """Axes at whose ends a load reads 0: each stays a dimension of the view."""
     parts: tuple[tuple[int, ...], ...] = ()
     """The extents that each group is split into again, outermost first; one dimension of the view for each."""
 
@@ -95,7 +97,7 @@ class Operand:
         best = self._divisions(bindings, groups)
         i = 0
         while i + 1 < len(groups):
-            if not self._can_merge(groups[i], groups[i + 1]):
+            if not self._can_merge(groups[i], groups[i + 1]) or self.bounded & {groups[i][0], groups[i + 1][0]}:
                 i += 1
                 continue
             merged = [*groups[:i], (groups[i][0], groups[i + 1][1]), *groups[i + 2 :]]

@@ -23,6 +23,7 @@ from xdsl.ir.affine import (
 )
 
 from irc.ir.iteration import Iteration
+from irc.layout.access import slope_of
 
 
 @dataclass(frozen=True, order=True)
@@ -316,10 +317,13 @@ def _by_constant(kind: AffineBinaryOpKind, value: Lin, by: int) -> Lin:
 
 def point(iteration: Iteration, at: Coords, inner: Sequence[Dim] = ()) -> Coords:
     """The values of an op's iteration dimensions where its result is at these coordinates; `inner` are those that the
-    result does not have, in order."""
+    result does not have, in order. Where dimensions lie in one axis of the result, a step of one is as far as the next
+    one runs."""
     stored: dict[int, Lin] = {}
     for expr, coordinate in zip(iteration.result.results, at, strict=True):
-        assert isinstance(expr, AffineDimExpr), f"{expr} is no dimension"
-        stored[expr.position] = coordinate
+        slopes = {i: slope_of(expr, i) for i in expr.used_dims()}
+        assert None not in slopes.values(), f"{expr} does not lay out dimensions"
+        dims = sorted(slopes, key=lambda i: (-(slopes[i] or 0), i))
+        stored |= zip(dims, delinearize(coordinate, [iteration.dims[i].extent for i in dims]), strict=True)
     others = iter(inner)
     return tuple(stored[i] if i in stored else lin_of(next(others)) for i in range(len(iteration.dims)))

@@ -17,11 +17,7 @@ from xdsl.ir import Attribute, Operation
 from irc.analysis.op_classes import POSITIONS, is_scan, monoid_of, reduced_axes
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, iteration_of
-from irc.tiling.index_maps import (
-    Coords,
-    Dim,
-    Lin,
-)
+from irc.tiling.index_maps import Coords, Dim, Lin, point
 
 
 @dataclass(eq=False)
@@ -160,13 +156,11 @@ class Reduced(Node):
 
 @dataclass(eq=False)
 class Dot(Node):
-    """A product at (batch..., m..., n...), of the accumulator's type; `k` are the
-    contracted dimensions of the operands' nodes."""
+    """A product, of the accumulator's type, at the coordinates `at` of its result; `k` are the contracted dimensions of
+    the operands' nodes, in the order in which the left operand has them."""
 
     op: Operation
     at: Coords
-    batch: int
-    rows: int
     k: tuple[Dim, ...]
     lhs: Node
     rhs: Node
@@ -176,6 +170,18 @@ class Dot(Node):
 
     def coords(self) -> Coords:
         return self.at
+
+    def side(self, role: str) -> Coords:
+        """Where it is along the dimensions with a role, `b m n`, in the order in which the result has them."""
+        iteration = iteration_of(self.op)
+        values = point(iteration, self.at, self.k)
+        return tuple(values[i] for i in iteration.along(iteration.result, role))
+
+    @property
+    def columns(self) -> Coords:
+        """The coordinates of the result with columns of the right operand, those of several groups perhaps."""
+        iteration = iteration_of(self.op)
+        return tuple(self.at[axis] for axis in iteration.touched(iteration.result, "n"))
 
 
 def name_of(op: Operation) -> str:

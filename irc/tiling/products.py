@@ -1,27 +1,73 @@
-"""Products: a tile of the result is accumulated over K, then the epilogue runs on it."""
+"""Products: a tile of the result is accumulated over K, then the epilogue runs on it.
+
+A convolution is a product whose left operand is read at places that depend on M and on K. Its taps are part of K: where
+a step along K is inside of the channels of one tap, the loop goes over the channels of one tap after the other; where
+it is not, channels and taps are one dimension, which tiles cut anywhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import StringAttr, bf16
 from xdsl.ir import Block, Region, SSAValue
 
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import Kind, iteration_of
 from irc.support.diagnostics import IrcError
+from irc.support.integers import round_up
 from irc.tiling.config import Config
-from irc.tiling.domains import Space
+from irc.tiling.direct_products import accumulate_directly
+from irc.tiling.domains import Bindings, Space
 from irc.tiling.groups import Result
-from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
+from irc.tiling.index_maps import Dim, Div, Lin, atoms, lin_of, new_dim
 from irc.tiling.nodes import Cast, Choose, Constant, Dot, Load, Node, Test
 from irc.tiling.program import INDEX, Axis, Program
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import is_unsigned
-from irc.tiling.sizes import matmul_tiles
+from irc.tiling.sizes import matmul_depth, matmul_tiles
+from irc.tiling.stage import Stage
+from irc.tiling.view_bounds import bounded_load
+
+
+@dataclass
+class Contracted:
+    """What products contract. A step of the loop over K has elements of `along`, at one place of `around`: these become
+    a dimension each, or one together."""
+
+    dims: Space
+    around: Space
+    along: Space
+
+    @staticmethod
+    def of(dot: Dot) -> Contracted:
+        """The taps of a window are around what is contracted besides, where that is innermost."""
+        iteration = iteration_of(dot.op)
+        kinds = [iteration.dims[i].kind for i in iteration.along(iteration.inputs[0].map, "k")]
+        dims = [d for d in dot.k if d.extent != 1]
+        is_around = Kind.WINDOW in kinds and kinds[-1] is not Kind.WINDOW and dot.k[-1].extent != 1
+        around = dims[:-1] if is_around else []
+        return Contracted(dims, around, dims[len(around) :])
+
+    @property
+    def extent(self) -> int:
+        return prod(d.extent for d in (*self.around, *self.along))
+
+    def settle(self, step: int) -> None:
+        """Decides whether a step is at one place of `around`: one of several elements that wastes less than half of
+        those steps."""
+        length = prod(d.extent for d in self.along)
+        if step == 1 or round_up(length, step) >= 2 * length:
+            self.around[:], self.along[:] = [], [*self.around, *self.along]
+
+    def end(self, step: int) -> int:
+        """Where the loop over K ends: steps at one place of `around` are whole."""
+        (along,) = self.along
+        return prod(d.extent for d in self.around) * round_up(along.extent, step) if self.around else along.extent
 
 
 @dataclass
@@ -32,33 +78,34 @@ class MatmulPlan:
     batch: Space
     m: Space
     n: Space
-    ks: list[Space] = field(default_factory=list[Space])
+    ks: list[Contracted] = field(default_factory=list[Contracted])
+    is_direct: bool = False
+    """Whether sums are in registers alone: a tile has columns of several groups then."""
 
     @staticmethod
-    def of(program: Program, dots: list[Dot], own: Space) -> MatmulPlan:
+    def of(program: Program, dots: list[Dot], own: Space, *, is_direct: bool) -> MatmulPlan:
         m: Space = []
         n: Space = []
         for dot in dots:
-            rows, columns = dot.at[dot.batch : dot.batch + dot.rows], dot.at[dot.batch + dot.rows :]
-            _add(program, m, rows)
-            _add(program, n, columns)
+            _add(program, m, dot.side("m"))
+            _add(program, n, dot.columns if is_direct else dot.side("n"))
         if set(m) & set(n):
             raise IrcError("a product whose rows and columns are not independent has no kernel", dots[0].location)
-        plan = MatmulPlan(dots, [d for d in own if d not in m and d not in n], m, n)
+        plan = MatmulPlan(dots, [d for d in own if d not in m and d not in n], m, n, is_direct=is_direct)
         for dot in dots:
             plan._add_k(program, dot)
         return plan
 
     def _add_k(self, program: Program, dot: Dot) -> None:
         """Products with contracted dimensions of the same extents share them, and with them their loop."""
-        dims = [d for d in dot.k if d.extent != 1]
-        for space in self.ks:
-            if [d.extent for d in space] == [d.extent for d in dims]:
-                for dim, known in zip(dims, space, strict=True):
+        own = Contracted.of(dot)
+        for each in self.ks:
+            if [d.extent for d in each.dims] == [d.extent for d in own.dims]:
+                for dim, known in zip(own.dims, each.dims, strict=True):
                     if dim != known:
                         program.domains.bindings.bind(dim, lin_of(known))
                 return
-        self.ks.append(dims)
+        self.ks.append(own)
 
     @property
     def spaces(self) -> list[Space]:
@@ -67,12 +114,32 @@ class MatmulPlan:
     @property
     def single(self) -> list[Space]:
         """Those that become one dimension each."""
-        return [self.m, self.n, *self.ks]
+        around = [each.around for each in self.ks if each.around]
+        return [self.m, self.n, *around, *(each.along for each in self.ks)]
 
-    def k_of(self, program: Program, dot: Dot) -> Dim:
-        """The one contracted dimension of a product, after merging."""
-        found = [s[0] for s in self.ks if s[0] in program.lin_dims(lin_of(d) for d in dot.k)]
-        return found[0] if found else next(s[0] for s in self.ks if s[0].extent == 1)
+    def settle(self, tile: Mapping[str, int]) -> None:
+        """Decides how the loops over K go over what is contracted, by the sizes of a tile."""
+        for each in self.ks:
+            each.settle(1 if self.is_direct else matmul_depth(each.extent, tile))
+
+    def contracted(self, program: Program, dot: Dot) -> Contracted:
+        """What a product contracts, after merging."""
+        dims = program.lin_dims(lin_of(d) for d in dot.k)
+        found = [each for each in self.ks if each.along[0] in dims]
+        return found[0] if found else next(each for each in self.ks if each.extent == 1)
+
+
+def split_groups(bindings: Bindings, nodes: Sequence[Node]) -> bool:
+    """Where an axis of a product's result has groups and, in each, columns: makes two dimensions of its one. Gives
+    whether there was one."""
+    found = False
+    for lin in [lin for node in nodes if isinstance(node, Dot) for lin in node.side("b")]:
+        for atom, _ in bindings.resolve(lin).terms:
+            if isinstance(atom, Div) and len(atom.value.terms) == 1 and isinstance(dim := atom.value.terms[0][0], Dim):
+                group, column = new_dim(dim.extent // atom.by), new_dim(atom.by)
+                bindings.bind(dim, lin_of(group) * atom.by + lin_of(column))
+                found = True
+    return found
 
 
 def _add(program: Program, space: Space, lins: Sequence[Lin]) -> None:
@@ -85,7 +152,7 @@ def _add(program: Program, space: Space, lins: Sequence[Lin]) -> None:
 def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], config: Config) -> None:
     """The loop over tiles: batch dimensions one by one, then M and N."""
     m, n = plan.m[0], plan.n[0]
-    bm, bn, bk = matmul_tiles(m, n, [k[0] for k in plan.ks], config.tile)
+    bm, bn = matmul_tiles(m, n, config.tile)
     dims = [*plan.batch, m, n]
     loop = tile.ForTilesOp(
         [d.extent for d in dims],
@@ -99,23 +166,29 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
     axes = [Axis(m, loop.offsets[-2], bm), Axis(n, loop.offsets[-1], bn)]
     stage = ReduceStage(program, loop.body.block, axes[::-1] if config.swap_ab else axes, scalars)
-    for space in plan.ks:
-        dots = [d for d in plan.dots if plan.k_of(program, d) == space[0]]
-        _accumulate(program, stage, dots, space[0], bk[space[0]], config.swap_ab)
+    for each in plan.ks:
+        dots = [d for d in plan.dots if plan.contracted(program, d) is each]
+        if plan.is_direct:
+            accumulate_directly(program, stage, {d: _factors(program, d, each.along[0]) for d in dots}, each.along[0])
+            continue
+        _accumulate(program, stage, dots, each, matmul_depth(each.extent, config.tile), config.swap_ab)
     for result in results:
         stage.store(program.result_argument(result.index), result.at, result.node)
 
 
-def _accumulate(program: Program, stage: ReduceStage, dots: Sequence[Dot], k: Dim, step: int, transposed: bool) -> None:
+def _accumulate(
+    program: Program, stage: ReduceStage, dots: Sequence[Dot], contracted: Contracted, step: int, transposed: bool
+) -> None:
     """One loop over K for all the products; their accumulators become the tiles of their nodes. Those that are
     `transposed` have the right operand on the left."""
     shape = stage.shape
     initial = [stage.splat(0, d.type, shape, d.location) for d in dots]
     block = Block(arg_types=[INDEX, *(v.type for v in initial)])
     row_axis, column_axis = stage.axes
-    k_axis = Axis(k, block.args[0], step)
-    left = ReduceStage(program, block, [row_axis, k_axis], stage.scalars)
-    right = ReduceStage(program, block, [k_axis, column_axis], stage.scalars)
+    k_axis, scalars = _step(program, stage, block, contracted, step)
+    k = contracted.along[0]
+    left = ReduceStage(program, block, [row_axis, k_axis], scalars)
+    right = ReduceStage(program, block, [k_axis, column_axis], scalars)
     results: list[SSAValue] = []
     for dot, acc in zip(dots, block.args[1:], strict=True):
         precision = _precision(dot)
@@ -124,12 +197,34 @@ def _accumulate(program: Program, stage: ReduceStage, dots: Sequence[Dot], k: Di
         b = right.tile(dot_operand(program, rhs, k, step, precision), right.shape)
         results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
     left.insert(scf.YieldOp(*results), program.op.location)
-    bounds = (stage.index(0), stage.index(k.extent), stage.index(step))
+    bounds = (stage.index(0), stage.index(contracted.end(step)), stage.index(step))
     loop = scf.ForOp(*bounds, initial, Region(block))
     loop.location = dots[0].location
     stage.block.add_op(loop)
     for dot, value in zip(dots, loop.results, strict=True):
         stage.computed[dot] = value
+
+
+def _factors(program: Program, dot: Dot, k: Dim) -> tuple[Node, Node]:
+    """The operands of a product of which each step has one element along K."""
+    precision = _precision(dot)
+    return dot_operand(program, dot.lhs, k, 1, precision), dot_operand(program, dot.rhs, k, 1, precision)
+
+
+def _step(
+    program: Program, stage: Stage, block: Block, contracted: Contracted, step: int
+) -> tuple[Axis, dict[Dim, SSAValue]]:
+    """The axis of a step of the loop over K, and the dimensions that are scalars there."""
+    (along,), around, at = contracted.along, contracted.around, block.args[0]
+    if not around:
+        return Axis(along, at, step), stage.scalars
+    whole = round_up(along.extent, step)
+    inside, length, where = Stage(program, block, [], {}), stage.index(whole), program.op.location
+    place, offset = inside.insert(arith.FloorDivSIOp(at, length), where), stage.index(0)
+    if whole != step:
+        start = inside.insert(arith.MuliOp(place, length), where)
+        offset = inside.insert(arith.SubiOp(at, start), where)
+    return Axis(along, offset, step), {**stage.scalars, around[0]: place}
 
 
 def dot_of(dot: Dot, lhs: SSAValue, rhs: SSAValue, acc: SSAValue) -> tile.DotOp:
@@ -148,6 +243,8 @@ def _precision(dot: Dot) -> str | None:
 def dot_operand(program: Program, node: Node, k: Dim, step: int, precision: str | None) -> Node:
     """The operand as it feeds `tile.dot`: rounded to bf16 where the product asks for that, and 0 beyond the end of
     K."""
+    if (load := bounded_load(program.domains, node)) is not None:
+        node = load
     if precision == "bf16" and element_of(node.source).name == "f32":
         node = Cast(bf16, node.location, node)
     if k.extent % step == 0 or _is_zero_beyond(program, node, k):

@@ -130,10 +130,15 @@ def reduce_tiles(
     return row, height, {c: clamp(chunk, c.extent) for c in columns}
 
 
-def matmul_tiles(m: Dim, n: Dim, ks: Sequence[Dim], tile: Mapping[str, int]) -> tuple[int, int, dict[Dim, int]]:
-    """Extents along M and N, and along each contracted dimension."""
+def matmul_tiles(m: Dim, n: Dim, tile: Mapping[str, int]) -> tuple[int, int]:
+    """Extents along M and N."""
+    return _matmul_size("m", m.extent, tile), _matmul_size("n", n.extent, tile)
 
-    def size(name: str, dim: Dim) -> int:
-        return tile.get(name) or max(clamp(MATMUL[name], dim.extent), MIN_DOT)
 
-    return size("m", m), size("n", n), {k: size("k", k) for k in ks}
+def matmul_depth(extent: int, tile: Mapping[str, int]) -> int:
+    """The extent of a step along a K of `extent` elements."""
+    return _matmul_size("k", extent, tile)
+
+
+def _matmul_size(name: str, extent: int, tile: Mapping[str, int]) -> int:
+    return tile.get(name) or max(clamp(MATMUL[name], extent), MIN_DOT)

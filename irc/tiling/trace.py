@@ -122,9 +122,9 @@ class Trace:
                 return self._moved(op, coords)
             case Pattern.REDUCE | Pattern.SCAN:
                 return self._reduced(op, coords)
-            case Pattern.PRODUCT:
+            case Pattern.PRODUCT | Pattern.CONVOLUTION:
                 return self._dot(op, coords)
-            case Pattern.CONVOLUTION | None:
+            case None:
                 raise IrcError(f"{op.name} has no kernel", where, "run it on the cpu target")
             case Pattern.MADE | Pattern.ELEMENTWISE if op.name in _OF_PLACES:
                 return _OF_PLACES[op.name](self, op, coords)
@@ -212,15 +212,25 @@ class Trace:
         iteration = iteration_of(op)
         where, result = location_of(op), element_type_of(op.results[0].type)
         k = self._inner_dims(op, coords, iteration.extents("k"))
+        contracted = dict(zip((i for i, dim in enumerate(iteration.dims) if dim.role == "k"), k, strict=True))
         if any(d.extent == 0 for d in k):
             return Constant(result, where, 0)
         at = point(iteration, coords, k)
         lhs, rhs = (
-            self.at(value, applied(access.map, at)) for value, access in zip(op.operands, iteration.inputs, strict=True)
+            self._operand(value, access, at, where) for value, access in zip(op.operands, iteration.inputs, strict=True)
         )
         accumulator = accumulator_of(element_type_of(op.operands[0].type))
-        counts = len(iteration.extents("b")), len(iteration.extents("m"))
-        return self._as(Dot(accumulator, where, op, coords, *counts, k, lhs, rhs), result)
+        in_order = tuple(contracted[i] for i in iteration.along(iteration.inputs[0].map, "k"))
+        return self._as(Dot(accumulator, where, op, coords, in_order, lhs, rhs), result)
+
+    def _operand(self, value: SSAValue, access: Access, at: Coords, where: LocationAttr) -> Node:
+        """The element of an operand of a product at a point, or what is there outside of the operand."""
+        tests = _inside(access, at, {})
+        outside = Constant(element_type_of(value.type), where, access.outside or 0)
+        if tests is None or 0 in shape_of(value.type):
+            return outside
+        inside = self.at(value, applied(access.map, at))
+        return Choose(inside.source, where, tests, inside, outside) if tests else inside
 
     def _gathered(self, indices: SSAValue, at: Coords, extent: int) -> Lin:
         """A coordinate that is read from `indices`."""

@@ -269,6 +269,25 @@ def matmul(p: Program) -> SSAValue | None:
     return None
 
 
+def convolution(p: Program) -> SSAValue | None:
+    """One of a value with itself, so that the extents go together: pads and permutes around it may be absorbed."""
+    x = p.pick(lambda value: is_float(value) and len(nd.shape_of(value)) in (3, 4) and prod(nd.shape_of(value)) < 100)
+    if x is None or nd.element_of(x).size == 1:
+        return None
+    rank = len(nd.shape_of(x))
+    if p.rng.random() < 0.5:
+        zero = p.put(nd.ConstantOp.splat(0, nd.tensor([], nd.element_of(x))))
+        x = p.put(nd.PadOp(x, zero, [0] * rank, [0, 0, *(p.rng.randint(0, 1) for _ in range(rank - 2))]))
+    kernel = x if p.rng.random() < 0.5 else p.put(nd.FlipOp(x, range(2, rank)))
+    order = p.rng.sample(range(rank), rank)
+    x, kernel = (p.put(nd.PermuteOp(value, order)) for value in (x, kernel))
+    axes = [order.index(axis) for axis in range(rank)]
+    padding = [p.rng.randint(0, 2) for _ in range(rank - 2)]
+    numbers = {"low": padding, "high": padding, "x_axes": axes, "kernel_axes": axes, "flipped": p.rng.random() < 0.5}
+    conv = p.put(nd.ConvOp(x, kernel, **numbers))  # pyright: ignore[reportArgumentType]
+    return p.put(nd.PermuteOp(conv, p.rng.sample(range(rank), rank)))
+
+
 def conversion(p: Program) -> SSAValue | None:
     x = p.pick(anything)
     if x is None:
@@ -326,6 +345,7 @@ FAMILIES = (
     composed,
     matmul,
     matmul,
+    convolution,
     conversion,
     indexed,
     made,

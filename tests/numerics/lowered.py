@@ -64,22 +64,27 @@ def lowered(
     stages: int = 2,
     swap_ab: bool | None = None,
     split: int | None = None,
+    cluster: tuple[int, int] | None = None,
 ) -> Lowered:
-    """The kernels of a program. `tile`, `stages`, `rows` and `split` are those of its products. always: operands are aligned where that
-    does not pay, too."""
+    """The kernels of a program. `tile`, `stages`, `rows`, `split` and `cluster` are those of its products. always: operands are aligned
+    and arranged where that does not pay, too."""
     module = isolate(parse(text, "test", dims=dict(dims)))
     arguments, results = signature(entry_of(module))
     first = ALL.index("choose-config")
-    aligned = ALL.index("align-operands")
+    arranged = ALL.index("arrange-convolutions")
     set_target(module, arch)
-    run_passes(module, passes_of(ALL[:aligned]))
+    run_passes(module, passes_of(ALL[:arranged]))
     arrays, elements = draw_arguments(module), result_elements(module)
     expected = evaluate(module, arrays)
-    run_passes(module, passes_of(ALL[aligned:first], instruction=instruction, always=always))
+    run_passes(module, passes_of(ALL[arranged:first], instruction=instruction, always=always))
     for op in module.walk():
         if tile is not None and isinstance(op, FusedOp) and op.anchor.data == "matmul":
             op.config = ConfigAttr.of(
-                tile=TileSizes(dict(zip("mnk", tile, strict=True))), stages=stages, swap_ab=swap_ab, split=split
+                tile=TileSizes(dict(zip("mnk", tile, strict=True))),
+                stages=stages,
+                swap_ab=swap_ab,
+                split=split,
+                cluster=cluster,
             )
     run_passes(module, passes_of(ALL[first:], instruction=instruction))
     return Lowered(module, arguments, results, arrays, expected, elements)

@@ -16,6 +16,7 @@ from numerics.gradients import Case, check_gradients, gradient_function, weighte
 from irc.autodiff.gradients import CONSTANT, REFUSED, RULES
 from irc.dialects import nd
 from irc.dialects.nd import Nd
+from irc.dialects.nd.linear import placed
 from irc.ir.dtypes import element_named
 
 Array = np.ndarray[Any, Any]
@@ -237,7 +238,11 @@ def conv(rng: Random) -> Case:
         "dilation": [rng.randint(1, 2) for _ in range(rank)],
         "input_dilation": [rng.randint(1, 3) for _ in range(rank)],
     }
-    return Case([normal(rng, x), normal(rng, kernel)], lambda a, b: nd.ConvOp(a, b, **numbers, groups=groups))
+    orders = [rng.sample(range(rank + 2), rank + 2) for _ in range(3)]
+    numbers |= dict(zip(("x_axes", "kernel_axes", "result_axes"), orders, strict=True))
+    numbers |= {"groups": groups, "flipped": rng.random() < 0.5}
+    arrays = [normal(rng, placed(shape, axes)) for shape, axes in zip((x, kernel), orders, strict=False)]
+    return Case(arrays, lambda a, b: nd.ConvOp(a, b, **numbers))
 
 
 def attention(rng: Random) -> Case:

@@ -1,4 +1,4 @@
-"""Every program of the language has kernels, which compute what it means, but for `sort`, `topk` and `conv`."""
+"""Every program of the language has kernels, which compute what it means, but for `sort` and `topk`."""
 
 from __future__ import annotations
 

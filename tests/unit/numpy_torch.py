@@ -100,12 +100,107 @@ def _normalized(x: Tensor, mean: Any, eps: float) -> Tensor:
     return Tensor(centred / np.sqrt((centred**2).mean(-1, keepdims=True) + eps))
 
 
+def _taps(x: Any, w: Any, numbers: Any) -> Any:
+    """Of a convolution that is not transposed: each tap of the kernel, and where in the padded x the results read it."""
+    stride, padding, dilation = numbers
+    rank = w.ndim - 2
+    extents = [
+        (x.shape[2 + i] + 2 * padding[i] - dilation[i] * (w.shape[2 + i] - 1) - 1) // stride[i] + 1 for i in range(rank)
+    ]
+    for tap in np.ndindex(*w.shape[2:]):
+        starts = [at * step for at, step in zip(tap, dilation, strict=True)]
+        yield tap, (..., *(slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, extents, stride, strict=True)))
+
+
+def _padded(x: Any, padding: Any) -> Any:
+    return np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+
+
+def _grouped(x: Any, axis: int, groups: int) -> Any:
+    return x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
+
+
+def _merged(x: Any, axis: int) -> Any:
+    return x.reshape(*x.shape[:axis], -1, *x.shape[axis + 2 :])
+
+
+def _forward(x: Any, w: Any, numbers: Any, groups: int) -> Any:
+    total: Any = 0
+    padded = _padded(x, numbers[1])
+    for tap, places in _taps(x, w, numbers):
+        kernel = _grouped(w[(..., *tap)], 0, groups)
+        total = total + np.einsum("ngc...,goc->ngo...", _grouped(padded[places], 1, groups), kernel)
+    return _merged(total, 1)
+
+
+def _backward(g: Any, x: Any, w: Any, numbers: Any, groups: int) -> Any:
+    """The gradients of x and of the kernel."""
+    padded = _padded(x, numbers[1])
+    of_x, of_w, parts = np.zeros_like(padded), np.zeros_like(w), _grouped(g, 1, groups)
+    for tap, places in _taps(x, w, numbers):
+        kernel = _grouped(w[(..., *tap)], 0, groups)
+        of_x[places] += _merged(np.einsum("ngo...,goc->ngc...", parts, kernel), 1)
+        rows, columns = (each.reshape(*each.shape[:3], -1) for each in (parts, _grouped(padded[places], 1, groups)))
+        of_w[(..., *tap)] = _merged(np.einsum("ngop,ngcp->goc", rows, columns), 0)
+    inside = tuple(slice(p, p + n) for p, n in zip(numbers[1], x.shape[2:], strict=True))
+    return of_x[(..., *inside)], of_w
+
+
+def _convolution(
+    x: Tensor, w: Tensor, bias: None, stride: Any, padding: Any, dilation: Any, transposed: bool, more: Any, groups: int
+) -> Tensor:
+    numbers = stride, padding, dilation
+    if not transposed:
+        return Tensor(_forward(x.value, w.value, numbers, groups))
+    extents = [
+        (x.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w.shape[2 + i] - 1) + more[i] + 1
+        for i in range(len(stride))
+    ]
+    like = np.zeros((x.shape[0], w.shape[1] * groups, *extents))
+    return Tensor(_backward(x.value, like, w.value, numbers, groups)[0])
+
+
+def _convolution_backward(
+    g: Tensor,
+    x: Tensor,
+    w: Tensor,
+    bias: None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    more: Any,
+    groups: int,
+    mask: Any,
+) -> tuple[Tensor, Tensor]:
+    """Those of a transposed convolution are its convolution of g, and that one's gradient of the kernel."""
+    numbers = stride, padding, dilation
+    if transposed:
+        of_x, of_w = (
+            _forward(g.value, w.value, numbers, groups),
+            _backward(x.value, g.value, w.value, numbers, groups)[1],
+        )
+    else:
+        of_x, of_w = _backward(g.value, x.value, w.value, numbers, groups)
+    return Tensor(of_x), Tensor(of_w)
+
+
+class _Aten:
+    convolution_backward = staticmethod(_convolution_backward)
+
+
+class _Ops:
+    aten = _Aten
+
+
 class Torch:
     """The module `torch`."""
 
     bfloat16 = ml_dtypes.bfloat16
 
     sigmoid = staticmethod(_sigmoid)
+    convolution = staticmethod(_convolution)
+    ops = _Ops
 
     @staticmethod
     def tanh(x: Tensor) -> Tensor:
@@ -143,6 +238,10 @@ class Torch:
     def softmax(x: Tensor, axis: int) -> Tensor:
         e = np.exp(x.value - x.value.max(axis, keepdims=True))
         return Tensor(e / e.sum(axis, keepdims=True))
+
+    @staticmethod
+    def logsumexp(x: Tensor, axis: int) -> Tensor:
+        return Tensor(np.logaddexp.reduce(x.value, axis=axis))
 
     @staticmethod
     def stack(tensors: list[Tensor]) -> Tensor:

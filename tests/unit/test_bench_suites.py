@@ -31,6 +31,7 @@ def test_the_suites_cover_the_targets() -> None:
     assert len(SUITES["memory"].rows) == 16
     assert len(SUITES["gemm"].rows) == 16
     assert len(SUITES["gemm-sweep"].rows) >= 75
+    assert len(SUITES["convolution"].rows) == 3 * 19 + 10
     groups = [row.group for row in SUITES["random"].rows]
     assert sum(group.startswith("permute") for group in groups) >= 40
     assert groups.count("reduction") >= 20
@@ -163,6 +164,7 @@ def test_bars_hold_within_one_percent() -> None:
     assert not time.holds(0.809)
 
 
+CONVOLUTION = "[[convolutions]]\nname = 'a'\nx = [1, 2, 3, 4]\noutputs = 2\nwindow = [1, 1]\n"
 ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
 
 
@@ -186,6 +188,10 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
         ("[[products]]\nelement = 'bf16'\nmajors = ['nn']\nshapes = [[1, 2]]", "expected shapes as lists of M, N, K"),
         ("[[products]]\nelement = 'bf16'\nmajors = ['nx']\nshapes = [[1, 2, 3]]", "a product of bf16, nx"),
         ("[[products]]\nelement = 'u8'\nmajors = ['nn']\nshapes = [[1, 2, 3]]", "a product of u8, nn"),
+        ("[[convolutions]]\nname = 'a'\nx = [1, 2, 3]", "expected outputs, window"),
+        (CONVOLUTION + "stride = 2", "unknown key 'stride'"),
+        (CONVOLUTION + "bars = { bprop = [] }", "bars of bprop"),
+        (CONVOLUTION.replace("3, 4", "3"), "1 to 3 axes, the window as many"),
         ("[[summaries]]\nstatistic = 'mode'\nbar = '1 of copy'", "unknown 'mode'"),
     ],
 )

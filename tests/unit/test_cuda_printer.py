@@ -300,6 +300,29 @@ def test_tma(rank: int, arch: str) -> None:
     assert uses(counts, f"UTMALDG.{rank}D") and uses(counts, f"UTMASTG.{rank}D"), counts
 
 
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("rank", [3, 4, 5])
+def test_tma_of_windows(rank: int, arch: str) -> None:
+    space = rank - 2
+    extents, corners = [4] * (rank - 1) + [64], [-1] * space
+    map = f"!cuda.tensor_map<bf16, {extents}, window {corners} to {corners} steps {[1] * space}, box [64, 32], swizzle 64>"
+    coordinates, moved = (", ".join(["%s1", "%s2", "%s4", "%s8", "%s16"][:count]) for count in (rank, space))
+    load = f"cuda.tma_load %m[{coordinates}] moved [{moved}] -> %a, %bar"
+    body = f"""
+  %a = cuda.shared {{offset = 0 : i64, align = 1024 : i64}}
+  %bar = cuda.shared {{offset = 8192 : i64}}
+  %three = arith.constant 3 : i32
+  {load} : {map}
+  {load} multicast %three : {map}
+"""
+    source = kernel(body, f"%m: {map}", "cluster [2, 1, 1]")
+    last_first = ", ".join(f'"h"((unsigned short)o{i})' for i in reversed(range(space)))
+    assert last_first in source, "PTX takes the innermost move first"
+    counts = opcodes(build(source, arch).cubin)
+    assert uses(counts, f"UTMALDG.{rank}D"), counts
+    assert any("IM2COL" in opcode for opcode in counts), counts
+
+
 WGMMA = [
     ("bf16", "bf16", "f32", 256, 16, ""),
     ("bf16", "bf16", "f32", 128, 16, ", transpose_lhs = true, transpose_rhs = true"),

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 import irc
 from irc.dialects import nd
+from irc.dialects.nd.linear import placed
 from irc.interpreters.nd.interpreter import evaluate_op
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import (
@@ -203,10 +204,22 @@ def _conv(draw: Draw) -> nd.NdOp:
     strides, dilation, apart = ([draw(st.integers(1, 3)) for _ in range(rank)] for _ in range(3))
     low, high = ([draw(st.integers(0, 2)) for _ in range(rank)] for _ in range(2))
     channels, outputs = draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    x = value([draw(st.integers(1, 2)), groups * channels, *(draw(st.integers(1, 5)) for _ in range(rank))])
-    kernel = value([groups * outputs, channels, *(draw(st.integers(1, 3)) for _ in range(rank))])
+    x = [draw(st.integers(1, 2)), groups * channels, *(draw(st.integers(1, 5)) for _ in range(rank))]
+    kernel = [groups * outputs, channels, *(draw(st.integers(1, 3)) for _ in range(rank))]
+    x_axes, kernel_axes, result_axes = (draw(st.permutations(range(rank + 2))) for _ in range(3))
     return nd.ConvOp(
-        x, kernel, strides=strides, low=low, high=high, dilation=dilation, input_dilation=apart, groups=groups
+        value(placed(x, x_axes)),
+        value(placed(kernel, kernel_axes)),
+        strides=strides,
+        low=low,
+        high=high,
+        dilation=dilation,
+        input_dilation=apart,
+        groups=groups,
+        x_axes=x_axes,
+        kernel_axes=kernel_axes,
+        result_axes=result_axes,
+        flipped=draw(st.booleans()),
     )
 
 

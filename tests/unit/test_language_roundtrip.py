@@ -221,6 +221,13 @@ def _conv(builder: Builder, args: tuple[SSAValue, ...]) -> SSAValue:
     return builder.insert(nd.ConvOp(image, kernel, strides=[2], low=[1], high=[2])).result
 
 
+def _conv_in_another_order(builder: Builder, args: tuple[SSAValue, ...]) -> SSAValue:
+    image = builder.insert(nd.ReshapeOp(args[0], [1, 3, 2]))
+    kernel = builder.insert(nd.ConstantOp.from_array(np.arange(8, dtype=np.float32).reshape(2, 2, 2)))
+    orders: dict[str, Any] = {"x_axes": [0, 2, 1], "kernel_axes": [1, 2, 0], "result_axes": [2, 0, 1]}
+    return builder.insert(nd.ConvOp(image, kernel, **orders, flipped=True)).result
+
+
 @pytest.mark.parametrize(
     ("build", "type"),
     [
@@ -237,6 +244,7 @@ def _conv(builder: Builder, args: tuple[SSAValue, ...]) -> SSAValue:
         (_outer_product, F32),
         (_transposed_product, F32),
         (_conv, F32),
+        (_conv_in_another_order, F32),
     ],
 )
 def test_built_ir(build: Callable[[Builder, tuple[SSAValue, ...]], SSAValue], type: Any) -> None:

@@ -75,3 +75,34 @@ def test_a_map_that_the_driver_refuses_is_an_error_when_it_is_written(monkeypatc
     driver.refuses = True
     with pytest.raises(DriverError, match="cuTensorMapEncodeTiled"):
         written(driver, 0x10, monkeypatch)
+
+
+WINDOW = TensorMap(
+    Buffer("argument", 0, 0, 1 << 20),
+    "bf16",
+    (2, 9, 8, 64),
+    (4608, 512, 64, 1),
+    (128, 64),
+    128,
+    (-1, -2),
+    (-1, 0),
+    (1, 2),
+)
+
+
+def test_the_map_of_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists are in the driver's order, channels first."""
+    calls_made: list[tuple[Any, ...]] = []
+
+    class Windows(Driver):
+        def cuTensorMapEncodeIm2col(self, *arguments: Any) -> int:
+            calls_made.append(tuple(list(a) if isinstance(a, ctypes.Array) else a for a in arguments))
+            return 0
+
+    monkeypatch.setattr(calls, "library", lambda: Windows(lambda address: [0] * 16))
+    MapEncoder(WINDOW).write(4096, 1 << 20)
+    (arguments,) = calls_made
+    assert arguments[:4] == (4096, 9, 4, 1 << 20)
+    assert arguments[4:6] == ([64, 8, 9, 2], [128, 1024, 9216])
+    assert arguments[6:11] == ([-2, -1], [0, -1], 64, 128, [1, 2, 1, 1])
+    assert arguments[11:] == (0, 3, calls.L2_PROMOTION, 0)

@@ -257,7 +257,28 @@ def test_conv(strides: Any, low: Any, high: Any, dilation: Any, spread: Any, gro
         x,
         kernel,
     )
-    np.testing.assert_allclose(found, direct_conv(x, kernel, strides, low, high, dilation, spread, groups), rtol=1e-12)
+    expected = direct_conv(x, kernel, strides, low, high, dilation, spread, groups)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    last = [0, 3, 1, 2]
+    found = run(
+        lambda a, b: nd.ConvOp(
+            a,
+            b,
+            strides=strides,
+            low=low,
+            high=high,
+            dilation=dilation,
+            input_dilation=spread,
+            groups=groups,
+            x_axes=last,
+            kernel_axes=[3, 2, 0, 1],
+            result_axes=last,
+            flipped=True,
+        ),
+        x.transpose(0, 2, 3, 1),
+        kernel[:, :, ::-1, ::-1].transpose(2, 3, 1, 0),
+    )
+    np.testing.assert_allclose(found, expected.transpose(0, 2, 3, 1), rtol=1e-12)
 
 
 # Composed

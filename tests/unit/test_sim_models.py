@@ -187,6 +187,51 @@ def test_a_box_is_dense_and_counts_what_is_outside(case: tuple[TensorBox, tuple[
     assert len(np.unique(shared)) == len(shared)
 
 
+@st.composite
+def windows(draw: st.DrawFn) -> tuple[TensorBox, list[int], list[int], int]:
+    """A box of pixels of a window, its places along each dimension of space, by how far they are moved, and which of them is the
+    first."""
+    rank = draw(st.integers(1, 3))
+    extents = [draw(st.integers(1, 7)) for _ in range(rank)]
+    steps, counts = ([draw(st.integers(1, 3)) for _ in range(rank)] for _ in range(2))
+    lower = [draw(st.integers(-3, 3)) for _ in range(rank)]
+    slack = [draw(st.integers(0, step - 1)) for step in steps]
+    numbers = zip(lower, counts, steps, extents, slack, strict=True)
+    upper = [low + (count - 1) * step + more - (extent - 1) for low, count, step, extent, more in numbers]
+    shape = (draw(st.integers(1, 3)), *extents, draw(st.sampled_from([8, 16, 24])))
+    strides = tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
+    box = (draw(st.integers(1, 30)), draw(st.sampled_from([8, 16])))
+    first = draw(st.integers(0, shape[0] * prod(counts) - 1))
+    moved = [draw(st.integers(0, 3)) for _ in range(rank)]
+    return TensorBox(shape, strides, box, 2, 0, tuple(lower), tuple(upper), tuple(steps)), counts, moved, first
+
+
+@given(windows())
+def test_pixels_go_over_the_places_of_a_window(case: tuple[TensorBox, list[int], list[int], int]) -> None:
+    """Pixel number i of an image is at its coordinates in a row-major array of the places, times the steps, from the lower corner on."""
+    box, counts, moved, first = case
+    numbers = list(zip(box.lower, box.steps, strict=True))
+
+    def pixel(number: int) -> tuple[int, list[int]]:
+        image, place = divmod(number, prod(counts))
+        at = [int(i) for i in np.unravel_index(place, counts)]
+        return image, [low + step * i for (low, step), i in zip(numbers, at, strict=True)]
+
+    image, start = pixel(first)
+    offset, inside = box.elements((image, *start, 8), moved)
+    for i, (row, channel) in enumerate(product(*map(range, box.box))):
+        image, space = pixel(first + row)
+        place = [image, *(a + b for a, b in zip(space, moved, strict=True)), 8 + channel]
+        assert inside[i] == all(0 <= p < e for p, e in zip(place, box.extents, strict=True))
+        assert offset[i] == sum(p * s for p, s in zip(place, box.strides, strict=True))
+
+
+def test_the_first_pixel_is_in_the_window() -> None:
+    box = TensorBox((2, 5, 8), (40, 8, 1), (4, 8), 2, 0, (-1,), (-1,), (1,))
+    with pytest.raises(ValueError, match=r"in the window \[-1\] to \[3\], found \[4\]"):
+        box.elements((0, 4, 0), (0,))
+
+
 def test_a_swizzled_box_fills_its_width() -> None:
     with pytest.raises(ValueError, match="fill its 128 bytes, found 64"):
         TensorBox((64, 64), (64, 1), (8, 32), 2, 128)

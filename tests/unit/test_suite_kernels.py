@@ -1,7 +1,8 @@
 """The machine code of the products of the benchmarks, and the time that it takes to make it.
 
 A run takes a row of each class: of the suites `gemm` and `operands` one for each program, of `gemm-sweep` one for each
-group and element, of `gemm-rows` all. `make test-sweep` takes all rows (IRC_SWEEP=all).
+group and element, of `gemm-rows` all, of `convolution` the passes of two. `make test-sweep` takes all rows
+(IRC_SWEEP=all).
 """
 
 from __future__ import annotations
@@ -30,25 +31,33 @@ LOWERING, NVRTC = 0.5, 1.0
 BUSY = 4.0
 """How much longer it may take where all processors are busy: 1.5 times as long was seen, and others share more caches."""
 
-OPCODES = {"wgmma": ("HGMMA", "QGMMA", "IGMMA"), "mma": ("HMMA", "IMMA", "DMMA"), "fma": ("FFMA", "IMAD", "DFMA")}
+OPCODES = {
+    "wgmma": ("HGMMA", "QGMMA", "IGMMA"),
+    "mma": ("HMMA", "IMMA", "DMMA"),
+    "fma": ("FFMA", "IMAD", "DFMA"),
+    "direct": ("FFMA", "IMAD", "DFMA"),
+}
 """What the machine code of a product has by the instruction of its config (CUDA Binary Utilities, Hopper)."""
 
 BITS8 = {"f8e4m3": "QGMMA", "f8e5m2": "QGMMA", "i8": "IGMMA"}
+
+CONVOLUTIONS = ("3x3 256x256x14x14>256", "depthwise 3x3", "softmax of channels")
+"""Names of rows of `convolution` that every run takes begin so."""
 
 T = TypeVar("T")
 
 
 def rows() -> list[Row]:
     first, computed, sweep, others = (load_suite(name).rows for name in ("gemm", "operands", "gemm-sweep", "gemm-rows"))
-    gemm = (*first, *computed)
+    gemm, convolutions = (*first, *computed), load_suite("convolution").rows
     if SWEEP:
-        return [*gemm, *sweep, *others]
+        return [*gemm, *sweep, *others, *convolutions]
     classes: dict[tuple[str, ...], Row] = {}
     for row in gemm:
         classes.setdefault((re.sub(r"[0-9x^]+", "", row.name),), row)
     for row in sweep:
         classes.setdefault((row.group, row.name.split()[-1]), row)
-    return [*classes.values(), *others]
+    return [*classes.values(), *others, *(row for row in convolutions if row.name.startswith(CONVOLUTIONS))]
 
 
 def made_within(seconds: float, work: Callable[[], T]) -> T:
@@ -94,6 +103,8 @@ def test_products(row: Row) -> None:
         assert any(uses(counts, opcode) for opcode in OPCODES[config["instruction"]]), name
         if config.get("swap_ab") and row.name.startswith(("i8", "f8")):
             assert uses(counts, "UTMALDG") and not uses(counts, "LDG.E.128"), name
+        if config["instruction"] == "wgmma" and row.name.startswith(CONVOLUTIONS):
+            assert any(opcode.startswith("UTMALDG") and "IM2COL" in opcode for opcode in counts), name
         for element, opcode in BITS8.items():
             if row.name.endswith(f" {element}") and config["instruction"] == "wgmma":
                 assert uses(counts, opcode), name

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import Pattern, pattern_of
+from irc.ir.iteration import CONTRACTIONS, pattern_of
 
 Array = np.ndarray[Any, Any]
 
@@ -29,8 +29,8 @@ products (docs/levels/tile.md, Numbers on tensor cores)."""
 
 
 def multiplies_f8(module: ModuleOp) -> bool:
-    """Whether a module has a product of f8 matrices."""
-    products = (op for op in module.walk() if pattern_of(op) is Pattern.PRODUCT)
+    """Whether a module has a product or convolution of f8."""
+    products = (op for op in module.walk() if pattern_of(op) in CONTRACTIONS)
     return any(e.is_float and e.size == 1 for op in products for e in (element_of(v.type) for v in op.operands))
 
 

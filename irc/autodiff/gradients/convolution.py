@@ -18,6 +18,7 @@ from irc.autodiff.gradients.rule import Rule
 from irc.autodiff.gradients.shapes import dilated
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
+from irc.dialects.nd.linear import placed
 from irc.dialects.nd.terms import Term, accumulator, deferred_cast
 
 
@@ -25,35 +26,49 @@ def conv(op: nd.ConvOp, g: Term) -> list[Term | None]:
     if 0 in (*shape_of(op.x), *shape_of(op.kernel), *g.shape):
         return [None, None]
     element = factor_element(element_of(op.x))
-    x, kernel, g = (deferred_cast(term, element) for term in (Term(op.x, g.at), Term(op.kernel, g.at), g))
-    return [_of_input(op, kernel, g), _of_kernel(op, x, g)]
+    terms = (Term(op.x, g.at), op.x_axes), (Term(op.kernel, g.at), op.kernel_axes), (g, op.result_axes)
+    x, kernel, g = (_permuted(deferred_cast(term, element), ints(axes)) for term, axes in terms)
+    found = (_of_input(op, kernel, g), op.x_axes), (_of_kernel(op, x, g), op.kernel_axes)
+    return [_permuted(term, placed(range(len(ints(axes))), ints(axes))) for term, axes in found]
+
+
+def _permuted(x: Term, order: Sequence[int]) -> Term:
+    """The axes in this order, as they are where it is empty."""
+    return x.permute(order) if order else x
 
 
 def _of_input(op: nd.ConvOp, kernel: Term, g: Term) -> Term:
-    extents, window = shape_of(op.x)[2:], _window(op)
+    extents, window = op.x_shape[2:], _window(op)
     groups, (outputs, inputs, *spatial) = integer(op.groups), kernel.shape
-    grouped = kernel.reshape([groups, outputs // groups, inputs, *spatial])
-    swapped = grouped.permute([0, 2, 1, *range(3, len(grouped.shape))])
-    backwards = swapped.reshape([groups * inputs, outputs // groups, *spatial]).flip(range(2, len(kernel.shape)))
+    if groups == 1:
+        swapped = kernel.permute([1, 0, *range(2, len(kernel.shape))])
+    else:
+        swapped = kernel.reshape([groups, outputs // groups, inputs, *spatial])
+        swapped = swapped.permute([0, 2, 1, *range(3, len(swapped.shape))])
+        swapped = swapped.reshape([groups * inputs, outputs // groups, *spatial])
     low = [w - 1 - padding for w, padding in zip(window, ints(op.low), strict=True)]
     return _cut(
         g,
-        backwards,
+        swapped,
         extents,
         low,
         strides=ints(op.input_dilation),
         dilation=ints(op.dilation),
         spread=ints(op.strides),
         groups=groups,
+        flipped=not op.is_flipped,
     )
 
 
 def _of_kernel(op: nd.ConvOp, x: Term, g: Term) -> Term:
-    groups, shape = integer(op.groups), shape_of(op.kernel)
+    groups, shape = integer(op.groups), op.kernel_shape
     count, channels, *spatial = x.shape
-    rest = range(3, len(x.shape) + 1)
-    grouped = x.reshape([count, groups, channels // groups, *spatial]).permute([2, 1, 0, *rest])
-    swapped = grouped.reshape([channels // groups, groups * count, *spatial])
+    if groups == 1:
+        swapped = x.permute([1, 0, *range(2, len(x.shape))])
+    else:
+        swapped = x.reshape([count, groups, channels // groups, *spatial])
+        swapped = swapped.permute([2, 1, 0, *range(3, len(swapped.shape))])
+        swapped = swapped.reshape([channels // groups, groups * count, *spatial])
     result = _cut(
         swapped,
         g.permute([1, 0, *range(2, len(g.shape))]),
@@ -63,13 +78,16 @@ def _of_kernel(op: nd.ConvOp, x: Term, g: Term) -> Term:
         dilation=ints(op.strides),
         spread=ints(op.input_dilation),
         groups=groups,
+        flipped=False,
     )
+    if op.is_flipped:
+        result = result.flip(range(2, len(g.shape)))
     return result.permute([1, 0, *range(2, len(g.shape))])
 
 
 def _window(op: nd.ConvOp) -> list[int]:
     """The extent that the kernel covers along each axis."""
-    return [(k - 1) * d + 1 for k, d in zip(shape_of(op.kernel)[2:], ints(op.dilation), strict=True)]
+    return [(k - 1) * d + 1 for k, d in zip(op.kernel_shape[2:], ints(op.dilation), strict=True)]
 
 
 def _cut(
@@ -82,6 +100,7 @@ def _cut(
     dilation: Sequence[int],
     spread: Sequence[int],
     groups: int,
+    flipped: bool,
 ) -> Term:
     """The convolution with `low` padding before x and as much after it as gives a result of these extents; negative
     padding drops elements of the dilated x."""
@@ -104,6 +123,7 @@ def _cut(
         dilation=dilation,
         input_dilation=spread,
         groups=groups,
+        flipped=flipped,
         element=accumulator(x.element),
     )
     return Term(x.at.value(product), x.at)

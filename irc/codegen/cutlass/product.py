@@ -9,6 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation
 
+from irc.analysis.op_classes import is_product
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.dialects.nd.base import shape_of
 from irc.ir.dtypes import Element, element_of
@@ -70,6 +71,8 @@ def product_of(kernel: FusedOp) -> Product:
             f"-t cutlass writes matmul kernels, this one is a {kernel.kind.value} kernel", location_of(kernel)
         )
     first, *others = kernel.cores()
+    if not is_product(first):
+        raise _not_said("a convolution", first, "a product of matrices")
     if others:
         raise _not_said("a second product in one kernel", others[0], "one product, whose operands are arrays")
     lhs, rhs = shape_of(first.operands[0]), shape_of(first.operands[1])

@@ -102,8 +102,9 @@ class CpAsyncWaitOp(PendingOp):
 class TmaLoadOp(IRDLOperation):
     """Load a box to shared memory; its bytes count on the barrier (PTX ISA, cp.async.bulk.tensor). For one thread.
 
-    `coordinates` are the box's first element, outermost dimension first. With a `mask`, bit i set, the box and the
-    completion go to the same addresses in block i of the cluster.
+    `coordinates` are the box's first element, outermost dimension first. Where the map has a window, they are its first
+    pixel and channel, and `moved` says how far all pixels are moved along each dimension of the window. With a `mask`,
+    bit i set, the box and the completion go to the same addresses in block i of the cluster.
     """
 
     name = "cuda.tma_load"
@@ -111,11 +112,13 @@ class TmaLoadOp(IRDLOperation):
     barrier = operand_def(i32)
     address = operand_def(i32)
     coordinates = var_operand_def(i32)
+    moved = var_operand_def(i32)
     mask = opt_operand_def(i32)
     traits = traits_def(*effects())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$map `[` $coordinates `]` `->` $address `,` $barrier (`multicast` $mask^)? attr-dict `:` type($map)"
+        "$map `[` $coordinates `]` (`moved` `[` $moved^ `]`)? `->` $address `,` $barrier (`multicast` $mask^)? "
+        "attr-dict `:` type($map)"
     )
 
     def __init__(
@@ -125,11 +128,18 @@ class TmaLoadOp(IRDLOperation):
         address: SSAValue,
         coordinates: Sequence[SSAValue],
         mask: SSAValue | None = None,
+        moved: Sequence[SSAValue] = (),
     ) -> None:
-        super().__init__(operands=[map, barrier, address, coordinates, mask])
+        super().__init__(operands=[map, barrier, address, coordinates, moved, mask])
 
     def verify_(self) -> None:
         _check_coordinates(self.map, self.coordinates)
+        assert isinstance(self.map.type, TensorMapType)
+        if len(self.moved) != len(self.map.type.steps):
+            raise VerifyException(
+                f"expected a move along {len(self.map.type.steps)} dimensions for {self.map.type}, found "
+                f"{len(self.moved)}"
+            )
 
 
 @irdl_op_definition
@@ -148,6 +158,8 @@ class TmaStoreOp(IRDLOperation):
 
     def verify_(self) -> None:
         _check_coordinates(self.map, self.coordinates)
+        if isinstance(self.map.type, TensorMapType) and self.map.type.is_im2col:
+            raise VerifyException(f"expected a tensor map without a window to store to, found {self.map.type}")
 
 
 @irdl_op_definition

@@ -21,7 +21,7 @@ from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS
 SCHEDULES = ("grid", "persistent", "pingpong")
 REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
-INSTRUCTIONS = tuple(MATRIX_INSTRUCTIONS)
+INSTRUCTIONS = (*MATRIX_INSTRUCTIONS, "direct")
 EVICT_LAST = ("inputs",)
 
 MAX_LAG = 15
@@ -164,7 +164,8 @@ class ConfigAttr(Data[ConfigFields]):
     - `unroll`: steps of a looped reduction whose loads are in flight together.
     - `occupancy`: blocks that an SM has to have room for, which bounds the registers of a thread.
     - `subtile`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else none).
-    - `instruction`: `wgmma`, `mma` or `fma`, what computes a product.
+    - `instruction`: `wgmma`, `mma` or `fma`, what computes a product of tiles of its operands; `direct`, its sums are
+      in registers, and so is what is multiplied in each step: a tile has columns of several groups of a convolution.
     - `evict_last`: `inputs`, the L2 evicts what threads load after what they store.
     - `swap_ab`: `true`, the kernel computes the transposed product: the 64 rows of its instructions lie along N, which
       pays where M is short. `false` by default.

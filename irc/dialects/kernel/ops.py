@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from irc.dialects.kernel.config import ConfigAttr
-from irc.ir.iteration import Pattern, pattern_of, permutation_of
+from irc.ir.iteration import CONTRACTIONS, Pattern, pattern_of, permutation_of
 from irc.ir.locations import set_location
 
 
@@ -62,7 +62,7 @@ def is_core(anchor: Anchor, op: Operation) -> bool:
     """Whether the op is one that a kernel with this anchor is built around."""
     match anchor:
         case Anchor.CASCADE | Anchor.MATMUL:
-            return pattern_of(op) is Pattern.PRODUCT
+            return pattern_of(op) in CONTRACTIONS
         case Anchor.REDUCE:
             return pattern_of(op) in (Pattern.REDUCE, Pattern.SCAN)
         case Anchor.PERMUTE:
@@ -141,7 +141,8 @@ class FusedOp(IRDLOperation):
         return self.anchor.data
 
     def cores(self) -> list[Operation]:
-        """The ops that the kernel is built around, in order. In a cascade or matmul kernel, the products alone."""
+        """The ops that the kernel is built around, in order. In a cascade or matmul kernel, the products and
+        convolutions alone."""
         return [op for op in self.block.ops if is_core(self.kind, op)]
 
     def tile_names(self) -> tuple[str, ...]:
@@ -247,7 +248,7 @@ class FusedOp(IRDLOperation):
 
 _EXPECTED = {
     Anchor.CASCADE: "a product",
-    Anchor.MATMUL: "a product",
+    Anchor.MATMUL: "a product or convolution",
     Anchor.REDUCE: "a reduction or a scan",
     Anchor.PERMUTE: "a permutation",
 }

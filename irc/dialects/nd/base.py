@@ -80,9 +80,9 @@ def int_prop() -> IntegerAttr[Any]:
     return prop_def(IntegerAttr.constr(type=i64))
 
 
-def bool_prop() -> IntegerAttr[Any]:
-    """Defines a property that is a bool."""
-    return prop_def(IntegerAttr.constr(type=i1))
+def bool_prop(default: bool | None = None) -> IntegerAttr[Any]:
+    """Defines a property that is a bool, `default` where it is not given."""
+    return prop_def(IntegerAttr.constr(type=i1), None if default is None else IntegerAttr(int(default), i1))
 
 
 def float_prop() -> FloatAttr[Any]:

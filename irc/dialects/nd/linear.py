@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute
@@ -15,6 +15,7 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
+    bool_prop,
     check_axes,
     check_count,
     check_element,
@@ -159,12 +160,15 @@ def _free(rank: int, batch: Sequence[int], contract: Sequence[int]) -> tuple[int
 
 @irdl_op_definition
 class ConvOp(NdOp, IterationInterface):
-    """An n-dimensional convolution (cross-correlation): x is N, C, spatial...; kernel is O, C / groups, spatial...;
-    the result N, O, spatial...
+    """An n-dimensional convolution (cross-correlation).
+
+    x has the axes N, C, spatial..., the kernel O, C / groups, spatial..., the result N, O, spatial..., in this order
+    unless `x_axes`, `kernel_axes` and `result_axes` say where each of them is: channels last is [0, 3, 1, 2].
 
     x is padded with `low` and `high` zeros on each spatial axis after `input_dilation - 1` zeros are put between its
     elements (a transposed convolution's stride); the kernel's elements are `dilation` apart; the window moves by
-    `strides`. Accumulates as `matmul` does.
+    `strides`. A `flipped` kernel has its elements in the opposite order along each spatial axis. Accumulates as
+    `matmul` does.
     """
 
     name = "nd.conv"
@@ -178,6 +182,10 @@ class ConvOp(NdOp, IterationInterface):
     dilation = ints_prop()
     input_dilation = ints_prop()
     groups = int_prop()
+    x_axes = ints_prop([])
+    kernel_axes = ints_prop([])
+    result_axes = ints_prop([])
+    flipped = bool_prop(False)
 
     def __init__(
         self,
@@ -190,53 +198,94 @@ class ConvOp(NdOp, IterationInterface):
         dilation: Sequence[int] | None = None,
         input_dilation: Sequence[int] | None = None,
         groups: int = 1,
+        x_axes: Sequence[int] = (),
+        kernel_axes: Sequence[int] = (),
+        result_axes: Sequence[int] = (),
+        flipped: bool = False,
         element: Attribute | Element | None = None,
         location: Location | None = None,
     ):
         ones, zeros = [1] * (rank_of(x) - 2), [0] * (rank_of(x) - 2)
         numbers = (strides or ones, low or zeros, high or zeros, dilation or ones, input_dilation or ones)
-        shape = conv_shape(shape_of(x), shape_of(kernel), *numbers)
+        shapes = in_order(shape_of(x), x_axes), in_order(shape_of(kernel), kernel_axes)
+        shape = placed(conv_shape(*shapes, *numbers), result_axes)
         names = ("strides", "low", "high", "dilation", "input_dilation")
-        properties = {**dict(zip(names, numbers, strict=True)), "groups": groups}
+        orders = {"x_axes": x_axes, "kernel_axes": kernel_axes, "result_axes": result_axes}
+        properties = {
+            **dict(zip(names, numbers, strict=True)),
+            "groups": groups,
+            **{name: () if list(axes) == sorted(axes) else axes for name, axes in orders.items()},
+            "flipped": flipped,
+        }
         self.setup([x, kernel], [tensor(shape, element or element_of(x))], properties, location)
 
+    @property
+    def is_flipped(self) -> bool:
+        return bool(self.flipped.value.data)
+
+    @property
+    def x_shape(self) -> tuple[int, ...]:
+        """The extents of x: N, C, spatial."""
+        return in_order(shape_of(self.x), ints(self.x_axes))
+
+    @property
+    def kernel_shape(self) -> tuple[int, ...]:
+        """The extents of the kernel: O, C / groups, spatial."""
+        return in_order(shape_of(self.kernel), ints(self.kernel_axes))
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """The extents of the result: N, O, spatial."""
+        return in_order(shape_of(self.result), ints(self.result_axes))
+
     def iteration(self) -> Iteration:
-        """b0 is the group, m0 the image, n0 one of the group's output channels, k0 one of its input channels; the other
-        m are the place in the result, the other k that in the window."""
-        shape, kernel, groups = shape_of(self.x), shape_of(self.kernel), integer(self.groups)
-        m, window = (shape[0], *shape_of(self.result)[2:]), numbered("k", kernel[1:], Kind.WINDOW, "sum")
+        """m0 is the image, n0 one of the output channels, k0 one of the input channels; the other m are the place in
+        the result, the other k that in the window. Several groups are b0; n0 and k0 are channels of one then."""
+        shape, kernel, groups = self.x_shape, self.kernel_shape, integer(self.groups)
+        m, window = (shape[0], *self.result_shape[2:]), numbered("k", kernel[1:], Kind.WINDOW, "sum")
         channels = kernel[0] // groups
-        dims = (*numbered("b", [groups]), *numbered("m", m), *numbered("n", [channels]), *window)
+        batches = numbered("b", [groups] if groups > 1 else [])
+        dims = (*batches, *numbered("m", m), *numbered("n", [channels]), *window)
         dims = tuple(replace(dim, kind=Kind.REDUCE) if dim.name == "k0" else dim for dim in dims)
-        group, image, *place = dim_exprs(len(dims))
-        place, (channel, depth, *taps) = place[: len(m) - 1], place[len(m) - 1 :]
+        image, *place = dim_exprs(len(dims))[len(batches) :]
+        place, (output, depth, *taps) = place[: len(m) - 1], place[len(m) - 1 :]
+        input = depth
+        if groups > 1:
+            (group,) = dim_exprs(1)
+            input, output = group * kernel[1] + depth, group * channels + output
         at: list[AffineExpr] = []
         inside: list[Bound] = []
         windows = (ints(p) for p in (self.strides, self.dilation, self.low, self.input_dilation))
         for p, tap, extent, stride, dilation, low, apart in zip(place, taps, shape[2:], *windows, strict=True):
             padded = p * stride + tap * dilation - low
-            at.append(padded // apart)
-            inside += [Bound(padded, 0, (extent - 1) * apart + 1), Bound(padded % apart, 0, 1)]
-        x = replace(access(len(dims), [image, group * kernel[1] + depth, *at]), inside=tuple(inside), outside=0)
-        output = group * channels + channel
-        result = AffineMap(len(dims), 0, (image, output, *place))
-        return Iteration(dims, (x, access(len(dims), [output, depth, *taps])), result)
+            at.append(padded // apart if apart > 1 else padded)
+            inside.append(Bound(padded, 0, (extent - 1) * apart + 1))
+            inside += [Bound(padded % apart, 0, 1)] if apart > 1 else []
+        x = access(len(dims), placed((image, input, *at), ints(self.x_axes)))
+        x = replace(x, inside=tuple(inside), outside=0)
+        if self.is_flipped:
+            taps = [tap * -1 + (extent - 1) for extent, tap in zip(kernel[2:], taps, strict=True)]
+        weights = access(len(dims), placed((output, depth, *taps), ints(self.kernel_axes)))
+        result = AffineMap(len(dims), 0, placed((image, output, *place), ints(self.result_axes)))
+        return Iteration(dims, (x, weights), result)
 
     def check(self) -> None:
-        x, kernel, groups = shape_of(self.x), shape_of(self.kernel), integer(self.groups)
-        if len(x) < 2 or len(x) != len(kernel):
+        rank, groups = rank_of(self.x), integer(self.groups)
+        if rank < 2 or rank != rank_of(self.kernel):
             raise self.fail(f"expects x and kernel of one rank, 2 or more, found {self.x.type} and {self.kernel.type}")
         if element_of(self.x) is not element_of(self.kernel):
             raise self.fail(f"expects operands with one element type, found {self.x.type} and {self.kernel.type}")
         check_element(self, self.x, is_number, "float or integer")
         check_element(self, self.result, is_number, "float or integer result")
-        self._check_windows(len(x) - 2)
+        self._check_windows(rank - 2)
+        self._check_orders(rank)
+        x, kernel = self.x_shape, self.kernel_shape
         if groups < 1 or x[1] % groups or kernel[0] % groups:
             raise self.fail(f"expects groups that divide {x[1]} input and {kernel[0]} output channels, found {groups}")
         if x[1] // groups != kernel[1]:
             raise self.fail(f"expects a kernel with {x[1] // groups} input channels a group, found {kernel[1]}")
         numbers = (ints(p) for p in (self.strides, self.low, self.high, self.dilation, self.input_dilation))
-        check_result_shape(self, conv_shape(x, kernel, *numbers))
+        check_result_shape(self, placed(conv_shape(x, kernel, *numbers), ints(self.result_axes)))
 
     def _check_windows(self, rank: int) -> None:
         for name, least in (("strides", 1), ("low", 0), ("high", 0), ("dilation", 1), ("input_dilation", 1)):
@@ -244,6 +293,25 @@ class ConvOp(NdOp, IterationInterface):
             check_count(self, values, rank, f"{name}, one for each spatial axis")
             if any(value < least for value in values):
                 raise self.fail(f"expects {name} of {least} or more, found {list(values)}")
+
+    def _check_orders(self, rank: int) -> None:
+        for name in ("x_axes", "kernel_axes", "result_axes"):
+            axes = ints(getattr(self, name))
+            if axes and sorted(axes) != list(range(rank)):
+                raise self.fail(f"expects {name} to be the axes 0 to {rank - 1} in some order, found {list(axes)}")
+
+
+T = TypeVar("T")
+
+
+def in_order(values: Sequence[T], axes: Sequence[int]) -> tuple[T, ...]:
+    """What an array has along each of its axes, in the order that `axes` says; as it is where that is empty."""
+    return tuple(values[axis] for axis in axes) if axes else tuple(values)
+
+
+def placed(values: Sequence[T], axes: Sequence[int]) -> tuple[T, ...]:
+    """What is in the order that `axes` says, along each axis of the array."""
+    return tuple(values[axes.index(axis)] for axis in range(len(axes))) if axes else tuple(values)
 
 
 def conv_shape(

@@ -30,6 +30,7 @@ from irc.dialects.tile.compute import (
 )
 from irc.dialects.tile.control import ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
+from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import (
     AccessOp,
@@ -117,6 +118,7 @@ Tile = Dialect(
         BufferType,
         ChannelType,
         FragmentAttr,
+        Im2colAttr,
         OrderType,
         PendingType,
         SharedAttr,
@@ -151,6 +153,7 @@ __all__ = [
     "EndTurnOp",
     "ForTilesOp",
     "FragmentAttr",
+    "Im2colAttr",
     "IotaOp",
     "LoadOp",
     "MapOp",

@@ -34,6 +34,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.layouts import SharedAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
 from irc.ir.locations import set_location
@@ -238,13 +239,14 @@ class StoreWaitOp(IRDLOperation):
 class CopyOp(AccessOp):
     """Global memory -> shared buffer, asynchronous inside a channel. Outside a checked dimension the buffer gets 0.
 
-    `via` is "tma", "cp_async" or "registers"; passes make the first two. `multicast` is a dimension of the
-    cluster (0: M, 1: N) along which all blocks make this very copy: each brings a part of it, to all of them.
+    `via` is "tma", `#tile.im2col<...>` (TMA too), "cp_async" or "registers"; passes make all but the last. `multicast`
+    is a dimension of the cluster (0: M, 1: N) along which all blocks make this very copy: each brings a part of it, to
+    all of them.
     """
 
     name = "tile.copy"
     buffer = operand_def(BufferType)
-    via = opt_prop_def(StringAttr)
+    via = opt_prop_def(StringAttr | Im2colAttr)
     multicast = opt_prop_def(IntegerAttr)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
@@ -263,7 +265,7 @@ class CopyOp(AccessOp):
         symbols: Sequence[SSAValue] = (),
         map: AffineMap | None = None,
         checked: Sequence[int] = (),
-        via: str | None = None,
+        via: str | Im2colAttr | None = None,
         multicast: int | None = None,
         location: LocationAttr | None = None,
     ) -> CopyOp:
@@ -271,7 +273,7 @@ class CopyOp(AccessOp):
             operands=[buffer, view, list(offsets), list(symbols)],
             properties={
                 **_access_properties(map, checked, len(offsets)),
-                "via": None if via is None else StringAttr(via),
+                "via": StringAttr(via) if isinstance(via, str) else via,
                 "multicast": None if multicast is None else IntegerAttr(multicast, i64),
             },
         )
@@ -279,9 +281,19 @@ class CopyOp(AccessOp):
         return op
 
     def verify_(self) -> None:
-        if self.via is not None and self.via.data not in ("tma", "cp_async", "registers"):
+        if isinstance(self.via, StringAttr) and self.via.data not in ("tma", "cp_async", "registers"):
             raise VerifyException(f'expected via "tma", "cp_async" or "registers", found {self.via}')
+        if isinstance(self.via, Im2colAttr) and sorted({*self.via.dimensions} - {-1}) != [*range(self.view_type.rank)]:
+            raise VerifyException(f"expected the dimensions of {self.view_type}, each once, found {self.via}")
         self.verify_access(self.buffer.type)
+
+    @property
+    def is_by_tma(self) -> bool:
+        """Whether TMA brings it, in one mode or the other."""
+        return isinstance(self.via, Im2colAttr) or self.is_via("tma")
+
+    def is_via(self, way: str) -> bool:
+        return isinstance(self.via, StringAttr) and self.via.data == way
 
 
 @irdl_op_definition

@@ -12,7 +12,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.ir import SSAValue
 
 from irc.dialects import nd
-from irc.dialects.nd.base import integer, ints, shape_of
+from irc.dialects.nd.base import integer, ints
+from irc.dialects.nd.linear import in_order, placed
 from irc.interpreters.nd.base import Array, Precision, convert, is_floating, meaning, rounded, wide
 from irc.ir.dtypes import Element, element_of
 from irc.ir.rounding import cast_array
@@ -88,6 +89,11 @@ def _integer_product(a: Array, b: Array) -> Array:
 def _conv(op: nd.ConvOp, args: Sequence[Array], precision: Precision) -> Array:
     """A product of the windows of each group with the kernel."""
     x, kernel = (operand(arg, value) for arg, value in zip(args, op.operands, strict=True))
+    x, kernel = (
+        a.transpose(in_order(range(a.ndim), ints(axes))) for a, axes in ((x, op.x_axes), (kernel, op.kernel_axes))
+    )
+    if op.is_flipped:
+        kernel = np.flip(kernel, tuple(range(2, kernel.ndim)))
     windows = _windows(_spread(x, op), kernel.shape[2:], op)
     rank, groups = len(kernel.shape) - 2, integer(op.groups)
     windows = windows.reshape(x.shape[0], groups, kernel.shape[1], *windows.shape[2:])
@@ -101,12 +107,13 @@ def _conv(op: nd.ConvOp, args: Sequence[Array], precision: Precision) -> Array:
         element_of(op.x.type),
         element_of(op.result.type),
     )
-    return np.moveaxis(product, (0, -1), (1, 2)).reshape(shape_of(op.result))
+    result = np.moveaxis(product, (0, -1), (1, 2)).reshape(op.result_shape)
+    return result.transpose(placed(range(result.ndim), ints(op.result_axes)))
 
 
 def _spread(x: Array, op: nd.ConvOp) -> Array:
     """x with zeros between its elements and around them."""
-    extents = shape_of(op.x)[2:]
+    extents = op.x_shape[2:]
     steps, low, high = ints(op.input_dilation), ints(op.low), ints(op.high)
     inner = [(extent - 1) * step + 1 if extent else 0 for extent, step in zip(extents, steps, strict=True)]
     shape = [a + b + c for a, b, c in zip(low, inner, high, strict=True)]
@@ -118,7 +125,7 @@ def _spread(x: Array, op: nd.ConvOp) -> Array:
 
 def _windows(x: Array, taps: Sequence[int], op: nd.ConvOp) -> Array:
     """A view with axes N, C, one for each output coordinate, one for each kernel coordinate."""
-    rank, outputs = len(taps), shape_of(op.result)[2:]
+    rank, outputs = len(taps), op.result_shape[2:]
     if not prod(outputs) or not prod(taps):
         return np.zeros((*x.shape[:2], *outputs, *taps), x.dtype)
     dilation = ints(op.dilation)

@@ -1,8 +1,8 @@
 """Boxes of a tensor map: which elements of global memory a TMA copy touches, and where in shared memory each lies.
 
 A box is dense and row-major in shared memory, then swizzled; elements outside of the array are zeros where they are
-loaded, count as bytes all the same, and are left alone where they are stored (CUDA driver API, cuTensorMapEncodeTiled;
-PTX ISA, 5.5 "Tensors").
+loaded, count as bytes all the same, and are left alone where they are stored (CUDA driver API, cuTensorMapEncodeTiled
+and cuTensorMapEncodeIm2col; PTX ISA, 5.5 "Tensors").
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ class TensorBox:
     box: tuple[int, ...]
     element_bytes: int
     swizzle: int = 0
+    lower: tuple[int, ...] = ()
+    upper: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+    """The window of the im2col mode, whose box is of pixels and channels; none of the tiled mode."""
 
     def __post_init__(self) -> None:
         inner = self.box[-1] * self.element_bytes
@@ -41,9 +45,13 @@ class TensorBox:
         """What one copy adds to a barrier."""
         return prod(self.box) * self.element_bytes
 
-    def elements(self, start: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def elements(
+        self, start: Sequence[int], moved: Sequence[int] = ()
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """For every element of the box in row-major order: its offset in the array, in elements, and whether it is
-        inside."""
+        inside. moved: how far the pixels of a window are."""
+        if self.steps:
+            return self._columns(start, moved)
         offset = np.zeros(self.box, np.int64)
         inside = np.ones(self.box, np.bool_)
         for dim, (first, size, extent, stride) in enumerate(
@@ -53,6 +61,31 @@ class TensorBox:
             at = (np.arange(size, dtype=np.int64) + first).reshape(shape)
             offset += at * stride
             inside &= (at >= 0) & (at < extent)
+        return offset.reshape(-1), inside.reshape(-1)
+
+    def _columns(
+        self, start: Sequence[int], moved: Sequence[int]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """The pixels from the first one on, over the places of the window, the innermost dimension first."""
+        image, *pixel, channel = start
+        ends = [n - 1 + corner for n, corner in zip(self.extents[1:-1], self.upper, strict=True)]
+        if any(not a <= at <= b for a, at, b in zip(self.lower, pixel, ends, strict=True)):
+            raise ValueError(f"expected a first pixel in the window {list(self.lower)} to {ends}, found {pixel}")
+        pixels: list[tuple[int, ...]] = []
+        for _ in range(self.box[0]):
+            pixels.append((image, *(at + o for at, o in zip(pixel, moved, strict=True))))
+            for dim in reversed(range(len(pixel))):
+                pixel[dim] += self.steps[dim]
+                if pixel[dim] <= ends[dim]:
+                    break
+                pixel[dim] = self.lower[dim]
+            else:
+                image += 1
+        channels = np.arange(self.box[1], dtype=np.int64) + channel
+        at = np.array(pixels, np.int64).reshape(self.box[0], -1)
+        is_pixel: npt.NDArray[np.bool_] = np.all((at >= 0) & (at < np.array(self.extents[:-1])), axis=1)
+        inside = is_pixel[:, None] & (channels < self.extents[-1])
+        offset = (at @ np.array(self.strides[:-1], np.int64))[:, None] + channels
         return offset.reshape(-1), inside.reshape(-1)
 
     def shared(self, address: int) -> Addresses:

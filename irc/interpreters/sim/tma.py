@@ -27,6 +27,7 @@ from irc.interpreters.sim.strands import Strand
 from irc.interpreters.sim.tensor_box import ALIGNMENT, TensorBox
 from irc.interpreters.sim.units import Groups, fail_at_end, kept
 from irc.ir.properties import values_of
+from irc.ir.windows import MAX_OFFSET
 from irc.support.integers import ceil_div
 
 
@@ -34,9 +35,10 @@ def _box(s: Strand, op: Operation, map: TensorMap) -> TensorBox:
     type = map.type
     element = cuda.size_of(type.element)
     try:
-        return TensorBox(
-            values_of(type.extents), values_of(type.strides), values_of(type.box), element, type.swizzle.data
+        extents, strides, box, *window = (
+            values_of(values) for values in (type.extents, type.strides, type.box, type.lower, type.upper, type.steps)
         )
+        return TensorBox(extents, strides, box, element, type.swizzle.data, *window)
     except ValueError as error:
         s.fail("unsupported", op, str(error))
 
@@ -44,11 +46,22 @@ def _box(s: Strand, op: Operation, map: TensorMap) -> TensorBox:
 class _Copy:
     """One box that one lane copies: places in shared memory, and bytes of global memory."""
 
-    def __init__(self, s: Strand, op: Operation, map: TensorMap, lane: int, start: Sequence[int]):
+    def __init__(
+        self,
+        s: Strand,
+        op: Operation,
+        map: TensorMap,
+        lane: int,
+        start: Sequence[int],
+        moved: Sequence[int] = (),
+    ):
         self.frame, self.lane, self.box = s.frame, lane, _box(s, op, map)
         self.element = self.box.element_bytes
         self.pointer = map.pointer
-        offset, self.inside = self.box.elements(start)
+        try:
+            offset, self.inside = self.box.elements(start, moved)
+        except ValueError as error:
+            s.fail("out of bounds", op, str(error), s.numbers == lane)
         self.source: Array = offset[self.inside] * self.element + self.pointer.span.start
         self._check_array(s, op)
 
@@ -87,12 +100,13 @@ def _starts(s: Strand, coordinates: Sequence[Any]) -> list[tuple[int, tuple[int,
 
 @simulates(cuda.TmaLoadOp)
 def tma_load(s: Strand, op: cuda.TmaLoadOp, map: TensorMap, barrier: Any, address: Any, *rest: Any) -> None:
-    coordinates, masks = rest[: len(op.coordinates)], rest[len(op.coordinates) :]
+    rank = len(op.coordinates)
+    places, masks = rest[: rank + len(op.moved)], rest[rank + len(op.moved) :]
     barriers, addresses = s.spread(barrier), s.spread(address)
     chosen = s.spread(masks[0]).astype(np.int64) if masks else None
     cluster = s.frame.grid.cluster_blocks
-    for i, (lane, start) in enumerate(_starts(s, coordinates)):
-        copy = _Copy(s, op, map, lane, start)
+    for i, (lane, place) in enumerate(_starts(s, places)):
+        copy = _Copy(s, op, map, lane, place[:rank], _as_moved(s, op, lane, place[rank:]))
         own = lane // s.frame.threads
         blocks = [own] if chosen is None else [own // cluster * cluster + r for r in range(16) if chosen[i] >> r & 1]
         if chosen is not None and (not blocks or max(blocks) >= own // cluster * cluster + cluster):
@@ -102,6 +116,14 @@ def tma_load(s: Strand, op: cuda.TmaLoadOp, map: TensorMap, barrier: Any, addres
         copy.count(op)
         for block in blocks:
             _load_box(s, op, copy, int(addresses[i]), int(barriers[i]), block)
+
+
+def _as_moved(s: Strand, op: cuda.TmaLoadOp, lane: int, moved: Sequence[int]) -> Sequence[int]:
+    """What the instruction makes of moves: it takes the lowest bits of them."""
+    most = MAX_OFFSET.get(len(moved), 0)
+    if any(not 0 <= at <= most for at in moved):
+        s.fail("out of bounds", op, f"{op.name} moves pixels by 0 to {most}, found {list(moved)}", s.numbers == lane)
+    return moved
 
 
 def _check_source(s: Strand, op: Operation, copy: _Copy) -> None:

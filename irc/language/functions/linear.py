@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from irc.dialects.nd import AttentionOp
-from irc.dialects.nd.linear import conv_shape
+from irc.dialects.nd.linear import conv_shape, in_order, placed
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.operators import emit_matmul, matmul, matrices, product_element
@@ -72,21 +72,41 @@ _CONV_LISTS = {"strides": 1, "low": 0, "high": 0, "dilation": 1, "input_dilation
 """Parameters with one number for each spatial axis, and the least (and default) number."""
 
 
+_CONV_AXES = ("x_axes", "kernel_axes", "result_axes")
+"""Parameters with the axes of an array in the order N, C, spatial, or O, C, spatial of the kernel."""
+
+
 @builtin(
-    "conv(x, kernel, *, strides=None, low=None, high=None, dilation=None, input_dilation=None, groups=1, dtype=None)"
+    "conv(x, kernel, *, strides=None, low=None, high=None, dilation=None, input_dilation=None, groups=1, dtype=None, "
+    "x_axes=None, kernel_axes=None, result_axes=None, flipped=false)"
 )
 def conv(args: Arguments) -> Value:
     x, kernel = matrices(args.builder, args.operand("x"), args.operand("kernel"), args.place)
     groups = args.integer("groups", 1)
     if x.rank < 2 or x.rank != kernel.rank:
         raise args.error(f"conv expects x and kernel with the same 2 axes or more, found {x} and {kernel}")
-    if groups < 1 or x.shape[1] % groups or kernel.shape[0] % groups or x.shape[1] // groups != kernel.shape[1]:
+    axes = {name: _order(args, name, x.rank) for name in _CONV_AXES}
+    inputs, weights = in_order(x.shape, axes["x_axes"]), in_order(kernel.shape, axes["kernel_axes"])
+    if groups < 1 or inputs[1] % groups or weights[0] % groups or inputs[1] // groups != weights[1]:
         hint = "x is [N, C, ..], the kernel [O, C // groups, ..]"
+        if axes["x_axes"] or axes["kernel_axes"]:
+            hint += " in the order of their axes"
         raise args.error(f"conv cannot combine {x} and {kernel} in {groups} groups", None, hint)
     numbers = {name: _per_axis(args, name, least, x.rank - 2) for name, least in _CONV_LISTS.items()}
-    shape = conv_shape(x.shape, kernel.shape, *numbers.values())
+    shape = placed(conv_shape(inputs, weights, *numbers.values()), axes["result_axes"])
     element = args.number_element("dtype", product_element(x.element))
-    return args.emit("conv", [x, kernel], shape, element, **numbers, groups=groups)
+    flipped = args.flag("flipped")
+    return args.emit("conv", [x, kernel], shape, element, **numbers, groups=groups, **axes, flipped=flipped)
+
+
+def _order(args: Arguments, name: str, rank: int) -> list[int]:
+    """The axes of an array in an order of their own; none where they are in that of the parameters."""
+    if name not in args:
+        return []
+    axes = [args.normalized(name, axis, rank) for axis in args.integers(name)]
+    if sorted(axes) != list(range(rank)):
+        raise args.error(f"conv expects all {rank} axes, each once, for {name}, found {axes}", name)
+    return axes if axes != sorted(axes) else []
 
 
 def _per_axis(args: Arguments, name: str, least: int, count: int) -> list[int]:

@@ -30,7 +30,7 @@ class ChooseConfigPass(Pass):
     name: ClassVar[str] = "choose-config"
     requires = (FUSED,)
     instruction: str | None = None
-    """What products are computed with where that is possible: `wgmma`, `mma` or `fma`."""
+    """What products are computed with where that is possible: `wgmma`, `mma`, `fma` or `direct`."""
     explain: bool = False
     """Print to stderr, for each product of warp groups, the plans with the fewest cycles by the model, best first."""
 

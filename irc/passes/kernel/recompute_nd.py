@@ -32,7 +32,15 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from irc.analysis.min_cut import Network
-from irc.analysis.op_classes import cost_of, is_elementwise, is_fusible, is_made, is_product, is_unit_reshape, size_of
+from irc.analysis.op_classes import (
+    cost_of,
+    is_contraction,
+    is_elementwise,
+    is_fusible,
+    is_made,
+    is_unit_reshape,
+    size_of,
+)
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import declared_element
 from irc.ir.discardable import REPEATED
@@ -68,7 +76,7 @@ class RecomputeNdPass(Pass):
 
 def is_barrier(op: Operation) -> bool:
     """Whether the op needs its operands whole."""
-    return is_product(op) or (op.name.startswith("nd.") and not is_fusible(op))
+    return is_contraction(op) or (op.name.startswith("nd.") and not is_fusible(op))
 
 
 def is_recomputable(op: Operation) -> bool:

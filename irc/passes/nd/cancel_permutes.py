@@ -8,13 +8,14 @@ concats are the same ops with their axes renamed (`orders.py`). Done in memory's
 order that one of the region's permutes asks for, the ops that are turned are those on one side of a minimum cut: an
 array that one side makes and the other uses is permuted, which costs its bytes, once for all users; so is the operand
 of a broadcast or the result of a reduction whose own axes change places. An array that a permute makes (or that a
-permute alone uses) is there in the turned order already. Splats and arrays whose axes of extent 1 alone move are free.
+permute alone uses) is there in the turned order already, and a convolution reads and makes arrays in any order. Splats
+and arrays whose axes of extent 1 alone move are free.
 
 **When.** A region is turned where its arrays have fewer permutes, and less than half of the bytes are still permuted,
 counted exactly for that choice: a kernel that has one array in another order than the rest moves the same bytes
 whichever one it is. So a permute is never moved across an op just because it is cheaper there (a cast), a lone permute
-and the transposed operand of a product stay where they are, and the pass ends. Products, reshapes, gathers and scans
-are no part of a region.
+and the transposed operand of a product stay where they are, and the pass ends. Products, convolutions, reshapes,
+gathers and scans are no part of a region.
 """
 
 from __future__ import annotations
@@ -169,17 +170,22 @@ class _Region:
         return network
 
     def _maker(self, array: SSAValue, order: Order) -> object:
-        """Who says in which order the array is made."""
+        """Who says in which order the array is made. A convolution makes it as others want it."""
         owner = array.owner
+        if isinstance(owner, nd.ConvOp):
+            return "any", array
         if isinstance(owner, nd.PermuteOp):
             return _TURNED if inverse(ints(owner.permutation)) == order else ("other", array)
         return owner if owner in self.ops and array in self.arrays else _AS_IT_IS
 
     def _users(self, array: SSAValue, order: Order) -> Iterable[object]:
-        """Who says in which order the array is used. A permute that is not undone is one in either."""
+        """Who says in which order the array is used. A permute that is not undone is one in either, and a convolution
+        reads any."""
         users: dict[object, None] = {}
         for use in array.uses:
             user = use.operation
+            if isinstance(user, nd.ConvOp):
+                continue
             if isinstance(user, nd.PermuteOp):
                 if tuple(ints(user.permutation)) == order:
                     users[_TURNED] = None
@@ -197,8 +203,11 @@ class _Region:
             needs[base] |= {composed(at, need) for need in self._needs(array, order, turned)}
         total = count = 0
         for base, orders in needs.items():
-            made = order if base.owner in turned and base in self.arrays else tuple(range(rank_of(base)))
-            prices = [_price(base, composed(inverse(made), need), made) for need in orders]
+            plain = tuple(range(rank_of(base)))
+            made = [order] if base.owner in turned and base in self.arrays else [plain]
+            if isinstance(base.owner, nd.ConvOp):
+                made = sorted({plain, *orders})
+            prices = min(([_price(base, composed(inverse(m), need), m) for need in orders] for m in made), key=sum)
             total, count = total + sum(prices), count + sum(map(bool, prices))
         total += sum(_bytes_of(small) for op in turned if (small := small_array(op, order)) is not None)
         return total, count
@@ -209,6 +218,8 @@ class _Region:
         found: set[Order] = set()
         for use in array.uses:
             user = use.operation
+            if isinstance(user, nd.ConvOp):
+                continue
             if not isinstance(user, nd.PermuteOp):
                 found.add(order if user in turned and _is_main(user, array) else plain)
             elif user.result not in self.arrays:

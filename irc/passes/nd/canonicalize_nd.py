@@ -10,6 +10,7 @@ The canonical forms are documented with the rewrites that make them, one file a 
 | `canonicalize_broadcasts` | elementwise work goes before a broadcast |
 | `canonicalize_reshapes` | axes of extent 1 dropped from the work between reshapes |
 | `canonicalize_matmul` | transposes and broadcasts absorbed into dimension numbers |
+| `canonicalize_convolution` | permutes and pads absorbed into convolutions; those that are products |
 | `canonicalize_one_hot` | choices by a comparison, and sums of those that hit one place |
 | `canonicalize_indices` | checks of indices that always hold |
 | `fold_constants` | ops on constants |
@@ -31,6 +32,7 @@ from xdsl.dialects.builtin import ModuleOp
 from irc.canonicalization.arithmetic import ARITHMETIC
 from irc.canonicalization.broadcasts import BROADCASTS
 from irc.canonicalization.casts import CASTS
+from irc.canonicalization.convolution import CONVOLUTION
 from irc.canonicalization.fold_constants import fold
 from irc.canonicalization.indices import INDICES
 from irc.canonicalization.matmul import MATMUL
@@ -42,7 +44,7 @@ from irc.canonicalization.value_numbering import merge_common
 from irc.ir.passes import Pass
 from irc.ir.rewriting import rewrite
 
-TABLE = merged(ARITHMETIC, SHAPES, CASTS, MATMUL, BROADCASTS, RESHAPES, ONE_HOT, INDICES)
+TABLE = merged(ARITHMETIC, SHAPES, CASTS, MATMUL, CONVOLUTION, BROADCASTS, RESHAPES, ONE_HOT, INDICES)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@
 | `scatter_add` | a sum over the updates, of those whose index is the place |
 | `random_normal random_uniform` | Philox in integer arithmetic |
 
-Everything else stays, also `relu sigmoid expm1 log1p reciprocal`, which are cheap to lower well, and `conv sort topk`,
-which run on the cpu target alone.
+Everything else stays, also `relu sigmoid expm1 log1p reciprocal`, which are cheap to lower well, and `sort topk`, which
+run on the cpu target alone.
 
 A composed op on f16, bf16 or f8 is computed in f32 throughout: the decomposition casts to f32, accumulates in f32, and
 ends in one `nd.cast` with the attribute `nd.deferred`. `widen-arithmetic` drops that cast where the result is used in

@@ -32,7 +32,7 @@ class MulticastCopiesPass(Pass):
         for loop in [o for o in op.walk() if isinstance(o, tile.ForTilesOp) and o.cluster is not None]:
             dependent = [_dependents(loop, offset) for offset in loop.offsets[-2:]]
             for copy in [o for o in loop.walk() if isinstance(o, tile.CopyOp)]:
-                if copy.via is not None and copy.via.data == "tma":
+                if copy.is_by_tma:
                     _share(copy, loop, dependent)
 
 

@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.async_copies import async_copy
 from irc.analysis.configs import config_of
+from irc.analysis.im2col import channel_dim, im2col_access
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer, instruction_of, is_in_step, reads_shared
 from irc.analysis.tma import box_access
@@ -103,7 +104,7 @@ def _are_transposed(a: Operation | Block, b: Operation | Block) -> bool:
     symbols = [AffineExpr.symbol(i) for i in range(len(b.symbols))]
     swapped = b.access_map.replace_dims_and_symbols([second, first], symbols, 2, len(symbols))
     is_swapped = tuple(a.offsets) == tuple(b.offsets)[::-1] and a.access_map == swapped
-    return is_swapped and all(_is_boxed(load, shape_of(load.result.type), None) for load in (a, b))
+    return is_swapped and all(_via(load, shape_of(load.result.type), "tma", None) == "tma" for load in (a, b))
 
 
 def _check(dot: tile.DotOp, value: SSAValue, way: str | None) -> None:
@@ -186,8 +187,7 @@ def _fill(place: Operation, value: SSAValue, buffer: SSAValue, way: str | None, 
             _fill(place, part, view.result, way, major)
             at[owner.axis_value] += shape[owner.axis_value]
         return
-    tma = way == "tma"
-    if way and isinstance(owner, tile.LoadOp) and (not tma or _is_boxed(owner, shape_of(value.type), major)):
+    if way and isinstance(owner, tile.LoadOp) and (via := _via(owner, shape_of(value.type), way, major)) is not None:
         copy = tile.CopyOp.of(
             owner.view,
             owner.offsets,
@@ -195,7 +195,7 @@ def _fill(place: Operation, value: SSAValue, buffer: SSAValue, way: str | None, 
             symbols=owner.symbols,
             map=owner.access_map,
             checked=owner.checked_dims,
-            via=way,
+            via=via,
             location=owner.location,
         )
         Rewriter.insert_op(copy, InsertPoint.before(place))
@@ -205,7 +205,15 @@ def _fill(place: Operation, value: SSAValue, buffer: SSAValue, way: str | None, 
     Rewriter.insert_op(write, InsertPoint.before(place))
 
 
-def _is_boxed(load: tile.LoadOp, shape: tuple[int, ...], major: int | None) -> bool:
-    """Whether TMA can fill a buffer with what is loaded: it keeps the direction that is contiguous."""
+def _via(load: tile.LoadOp, shape: tuple[int, ...], way: str, major: int | None) -> str | tile.Im2colAttr | None:
+    """How a buffer is filled with what is loaded: by TMA as a box or as pixels of a window, which keep the direction
+    that is contiguous. None where it has to be written."""
+    if way != "tma":
+        return way
+    if load.other is not None:
+        return None
     box = box_access(load, shape)
-    return box is not None and load.other is None and major in (None, box.inner)
+    if box is not None:
+        return way if major in (None, box.inner) else None
+    window = im2col_access(load, shape)
+    return window if window is not None and major in (None, channel_dim(load, len(shape))) else None

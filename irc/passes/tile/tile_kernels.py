@@ -21,10 +21,12 @@ from irc.ir.targets import target_of
 from irc.layout.requests import WIDEST
 from irc.tiling.domains import Bindings, Domains, Operand
 from irc.tiling.groups import group_results, reachable
-from irc.tiling.nodes import Choose, Coordinate, Load, signless
+from irc.tiling.nodes import Choose, Coordinate, Dot, Load, signless
+from irc.tiling.products import MatmulPlan
 from irc.tiling.program import Program
 from irc.tiling.tile_groups import Config, Plan, box_group, emit_group, plan_group
 from irc.tiling.trace import Trace
+from irc.tiling.view_bounds import keep_bounds
 
 
 @dataclass(frozen=True)
@@ -128,22 +130,23 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     op = tile.ProgramOp(name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
     op.location = location
     program = Program(op, trace, domains)
-    plans = [plan_group(program, group, group.nodes(trace)) for group in groups]
-    plans = _traced_again(program, plans)
-    _settle(program, plans, Config.of(fused.config))
+    config = Config.of(fused.config)
+    plans = [plan_group(program, group, group.nodes(trace), config) for group in groups]
+    plans = _traced_again(program, plans, config)
+    _settle(program, plans, config)
     block = op.body.block
     for i, (operand, hint) in enumerate(zip(operands, _hints(fused), strict=True)):
         arg = block.args[i]
         Rewriter.replace_value_with_new_type(arg, operand.view_type())
         block.args[i].name_hint = hint
     for plan in plans:
-        emit_group(program, plan, Config.of(fused.config))
+        emit_group(program, plan, config)
     remove_dead_code(op)
     cse(op)
     return op
 
 
-def _traced_again(program: Program, plans: list[Plan]) -> list[Plan]:
+def _traced_again(program: Program, plans: list[Plan], config: Config) -> list[Plan]:
     """Plans in which what reductions read and what results read are the same nodes, as
     their columns are now the same."""
     program.trace.forget()
@@ -151,7 +154,7 @@ def _traced_again(program: Program, plans: list[Plan]) -> list[Plan]:
     for plan in plans:
         if plan.matmul is None:
             plan.group.trace_again(program.trace)
-            plan = plan_group(program, plan.group, plan.group.nodes(program.trace))
+            plan = plan_group(program, plan.group, plan.group.nodes(program.trace), config)
         again.append(plan)
     return again
 
@@ -182,6 +185,8 @@ def _settle(program: Program, plans: list[Plan], config: Config) -> None:
             domains.operands[node.argument].accesses.append(node.at)
         elif isinstance(node, Coordinate | Choose):
             domains.expressions += node.coords()
+        elif isinstance(node, Dot):
+            keep_bounds(domains, node)
     domains.spaces = [space for plan in plans for space in plan.spaces]
     domains.simplify()
     for plan in plans:
@@ -191,6 +196,8 @@ def _settle(program: Program, plans: list[Plan], config: Config) -> None:
             domains.force_one(space)
         box_group(program, plan, config)
         if plan.matmul is not None:
+            if isinstance(plan.matmul, MatmulPlan):
+                plan.matmul.settle(config.tile)
             for space in plan.matmul.single:
                 domains.force_one(space)
     domains.settle()

@@ -64,6 +64,45 @@ cuda.kernel @k(%m: !cuda.tensor_map<f32, [64, 64], box [8, 32]>) grid [1, 1, 1] 
 
 // -----
 
+cuda.kernel @k(%m: !cuda.tensor_map<bf16, [2, 8, 8, 64], window [-1, -1] to [-1, -1] steps [1, 1], box [64, 64], swizzle 128>) grid [1, 1, 1] block 32 {
+  %s = cuda.shared {offset = 0}
+  cuda.tma_load %m[%s, %s, %s, %s] -> %s, %s : !cuda.tensor_map<bf16, [2, 8, 8, 64], window [-1, -1] to [-1, -1] steps [1, 1], box [64, 64], swizzle 128>
+  cuda.return
+}
+// CHECK: expected a move along 2 dimensions for !cuda.tensor_map<bf16, [2, 8, 8, 64], window [-1, -1] to [-1, -1] steps [1, 1], box [64, 64], swizzle 128>, found 0
+
+// -----
+
+cuda.kernel @k(%m: !cuda.tensor_map<bf16, [2, 8, 64], window [-1] to [-1] steps [1], box [64, 64]>) grid [1, 1, 1] block 32 {
+  %s = cuda.shared {offset = 0}
+  cuda.tma_store %s -> %m[%s, %s, %s] : !cuda.tensor_map<bf16, [2, 8, 64], window [-1] to [-1] steps [1], box [64, 64]>
+  cuda.return
+}
+// CHECK: expected a tensor map without a window to store to, found !cuda.tensor_map<bf16, [2, 8, 64], window [-1] to [-1] steps [1], box [64, 64]>
+
+// -----
+
+cuda.kernel @k(%m: !cuda.tensor_map<bf16, [2, 8, 8, 8, 64], window [-1, -17, 0] to [0, 0, 0] steps [1, 1, 1], box [64, 64]>) grid [1, 1, 1] block 32 {
+  cuda.return
+}
+// CHECK: expected corners of a window in -16..15, found [-1, -17, 0, 0, 0, 0]
+
+// -----
+
+cuda.kernel @k(%m: !cuda.tensor_map<bf16, [2, 8, 64], window [0] to [0] steps [9], box [64, 64]>) grid [1, 1, 1] block 32 {
+  cuda.return
+}
+// CHECK: expected steps of a window in 1..8, found [9]
+
+// -----
+
+cuda.kernel @k(%m: !cuda.tensor_map<bf16, [8, 64], window [0] to [0] steps [1], box [64, 64]>) grid [1, 1, 1] block 32 {
+  cuda.return
+}
+// CHECK: expected 3 to 5 dimensions in a tensor map with a window, found 2
+
+// -----
+
 cuda.kernel @f() grid [1, 1, 1] block 32 {
   %r = cuda.registers : !cuda.registers<2 x f32>
   %z = arith.constant 0 : index

@@ -69,6 +69,14 @@ cuda.kernel @counting(%n: !cuda.ptr<i32>) grid [1, 1, 1] block 32 {
   cuda.return
 }
 
+// CHECK: cuda.kernel @window(%m: !cuda.tensor_map<bf16, [2, 8, 8, 64], window [-1, -1] to [-1, 0] steps [1, 2], box [128, 64], swizzle 128>)
+cuda.kernel @window(%m: !cuda.tensor_map<bf16, [2, 8, 8, 64], window [-1, -1] to [-1, 0] steps [1, 2], box [128, 64], swizzle 128>) grid [1, 1, 1] block 128 {
+  %s = cuda.shared {offset = 0, align = 1024}
+  // CHECK: cuda.tma_load %m[%s, %s, %s, %s] moved[%s, %s] -> %s, %s : !cuda.tensor_map
+  cuda.tma_load %m[%s, %s, %s, %s] moved [%s, %s] -> %s, %s : !cuda.tensor_map<bf16, [2, 8, 8, 64], window [-1, -1] to [-1, 0] steps [1, 2], box [128, 64], swizzle 128>
+  cuda.return
+}
+
 // CHECK: cuda.kernel @asynchronous(%m: !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 128, 1], box [1, 8, 32], swizzle 128>) grid [4, 1, 1] block 128 cluster [2, 1, 1] {
 cuda.kernel @asynchronous(%m: !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 128, 1], box [1, 8, 32], swizzle 128>) grid [4, 1, 1] block 128 cluster [2, 1, 1] {
   %s = cuda.shared {offset = 0, align = 1024}

@@ -177,3 +177,21 @@ func.func @kept(%x: tensor<3x16x8xf32>, %w: tensor<8x40xf32>) -> (tensor<3x16x40
   }
   func.return %r, %s : tensor<3x16x40xf32>, tensor<3x16xf32>
 }
+
+// Channels that lie between images and pixels: the axes along M come together before they are cut.
+// CHECK-LABEL: func.func @convolution
+// CHECK-NEXT:    {{.*}} = kernel.fused @v matmul {{.*}} -> (tensor<2x6x4x4xf32>, tensor<2x6xf32>) {
+// CHECK:           [[C:%.*]] = nd.conv
+// CHECK:           [[P:%.*]] = nd.permute [[C]] {permutation = [0, 2, 3, 1]} : tensor<2x6x4x4xf32> -> tensor<2x4x4x6xf32>
+// CHECK-NEXT:      [[M:%.*]] = nd.reshape [[P]] : tensor<2x4x4x6xf32> -> tensor<32x6xf32>
+// CHECK-NEXT:      [[T:%.*]] = nd.reshape [[M]] : tensor<32x6xf32> -> tensor<2x16x6xf32>
+// CHECK-NEXT:      nd.sum [[T]] {axes = [1]} : tensor<2x16x6xf32> -> tensor<2x6xf32>
+// CHECK:         kernel.fused @v_finish reduce
+func.func @convolution(%x: tensor<2x8x6x6xf32>, %w: tensor<6x8x3x3xf32>) -> (tensor<2x6x4x4xf32>, tensor<6xf32>) {
+  %r, %s = kernel.fused @v matmul config<tile = {m = 16, n = 16, k = 8}> (%a = %x : tensor<2x8x6x6xf32>, %b = %w : tensor<6x8x3x3xf32>) -> (tensor<2x6x4x4xf32>, tensor<6xf32>) {
+    %c = nd.conv %a, %b {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x8x6x6xf32>, tensor<6x8x3x3xf32>) -> tensor<2x6x4x4xf32>
+    %d = nd.sum %c {axes = [0, 2, 3]} : tensor<2x6x4x4xf32> -> tensor<6xf32>
+    kernel.yield %c, %d : tensor<2x6x4x4xf32>, tensor<6xf32>
+  }
+  func.return %r, %s : tensor<2x6x4x4xf32>, tensor<6xf32>
+}

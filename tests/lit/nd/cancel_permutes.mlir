@@ -151,3 +151,24 @@ func.func @ordered(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
   %6 = nd.permute %5 {permutation = [1, 0]} : tensor<32x16xf32> -> tensor<16x32xf32>
   func.return %6 : tensor<16x32xf32>
 }
+
+// -----
+
+// A convolution makes and reads arrays in any order: what follows it is done in memory's.
+// CHECK-LABEL: func.func @convolutions
+// CHECK-NOT:     nd.permute
+// CHECK:         %[[C:.*]] = nd.conv %x, %w {{.*}}x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]}
+// CHECK-NEXT:    %[[A:.*]] = nd.add %[[C]], %r : tensor<2x6x6x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.relu %[[A]] : tensor<2x6x6x4xf32>
+// CHECK-NEXT:    nd.conv %[[R]], %w {{.*}}x_axes = [0, 3, 1, 2]}
+// CHECK-NEXT:    func.return
+func.func @convolutions(%x: tensor<2x8x8x4xf32>, %w: tensor<4x4x3x3xf32>, %r: tensor<2x6x6x4xf32>) -> (tensor<2x6x6x4xf32>, tensor<2x4x4x4xf32>) {
+  %0 = nd.permute %x {permutation = [0, 3, 1, 2]} : tensor<2x8x8x4xf32> -> tensor<2x4x8x8xf32>
+  %1 = nd.conv %0, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<2x4x6x6xf32>
+  %2 = nd.permute %r {permutation = [0, 3, 1, 2]} : tensor<2x6x6x4xf32> -> tensor<2x4x6x6xf32>
+  %3 = nd.add %1, %2 : tensor<2x4x6x6xf32>
+  %4 = nd.relu %3 : tensor<2x4x6x6xf32>
+  %5 = nd.permute %4 {permutation = [0, 2, 3, 1]} : tensor<2x4x6x6xf32> -> tensor<2x6x6x4xf32>
+  %6 = nd.conv %4, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x4x6x6xf32>, tensor<4x4x3x3xf32>) -> tensor<2x4x4x4xf32>
+  func.return %5, %6 : tensor<2x6x6x4xf32>, tensor<2x4x4x4xf32>
+}

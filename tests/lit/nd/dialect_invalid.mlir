@@ -393,6 +393,22 @@ func.func @invalid(%x: tensor<2x3x8xf32>, %k: tensor<6x3x3xf32>) {
 
 // -----
 
+func.func @invalid(%x: tensor<2x3x8xf32>, %k: tensor<6x3x3xf32>) {
+  // expected-error @below {{nd.conv expects x_axes to be the axes 0 to 2 in some order, found [0, 1, 1]}}
+  %r = nd.conv %x, %k {strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1, x_axes = [0, 1, 1]} : (tensor<2x3x8xf32>, tensor<6x3x3xf32>) -> tensor<2x6x6xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<2x3x8xf32>, %k: tensor<6x3x3xf32>) {
+  // expected-error @below {{nd.conv expects a result of shape [2, 6, 6], found [2, 6, 7]}}
+  %r = nd.conv %x, %k {strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1, result_axes = [0, 2, 1]} : (tensor<2x3x8xf32>, tensor<6x3x3xf32>) -> tensor<2x6x7xf32>
+  func.return
+}
+
+// -----
+
 func.func @invalid() {
   // expected-error @below {{expected elements of shape [3], found [2]}}
   %r = nd.constant [1.0, 2.0] : tensor<3xf32>

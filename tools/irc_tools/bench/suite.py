@@ -97,13 +97,16 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _suite(content: dict[str, Any], path: Path, seed: int | None) -> Suite:
-    _only(content, ("title", "show", "peers", "base", "rows", "products", "random", "summaries"), f"{path}")
+    known_keys = ("title", "show", "peers", "base", "rows", "products", "convolutions", "random", "summaries")
+    _only(content, known_keys, f"{path}")
     peers = _peers(_listed(content.get("peers", []), f"{path}: peers"), str(path))
     base = _content(path.with_name(f"{content['base']}.toml")).get("rows", []) if "base" in content else []
     known: dict[str, dict[str, Any]] = {table.get("name", ""): table for table in base}
     rows = [_row({**known.get(table.get("name", ""), {}), **table}, path, peers) for table in content.get("rows", [])]
     for table in content.get("products", []):
         rows += _products(table, path, peers)
+    for table in content.get("convolutions", []):
+        rows += _convolutions(table, path, peers)
     if "random" in content:
         from irc_tools.bench.random_programs import draw_rows
 
@@ -158,6 +161,19 @@ def _products(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> list
         _peers(_listed(table.get("peers", list(peers)), f"{where}: peers"), where),
     )
     return list(product_rows(products, where))
+
+
+def _convolutions(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> list[Row]:
+    from irc_tools.bench.convolutions import Convolutions, convolution_rows, read_table
+
+    where = f"{path}: convolutions {table.get('name', '')!r}"
+    _only(table, Convolutions.__dataclass_fields__, where)
+    if missing := [name for name in ("name", "x", "outputs", "window") if name not in table]:
+        raise IrcError(f"{where}: expected {', '.join(missing)}")
+    given = table.get("bars", {})
+    bars = {name: tuple(map(parse_bar, _listed(given[name], f"{where}: bars of {name}"))) for name in given}
+    own = _peers(_listed(table["peers"], where), where) if "peers" in table else peers
+    return list(convolution_rows(read_table(table, own, bars), where))
 
 
 def _summary(table: dict[str, Any], path: Path) -> Summary:

@@ -61,6 +61,8 @@ class Torch:
         logging.getLogger("torch._inductor").setLevel(logging.CRITICAL)
         self._torch._logging.set_logs(inductor=logging.CRITICAL)
         self._torch._inductor.config.autotune_num_choices_displayed = 0
+        # cuDNN times its ways of a convolution on the first call.
+        self._torch.backends.cudnn.benchmark = True
         self._torch.cuda.set_stream(self._torch.cuda.ExternalStream(bench.stream))
         self.arrays = TorchArrays(self._torch)
 

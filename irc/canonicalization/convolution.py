@@ -1,0 +1,134 @@
+"""Moves around `nd.conv` absorbed into it, and convolutions that are products.
+
+Canonical forms:
+
+- no operand of a convolution is a permute, and no permute alone uses its result: its axes are in another order;
+- no kernel is flipped along all spatial axes before;
+- x is not padded with zeros along its spatial axes: that is padding of the convolution;
+- a convolution of one group whose windows have one place along an axis, or cover it, is a matmul.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from irc.canonicalization.simplify import Table, defined_by, is_splat
+from irc.dialects import nd
+from irc.dialects.nd.base import integer, ints, shape_of
+from irc.dialects.nd.linear import in_order, placed
+from irc.ir.rewriting import Inserter
+
+
+def _rebuilt(op: nd.ConvOp, at: Inserter, **changed: Any) -> SSAValue:
+    """The convolution with other operands or numbers."""
+    names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes")
+    numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
+    numbers |= {"x": op.x, "kernel": op.kernel, "groups": integer(op.groups), "element": nd.element_of(op.result)}
+    numbers["flipped"] = op.is_flipped
+    return at.value(nd.ConvOp(**(numbers | changed)))
+
+
+def _through(permute: nd.PermuteOp, axes: Sequence[int]) -> tuple[int, ...]:
+    """The axes of what is permuted that the axes of the result are."""
+    return tuple(in_order(ints(permute.permutation), axes))
+
+
+def permuted_x(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
+    permute = defined_by(op.x, nd.PermuteOp)
+    return None if permute is None else _rebuilt(op, at, x=permute.x, x_axes=_through(permute, ints(op.x_axes)))
+
+
+def permuted_kernel(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
+    permute = defined_by(op.kernel, nd.PermuteOp)
+    if permute is None:
+        return None
+    return _rebuilt(op, at, kernel=permute.x, kernel_axes=_through(permute, ints(op.kernel_axes)))
+
+
+def flipped_kernel(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
+    flip = defined_by(op.kernel, nd.FlipOp)
+    if flip is None:
+        return None
+    shape, spatial = shape_of(op.kernel), in_order(range(len(op.kernel_shape)), ints(op.kernel_axes))[2:]
+    axes = {axis for axis in ints(flip.axes) if shape[axis] != 1}
+    if axes != {axis for axis in spatial if shape[axis] != 1}:
+        return None
+    return _rebuilt(op, at, kernel=flip.x, flipped=not op.is_flipped)
+
+
+def permuted_result(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
+    conv = defined_by(op.x, nd.ConvOp)
+    if conv is None or not conv.result.has_one_use():
+        return None
+    order = ints(op.permutation)
+    return _rebuilt(
+        conv, at, result_axes=[order.index(axis) for axis in in_order(range(len(order)), ints(conv.result_axes))]
+    )
+
+
+def padded_x(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
+    pad = defined_by(op.x, nd.PadOp)
+    if pad is None or not is_splat(pad.value, 0) or any(step != 1 for step in ints(op.input_dilation)):
+        return None
+    low, high = (in_order(ints(side), ints(op.x_axes)) for side in (pad.low, pad.high))
+    if any((*low[:2], *high[:2])) or 0 in shape_of(pad.x):
+        return None
+    sides = {"low": (low, op.low), "high": (high, op.high)}
+    wider = {name: [a + b for a, b in zip(more[2:], ints(own), strict=True)] for name, (more, own) in sides.items()}
+    return _rebuilt(op, at, x=pad.x, **wider)
+
+
+def product(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
+    """A matmul over the channels, and over the axes that the window covers."""
+    x, kernel, places = op.x_shape, op.kernel_shape, op.result_shape[2:]
+    if integer(op.groups) != 1 or 0 in (*shape_of(op.x), *shape_of(op.kernel), *places):
+        return None
+    if any((*ints(op.low), *ints(op.high))) or any(step != 1 for step in ints(op.input_dilation)):
+        return None
+    if op.is_flipped and any(taps != 1 for taps in kernel[2:]):
+        return None
+    numbers = zip(x[2:], kernel[2:], places, ints(op.strides), ints(op.dilation), strict=True)
+    covered: list[int] = []
+    for axis, (extent, taps, count, stride, dilation) in enumerate(numbers, start=2):
+        if taps == 1 and stride == 1:
+            continue
+        if taps != extent or dilation != 1 or count != 1:
+            return None
+        covered.append(axis)
+    contracted = [1, *covered]
+    x_axes, kernel_axes = (in_order(range(len(x)), ints(axes)) for axes in (op.x_axes, op.kernel_axes))
+    window = [axis for axis in kernel_axes[2:] if kernel_axes.index(axis) not in covered]
+    weights = op.kernel
+    if window:
+        kept_extents = [n for axis, n in enumerate(shape_of(op.kernel)) if axis not in window]
+        weights = at.value(nd.ReshapeOp(op.kernel, kept_extents))
+    kept = [axis for axis in range(len(x)) if axis not in window]
+    pairs = sorted((x_axes[axis], kept.index(kernel_axes[axis])) for axis in contracted)
+    found = nd.MatmulOp(
+        op.x,
+        weights,
+        lhs_contract=[axis for axis, _ in pairs],
+        rhs_contract=[axis for _, axis in pairs],
+        element=nd.element_of(op.result),
+    )
+    # The product has the axes of x that are left, then the channels.
+    left = [x_axes.index(axis) for axis in range(len(x)) if x_axes.index(axis) not in contracted]
+    return _in_order_of_result(op, at, at.value(found), left)
+
+
+def _in_order_of_result(op: nd.ConvOp, at: Inserter, product: SSAValue, left: Sequence[int]) -> SSAValue:
+    """A product with the axes `left` of N, C, spatial, then the channels, as the result of the convolution."""
+    roles = placed(range(len(shape_of(op.result))), ints(op.result_axes))
+    made = [1 if axis == len(left) else left[axis] for axis in range(len(left) + 1)]
+    order = [made.index(role) for role in roles if role in made]
+    moved = at.value(nd.PermuteOp(product, order)) if order != sorted(order) else product
+    return at.value(nd.ReshapeOp(moved, shape_of(op.result))) if len(made) < len(roles) else moved
+
+
+CONVOLUTION: Table = {
+    nd.ConvOp: [permuted_x, permuted_kernel, flipped_kernel, padded_x, product],
+    nd.PermuteOp: [permuted_result],
+}

@@ -1,0 +1,166 @@
+"""arrange-convolutions: arrays of convolutions lie as their kernels read them.
+
+TMA reads pixels of a window where x has its channels last, in rows of multiples of 16 bytes (cuTensorMapEncodeIm2col).
+Threads that gather x element by element, where pixels or taps lie side by side in memory, take several times as long
+as the tensor cores. A copy moves x once more, beside what made it, as convolutions of libraries do too. The kernel is
+read in rows of channels, of inputs or of outputs; it is small, and turned likewise where its taps are innermost.
+
+A depthwise convolution is summed in registers. Threads that have words of channels of the result read words of x, and
+words of the kernel where its output channels are innermost, else one element after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
+
+from irc.analysis.window_operands import MIN_RUN, is_window_loadable, run_of
+from irc.configs.product_instructions import WGMMA_OPERANDS
+from irc.dialects import nd
+from irc.dialects.nd.base import element_of, integer, ints, shape_of
+from irc.dialects.nd.linear import in_order
+from irc.dialects.nd.terms import Term
+from irc.ir.iteration import iteration_of
+from irc.ir.passes import Pass
+from irc.ir.rewriting import Inserter, remove_dead_code
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
+from irc.support.integers import round_up
+
+SLOWDOWN = 4.0
+"""How much longer a convolution takes at least that gathers its operands."""
+
+LANES = 32
+"""Elements that an SM's threads load from its caches in a cycle, one each."""
+
+Copies = dict[tuple[SSAValue, tuple[int, ...], int], SSAValue]
+"""Of an array, with its axes in an order and so many zeros behind the last one."""
+
+
+@dataclass(frozen=True)
+class ArrangeConvolutionsPass(Pass):
+    """x, or the kernel, of a convolution of 16 bits and fewer, of 16 channels and more, that tensor maps cannot read
+    -> a copy with channels last, rows of channels filled with zeros to multiples of 16 bytes. Where the convolution is
+    too small for the copy to pay, where its window is beyond the limits of the im2col mode, or where the target has no
+    TMA or no products of warp groups: nothing. The kernel of a depthwise convolution with channels last -> a copy with
+    output channels last.
+    """
+
+    name: ClassVar[str] = "arrange-convolutions"
+    always: bool = False
+    """Copy also where that is not expected to pay."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine, copies = target_of(op), Copies()
+        for conv in [inner for inner in op.walk() if isinstance(inner, nd.ConvOp)]:
+            if _is_depthwise(conv):
+                if _is_turnable(conv) and (self.always or _pays_to_turn(conv, machine)):
+                    _turn(conv, copies)
+                continue
+            sides = [side for side in (0, 1) if not is_window_loadable(conv, side)]
+            if not sides or not _is_possible(conv, machine) or not (self.always or _pays(conv, sides, machine)):
+                continue
+            _arrange(conv, sides, copies)
+        remove_dead_code(op)
+
+
+def _is_depthwise(op: nd.ConvOp) -> bool:
+    return op.kernel_shape[1] == 1 and integer(op.groups) > 1
+
+
+def _is_turnable(op: nd.ConvOp) -> bool:
+    """Whether channels are innermost in x and the result, and taps in the kernel."""
+    rank = len(op.kernel_shape)
+    arrays = ((op.x, op.x_axes, 1), (op.kernel, op.kernel_axes, 0), (op.result, op.result_axes, 1))
+    x, kernel, result = (_inner(value) == in_order(range(rank), ints(axes))[role] for value, axes, role in arrays)
+    return x and result and not kernel and 0 not in op.kernel_shape
+
+
+def _inner(value: SSAValue) -> int:
+    """The innermost axis that is not of one element."""
+    return max((axis for axis, extent in enumerate(shape_of(value)) if extent != 1), default=0)
+
+
+def _pays_to_turn(op: nd.ConvOp, machine: Target) -> bool:
+    """Whether loads of an element of the kernel for each multiply-add take longer than one more launch."""
+    return iteration_of(op).points / (machine.sms * machine.clock * LANES) > machine.launch_time
+
+
+def _turn(op: nd.ConvOp, copies: Copies) -> None:
+    """Has the convolution read a copy of its kernel with output channels last."""
+    rank = len(op.kernel_shape)
+    last, own = [*range(1, rank), 0], in_order(range(rank), ints(op.kernel_axes))
+    key = op.kernel, tuple(own[role] for role in last), 0
+    if key not in copies:
+        copies[key] = _copy(Term(op.kernel, Inserter.before(op)), *key[1:]).value
+    op.operands[1] = copies[key]
+    op.kernel_axes = DenseArrayBase.from_list(i64, [last.index(role) for role in range(rank)])
+
+
+def _is_possible(op: nd.ConvOp, machine: Target) -> bool:
+    """Whether there is TMA, warp groups multiply its elements, and steps along K can be inside of the channels at one
+    tap."""
+    operands = WGMMA_OPERANDS.get(element_of(op.x).name) if machine.has_tma and machine.has_wgmma else None
+    if operands is None or operands.parts > 1 or operands.accumulator != element_of(op.result).name:
+        return False
+    channels, groups = op.kernel_shape[1], integer(op.groups)
+    is_empty = 0 in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result))
+    return not is_empty and channels >= MIN_RUN and (groups == 1 or channels % MIN_RUN == 0)
+
+
+def _pays(op: nd.ConvOp, sides: Sequence[int], machine: Target) -> bool:
+    work = 2 * iteration_of(op).points
+    saved = (SLOWDOWN - 1) * work / machine.flops[element_of(op.x).name]
+    moved = sum(2 * element_of(value).size * prod(shape_of(value)) for value in (op.operands[side] for side in sides))
+    return saved > moved / machine.bandwidth + machine.launch_time * len(sides)
+
+
+def _arrange(op: nd.ConvOp, sides: Sequence[int], copies: Copies) -> None:
+    """Replaces the convolution by one of copies, where tensor maps read these."""
+    rank = len(op.x_shape)
+    space = [axis for axis in _roles_of_result(op) if axis > 1]
+    last = [0, *space, 1]
+    axes: dict[str, Any] = {"x_axes": ints(op.x_axes), "kernel_axes": ints(op.kernel_axes)}
+    channels = op.kernel_shape[1]
+    aligned = round_up(channels, TENSOR_MAP_ALIGNMENT // element_of(op.x).size)
+    if integer(op.groups) > 1 or 0 not in sides:
+        aligned = channels
+    if aligned != channels:
+        sides = (0, 1)
+    at = Inserter.before(op)
+    values = [op.x, op.kernel]
+    for side, name in ((0, "x_axes"), (1, "kernel_axes")):
+        if side not in sides:
+            continue
+        own = in_order(range(rank), axes[name])
+        key = values[side], tuple(own[role] for role in last), aligned - channels
+        if key not in copies:
+            copies[key] = _copy(Term(values[side], at), *key[1:]).value
+        values[side], axes[name] = copies[key], [last.index(role) for role in range(rank)]
+    names = ("strides", "low", "high", "dilation", "input_dilation", "result_axes")
+    numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
+    numbers |= {"groups": integer(op.groups), "flipped": op.is_flipped, "element": element_of(op.result), **axes}
+    new = nd.ConvOp(*values, **numbers, location=op.location)
+    if not all(is_window_loadable(new, side) for side in (0, 1)) or run_of(new) < MIN_RUN:
+        new.erase()
+        return
+    new.attributes |= op.attributes
+    Rewriter.replace_op(op, new)
+
+
+def _roles_of_result(op: nd.ConvOp) -> list[int]:
+    """What each axis of the result is: 0 images, 1 channels, others of space."""
+    axes = in_order(range(len(op.result_shape)), ints(op.result_axes))
+    return [axes.index(axis) for axis in range(len(axes))]
+
+
+def _copy(array: Term, order: tuple[int, ...], zeros: int) -> Term:
+    """The array with its axes in this order, and zeros behind the last one."""
+    turned = array.permute(order)
+    return turned.pad([0] * len(order), [0] * (len(order) - 1) + [zeros]) if zeros else turned

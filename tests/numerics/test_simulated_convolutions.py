@@ -1,0 +1,152 @@
+"""Convolutions of warp groups, whose pixels TMA brings, on the simulator: right however late copies land, in as many loads as there are
+steps, without conflicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from numerics.lowered import Lowered, lowered
+
+
+@dataclass(frozen=True)
+class Case:
+    """conv(x, w) of arrays with channels last: x and w are extents, in memory's order; numbers are those of the convolution."""
+
+    x: tuple[int, ...]
+    w: tuple[int, ...]
+    result: tuple[int, ...]
+    numbers: str = ""
+    element: str = "bf16"
+    before: str = ""
+    after: str = "{y}"
+
+    def text(self) -> str:
+        rank = len(self.x)
+        axes = [0, rank - 1, *range(1, rank - 1)]
+        orders = ", ".join(f"{name}={axes}" for name in ("x_axes", "kernel_axes", "result_axes"))
+        result = {"i8": "i32", "f8e4m3": "f32"}.get(self.element, self.element)
+        x, w, y = (", ".join(map(str, shape)) for shape in (self.x, self.w, self.result))
+        given = f"conv({self.before or 'x'}, w, {self.numbers}{', ' if self.numbers else ''}{orders})"
+        return (
+            f"func f(x: {self.element}[{x}], w: {self.element}[{w}]) -> {result}[{y}] {{\n"
+            f"    return {self.after.format(y=given)}\n}}\n"
+        )
+
+    def lowered(self, tile: tuple[int, int, int], **more: object) -> Lowered:
+        return lowered(self.text(), tile, instruction="wgmma", **more)  # pyright: ignore[reportArgumentType]
+
+
+PADDED = "low=[1, 1], high=[1, 1]"
+SQUARE = Case((3, 9, 11, 64), (72, 3, 3, 64), (3, 9, 11, 72), PADDED)
+CASES = {
+    "3x3": (SQUARE, 9),
+    "one image": (Case((1, 13, 12, 64), (64, 3, 3, 64), (1, 13, 12, 64), PADDED), 9),
+    "strides": (Case((2, 17, 15, 64), (64, 3, 3, 64), (2, 9, 8, 64), f"strides=[2, 2], {PADDED}"), 9),
+    "points at strides": (Case((3, 17, 15, 64), (64, 1, 1, 64), (3, 6, 8, 64), "strides=[3, 2]"), 1),
+    "dilation": (
+        Case((2, 9, 9, 64), (64, 3, 3, 64), (2, 9, 7, 64), "low=[4, 0], high=[4, 2], dilation=[4, 2]"),
+        9,
+    ),
+    "more padding than window": (Case((2, 5, 5, 64), (64, 2, 2, 64), (2, 9, 8, 64), "low=[3, 2], high=[2, 2]"), 4),
+    "one axis": (Case((2, 70, 64), (64, 9, 64), (2, 70, 64), "low=[4], high=[4]"), 9),
+    "three axes": (
+        Case((2, 4, 5, 6, 64), (64, 3, 3, 3, 64), (2, 4, 5, 6, 64), "low=[1, 1, 1], high=[1, 1, 1]"),
+        27,
+    ),
+    "channels in two steps": (Case((2, 9, 9, 96), (64, 3, 3, 96), (2, 9, 9, 64), PADDED), 18),
+    "flipped": (Case((2, 9, 9, 64), (64, 3, 3, 64), (2, 9, 9, 64), f"{PADDED}, flipped=true"), 9),
+    "groups": (Case((2, 9, 9, 128), (64, 3, 3, 64), (2, 9, 9, 64), f"{PADDED}, groups=2"), 9),
+}
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
+@pytest.mark.parametrize("name", CASES)
+def test_pixels_of_windows(name: str, lazy: bool) -> None:
+    case, steps = CASES[name]
+    program = case.lowered((64, 64, 64))
+    program.check(lazy=lazy)
+    assert program.ops("cuda.tma_load") == 2
+    (counts,) = program.counts()
+    rows = 1
+    for extent in case.result[:-1]:
+        rows *= extent
+    groups = 2 if name == "groups" else 1
+    tiles = -(-rows // 64) * -(-case.result[-1] // groups // 64) * groups
+    assert counts.executions("cuda.tma_load") == 2 * tiles * steps
+    assert counts.conflicts == 0
+
+
+@pytest.mark.parametrize("tile", [(128, 72, 64), (192, 32, 32), (256, 64, 64), (64, 72, 128)], ids=str)
+def test_tiles(tile: tuple[int, int, int]) -> None:
+    """Where a step has the channels of two taps, they are no pixels of one window: threads write them."""
+    SQUARE.lowered(tile).check()
+
+
+@pytest.mark.parametrize("cluster", [(2, 1), (1, 2)], ids=str)
+@pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
+def test_blocks_share_pixels(cluster: tuple[int, int], lazy: bool) -> None:
+    case = Case((2, 9, 14, 64), (128, 3, 3, 64), (2, 9, 14, 128), PADDED)
+    program = case.lowered((64, 64, 64), cluster=cluster)
+    program.check(lazy=lazy)
+    assert (
+        sum(op.name == "cuda.tma_load" and getattr(op, "mask", None) is not None for op in program.module.walk()) == 1
+    )
+
+
+@pytest.mark.parametrize("element", ["f16", "i8", "f8e4m3"])
+def test_elements(element: str) -> None:
+    depth = 64 if element == "f16" else 128
+    case = Case((2, 9, 9, depth), (64, 3, 3, depth), (2, 9, 9, 64), PADDED, element)
+    program = case.lowered((64, 64, depth))
+    program.check()
+    assert program.ops("cuda.tma_load") == 2
+
+
+@pytest.mark.parametrize("numbers", [PADDED, f"strides=[2, 2], {PADDED}"], ids=["unit", "strides"])
+def test_what_is_computed_of_pixels_is_computed_in_registers(numbers: str) -> None:
+    """The threads that multiply compute the activation, and 0 outside of the image."""
+    shape = (2, 9, 9, 64) if "strides" not in numbers else (2, 5, 5, 64)
+    case = Case((2, 9, 9, 64), (64, 3, 3, 64), shape, numbers, before="sigmoid(x)")
+    program = case.lowered((64, 64, 64))
+    program.check()
+    assert program.ops("cuda.tma_load") == 2
+    assert program.ops("cuda.ldmatrix") > 0
+
+
+def test_images_that_are_innermost_in_the_result() -> None:
+    text = f"""func f(x: bf16[4, 9, 11, 64], w: bf16[64, 3, 3, 64]) -> bf16[9, 11, 4, 64] {{
+    return conv(x, w, {PADDED}, x_axes=[0, 3, 1, 2], kernel_axes=[0, 3, 1, 2], result_axes=[2, 3, 0, 1])
+}}
+"""
+    program = lowered(text, (64, 64, 64), instruction="wgmma")
+    program.check()
+    assert program.ops("cuda.tma_load") in (1, 2)
+
+
+@pytest.mark.parametrize("channels", [64, 50])
+def test_other_arrays_are_copied(channels: int) -> None:
+    """Channels first, and rows that are no multiples of 16 bytes."""
+    text = f"""func f(x: bf16[2, {channels}, 9, 11], w: bf16[64, {channels}, 3, 3]) -> bf16[2, 64, 9, 11] {{
+    return relu(conv(x, w, low=[1, 1], high=[1, 1]))
+}}
+"""
+    program = lowered(text, (64, 64, 64), instruction="wgmma", always=True)
+    program.check()
+    *copies, counts = program.counts()
+    assert len(copies) == 2
+    assert counts.executions("cuda.tma_load") == 2 * 4 * 9
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
+def test_depthwise_kernels_are_turned(arch: str) -> None:
+    """Threads load words of the kernel, as of x, and nothing goes through shared memory."""
+    text = """func f(x: bf16[2, 9, 7, 72], w: bf16[72, 3, 2, 1]) -> bf16[2, 9, 6, 72] {
+    last = conv(x, w, low=[1, 0], high=[1, 0], groups=72, x_axes=[0, 3, 1, 2], kernel_axes=[0, 3, 1, 2], result_axes=[0, 3, 1, 2])
+    return relu(last)
+}
+"""
+    program = lowered(text, arch=arch, always=True)
+    program.check()
+    _, counts = program.counts()
+    assert counts.wavefronts == 0
