@@ -111,9 +111,11 @@ def _norm(op: nd.NormOp, operands: Sequence[str]) -> str:
     return call(name, *operands, f"axis={integer(op.axis)}", f"eps={format_float(op.eps.value.data)}")
 
 
-def _attention(op: nd.AttentionOp, operands: Sequence[str]) -> str:
+def _attention(op: nd.AttentionFamilyOp, operands: Sequence[str]) -> str:
     causal = "true" if op.causal.value.data else "false"
-    return call("attention", *operands, f"causal={causal}", f"scale={format_float(op.scale.value.data)}")
+    return call(
+        op.name.removeprefix("nd."), *operands, f"causal={causal}", f"scale={format_float(op.scale.value.data)}"
+    )
 
 
 def _broadcast(op: nd.BroadcastOp, operands: Sequence[str]) -> str:
@@ -218,7 +220,7 @@ _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.Elementwise: _plain,
     nd.NormOp: _norm,
     nd.SoftmaxFamilyOp: _along,
-    nd.AttentionOp: _attention,
+    nd.AttentionFamilyOp: _attention,
     nd.BroadcastOp: _broadcast,
     nd.PermuteOp: lambda op, x: call("permute", *x, list_text(ints(op.permutation))),
     nd.ReshapeOp: lambda op, x: call("reshape", *x, _shape(op)),

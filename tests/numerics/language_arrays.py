@@ -196,8 +196,13 @@ def composed(p: Writer) -> None:
         t, e = p.random.choice(EXTENTS[:9]), p.random.choice(EXTENTS[:9])
         if fits((*batch, s, t)) and fits((*batch, t, d)) and fits((*batch, t, e)):
             k, v = p.argument(x.element, [*batch, t, d]), p.argument(x.element, [*batch, t, e])
-            text = f"attention({x.name}, {k.name}, {v.name}, causal={p.choice('true', 'false')})"
-            p.put(text, x.element, [*batch, s, e], [x, k, v])
+            causal = p.choice("true", "false")
+            p.put(f"attention({x.name}, {k.name}, {v.name}, causal={causal})", x.element, [*batch, s, e], [x, k, v])
+            if t and p.chance(0.25):
+                sums = f"attention_log_sum_exp({x.name}, {k.name}, causal={causal})"
+                p.put(sums, "f64" if x.element == "f64" else "f32", [*batch, s], [x, k])
+                weights = f"attention_weights({x.name}, {k.name}, {sums}, causal={causal})"
+                p.put(weights, x.element, [*batch, s, t], [x, k])
         return
     op = p.choice("softmax", "log_softmax", "layer_norm", "rms_norm")
     eps = ", eps=0.125" if op.endswith("norm") else ""

@@ -247,6 +247,16 @@ def attention(rng: Random) -> Case:
     return Case([normal(rng, shape) for shape in shapes], lambda q, k, v: nd.AttentionOp(q, k, v, causal))
 
 
+def scored(rng: Random, weights: bool) -> Case:
+    """Queries have more batches than keys, or as many."""
+    batch, more, causal = extents(rng, most=1), extents(rng, most=1), rng.random() < 0.5
+    rows = [*batch, *more, rng.randint(1, 4)]
+    arrays = [normal(rng, [*rows, 3]), normal(rng, [*batch, 4, 3])]
+    if weights:
+        return Case([*arrays, normal(rng, rows)], lambda q, k, sums: nd.AttentionWeightsOp(q, k, sums, causal))
+    return Case(arrays, lambda q, k: nd.AttentionLogSumExpOp(q, k, causal))
+
+
 CASES: dict[type[nd.NdOp], Callable[[Random], Case]] = {
     **{op: unary(op) for op in RULES if issubclass(op, nd.UnaryOp)},
     **{
@@ -294,6 +304,8 @@ CASES: dict[type[nd.NdOp], Callable[[Random], Case]] = {
     nd.LayerNormOp: along(nd.LayerNormOp, 0.1),
     nd.RmsNormOp: along(nd.RmsNormOp, 0.1),
     nd.AttentionOp: attention,
+    nd.AttentionLogSumExpOp: lambda rng: scored(rng, weights=False),
+    nd.AttentionWeightsOp: lambda rng: scored(rng, weights=True),
 }
 
 

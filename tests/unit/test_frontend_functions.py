@@ -202,6 +202,11 @@ def test_attention(causal: bool, scale: float | None) -> None:
     close(ir.attention(ir.Tensor(q), k, v, causal=causal, scale=scale), softmax(scores) @ v)
     shared = ir.attention(ir.Tensor(np.concatenate([q, q])), k[:1], v[:1], causal=causal, scale=scale)
     close(shared[::2], ir.attention(ir.Tensor(q[:1]), k[:1], v[:1], causal=causal, scale=scale).numpy().repeat(2, 0))
+    sums = ir.attention_log_sum_exp(ir.Tensor(q), k, causal=causal, scale=scale)
+    close(sums, np.log(np.exp(scores).sum(-1)))
+    close(ir.attention_weights(ir.Tensor(q), k, sums, causal=causal, scale=scale), softmax(scores))
+    apart = ir.attention_log_sum_exp(ir.Tensor(np.stack([q, q], 1)), k, causal=causal, scale=scale)
+    close(apart[:, 1], sums)
 
 
 @pytest.mark.parametrize("shapes", [((4,), (4,)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (6, 4, 5))])
@@ -279,6 +284,11 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: ir.attention(ir.Tensor(X), X, X.T.copy()), "do not fit"),
     (lambda: ir.attention(ir.zeros((3, 4, 8)), ir.zeros((2, 4, 8)), ir.zeros((2, 4, 8))), "do not fit"),
     (lambda: ir.attention(ir.Tensor(INTS), INTS, INTS), "takes floats"),
+    (lambda: ir.attention_log_sum_exp(ir.zeros((3, 4, 8)), ir.zeros((2, 4, 8))), "do not fit"),
+    (
+        lambda: ir.attention_weights(ir.zeros((4, 8)), ir.zeros((5, 8)), ir.zeros(5)),
+        r"expects f32\[4\] for log_sum_exp",
+    ),
     (lambda: ir.std(ir.Tensor(X), axis=3), "out of range"),
     (lambda: ir.einsum("ij,jk->ik", ir.Tensor(X), X), "extents of 'j' differ"),
     (lambda: ir.einsum("ij,ij->", ir.Tensor(X), INTS), "cannot multiply"),

@@ -293,9 +293,24 @@ def test_attention(causal: bool) -> None:
     expected = np.einsum("bhst,bhte->bhse", weights / weights.sum(-1, keepdims=True), v)
     found = run(lambda *args: nd.AttentionOp(*args, causal=causal), q, k, v)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+    sums = run(lambda *args: nd.AttentionLogSumExpOp(*args, causal=causal), q, k)
+    np.testing.assert_allclose(sums, np.log(weights.sum(-1)), rtol=1e-12)
+    found = run(lambda *args: nd.AttentionWeightsOp(*args, causal=causal), q, k, sums)
+    np.testing.assert_allclose(found, weights / weights.sum(-1, keepdims=True), rtol=1e-12)
 
 
 def test_attention_with_shared_keys() -> None:
     q, k, v = random((2, 6, 5, 4), np.float64), random((2, 3, 6, 4), np.float64, 1), random((2, 3, 6, 7), np.float64, 2)
     whole = run(nd.AttentionOp, q, np.repeat(k, 2, 1), np.repeat(v, 2, 1))
     np.testing.assert_array_equal(run(nd.AttentionOp, q, k, v), whole)
+    apart = q.reshape(2, 3, 2, 5, 4)
+    sums = run(nd.AttentionLogSumExpOp, apart, k)
+    np.testing.assert_array_equal(sums.reshape(2, 6, 5), run(nd.AttentionLogSumExpOp, q, np.repeat(k, 2, 1)))
+    weights = run(nd.AttentionWeightsOp, apart, k, sums)
+    np.testing.assert_allclose((weights @ v[:, :, None]).reshape(whole.shape), whole, rtol=1e-12)
+
+
+def test_attention_without_keys() -> None:
+    q, k = np.zeros((5, 4), np.float32), np.zeros((0, 4), np.float32)
+    same(run(nd.AttentionLogSumExpOp, q, k), np.full(5, -INF))
+    same(run(nd.AttentionWeightsOp, q, k, np.zeros(5, np.float32)), np.zeros((5, 0)))
