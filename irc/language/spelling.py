@@ -112,10 +112,13 @@ def _norm(op: nd.NormOp, operands: Sequence[str]) -> str:
 
 
 def _attention(op: nd.AttentionFamilyOp, operands: Sequence[str]) -> str:
-    causal = "true" if op.causal.value.data else "false"
-    return call(
-        op.name.removeprefix("nd."), *operands, f"causal={causal}", f"scale={format_float(op.scale.value.data)}"
-    )
+    options = ["causal=true" if integer(op.causal) else "causal=false", f"scale={format_float(op.scale.value.data)}"]
+    if integer(op.window):
+        options.append(f"window={integer(op.window)}")
+    if op.bias is not None:
+        *operands, bias = operands
+        options.append(f"bias={bias}")
+    return call(op.name.removeprefix("nd."), *operands, *options)
 
 
 def _broadcast(op: nd.BroadcastOp, operands: Sequence[str]) -> str:

@@ -196,6 +196,42 @@ def test_gradients(shape: tuple[int, int, int, int, int, int, int, str], cascade
     check_kernels(text)
 
 
+OPTIONS = """
+dim B = 1, H = {h}, K = {k}, S = {s}, T = {t}, D = 64
+func y(q: bf16[B, H, S, D], k: bf16[B, K, T, D], v: bf16[B, K, T, D], m: {bias}) -> bf16[B, H, S, D] {{
+    return attention(q, k, v, {options})
+}}
+func loss(q: bf16[B, H, S, D], k: bf16[B, K, T, D], v: bf16[B, K, T, D], m: {bias}, g: bf16[B, H, S, D]) -> f32[] {{
+    return sum(cast(y(q, k, v, m), f32) * cast(g, f32))
+}}
+func f(q: bf16[B, H, S, D], k: bf16[B, K, T, D], v: bf16[B, K, T, D], m: {bias}, g: bf16[B, H, S, D]) -> (
+    bf16[B, H, S, D], bf16[B, H, S, D], bf16[B, K, T, D], bf16[B, K, T, D]) {{
+    d_q, d_k, d_v = grad(loss, wrt=[q, k, v])(q, k, v, m, g)
+    return y(q, k, v, m), d_q, d_k, d_v
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bias", "options"),
+    [
+        ("bool[B, 1, 1, T]", "bias=m"),  # padding
+        ("bool[S, T]", "bias=m, causal=true"),  # rows that see nothing among them
+        ("bf16[H, S, T]", "bias=m"),
+        ("f32[S, T]", "bias=m, window=90, causal=true"),
+        ("bf16[1]", "window=70, causal=true"),
+        ("bf16[1]", "window=50"),  # the last queries see nothing
+    ],
+)
+@pytest.mark.parametrize("shape", [(2, 2, 200, 136), (4, 2, 128, 192)])
+def test_masks_and_biases(shape: tuple[int, int, int, int], bias: str, options: str) -> None:
+    """Forward pass and gradients are cascades, whatever is added to the scores, and wherever keys are hidden."""
+    names = dict(zip("hkst", shape, strict=True))
+    text = OPTIONS.format(**names, bias=bias, options=options)
+    assert [each for each in anchors(text) if each in ("cascade", "matmul")] == ["cascade"] * 3
+    check_kernels(text)
+
+
 def test_gradients_on_warps() -> None:
     text = gradients(1, 8, 1, 128, 128, 64, 64, "bf16", True)
     assert "matmul" not in anchors(text, "sm_80")

@@ -20,7 +20,10 @@ def _attention(op: nd.AttentionOp, args: Sequence[Array], precision: Precision) 
     result = np.zeros((prod(args[0].shape[:-2]), args[0].shape[-2], v.shape[-1]), v.dtype)
     values = _matrices(v)
     for row, scores in enumerate(_scores(op, args)):
+        is_hidden = (scores == -np.inf).all(-1)
+        scores[is_hidden] = 0
         result[row] = np.matmul(softmax(scores, -1), values[row * len(values) // len(result)])
+        result[row][is_hidden] = 0
     return result.reshape(*args[0].shape[:-1], v.shape[-1])
 
 
@@ -31,32 +34,38 @@ def _attention_log_sum_exp(op: nd.AttentionLogSumExpOp, args: Sequence[Array], p
 
 
 def _log_sum_exp(x: Array) -> Array:
-    """Of each row; of nothing -inf."""
-    if not x.shape[-1]:
-        return np.full(x.shape[:-1], -np.inf, x.dtype)
-    largest = np.max(x, axis=-1)
-    return largest + np.log(np.sum(np.exp(x - largest[..., None]), axis=-1, dtype=np.float64)).astype(x.dtype)
+    """Of each row; -inf of nothing, and where all is -inf."""
+    largest = np.max(x, axis=-1, initial=-np.inf)
+    finite = np.where(largest == -np.inf, 0, largest)
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(np.sum(np.exp(x - finite[..., None]), axis=-1, dtype=np.float64))
+    return finite + logarithms.astype(x.dtype)
 
 
 @meaning(nd.AttentionWeightsOp)
 def _attention_weights(op: nd.AttentionWeightsOp, args: Sequence[Array], precision: Precision) -> Array:
     sums = args[2].reshape(-1, args[2].shape[-1], 1)
+    sums = np.where(sums == -np.inf, np.inf, sums) if op.hides_rows else sums
     found = [np.exp(scores - sums[row]) for row, scores in enumerate(_scores(op, args))]
     shape = *args[0].shape[:-1], args[1].shape[-2]
     return np.stack(found).reshape(shape) if found else np.zeros(shape, wide(args[0]).dtype)
 
 
 def _scores(op: nd.AttentionFamilyOp, args: Sequence[Array]) -> Iterator[Array]:
-    """q k^T * scale of each batch of q; -inf where a query sees no key."""
+    """q k^T * scale of each batch of q, with its bias; -inf where a query does not see a key."""
     q, k = (wide(operand(x, value)) for x, value in zip(args, (op.q, op.k), strict=False))
-    scale, causal = q.dtype.type(op.scale.value.data), bool(integer(op.causal))
-    hidden = np.arange(k.shape[-2])[None, :] > np.arange(q.shape[-2])[:, None]
+    scale = q.dtype.type(op.scale.value.data)
+    away = np.arange(k.shape[-2])[None, :] - np.arange(q.shape[-2])[:, None]
+    window = integer(op.window) or max(k.shape[-2], q.shape[-2])
+    hidden = (away > 0 if integer(op.causal) else away >= window) | (away <= -window)
     queries, keys = _matrices(q), _matrices(k)
+    biases = None if op.bias is None else _matrices(args[-1])
     for row, a in enumerate(queries):
         scores = np.matmul(a, keys[row * len(keys) // len(queries)].T) * scale
-        if causal:
-            scores[hidden] = -np.inf
-        yield scores
+        if biases is not None:
+            bias = biases[row]
+            scores = np.where(bias, scores, -np.inf) if bias.dtype == np.bool_ else scores + bias.astype(scores.dtype)
+        yield np.where(hidden, scores.dtype.type(-np.inf), scores)
 
 
 def _matrices(x: Array) -> Array:

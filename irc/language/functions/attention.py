@@ -6,12 +6,13 @@ from math import sqrt
 
 from irc.ir.dtypes import Element, accumulator
 from irc.language.arguments import Arguments
+from irc.language.builder import broadcast_shapes
 from irc.language.functions.registry import builtin
 from irc.language.values import Array, Value
 from irc.support.shapes import is_grouped
 
 
-@builtin("attention(q, k, v, causal=false, scale=None)")
+@builtin("attention(q, k, v, causal=false, scale=None, window=None, bias=None)")
 def attention(args: Arguments) -> Value:
     q, k, v = factors = _factors(args, "qkv")
     found = _types(factors)
@@ -24,13 +25,13 @@ def attention(args: Arguments) -> Value:
     return _emit(args, factors, (*q.shape[:-1], v.shape[-1]), q.element)
 
 
-@builtin("attention_log_sum_exp(q, k, causal=false, scale=None)")
+@builtin("attention_log_sum_exp(q, k, causal=false, scale=None, window=None, bias=None)")
 def attention_log_sum_exp(args: Arguments) -> Value:
     q, k = _scored(args)
     return _emit(args, [q, k], q.shape[:-1], accumulator(q.element))
 
 
-@builtin("attention_weights(q, k, log_sum_exp, causal=false, scale=None)")
+@builtin("attention_weights(q, k, log_sum_exp, causal=false, scale=None, window=None, bias=None)")
 def attention_weights(args: Arguments) -> Value:
     q, k = _scored(args)
     sums, element = args.float_array("log_sum_exp"), accumulator(q.element)
@@ -65,5 +66,20 @@ def _types(arrays: list[Array]) -> str:
 
 
 def _emit(args: Arguments, operands: list[Array], shape: tuple[int, ...], element: Element) -> Array:
-    scale = args.real("scale", 1.0 / sqrt(max(1, operands[0].shape[-1])))
-    return args.emit(args.function, operands, shape, element, causal=args.flag("causal"), scale=scale)
+    q, k, *_ = operands
+    scale, window = args.real("scale", 1.0 / sqrt(max(1, q.shape[-1]))), args.integer("window", 0)
+    if window < 1 and "window" in args:
+        raise args.error(f"{args.function} expects a window of 1 or more, found {window}", "window")
+    biases = [_bias(args, (*q.shape[:-1], k.shape[-2]))] if "bias" in args else []
+    causal = args.flag("causal")
+    return args.emit(args.function, [*operands, *biases], shape, element, causal=causal, scale=scale, window=window)
+
+
+def _bias(args: Arguments, scores: tuple[int, ...]) -> Array:
+    """The bias, broadcast to the scores."""
+    bias = args.array("bias")
+    if not bias.element.is_float and bias.element.kind != "bool":
+        raise args.wrong("bias", "floats or bools")
+    if broadcast_shapes([bias.shape, scores]) != scores:
+        raise args.wrong("bias", f"what broadcasts to the scores {list(scores)}")
+    return args.builder.broadcast(bias, scores, args.operand("bias")[1])

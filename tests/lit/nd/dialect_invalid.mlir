@@ -497,6 +497,30 @@ func.func @invalid(%q: tensor<4x8xf32>, %k: tensor<5x9xf32>) {
 
 // -----
 
+func.func @invalid(%q: tensor<4x8xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{nd.attention expects a bias of the scores' shape [4, 4], found tensor<4xf32>}}
+  %r = nd.attention %q, %q, %q, %b {causal = false, scale = 1.0} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%q: tensor<4x8xf32>, %b: tensor<4x4xi32>) {
+  // expected-error @below {{nd.attention expects float or bool elements, found tensor<4x4xi32>}}
+  %r = nd.attention %q, %q, %q, %b {causal = false, scale = 1.0} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x4xi32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%q: tensor<4x8xf32>) {
+  // expected-error @below {{nd.attention expects a window of 0, for none, or more, found -1}}
+  %r = nd.attention %q, %q, %q {causal = false, scale = 1.0, window = -1} : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
 func.func @invalid(%q: tensor<6x4x8xf32>, %k: tensor<2x5x8xf32>) {
   // expected-error @below {{nd.attention_log_sum_exp expects q with the batches of k before its own, found tensor<6x4x8xf32> and tensor<2x5x8xf32>}}
   %r = nd.attention_log_sum_exp %q, %k {causal = false, scale = 1.0} : (tensor<6x4x8xf32>, tensor<2x5x8xf32>) -> tensor<6x4xf32>
