@@ -156,6 +156,37 @@ def test_passes(causal: bool) -> None:
         check_passes(module, passes_of(KERNEL), new_context())
 
 
+PARTS = """
+dim B = 2, S = {s}, H = 4, K = {k}, D = 32
+func y(x: bf16[B, S, (H + 2 * K) * D]) -> bf16[B, H, S, D] {{
+    q = permute(reshape(x[:, :, :H * D], [B, S, H, D]), [0, 2, 1, 3])
+    k = permute(reshape(x[:, :, H * D:(H + K) * D], [B, S, K, D]), [0, 2, 1, 3])
+    v = permute(reshape(x[:, :, (H + K) * D:], [B, S, K, D]), [0, 2, 1, 3])
+    return attention(q, k, v, causal=true)
+}}
+func loss(x: bf16[B, S, (H + 2 * K) * D], g: bf16[B, H, S, D]) -> f32[] {{
+    return sum(cast(y(x), f32) * cast(g, f32))
+}}
+func f(x: bf16[B, S, (H + 2 * K) * D], g: bf16[B, H, S, D]) -> (bf16[B, H, S, D], bf16[B, S, (H + 2 * K) * D]) {{
+    return y(x), grad(loss, wrt=[x])(x, g)
+}}
+"""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(("s", "k"), [(128, 4), (100, 2)])
+def test_parts_of_arrays(s: int, k: int, arch: str) -> None:
+    """Queries, keys and values that lie side by side are read in place, in the gradients too."""
+    text = PARTS.format(s=s, k=k)
+    kinds = anchors(text, arch)
+    assert [kinds.count(each) for each in ("cascade", "matmul")] == [3, 0]
+    module = lower(isolate(parse(text, "parts.irc")), "kernel", arch=arch)
+    slices = [op for op in module.walk() if op.name == "nd.slice"]
+    around = [op.parent_op() for op in slices]
+    assert slices and all(isinstance(op, FusedOp) and op.kind.value == "cascade" for op in around)
+    check_kernels(text, arch=arch)
+
+
 GRADIENTS = """
 func loss(q: {type}[{q}], k: {type}[{k}], v: {type}[{v}], g: {type}[{y}]) -> f32[] {{
     return sum(cast(attention(q, k, v, causal={causal}), f32) * cast(g, f32))
