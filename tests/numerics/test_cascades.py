@@ -187,6 +187,24 @@ def test_parts_of_arrays(s: int, k: int, arch: str) -> None:
     check_kernels(text, arch=arch)
 
 
+PROJECTED = """
+dim B = 1, S = 128, H = 2, D = 32
+func f(x: bf16[B, S, 64], w: bf16[64, 3 * H * D]) -> (bf16[B, S, 3 * H * D], bf16[B, S, H * D]) {
+    y = x @ w
+    q = permute(reshape(y[:, :, 0:H * D], [B, S, H, D]), [0, 2, 1, 3])
+    k = permute(reshape(y[:, :, H * D:2 * H * D], [B, S, H, D]), [0, 2, 1, 3])
+    v = permute(reshape(y[:, :, 2 * H * D:], [B, S, H, D]), [0, 2, 1, 3])
+    return y, reshape(permute(attention(q, k, v, causal=true), [0, 2, 1, 3]), [B, S, H * D])
+}
+"""
+
+
+def test_parts_of_a_product() -> None:
+    """Which is rounded once, where it is stored."""
+    assert anchors(PROJECTED) == ["matmul", "cascade"]
+    check_kernels(PROJECTED, arch="sm_90a")
+
+
 GRADIENTS = """
 func loss(q: {type}[{q}], k: {type}[{k}], v: {type}[{v}], g: {type}[{y}]) -> f32[] {{
     return sum(cast(attention(q, k, v, causal={causal}), f32) * cast(g, f32))
