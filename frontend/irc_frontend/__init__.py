@@ -20,6 +20,7 @@ if "IrcError" not in getattr(irc, "__all__", ()):
 
 from irc_frontend import (
     arrangement_functions,
+    attention_functions,
     composed_functions,
     data,
     elementwise_functions,
@@ -31,6 +32,7 @@ from irc_frontend import (
     pytrees,
 )
 from irc_frontend.arrangement_functions import *  # noqa: F403
+from irc_frontend.attention_functions import *  # noqa: F403
 from irc_frontend.composed_functions import *  # noqa: F403
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.evaluation import target
@@ -49,6 +51,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "jit",
     "target",
     *arrangement_functions.__all__,
+    *attention_functions.__all__,
     *composed_functions.__all__,
     *elementwise_functions.__all__,
     *functions.__all__,

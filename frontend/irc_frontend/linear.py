@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from irc.support.shapes import is_grouped
 from irc_frontend.elementwise import Operand, binary, broadcast_to
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import axis_of, broadcast_shapes
@@ -49,19 +47,6 @@ def tensordot(a: Node, b: Node, axes_a: Sequence[int], axes_b: Sequence[int]) ->
         apart = reshape(a, (*a.shape, *([1] * b.rank)))
         return binary("mul", apart, b)
     return contract(a, b, (), (), tuple(own), tuple(other))
-
-
-def attention(q: Node, k: Node, v: Node, causal: bool, scale: float | None) -> Node:
-    """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default. The heads
-    of k and v, the extent before these axes, may divide those of q."""
-    types = " and ".join(x.type for x in (q, k, v))
-    if min(x.rank for x in (q, k, v)) < 2 or not q.is_float or not q.element == k.element == v.element:
-        raise fail(f"attention takes floats of one element type with two axes or more, found {types}")
-    if not is_grouped(q.shape[:-2], k.shape[:-2]) or k.shape[-1] != q.shape[-1] or v.shape[:-1] != k.shape[:-1]:
-        raise fail(f"attention: the extents do not fit, found {types}")
-    factor = 1 / math.sqrt(max(1, q.shape[-1])) if scale is None else float(scale)
-    attributes = (("causal", causal), ("scale", factor))
-    return Node("attention", (q, k, v), (*q.shape[:-1], v.shape[-1]), q.element, attributes)
 
 
 def _check_elements(a: Node, b: Node) -> None:

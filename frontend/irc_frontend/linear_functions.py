@@ -9,7 +9,7 @@ from irc_frontend import linear, summation
 from irc_frontend.graph import element_named, fail
 from irc_frontend.tensor import Like, Tensor, node_of, operand_of
 
-__all__ = ["attention", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
+__all__ = ["dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 
 
 def matmul(a: Like, b: Like, dtype: Any = None, precision: str = "default") -> Tensor:
@@ -63,9 +63,3 @@ def kron(a: Like, b: Like) -> Tensor:
 def einsum(subscripts: str, *operands: Like) -> Tensor:
     """numpy's, without `...` and without an index that one operand has twice."""
     return Tensor.of(summation.einsum(subscripts, [node_of(operand) for operand in operands]))
-
-
-def attention(q: Like, k: Like, v: Like, causal: bool = False, scale: float | None = None) -> Tensor:
-    """softmax(q k^T * scale) v over the last two axes; `scale` is 1 / sqrt(the last extent of q) by default. The heads
-    of k and v, the extent before these axes, may divide those of q: each is shared by as many in a row."""
-    return Tensor.of(linear.attention(node_of(q), node_of(k), node_of(v), causal, scale))

@@ -11,6 +11,7 @@ from irc.analysis.cascade_parts import parts_of
 from irc.analysis.cascades import Cascade, cascade_in, rows_of
 from irc.analysis.op_classes import size_of
 from irc.analysis.product_problem import is_loadable, multiplied
+from irc.analysis.strided_views import strided_view
 from irc.configs.product import GROUP_WARPS
 from irc.dialects import nd
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
@@ -133,10 +134,16 @@ def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
         sum(each.extent("n") for each in last),
         _moved(kernel, cascade, parts),
         multiplied(cascade.products[0], 0).size,
-        all(is_loadable(op, side) for op, side in operands),
+        all(_is_loadable(op, side) for op, side in operands),
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
         bool(cascade.references),
     )
+
+
+def _is_loadable(op: Operation, side: int) -> bool:
+    """Whether tensor maps load an operand: an array, or what the kernel takes from one."""
+    view = strided_view(op.operands[side])
+    return view.is_loadable if view.is_moved else is_loadable(op, side)
 
 
 def _moved(kernel: FusedOp, cascade: Cascade, parts: int) -> int:

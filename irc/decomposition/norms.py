@@ -12,7 +12,8 @@ from xdsl.ir import BlockArgument
 
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints
-from irc.dialects.nd.terms import Decomposition, Term, accumulator, deferred_cast, narrowed, widened
+from irc.dialects.nd.terms import Decomposition, Term, deferred_cast, narrowed, widened
+from irc.ir.dtypes import accumulator
 from irc.ir.rewriting import Inserter
 
 LONGEST_HELD = 16384

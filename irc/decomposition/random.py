@@ -12,8 +12,8 @@ from math import pi, prod
 
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, shape_of
-from irc.dialects.nd.terms import Decomposition, Term, accumulator, iota, narrowed, splat
-from irc.ir.dtypes import element_named
+from irc.dialects.nd.terms import Decomposition, Term, iota, narrowed, splat
+from irc.ir.dtypes import accumulator, element_named
 from irc.ir.philox import MASK, MULTIPLIERS, ROUNDS, WEYL, key_of
 from irc.ir.rewriting import Inserter
 

@@ -107,3 +107,8 @@ def element_of(type: Attribute) -> Element:
 def element_of_dtype(dtype: np.dtype[Any]) -> Element:
     """The element type of a numpy dtype; KeyError where irc has no such type."""
     return {e.dtype: e for e in ELEMENTS}[np.dtype(dtype)]
+
+
+def accumulator(element: Element) -> Element:
+    """The type that arithmetic on `element` is done in: f32 for f16, bf16, f8 (docs/language.md, Rounding)."""
+    return element_named("f32") if element.is_narrow_float else element

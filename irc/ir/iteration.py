@@ -183,6 +183,21 @@ def is_broadcast(op: Operation) -> bool:
     return read.is_projected_permutation(allow_zero_in_results=True) and len(read.used_dims()) < read.num_dims
 
 
+def part_of(op: Operation) -> tuple[int, ...] | None:
+    """Of a move of neighbors along the same axes: where along each of them the part begins that it takes."""
+    if pattern_of(op) is not Pattern.MOVE or len(op.operands) != 1:
+        return None
+    read = iteration_of(op).inputs[0]
+    if read.inside or read.indices or read.map.num_dims != len(read.map.results):
+        return None
+    first, second = (read.map.eval([place] * read.map.num_dims, []) for place in (0, 1))
+    follows = all(
+        b == a + 1 and a >= 0 and e.used_dims() == {i}
+        for i, (a, b, e) in enumerate(zip(first, second, read.map.results, strict=True))
+    )
+    return tuple(first) if follows else None
+
+
 # What implementations are made of
 
 

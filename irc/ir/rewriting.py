@@ -144,12 +144,6 @@ class Inserter:
         """Inserts the op and returns its only result."""
         return self(op).results[0]
 
-    @property
-    def previous(self) -> Operation | None:
-        """The op that the next one is inserted behind; None at the start of a block."""
-        point = self.builder.insertion_point
-        return point.block.last_op if point.insert_before is None else point.insert_before.prev_op
-
 
 class _Escape(BaseException):
     """Carries a pattern's exception past xDSL's driver, which would turn it into a dump of the module."""

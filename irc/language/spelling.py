@@ -111,9 +111,14 @@ def _norm(op: nd.NormOp, operands: Sequence[str]) -> str:
     return call(name, *operands, f"axis={integer(op.axis)}", f"eps={format_float(op.eps.value.data)}")
 
 
-def _attention(op: nd.AttentionOp, operands: Sequence[str]) -> str:
-    causal = "true" if op.causal.value.data else "false"
-    return call("attention", *operands, f"causal={causal}", f"scale={format_float(op.scale.value.data)}")
+def _attention(op: nd.AttentionFamilyOp, operands: Sequence[str]) -> str:
+    options = ["causal=true" if integer(op.causal) else "causal=false", f"scale={format_float(op.scale.value.data)}"]
+    if integer(op.window):
+        options.append(f"window={integer(op.window)}")
+    if op.bias is not None:
+        *operands, bias = operands
+        options.append(f"bias={bias}")
+    return call(op.name.removeprefix("nd."), *operands, *options)
 
 
 def _broadcast(op: nd.BroadcastOp, operands: Sequence[str]) -> str:
@@ -221,7 +226,7 @@ _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.Elementwise: _plain,
     nd.NormOp: _norm,
     nd.SoftmaxFamilyOp: _along,
-    nd.AttentionOp: _attention,
+    nd.AttentionFamilyOp: _attention,
     nd.BroadcastOp: _broadcast,
     nd.PermuteOp: lambda op, x: call("permute", *x, list_text(ints(op.permutation))),
     nd.ReshapeOp: lambda op, x: call("reshape", *x, _shape(op)),

@@ -52,6 +52,8 @@ class Support:
                 return self.of(value, nothing)
             case "sub", (value, rows) if nothing == -inf and _is_finite(rows):
                 return self.of(value, nothing)
+            case "add", (a, b) if nothing == -inf:
+                return self.of(a, nothing) | self.of(b, nothing)
             case "mul", (a, b) if nothing == 0:
                 return self.of(a, 0) | self.of(b, 0)
             case "mul", (value, Constant(value=factor)) if factor > 0:
@@ -67,11 +69,16 @@ def passed(tests: Iterable[Test]) -> Inequalities:
 
 
 def _is_finite(node: Node) -> bool:
-    """Whether a value is taken to be finite: a reduction that others are relative to, which begins at a finite number
-    whose products with factors are finite; an element of an array; or a number times either."""
+    """Whether a value is taken to be no -inf, so that -inf less the value is -inf: a reduction that others are relative
+    to, which begins at a finite number whose products with factors are finite; an element of an array; a choice of
+    such; or a number > 0 times either."""
     match node:
-        case Apply(inputs=(value, Constant())) if name_of(node.op) == "mul":
-            return isinstance(value, Reduced | Load)
+        case Apply(inputs=(value, Constant(value=factor))) if name_of(node.op) == "mul" and factor > 0:
+            return _is_finite(value)
+        case Apply(inputs=(_, inside, outside)) if name_of(node.op) == "where":
+            return _is_finite(inside) and _is_finite(outside)
+        case Constant():
+            return node.value > -inf
         case _:
             return isinstance(node, Reduced | Load)
 

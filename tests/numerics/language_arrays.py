@@ -196,8 +196,18 @@ def composed(p: Writer) -> None:
         t, e = p.random.choice(EXTENTS[:9]), p.random.choice(EXTENTS[:9])
         if fits((*batch, s, t)) and fits((*batch, t, d)) and fits((*batch, t, e)):
             k, v = p.argument(x.element, [*batch, t, d]), p.argument(x.element, [*batch, t, e])
-            text = f"attention({x.name}, {k.name}, {v.name}, causal={p.choice('true', 'false')})"
-            p.put(text, x.element, [*batch, s, e], [x, k, v])
+            options, read = f"causal={p.choice('true', 'false')}", [x, k]
+            if p.chance(0.25):
+                options += f", window={p.random.randint(1, 4)}"
+            if p.chance(0.25):
+                read.append(p.argument(p.choice("bool", "f32"), [s, t]))
+                options += f", bias={read[-1].name}"
+            p.put(f"attention({x.name}, {k.name}, {v.name}, {options})", x.element, [*batch, s, e], [*read, v])
+            if t and "bias" not in options and s <= t and p.chance(0.25):  # each row sees its own column
+                sums = f"attention_log_sum_exp({x.name}, {k.name}, {options})"
+                p.put(sums, "f64" if x.element == "f64" else "f32", [*batch, s], read)
+                weights = f"attention_weights({x.name}, {k.name}, {sums}, {options})"
+                p.put(weights, x.element, [*batch, s, t], read)
         return
     op = p.choice("softmax", "log_softmax", "layer_norm", "rms_norm")
     eps = ", eps=0.125" if op.endswith("norm") else ""

@@ -156,6 +156,55 @@ def test_passes(causal: bool) -> None:
         check_passes(module, passes_of(KERNEL), new_context())
 
 
+PARTS = """
+dim B = 2, S = {s}, H = 4, K = {k}, D = 32
+func y(x: bf16[B, S, (H + 2 * K) * D]) -> bf16[B, H, S, D] {{
+    q = permute(reshape(x[:, :, :H * D], [B, S, H, D]), [0, 2, 1, 3])
+    k = permute(reshape(x[:, :, H * D:(H + K) * D], [B, S, K, D]), [0, 2, 1, 3])
+    v = permute(reshape(x[:, :, (H + K) * D:], [B, S, K, D]), [0, 2, 1, 3])
+    return attention(q, k, v, causal=true)
+}}
+func loss(x: bf16[B, S, (H + 2 * K) * D], g: bf16[B, H, S, D]) -> f32[] {{
+    return sum(cast(y(x), f32) * cast(g, f32))
+}}
+func f(x: bf16[B, S, (H + 2 * K) * D], g: bf16[B, H, S, D]) -> (bf16[B, H, S, D], bf16[B, S, (H + 2 * K) * D]) {{
+    return y(x), grad(loss, wrt=[x])(x, g)
+}}
+"""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(("s", "k"), [(128, 4), (100, 2)])
+def test_parts_of_arrays(s: int, k: int, arch: str) -> None:
+    """Queries, keys and values that lie side by side are read in place, in the gradients too."""
+    text = PARTS.format(s=s, k=k)
+    kinds = anchors(text, arch)
+    assert [kinds.count(each) for each in ("cascade", "matmul")] == [3, 0]
+    module = lower(isolate(parse(text, "parts.irc")), "kernel", arch=arch)
+    slices = [op for op in module.walk() if op.name == "nd.slice"]
+    around = [op.parent_op() for op in slices]
+    assert slices and all(isinstance(op, FusedOp) and op.kind.value == "cascade" for op in around)
+    check_kernels(text, arch=arch)
+
+
+PROJECTED = """
+dim B = 1, S = 128, H = 2, D = 32
+func f(x: bf16[B, S, 64], w: bf16[64, 3 * H * D]) -> (bf16[B, S, 3 * H * D], bf16[B, S, H * D]) {
+    y = x @ w
+    q = permute(reshape(y[:, :, 0:H * D], [B, S, H, D]), [0, 2, 1, 3])
+    k = permute(reshape(y[:, :, H * D:2 * H * D], [B, S, H, D]), [0, 2, 1, 3])
+    v = permute(reshape(y[:, :, 2 * H * D:], [B, S, H, D]), [0, 2, 1, 3])
+    return y, reshape(permute(attention(q, k, v, causal=true), [0, 2, 1, 3]), [B, S, H * D])
+}
+"""
+
+
+def test_parts_of_a_product() -> None:
+    """Which is rounded once, where it is stored."""
+    assert anchors(PROJECTED) == ["matmul", "cascade"]
+    check_kernels(PROJECTED, arch="sm_90a")
+
+
 GRADIENTS = """
 func loss(q: {type}[{q}], k: {type}[{k}], v: {type}[{v}], g: {type}[{y}]) -> f32[] {{
     return sum(cast(attention(q, k, v, causal={causal}), f32) * cast(g, f32))
@@ -193,6 +242,42 @@ def test_gradients(shape: tuple[int, int, int, int, int, int, int, str], cascade
     text = gradients(*shape, causal)
     found = [each for each in anchors(text) if each in ("cascade", "matmul")]
     assert found == ["cascade"] * cascades
+    check_kernels(text)
+
+
+OPTIONS = """
+dim B = 1, H = {h}, K = {k}, S = {s}, T = {t}, D = 64
+func y(q: bf16[B, H, S, D], k: bf16[B, K, T, D], v: bf16[B, K, T, D], m: {bias}) -> bf16[B, H, S, D] {{
+    return attention(q, k, v, {options})
+}}
+func loss(q: bf16[B, H, S, D], k: bf16[B, K, T, D], v: bf16[B, K, T, D], m: {bias}, g: bf16[B, H, S, D]) -> f32[] {{
+    return sum(cast(y(q, k, v, m), f32) * cast(g, f32))
+}}
+func f(q: bf16[B, H, S, D], k: bf16[B, K, T, D], v: bf16[B, K, T, D], m: {bias}, g: bf16[B, H, S, D]) -> (
+    bf16[B, H, S, D], bf16[B, H, S, D], bf16[B, K, T, D], bf16[B, K, T, D]) {{
+    d_q, d_k, d_v = grad(loss, wrt=[q, k, v])(q, k, v, m, g)
+    return y(q, k, v, m), d_q, d_k, d_v
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bias", "options"),
+    [
+        ("bool[B, 1, 1, T]", "bias=m"),  # padding
+        ("bool[S, T]", "bias=m, causal=true"),  # rows that see nothing among them
+        ("bf16[H, S, T]", "bias=m"),
+        ("f32[S, T]", "bias=m, window=90, causal=true"),
+        ("bf16[1]", "window=70, causal=true"),
+        ("bf16[1]", "window=50"),  # the last queries see nothing
+    ],
+)
+@pytest.mark.parametrize("shape", [(2, 2, 200, 136), (4, 2, 128, 192)])
+def test_masks_and_biases(shape: tuple[int, int, int, int], bias: str, options: str) -> None:
+    """Forward pass and gradients are cascades, whatever is added to the scores, and wherever keys are hidden."""
+    names = dict(zip("hkst", shape, strict=True))
+    text = OPTIONS.format(**names, bias=bias, options=options)
+    assert [each for each in anchors(text) if each in ("cascade", "matmul")] == ["cascade"] * 3
     check_kernels(text)
 
 

@@ -230,6 +230,12 @@ def torch_cases(torch: Any) -> list[tuple[str, Callable[..., Any], Callable[...,
             lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
             [TIES, TIES + 1, TIES * 2],
         ),
+        (
+            "attention_log_sum_exp",
+            lambda q, k: nd.AttentionLogSumExpOp(q, k, scale=0.5),
+            lambda q, k: torch.logsumexp(q @ k.T * 0.5, 1),
+            [TIES, TIES + 1],
+        ),
     ]
 
 

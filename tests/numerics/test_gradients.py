@@ -246,10 +246,35 @@ def conv(rng: Random) -> Case:
 
 
 def attention(rng: Random) -> Case:
-    batch, causal = extents(rng, most=1), rng.random() < 0.5
+    batch = extents(rng, most=1)
     queries = [extent * rng.randint(1, 2) for extent in batch]
-    shapes = ([*queries, *extents(rng, 1, 1), 3], [*batch, 4, 3], [*batch, 4, 2])
-    return Case([normal(rng, shape) for shape in shapes], lambda q, k, v: nd.AttentionOp(q, k, v, causal))
+    rows = [*queries, *extents(rng, 1, 1)]
+    arrays = [normal(rng, shape) for shape in ([*rows, 3], [*batch, 4, 3], [*batch, 4, 2])]
+    return scored(rng, nd.AttentionOp, arrays, rows)
+
+
+def scored(rng: Random, op: Callable[..., Any], arrays: list[Array], rows: list[int]) -> Case:
+    """Keys that are seen by their places, by a bias of bools, or with one of floats."""
+    options = {"causal": rng.random() < 0.5, "scale": 0.5, "window": rng.choice((0, 0, 1, 2))}
+    bias = rng.choice(("none", "floats", "bools"))
+    if bias == "none":
+        return Case(arrays, lambda *operands: op(*operands, **options))
+    biases = normal(rng, [*rows, 4])
+    seen = biases > -0.5
+    if op is nd.AttentionLogSumExpOp:  # which is -inf where all is hidden
+        seen |= np.eye(rows[-1], 4, dtype=bool)
+    arrays = [*arrays, biases if bias == "floats" else seen]
+    return Case(arrays, lambda *operands: op(*operands[:-1], **options, bias=operands[-1]))
+
+
+def of_scores(rng: Random, weights: bool) -> Case:
+    """Queries have more batches than keys, or as many."""
+    batch, more = extents(rng, most=1), extents(rng, most=1)
+    rows = [*batch, *more, rng.randint(1, 4)]
+    arrays = [normal(rng, [*rows, 3]), normal(rng, [*batch, 4, 3])]
+    if weights:
+        return scored(rng, nd.AttentionWeightsOp, [*arrays, normal(rng, rows)], rows)
+    return scored(rng, nd.AttentionLogSumExpOp, arrays, rows)
 
 
 CASES: dict[type[nd.NdOp], Callable[[Random], Case]] = {
@@ -299,6 +324,8 @@ CASES: dict[type[nd.NdOp], Callable[[Random], Case]] = {
     nd.LayerNormOp: along(nd.LayerNormOp, 0.1),
     nd.RmsNormOp: along(nd.RmsNormOp, 0.1),
     nd.AttentionOp: attention,
+    nd.AttentionLogSumExpOp: lambda rng: of_scores(rng, weights=False),
+    nd.AttentionWeightsOp: lambda rng: of_scores(rng, weights=True),
 }
 
 

@@ -144,9 +144,14 @@ def _is_dense(sample: Any) -> bool:
     return bool(tensors) and all(x.layout is torch.strided for x in tensors)
 
 
+STORED = {("nn.functional.scaled_dot_product_attention", torch.bfloat16): Tolerances(0.25, 1.6e-2)}
+"""Gradients from a result that is stored rounded, as those of torch's fused kernels are, where eager takes its kernel of
+several ops: sum(g * y) of results around 8, where the exact gradient is near 0."""
+
+
 def tolerances(op: Any, dtype: torch.dtype) -> Tolerances:
     """PyTorch's for the element type, or the widest that its own tests of the operator have."""
-    atol, rtol = (1e-5, 1.3e-6) if dtype is torch.float32 else (1e-5, 1.6e-2)
+    atol, rtol = STORED.get((op.name, dtype), (1e-5, 1.3e-6) if dtype is torch.float32 else (1e-5, 1.6e-2))
     for given in _overrides(op.decorators, dtype):
         atol, rtol = max(atol, given.atol), max(rtol, given.rtol)
     return Tolerances(atol, rtol)

@@ -202,6 +202,26 @@ def test_attention(causal: bool, scale: float | None) -> None:
     close(ir.attention(ir.Tensor(q), k, v, causal=causal, scale=scale), softmax(scores) @ v)
     shared = ir.attention(ir.Tensor(np.concatenate([q, q])), k[:1], v[:1], causal=causal, scale=scale)
     close(shared[::2], ir.attention(ir.Tensor(q[:1]), k[:1], v[:1], causal=causal, scale=scale).numpy().repeat(2, 0))
+    sums = ir.attention_log_sum_exp(ir.Tensor(q), k, causal=causal, scale=scale)
+    close(sums, np.log(np.exp(scores).sum(-1)))
+    close(ir.attention_weights(ir.Tensor(q), k, sums, causal=causal, scale=scale), softmax(scores))
+    apart = ir.attention_log_sum_exp(ir.Tensor(np.stack([q, q], 1)), k, causal=causal, scale=scale)
+    close(apart[:, 1], sums)
+
+
+@pytest.mark.parametrize("bias", [None, "floats", "bools"])
+def test_attention_with_masks(bias: str | None) -> None:
+    """A window of two, and a bias for each key."""
+    q, k, v = (RANDOM.standard_normal((2, 5, 4)).astype(np.float32) for _ in range(3))
+    added = np.linspace(-1, 1, 5, dtype=np.float32)
+    scores = np.where(np.tri(5, dtype=bool) & ~np.tri(5, k=-2, dtype=bool), q @ k.transpose(0, 2, 1) / 2, -np.inf)
+    scores = {None: scores, "floats": scores + added, "bools": np.where(added != 0, scores, -np.inf)}[bias]
+    given = {None: None, "floats": added, "bools": added != 0}[bias]
+    options: dict[str, Any] = {"causal": True, "window": 2, "bias": given}
+    sums = ir.attention_log_sum_exp(ir.Tensor(q), k, **options)
+    close(ir.attention(ir.Tensor(q), k, v, **options), softmax(scores) @ v)
+    close(sums, np.log(np.exp(scores).sum(-1)))
+    close(ir.attention_weights(ir.Tensor(q), k, sums, **options), softmax(scores))
 
 
 @pytest.mark.parametrize("shapes", [((4,), (4,)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (6, 4, 5))])
@@ -279,6 +299,17 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: ir.attention(ir.Tensor(X), X, X.T.copy()), "do not fit"),
     (lambda: ir.attention(ir.zeros((3, 4, 8)), ir.zeros((2, 4, 8)), ir.zeros((2, 4, 8))), "do not fit"),
     (lambda: ir.attention(ir.Tensor(INTS), INTS, INTS), "takes floats"),
+    (lambda: ir.attention_log_sum_exp(ir.zeros((3, 4, 8)), ir.zeros((2, 4, 8))), "do not fit"),
+    (lambda: ir.attention(ir.Tensor(X), X, X, window=0), "a window of 1 or more"),
+    (
+        lambda: ir.attention(ir.Tensor(X), X, X, bias=np.zeros((2, 3, 3), np.float32)),
+        "does not broadcast to the scores",
+    ),
+    (lambda: ir.attention(ir.Tensor(X), X, X, bias=np.zeros(3, np.int32)), "floats or bools for bias"),
+    (
+        lambda: ir.attention_weights(ir.zeros((4, 8)), ir.zeros((5, 8)), ir.zeros(5)),
+        r"expects f32\[4\] for log_sum_exp",
+    ),
     (lambda: ir.std(ir.Tensor(X), axis=3), "out of range"),
     (lambda: ir.einsum("ij,jk->ik", ir.Tensor(X), X), "extents of 'j' differ"),
     (lambda: ir.einsum("ij,ij->", ir.Tensor(X), INTS), "cannot multiply"),

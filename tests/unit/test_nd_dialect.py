@@ -97,6 +97,13 @@ BUILT: dict[str, tuple[Callable[..., Operation], tuple[Any, ...], dict[str, Any]
     "layer_norm": (nd.LayerNormOp, (X,), {}, [4, 8]),
     "rms_norm": (nd.RmsNormOp, (X,), {}, [4, 8]),
     "attention": (nd.AttentionOp, (X, value([5, 8]), value([5, 3])), {"causal": True}, [4, 3]),
+    "attention_log_sum_exp": (
+        nd.AttentionLogSumExpOp,
+        (value([2, 4, 8]), value([5, 8])),
+        {"scale": 2.0, "window": 3, "bias": value([2, 4, 5], bf16)},
+        [2, 4],
+    ),
+    "attention_weights": (nd.AttentionWeightsOp, (X, value([5, 8]), value([4])), {"causal": True}, [4, 5]),
 }
 
 

@@ -314,9 +314,60 @@ def test_attention(causal: bool) -> None:
     expected = np.einsum("bhst,bhte->bhse", weights / weights.sum(-1, keepdims=True), v)
     found = run(lambda *args: nd.AttentionOp(*args, causal=causal), q, k, v)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+    sums = run(lambda *args: nd.AttentionLogSumExpOp(*args, causal=causal), q, k)
+    np.testing.assert_allclose(sums, np.log(weights.sum(-1)), rtol=1e-12)
+    found = run(lambda *args: nd.AttentionWeightsOp(*args, causal=causal), q, k, sums)
+    np.testing.assert_allclose(found, weights / weights.sum(-1, keepdims=True), rtol=1e-12)
 
 
 def test_attention_with_shared_keys() -> None:
     q, k, v = random((2, 6, 5, 4), np.float64), random((2, 3, 6, 4), np.float64, 1), random((2, 3, 6, 7), np.float64, 2)
     whole = run(nd.AttentionOp, q, np.repeat(k, 2, 1), np.repeat(v, 2, 1))
     np.testing.assert_array_equal(run(nd.AttentionOp, q, k, v), whole)
+    apart = q.reshape(2, 3, 2, 5, 4)
+    sums = run(nd.AttentionLogSumExpOp, apart, k)
+    np.testing.assert_array_equal(sums.reshape(2, 6, 5), run(nd.AttentionLogSumExpOp, q, np.repeat(k, 2, 1)))
+    weights = run(nd.AttentionWeightsOp, apart, k, sums)
+    np.testing.assert_allclose((weights @ v[:, :, None]).reshape(whole.shape), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("window", [0, 2])
+@pytest.mark.parametrize("bias", ["none", "floats", "bools"])
+def test_attention_with_masks(causal: bool, window: int, bias: str) -> None:
+    """Rows that see nothing are 0; the first one does not see by its bias, the last ones by a window."""
+    q, k, v = random((2, 8, 4), np.float64), random((2, 6, 4), np.float64, 1), random((2, 6, 7), np.float64, 2)
+    scores, away = q @ k.swapaxes(1, 2) / 2, np.arange(6)[None] - np.arange(8)[:, None]
+    added, seen = random((2, 8, 6), np.float64, 3), random((2, 8, 6), np.float64, 4) > -1
+    added[:, 0], seen[:, 0] = -INF, False
+    given = {"none": None, "floats": added, "bools": seen}[bias]
+    scores += added if bias == "floats" else 0
+    scores[np.broadcast_to((away > 0) & causal | (abs(away) >= (window or 99)), scores.shape)] = -INF
+    if bias == "bools":
+        scores[~seen] = -INF
+    weights = np.exp(scores)
+    total = weights.sum(-1, keepdims=True)
+    options: dict[str, Any] = {"causal": causal, "window": window}
+    biases = [] if given is None else [given]
+
+    def attend(q: Any, k: Any, v: Any, *bias: Any) -> Any:
+        return nd.AttentionOp(q, k, v, **options, bias=bias[0] if bias else None)
+
+    def sum_up(q: Any, k: Any, *bias: Any) -> Any:
+        return nd.AttentionLogSumExpOp(q, k, **options, bias=bias[0] if bias else None)
+
+    def weigh(q: Any, k: Any, sums: Any, *bias: Any) -> Any:
+        return nd.AttentionWeightsOp(q, k, sums, **options, bias=bias[0] if bias else None)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.nan_to_num(weights / total)
+        sums = np.log(total)[..., 0]
+    np.testing.assert_allclose(run(attend, q, k, v, *biases), expected @ v, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(run(sum_up, q, k, *biases), sums, rtol=1e-12)
+    np.testing.assert_allclose(run(weigh, q, k, sums, *biases), expected, rtol=1e-12)
+
+
+def test_attention_without_keys() -> None:
+    q, k = np.zeros((5, 4), np.float32), np.zeros((0, 4), np.float32)
+    same(run(nd.AttentionLogSumExpOp, q, k), np.full(5, -INF))
+    same(run(nd.AttentionWeightsOp, q, k, np.zeros(5, np.float32)), np.zeros((5, 0)))

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from irc_frontend.torch import backend
 from irc_frontend.torch.graphs import Compiled, watching
-from irc_frontend.torch.masks import with_fast_masks
+from irc_frontend.torch.scaled_dot_product import with_fast_attention
 
 pytestmark = pytest.mark.usefixtures("fresh_torch")
 
@@ -84,25 +84,48 @@ def drawn(x: Tensor) -> Tensor:
     return torch.rand(LENGTH, LENGTH, device=x.device) < 2
 
 
-def attend(mask: Mask) -> Callable[[Tensor], Tensor]:
-    return lambda x: F.scaled_dot_product_attention(x, x * 2, x + 1, attn_mask=mask(x))
+def of_window(x: Tensor) -> Tensor:
+    away = torch.arange(LENGTH, device=x.device) - torch.arange(LENGTH, device=x.device)[:, None]
+    return (away <= 0) & (away > -3)
 
 
-def arguments_seen(function: Callable[[Tensor], Tensor], x: Tensor) -> tuple[bool, bool]:
-    """Whether attention keeps a mask, and whether it is told that it is causal."""
-    seen: list[tuple[bool, bool]] = []
+def of_window_both_ways(x: Tensor) -> Tensor:
+    away = torch.arange(LENGTH, device=x.device) - torch.arange(LENGTH, device=x.device)[:, None]
+    return (away.abs() < 2)[None, None]
+
+
+def diagonal(x: Tensor) -> Tensor:
+    return torch.eye(LENGTH, dtype=torch.bool, device=x.device)
+
+
+def with_a_hole(x: Tensor) -> Tensor:
+    return causal(x) & (torch.arange(LENGTH, device=x.device) != 2)
+
+
+def attend(mask: Mask, dropout: float = 0.0) -> Callable[[Tensor], Tensor]:
+    """Attention that is irc's without dropout, and torch's with it."""
+    return lambda x: F.scaled_dot_product_attention(x, x * 2, x + 1, attn_mask=mask(x), dropout_p=dropout)
+
+
+def arguments_seen(function: Callable[[Tensor], Tensor], x: Tensor) -> tuple[bool, bool, int | None]:
+    """Whether attention keeps a mask, whether it is told that it is causal, and of what window."""
+    seen: list[tuple[bool, bool, int | None]] = []
 
     def inspect(module: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
-        changed = with_fast_masks(module)
+        changed = with_fast_attention(module)
         for node in changed.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
-            seen.append((node.kwargs.get("attn_mask") is not None, bool(node.kwargs.get("is_causal"))))
+            seen.append((node.kwargs.get("attn_mask") is not None, bool(node.kwargs.get("is_causal")), None))
+        for node in changed.graph.find_nodes(op="call_function", target=torch.ops.irc.attention.default):
+            _, _, _, bias, causal, window, _ = node.args
+            seen.append((bias is not None, causal, window))
         return changed.forward
 
-    found = torch.compile(function, backend=inspect, fullgraph=True)(x)
     state = torch.random.get_rng_state()
-    torch.testing.assert_close(found, function(x))
+    found = torch.compile(function, backend=inspect, fullgraph=True)(x)
     torch.random.set_rng_state(state)
-    return seen[0]
+    torch.testing.assert_close(found, function(x))
+    (result,) = seen
+    return result
 
 
 @pytest.fixture
@@ -110,19 +133,36 @@ def x() -> Tensor:
     return torch.randn(2, 3, LENGTH, 4)
 
 
+OWNERS = pytest.mark.parametrize("dropout", [0.0, 0.25], ids=["irc", "torch"])
+
+
+@OWNERS
 @pytest.mark.parametrize("mask", [causal, causal_of_positions, causal_added, causal_by_lowest])
-def test_causal_masks_go(mask: Mask, x: Tensor) -> None:
-    assert arguments_seen(attend(mask), x) == (False, True)
+def test_causal_masks_go(mask: Mask, dropout: float, x: Tensor) -> None:
+    assert arguments_seen(attend(mask, dropout), x) == (False, True, None)
 
 
+@OWNERS
 @pytest.mark.parametrize("mask", [everything, added_zeros])
-def test_masks_that_hide_nothing_go(mask: Mask, x: Tensor) -> None:
-    assert arguments_seen(attend(mask), x) == (False, False)
+def test_masks_that_hide_nothing_go(mask: Mask, dropout: float, x: Tensor) -> None:
+    assert arguments_seen(attend(mask, dropout), x) == (False, False, None)
 
 
-@pytest.mark.parametrize("mask", [anti_causal, biased, causal_but_soft, of_argument, written, written_by_view])
-def test_other_masks_stay(mask: Mask, x: Tensor) -> None:
-    assert arguments_seen(attend(mask), x) == (True, False)
+@OWNERS
+@pytest.mark.parametrize(
+    "mask", [anti_causal, biased, causal_but_soft, of_argument, with_a_hole, written, written_by_view]
+)
+def test_other_masks_stay(mask: Mask, dropout: float, x: Tensor) -> None:
+    assert arguments_seen(attend(mask, dropout), x) == (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("mask", "causal", "window"), [(of_window, True, 3), (of_window_both_ways, False, 2), (diagonal, True, 1)]
+)
+def test_windows_go_where_attention_has_them(mask: Mask, causal: bool, window: int, x: Tensor) -> None:
+    """irc's has, torch's has none."""
+    assert arguments_seen(attend(mask), x) == (False, causal, window)
+    assert arguments_seen(attend(mask, 0.25), x) == (True, False, None)
 
 
 def test_random_masks_stay(x: Tensor) -> None:
@@ -132,32 +172,40 @@ def test_random_masks_stay(x: Tensor) -> None:
 
     def inspect(module: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
         seen.append(torch.equal(torch.random.get_rng_state(), state))
-        module = with_fast_masks(module)
+        module = with_fast_attention(module)
         seen.append(torch.equal(torch.random.get_rng_state(), state))
         return module.forward
 
     torch.compile(attend(drawn), backend=inspect, fullgraph=True)(x)
     assert seen == [True, True]
-    assert arguments_seen(attend(drawn), x) == (True, False)
+    assert arguments_seen(attend(drawn), x) == (True, False, None)
 
 
-def test_causal_masks_of_other_lengths_stay(x: Tensor) -> None:
-    """torch's causal attention is that of equal lengths."""
-    f = lambda x: F.scaled_dot_product_attention(x[:, :, :4], x, x, attn_mask=causal(x)[:4])  # noqa: E731
-    assert arguments_seen(f, x) == (True, False)
+@pytest.mark.parametrize(("dropout", "seen"), [(0.0, (False, True, None)), (0.25, (True, False, None))])
+def test_causal_masks_of_other_lengths(dropout: float, seen: tuple[bool, bool, int | None], x: Tensor) -> None:
+    """irc's causal attention is that of any lengths, torch's of equal ones."""
+    f = lambda x: F.scaled_dot_product_attention(x[:, :, :4], x, x, attn_mask=causal(x)[:4], dropout_p=dropout)  # noqa: E731
+    assert arguments_seen(f, x) == seen
+
+
+def test_masks_of_one_row_stay(x: Tensor) -> None:
+    """They broadcast to the scores: what one says by its places is not what they say."""
+    assert arguments_seen(attend(lambda x: causal(x)[:1]), x) == (True, False, None)
 
 
 def test_arguments_by_place(x: Tensor) -> None:
-    f = lambda x: F.scaled_dot_product_attention(x, x, x, causal(x), 0.0, False)  # noqa: E731
+    f = lambda x: F.scaled_dot_product_attention(x, x, x, causal(x), 0.25, False)  # noqa: E731
     changed: list[tuple[object, ...]] = []
 
     def inspect(module: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
-        (node,) = with_fast_masks(module).graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention)
+        (node,) = with_fast_attention(module).graph.find_nodes(
+            op="call_function", target=F.scaled_dot_product_attention
+        )
         changed.append((*node.args[3:], dict(node.kwargs)))
         return module.forward
 
-    torch.testing.assert_close(torch.compile(f, backend=inspect)(x), f(x))
-    assert changed in ([(None, 0.0, True, {})], [({"attn_mask": None, "dropout_p": 0.0, "is_causal": True},)])
+    torch.compile(f, backend=inspect)(x)
+    assert changed in ([(None, 0.25, True, {})], [({"attn_mask": None, "dropout_p": 0.25, "is_causal": True},)])
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])

@@ -56,6 +56,37 @@ def vit() -> Made:
     return lib.ViTModel(lib.ViTConfig(**sizes, image_size=32, patch_size=8)), _image()
 
 
+def mistral() -> Made:
+    """With a window of fewer tokens than there are."""
+    lib = library("transformers")
+    sizes = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config = lib.MistralConfig(**sizes, intermediate_size=96, vocab_size=128, use_cache=False, sliding_window=6)
+    return lib.MistralForCausalLM(config), _tokens()
+
+
+def whisper() -> Made:
+    lib = library("transformers")
+    sides = {f"{side}_{name}": n for side in ("encoder", "decoder") for name, n in _WHISPER.items()}
+    sizes = {"d_model": 64, "num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 16}
+    tokens = {"vocab_size": 128, "pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0, "decoder_start_token_id": 1}
+    model = lib.WhisperModel(lib.WhisperConfig(**sides, **sizes, **tokens, use_cache=False))
+    return _Whisper(model), (torch.randn(2, 8, 40), *_tokens())
+
+
+_WHISPER = {"layers": 2, "attention_heads": 4, "ffn_dim": 96}
+
+
+class _Whisper(nn.Module):
+    """Takes its two inputs by place."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, sound: torch.Tensor, tokens: torch.Tensor) -> Any:
+        return self.model(sound, decoder_input_ids=tokens)
+
+
 def mixer() -> Made:
     """With a head that gives something: it begins as zeros."""
     lib = library("timm.models.mlp_mixer")
@@ -81,6 +112,8 @@ MODELS: dict[str, Callable[[], Made]] = {
     "gpt2": gpt2,
     "bert": bert,
     "llama": llama,
+    "mistral": mistral,
+    "whisper": whisper,
     "vit": vit,
     "mixer": mixer,
     "resnet18": resnet18,

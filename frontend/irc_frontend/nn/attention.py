@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from irc_frontend.attention_functions import attention
 from irc_frontend.functions import split
 from irc_frontend.graph import fail
-from irc_frontend.linear_functions import attention
 from irc_frontend.nn.layer import Layer, Params
 from irc_frontend.nn.linear import Linear
 from irc_frontend.tensor import Like, Tensor, node_of

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 from torch._subclasses import FakeTensorMode
 from torch.fx import GraphModule, Interpreter
@@ -20,7 +19,8 @@ from torch.fx.traceback import preserve_node_meta
 
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
-from irc_frontend.torch.masks import with_fast_masks
+from irc_frontend.torch.partition import partition
+from irc_frontend.torch.scaled_dot_product import with_fast_attention
 
 MAX_SHAPES = 8
 """For how many shapes a graph of dynamic shapes is compiled, unless the option `most_shapes` says otherwise."""
@@ -43,7 +43,7 @@ def backend(
         raise TypeError(f"the irc backend has the option most_shapes alone, found {found}")
     if type(most_shapes) is not int or most_shapes < 0:
         raise ValueError(f"most_shapes: expected a count of shapes, found {most_shapes!r}")
-    return _aot(most_shapes)(with_fast_masks(module), inputs)
+    return _aot(most_shapes)(with_fast_attention(module), inputs)
 
 
 def _compile(module: GraphModule, inputs: Sequence[Any], kind: str, most_shapes: int) -> Run:
@@ -136,7 +136,7 @@ def _aot(most_shapes: int) -> Callable[..., Any]:
         fw_compiler=partial(compiler, kind="forward"),
         bw_compiler=partial(compiler, kind="backward"),
         inference_compiler=partial(compiler, kind="inference"),
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=partition,
         decompositions=decompositions,
         keep_inference_input_mutations=True,
     )

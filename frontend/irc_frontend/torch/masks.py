@@ -1,76 +1,44 @@
-"""The masks of attention in a graph of torch's functions: torch's fused kernels are fastest without one, and take only
-some as they are."""
+"""The masks of attention in a graph of torch's functions that are the same at every call."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.fx import GraphModule
 from torch.fx import Node as FxNode
 from torch.fx.node import map_arg
 from torch.utils._python_dispatch import TorchDispatchMode
 
-MASK, CAUSAL = 3, 5
-"""The places of `attn_mask` and `is_causal` among the arguments of torch's attention."""
+
+@dataclass(frozen=True)
+class Seen:
+    """The keys that a query sees by their places: those up to its own where it is causal, and those less than a window
+    away."""
+
+    causal: bool
+    window: int | None
+
+    def mask(self, rows: int, columns: int) -> torch.Tensor:
+        """True where the query of a row sees the key of a column."""
+        away = torch.arange(columns) - torch.arange(rows)[:, None]
+        seen = away <= 0 if self.causal else torch.ones(rows, columns, dtype=torch.bool)
+        return seen if self.window is None else seen & (away.abs() < self.window)
 
 
-def with_fast_masks(module: GraphModule) -> GraphModule:
-    """A graph of torch's functions in which attention has masks only where it needs them.
+def seen_by(mask: FxNode) -> Seen | None:
+    """What a mask says at every call, where it says no more than that; None where it does, or depends on an argument.
 
-    A mask that depends on no argument is the same at every call, and is computed here: where it hides nothing it goes,
-    and where it hides what comes later attention is told that it is causal. Libraries of models make such masks when
-    no padding is given. Other masks become contiguous along the keys."""
-    kinds: dict[FxNode, str] = {}
-    for node in module.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
-        mask = _argument(node, MASK, "attn_mask")
-        if not isinstance(mask, FxNode) or _argument(node, CAUSAL, "is_causal"):
-            continue
-        if mask not in kinds:
-            kinds[mask] = _kind(mask)
-        if kinds[mask] == "other":
-            _make_dense(module, node, mask)
-        else:
-            _change(node, MASK, "attn_mask", None)
-            _change(node, CAUSAL, "is_causal", kinds[mask] == "causal")
-    module.recompile()
-    return module
-
-
-def _argument(node: FxNode, place: int, name: str) -> Any:
-    return node.args[place] if len(node.args) > place else node.kwargs.get(name)
-
-
-def _change(node: FxNode, place: int, name: str, value: Any) -> None:
-    if len(node.args) > place:
-        node.update_arg(place, value)
-    else:
-        node.update_kwarg(name, value)
-
-
-def _make_dense(module: GraphModule, node: FxNode, mask: FxNode) -> None:
-    """Makes a mask contiguous along the keys, where it is not, as one that is the same for all of them: with another
-    one torch takes attention apart into products in f32."""
-    value = mask.meta.get("example_value")
-    if isinstance(value, torch.Tensor) and value.ndim and value.stride(-1) != 1:
-        with module.graph.inserting_before(node):
-            dense = module.graph.call_method("contiguous", (mask,))
-        dense.meta = {**mask.meta, "example_value": value.contiguous()}
-        node.replace_input_with(mask, dense)
-
-
-def _kind(mask: FxNode) -> str:
-    """Which mask it is at every call: "empty", "causal", or "other"."""
+    Libraries of models make such masks when no padding is given. They are computed here."""
     sources = _sources(mask)
     if sources is None:
-        return "other"
+        return None
     try:
         with unset_fake_temporarily(), torch.no_grad(), _SameAtEveryCall():
-            return _kind_of(_evaluate(sources))
+            return seen_in(_evaluate(sources))
     except (RuntimeError, AssertionError):  # no such device here, no memory, or not the same at every call
-        return "other"
+        return None
 
 
 def _sources(node: FxNode) -> list[FxNode] | None:
@@ -112,12 +80,20 @@ class _SameAtEveryCall(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def _kind_of(mask: torch.Tensor) -> str:
-    """The kind of a mask of [..., queries, keys]: true, or 0 and added, where a query sees a key."""
+def seen_in(mask: torch.Tensor) -> Seen | None:
+    """What a mask of [..., queries, keys] says: true, or 0 and added, where a query sees a key. None where it is not
+    the same for all batches, or no band along the diagonal."""
     seen = mask if mask.dtype == torch.bool else mask == 0
     if bool(seen.all()):
-        return "empty"
-    if mask.ndim < 2 or mask.shape[-1] != mask.shape[-2]:
-        return "other"
-    hidden = mask.dtype == torch.bool or bool((mask[~seen] <= torch.finfo(mask.dtype).min).all())
-    return "causal" if hidden and bool((seen == torch.ones_like(seen).tril()).all()) else "other"
+        return Seen(causal=False, window=None)
+    if mask.ndim < 2 or not (mask.dtype == torch.bool or bool((mask[~seen] <= torch.finfo(mask.dtype).min).all())):
+        return None
+    first = seen[(0,) * (mask.ndim - 2)]
+    if not bool(first.any()):
+        return None
+    rows, columns = first.nonzero(as_tuple=True)
+    away = columns - rows
+    causal, widest = not bool((away > 0).any()), int(away.abs().max())
+    most = max(mask.shape[-2] - 1, 0 if causal else mask.shape[-1] - 1)
+    found = Seen(causal, None if widest >= most else widest + 1)
+    return found if bool((seen == found.mask(*mask.shape[-2:]).to(seen.device)).all()) else None

@@ -12,7 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -22,19 +22,23 @@ from torch._prims_common import elementwise_dtypes
 from torch.fx import Node as FxNode
 from torch.fx.node import map_arg
 
-from irc.decomposition.indexed import comparisons
 from irc.runtime.artifact import DTYPES
 from irc.support.diagnostics import IrcError, Span
 from irc_frontend.elementwise import Number
 from irc_frontend.evaluation import target as on_target
-from irc_frontend.graph import ARGUMENT, DEFERRED, Node, sorted_nodes
+from irc_frontend.graph import ARGUMENT, DEFERRED, Node
 from irc_frontend.place import recording
 from irc_frontend.tensor import Tensor
+from irc_frontend.torch.costs import why_slow
 
 RuleT = TypeVar("RuleT", bound=Callable[..., Any])
 
 ELEMENTS: Mapping[torch.dtype, str] = {getattr(torch, dtype.name): name for name, dtype in DTYPES.items()}
 """The element name of each dtype that irc has: torch names its dtypes as numpy and ml_dtypes do."""
+
+
+REASON = "irc"
+"""Why an op of torch's functions stays with torch, among the annotations that its ATen ops get (`meta["custom"]`)."""
 
 
 class Left(IrcError):
@@ -109,32 +113,17 @@ def why_left(node: FxNode, target: str) -> str | None:
         return None
     found = RULES.get(node.target)
     if found is None:
-        return "no rule"
+        return node.meta.get("custom", {}).get(REASON, "no rule")
     if target not in found.targets:
         return f"not on the target {target}"
     try:
         _expect_plain(node, target)
         with on_target(target):
             found = record(node, {operand: _stand_in(operand) for operand in node.all_input_nodes})
-        if target == "cuda":
-            _expect_affordable(found if isinstance(found, tuple) else (found,))
     except IrcError as error:
         return error.message
-    return None
-
-
-MAX_COMPARISONS = 1 << 32
-"""Of the places and the indices of a scatter on a GPU; an H200 makes so many in 3 ms."""
-
-
-def _expect_affordable(results: Sequence[Any]) -> None:
-    """`Left` where irc's sums in a fixed order would take much longer than torch's, which are in any."""
-    for node in sorted_nodes(result.node for result in results if result is not None):
-        if node.op == "scatter_add":
-            axis = cast("int", dict(node.attributes)["axis"])
-            places, count = node.shape[axis], math.prod(list(node.operands)[1].shape)
-            if places and comparisons(places, count, math.prod(node.shape) // places) > MAX_COMPARISONS:
-                raise Left(f"a scatter of {count} to {places} places, too many to compare")
+    results = found if isinstance(found, tuple) else (found,)
+    return why_slow([result.node for result in results if result is not None]) if target == "cuda" else None
 
 
 def _stand_in(node: FxNode) -> Any:

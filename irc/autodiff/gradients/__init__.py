@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from irc.autodiff.gradients.attention import ATTENTION
 from irc.autodiff.gradients.composed import COMPOSED
 from irc.autodiff.gradients.convolution import CONVOLUTION
 from irc.autodiff.gradients.elementwise import ELEMENTWISE
@@ -25,6 +26,7 @@ RULES: dict[type[nd.NdOp], Rule] = {
     **PRODUCTS,
     **CONVOLUTION,
     **COMPOSED,
+    **ATTENTION,
 }
 
 REFUSED: dict[type[nd.NdOp], str] = {

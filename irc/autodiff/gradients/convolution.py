@@ -19,7 +19,8 @@ from irc.autodiff.gradients.shapes import dilated
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.linear import placed
-from irc.dialects.nd.terms import Term, accumulator, deferred_cast
+from irc.dialects.nd.terms import Term, deferred_cast
+from irc.ir.dtypes import accumulator
 
 
 def conv(op: nd.ConvOp, g: Term) -> list[Term | None]:

@@ -13,8 +13,8 @@ from xdsl.ir import SSAValue
 from irc.autodiff.gradients.rule import Rule
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints
-from irc.dialects.nd.terms import Term, accumulator, deferred_cast
-from irc.ir.dtypes import Element, element_named
+from irc.dialects.nd.terms import Term, deferred_cast
+from irc.ir.dtypes import Element, accumulator, element_named
 
 
 def matmul(op: nd.MatmulOp, g: Term) -> list[Term | None]:

@@ -9,7 +9,8 @@ from irc.autodiff.gradients.scans import products_after, products_before
 from irc.decomposition.norms import mean_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
-from irc.dialects.nd.terms import Term, accumulator, deferred_cast, wide
+from irc.dialects.nd.terms import Term, deferred_cast, wide
+from irc.ir.dtypes import accumulator
 
 
 def sum_(op: nd.SumOp, g: Term) -> list[Term | None]:

@@ -1,6 +1,7 @@
 """The `nd` dialect: immutable n-d arrays with numpy's meaning and static shapes.
 
-One module a family of ops: `unary`, `elementwise`, `shape`, `indexed`, `reduce`, `linear`, `made`, `composed`. Their
+One module a family of ops: `unary`, `elementwise`, `shape`, `indexed`, `reduce`, `linear`, `made`, `composed`,
+`attention`. Their
 base classes (`Elementwise`, `IndexMapOp`, `ReduceOp`, `ComposedOp`, ...) are what passes test for.
 `irc/interpreters/nd/interpreter.py` says in numpy what each op means.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from irc.dialects.nd.attention import AttentionFamilyOp, AttentionLogSumExpOp, AttentionOp, AttentionWeightsOp
 from irc.dialects.nd.base import (
     NdOp,
     element_of,
@@ -20,7 +22,6 @@ from irc.dialects.nd.base import (
     type_of,
 )
 from irc.dialects.nd.composed import (
-    AttentionOp,
     ComposedOp,
     LayerNormOp,
     LogSoftmaxOp,
@@ -163,6 +164,8 @@ Nd = Dialect(
         LayerNormOp,
         RmsNormOp,
         AttentionOp,
+        AttentionLogSumExpOp,
+        AttentionWeightsOp,
         AddOp,
         SubOp,
         MulOp,
@@ -266,7 +269,10 @@ __all__ = [
     "ArgmaxOp",
     "ArgminOp",
     "Atan2Op",
+    "AttentionFamilyOp",
+    "AttentionLogSumExpOp",
     "AttentionOp",
+    "AttentionWeightsOp",
     "AxisOp",
     "BinaryOp",
     "BitcastOp",

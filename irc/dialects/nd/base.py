@@ -75,9 +75,9 @@ def ints_prop(default: Sequence[int] | None = None) -> DenseArrayBase[Any]:
     return prop_def(DenseArrayBase.constr(i64), None if default is None else DenseArrayBase.from_list(i64, default))
 
 
-def int_prop() -> IntegerAttr[Any]:
-    """Defines a property that is an integer."""
-    return prop_def(IntegerAttr.constr(type=i64))
+def int_prop(default: int | None = None) -> IntegerAttr[Any]:
+    """Defines a property that is an integer, `default` where it is not given."""
+    return prop_def(IntegerAttr.constr(type=i64), None if default is None else IntegerAttr(default, i64))
 
 
 def bool_prop(default: bool | None = None) -> IntegerAttr[Any]:

@@ -48,14 +48,6 @@ def relax(op: Operation) -> None:
         op.attributes[RELAXED] = UnitAttr()
 
 
-def relax_between(before: Operation | None, end: Operation) -> None:
-    """Relaxes the ops between `before` (None: the block's start) and `end`."""
-    op = end.prev_op
-    while op is not None and op is not before:
-        relax(op)
-        op = op.prev_op
-
-
 def is_relaxed(op: Operation) -> bool:
     """Whether the op's value need not have the accuracy of f32, in which it is computed."""
     return RELAXED in op.attributes

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, shape_of
 from irc.dialects.nd.declared import defer
-from irc.ir.dtypes import Element, element_named
+from irc.ir.dtypes import Element, accumulator
 from irc.ir.rewriting import Inserter
 
 Number: TypeAlias = int | float
@@ -217,11 +217,6 @@ def splat(at: Inserter, value: Number, shape: Sequence[int], element: Element) -
 def iota(at: Inserter, shape: Sequence[int], axis: int, element: Element) -> Term:
     """The index along `axis`."""
     return Term(at.value(nd.IotaOp(nd.tensor(shape, element), axis)), at)
-
-
-def accumulator(element: Element) -> Element:
-    """The type that arithmetic on `element` is done in: f32 for f16, bf16, f8 (docs/language.md, Rounding)."""
-    return element_named("f32") if element.is_narrow_float else element
 
 
 def widened(value: SSAValue, at: Inserter) -> Term:

@@ -16,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.dialects.nd import ConstantOp
+from irc.interpreters.nd import attention as nd_attention
 from irc.interpreters.nd import composed as nd_composed
 from irc.interpreters.nd import elementwise as nd_elementwise
 from irc.interpreters.nd import linear as nd_linear
@@ -37,7 +38,7 @@ from irc.interpreters.nd.base import (
 from irc.ir.dtypes import element_of
 from irc.support.diagnostics import IrcError
 
-FAMILIES = (nd_elementwise, nd_shape, nd_reduce, nd_linear, nd_made, nd_composed)
+FAMILIES = (nd_elementwise, nd_shape, nd_reduce, nd_linear, nd_made, nd_composed, nd_attention)
 """The modules that register meanings."""
 
 __all__ = ["Array", "Precision", "Schedule", "entry", "evaluate", "evaluate_block", "evaluate_op", "meaning"]

@@ -1,14 +1,12 @@
-"""Matrix products, convolution and attention."""
+"""Matrix products and convolution."""
 
 from __future__ import annotations
 
-from irc.dialects.nd import AttentionOp
 from irc.dialects.nd.linear import conv_shape, in_order, placed
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.operators import emit_matmul, matmul, matrices, product_element
 from irc.language.values import Array, Value
-from irc.support.shapes import is_grouped
 
 _AXES = ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract")
 
@@ -48,24 +46,6 @@ def _check_pairs(args: Arguments, a: Array, b: Array, lhs: list[int], rhs: list[
     for i, j in zip(lhs, rhs, strict=True):
         if a.shape[i] != b.shape[j]:
             raise args.error(f"cannot pair axis {i} of {a} with axis {j} of {b}", None, "their extents must be equal")
-
-
-@builtin("attention(q, k, v, causal=false, scale=None)")
-def attention(args: Arguments) -> Value:
-    q, k, v = (args.float_array(name) for name in "qkv")
-    found = f"{q}, {k} and {v}"
-    if len({q.element, k.element, v.element}) > 1:
-        raise args.error(f"attention expects one element type, found {found}", None, "cast them: cast(x, bf16)")
-    if min(q.rank, k.rank, v.rank) < 2 or k.shape[:-2] != v.shape[:-2] or not is_grouped(q.shape[:-2], k.shape[:-2]):
-        hint = "heads of k and v, the extent before the last two, may divide those of q"
-        raise args.error(f"attention expects matrices with the same leading extents, found {found}", None, hint)
-    if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
-        hint = "q is [.., S, D], k is [.., T, D], v is [.., T, E]"
-        raise args.error(f"attention cannot combine {found}", None, hint)
-    scale = args.real("scale", 0.0) if "scale" in args else None
-    op = AttentionOp(q.value, k.value, v.value, args.flag("causal"), scale, location=args.builder.location(args.place))
-    args.builder.append(op, args.place)
-    return Array(op.result, (*q.shape[:-1], v.shape[-1]), q.element)
 
 
 _CONV_LISTS = {"strides": 1, "low": 0, "high": 0, "dilation": 1, "input_dilation": 1}

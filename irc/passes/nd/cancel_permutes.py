@@ -15,13 +15,14 @@ and arrays whose axes of extent 1 alone move are free.
 counted exactly for that choice: a kernel that has one array in another order than the rest moves the same bytes
 whichever one it is. So a permute is never moved across an op just because it is cheaper there (a cast), a lone permute
 and the transposed operand of a product stay where they are, and the pass ends. Products, convolutions, reshapes,
-gathers and scans are no part of a region.
+gathers and scans are no part of a region. A product reads its operands in any order of axes that leaves the last one in
+its place: it does not ask for one.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
 
@@ -191,7 +192,7 @@ class _Region:
                     users[_TURNED] = None
             elif _is_main(user, array) and user in self.ops:
                 users[user] = None
-            else:
+            elif not _takes(user, order):
                 users[_AS_IT_IS] = None
         return users
 
@@ -221,7 +222,8 @@ class _Region:
             if isinstance(user, nd.ConvOp):
                 continue
             if not isinstance(user, nd.PermuteOp):
-                found.add(order if user in turned and _is_main(user, array) else plain)
+                if not _takes(user, order):
+                    found.add(order if user in turned and _is_main(user, array) else plain)
             elif user.result not in self.arrays:
                 found.add(tuple(ints(user.permutation)))
         return found
@@ -234,6 +236,24 @@ _TURNED = "turned"
 def _is_main(op: Operation, array: SSAValue) -> bool:
     """Whether the op takes the array with all axes of its work."""
     return array in main_arrays(op)
+
+
+def _takes(op: Operation, order: Order) -> bool:
+    """Whether the op reads an array that is turned as well as it does now: a product of rows that stay as they are, or
+    the split of an axis for such."""
+    if isinstance(op, nd.ReshapeOp) and _splits(shape_of(op.x), shape_of(op.result)):
+        return order[-1] == len(order) - 1 and all(isinstance(use.operation, nd.MatmulOp) for use in op.result.uses)
+    return isinstance(op, nd.MatmulOp) and order[-1] == len(order) - 1
+
+
+def _splits(shape: Sequence[int], result: Sequence[int]) -> bool:
+    """Whether a reshape makes several axes of each one that it does not keep, which the last one is."""
+    whole, parts = list(shape), list(result)
+    while whole and parts and (extent := parts.pop()) <= whole[-1] and whole[-1] % max(extent, 1) == 0:
+        whole[-1] //= max(extent, 1)
+        if whole[-1] == 1:
+            whole.pop()
+    return not whole and not parts and len(result) > len(shape) and result[-1] == shape[-1]
 
 
 def _base(array: SSAValue) -> tuple[SSAValue, Order]:

@@ -5,7 +5,7 @@
 | `mean var` | `sum`, division; the variance in two passes, in one where a block cannot hold what it is of |
 | `softmax log_softmax` | the maximum is subtracted first; `log_softmax` by the logarithm of the sum |
 | `layer_norm rms_norm` | sums, `rsqrt` |
-| `attention` | two products, a mask, a softmax in between |
+| `attention attention_log_sum_exp attention_weights` | products, a mask, a softmax or the parts of one |
 | `gelu silu leaky_relu` | arithmetic, `erf` or `sigmoid`, `where` |
 | `x * 0.5 * (tanh(u) + 1)` | `x * sigmoid(2 u)` |
 | `clamp logical_not` | `minimum` and `maximum`, `bitwise_not` |
@@ -40,7 +40,8 @@ from irc.decomposition.norms import NORMS
 from irc.decomposition.random import RANDOM
 from irc.decomposition.shapes import SHAPES
 from irc.dialects.nd.base import element_of
-from irc.dialects.nd.declared import relax_between
+from irc.dialects.nd.composed import ComposedOp
+from irc.dialects.nd.declared import relax
 from irc.dialects.nd.terms import Decomposition
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, rewrite
@@ -68,9 +69,18 @@ class DecomposePattern(RewritePattern):
             return
         before = op.prev_op
         term = decomposition(op, Inserter.before(op, rewriter))
-        if element_of(op.results[0]).is_narrow_float:
-            relax_between(before, op)
+        accuracy = op.accuracy if isinstance(op, ComposedOp) else element_of(op.results[0])
+        if accuracy.is_narrow_float:
+            _relax_between(before, op)
         rewriter.replace(op, (), [term.value])
+
+
+def _relax_between(before: Operation | None, end: Operation) -> None:
+    """Relaxes the ops between `before` (None: the block's start) and `end`."""
+    op = end.prev_op
+    while op is not None and op is not before:
+        relax(op)
+        op = op.prev_op
 
 
 @dataclass(frozen=True)

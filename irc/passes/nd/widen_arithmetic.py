@@ -35,7 +35,7 @@ from irc.ir.rewriting import Inserter, remove_dead_code
 MOVES = (nd.IndexMapOp, nd.TriangleOp, nd.TakeOp, nd.TakeAlongOp, nd.WhereOp, nd.SortOp, nd.TopkOp)
 """Ops whose float results are elements of their operands (or zero)."""
 
-ROUNDED = (nd.AttentionOp, nd.BitcastOp)
+ROUNDED = (nd.AttentionFamilyOp, nd.BitcastOp)
 """Ops that take rounded operands and give a rounded result."""
 
 

@@ -172,3 +172,28 @@ func.func @convolutions(%x: tensor<2x8x8x4xf32>, %w: tensor<4x4x3x3xf32>, %r: te
   %6 = nd.conv %4, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x4x6x6xf32>, tensor<4x4x3x3xf32>) -> tensor<2x4x4x4xf32>
   func.return %5, %6 : tensor<2x6x6x4xf32>, tensor<2x4x4x4xf32>
 }
+
+// -----
+
+// A product reads its operands, or parts of their axes, in any order that leaves the last axis in its place: the sum
+// beside it decides. It is done in memory's order.
+// CHECK-LABEL: func.func @beside_products
+// CHECK-NEXT:    %[[Y:.*]] = nd.permute %y
+// CHECK-NEXT:    %[[XY:.*]] = nd.mul %x, %y
+// CHECK-NEXT:    %[[SUM:.*]] = nd.sum %[[XY]] {axes = [3]}
+// CHECK-NEXT:    nd.permute %[[SUM]]
+// CHECK-NEXT:    nd.matmul %x, %w {lhs_batch = [0, 2], rhs_batch = [0, 1]
+// CHECK-NEXT:    %[[SPLIT:.*]] = nd.reshape %[[Y]]
+// CHECK-NEXT:    nd.matmul %[[SPLIT]], %v
+// CHECK-NEXT:    func.return
+func.func @beside_products(%x: tensor<2x64x4x16xf32>, %y: tensor<2x64x4x16xf32>, %w: tensor<2x4x64x16xf32>, %v: tensor<2x2x64x16xf32>)
+    -> (tensor<2x4x64xf32>, tensor<2x4x64x64xf32>, tensor<2x2x2x64x64xf32>) {
+  %0 = nd.permute %x {permutation = [0, 2, 1, 3]} : tensor<2x64x4x16xf32> -> tensor<2x4x64x16xf32>
+  %1 = nd.permute %y {permutation = [0, 2, 1, 3]} : tensor<2x64x4x16xf32> -> tensor<2x4x64x16xf32>
+  %2 = nd.mul %0, %1 : tensor<2x4x64x16xf32>
+  %3 = nd.sum %2 {axes = [3]} : tensor<2x4x64x16xf32> -> tensor<2x4x64xf32>
+  %4 = nd.matmul %0, %w {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [3]} : tensor<2x4x64x16xf32> -> tensor<2x4x64x64xf32>
+  %5 = nd.reshape %1 : tensor<2x4x64x16xf32> -> tensor<2x2x2x64x16xf32>
+  %6 = nd.matmul %5, %v {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [4], rhs_contract = [3]} : (tensor<2x2x2x64x16xf32>, tensor<2x2x64x16xf32>) -> tensor<2x2x2x64x64xf32>
+  func.return %3, %4, %6 : tensor<2x4x64xf32>, tensor<2x4x64x64xf32>, tensor<2x2x2x64x64xf32>
+}

@@ -125,6 +125,80 @@ func.func @shared_keys(%q: tensor<6x4x8xbf16>, %k: tensor<2x5x8xbf16>, %v: tenso
   func.return %r : tensor<6x4x8xbf16>
 }
 
+// A bias is added, or says what is seen; a window ends before and behind the row's own place. Rows that may see nothing
+// are 0 then.
+// CHECK-LABEL: func.func @masked
+// CHECK:         [[S:%[0-9]+]] = nd.mul
+// CHECK:         [[B:%[0-9]+]] = nd.cast %b {nd.deferred} : tensor<4x5xbf16> -> tensor<4x5xf32>
+// CHECK-NEXT:    [[T:%[0-9]+]] = nd.add [[S]], [[B]]
+// CHECK:         [[R:%[0-9]+]] = nd.iota {axis = 0}
+// CHECK-NEXT:    [[C:%[0-9]+]] = nd.iota {axis = 1}
+// CHECK:         [[E:%[0-9]+]] = nd.add [[R]], {{.*}} : tensor<4x5xi32>
+// CHECK-NEXT:    [[L:%[0-9]+]] = nd.less [[C]], [[E]]
+// CHECK:         [[F:%[0-9]+]] = nd.sub [[R]], {{.*}} : tensor<4x5xi32>
+// CHECK-NEXT:    [[G:%[0-9]+]] = nd.greater [[C]], [[F]]
+// CHECK-NEXT:    [[SEEN:%[0-9]+]] = nd.bitwise_and [[L]], [[G]]
+// CHECK-NEXT:    [[X:%[0-9]+]] = nd.where [[SEEN]], [[T]], {{.*}}
+// CHECK:         nd.matmul {{.*}}, %v
+// CHECK:         [[M:%[0-9]+]] = nd.max [[X]] {axes = [1]}
+// CHECK:         nd.equal [[M]]
+// CHECK:         nd.where {{.*}} : (tensor<4x8xi1>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT:    nd.cast
+// CHECK-NEXT:    func.return
+func.func @masked(%q: tensor<4x8xbf16>, %k: tensor<5x8xbf16>, %v: tensor<5x8xbf16>, %b: tensor<4x5xbf16>) -> tensor<4x8xbf16> {
+  %r = nd.attention %q, %k, %v, %b {causal = false, scale = 0.5, window = 3} : (tensor<4x8xbf16>, tensor<5x8xbf16>, tensor<5x8xbf16>, tensor<4x5xbf16>) -> tensor<4x8xbf16>
+  func.return %r : tensor<4x8xbf16>
+}
+
+// Weights of a row that sees nothing, whose sum is -inf, are 0.
+// CHECK-LABEL: func.func @masked_weights
+// CHECK:         [[S:%[0-9]+]] = nd.where %b, {{.*}} : (tensor<4x5xi1>, tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
+// CHECK:         [[H:%[0-9]+]] = nd.equal %l
+// CHECK-NEXT:    [[I:%[0-9]+]] = nd.constant inf : tensor<4xf32>
+// CHECK-NEXT:    [[L:%[0-9]+]] = nd.where [[H]], [[I]], %l
+// CHECK-NEXT:    [[R:%[0-9]+]] = nd.broadcast [[L]] {dims = [0]}
+// CHECK-NEXT:    nd.sub [[S]], [[R]]
+// CHECK-NEXT:    nd.exp
+func.func @masked_weights(%q: tensor<4x8xbf16>, %k: tensor<5x8xbf16>, %l: tensor<4xf32>, %b: tensor<4x5xi1>) -> tensor<4x5xbf16> {
+  %r = nd.attention_weights %q, %k, %l, %b {causal = false, scale = 1.0} : (tensor<4x8xbf16>, tensor<5x8xbf16>, tensor<4xf32>, tensor<4x5xi1>) -> tensor<4x5xbf16>
+  func.return %r : tensor<4x5xbf16>
+}
+
+// The logarithm of the sums is of the exponentials that attention has: in f32, and as accurate as the factors are.
+// CHECK-LABEL: func.func @log_sum_exp
+// CHECK-NEXT:    [[S:%[0-9]+]] = nd.matmul %q, %k {{.*}} -> tensor<3x4x5xf32>
+// CHECK:         [[M:%[0-9]+]] = nd.max
+// CHECK:         [[E:%[0-9]+]] = nd.exp {{.*}} {nd.relaxed} : tensor<3x4x5xf32>
+// CHECK-NEXT:    [[T:%[0-9]+]] = nd.sum [[E]] {axes = [2]}
+// CHECK-NEXT:    [[L:%[0-9]+]] = nd.log [[T]] {nd.relaxed}
+// CHECK-NEXT:    nd.add [[M]], [[L]] : tensor<3x4xf32>
+// CHECK-NEXT:    func.return
+func.func @log_sum_exp(%q: tensor<3x4x8xbf16>, %k: tensor<5x8xbf16>) -> tensor<3x4xf32> {
+  %r = nd.attention_log_sum_exp %q, %k {causal = false, scale = 1.0} : (tensor<3x4x8xbf16>, tensor<5x8xbf16>) -> tensor<3x4xf32>
+  func.return %r : tensor<3x4xf32>
+}
+
+// Of f32 nothing is approximated.
+// CHECK-LABEL: func.func @log_sum_exp_of_f32
+// CHECK:         nd.exp %{{[0-9]+}} : tensor<4x5xf32>
+// CHECK:         nd.log %{{[0-9]+}} : tensor<4xf32>
+func.func @log_sum_exp_of_f32(%q: tensor<4x8xf32>, %k: tensor<5x8xf32>) -> tensor<4xf32> {
+  %r = nd.attention_log_sum_exp %q, %k {causal = false, scale = 1.0} : (tensor<4x8xf32>, tensor<5x8xf32>) -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @weights
+// CHECK-NEXT:    [[S:%[0-9]+]] = nd.matmul %q, %k {{.*}} -> tensor<4x5xf32>
+// CHECK:         [[L:%[0-9]+]] = nd.broadcast %l {dims = [0]} : tensor<4xf32> -> tensor<4x5xf32>
+// CHECK-NEXT:    [[D:%[0-9]+]] = nd.sub {{.*}}, [[L]]
+// CHECK-NEXT:    [[E:%[0-9]+]] = nd.exp [[D]] {nd.relaxed}
+// CHECK-NEXT:    nd.cast [[E]] {nd.deferred} : tensor<4x5xf32> -> tensor<4x5xbf16>
+// CHECK-NEXT:    func.return
+func.func @weights(%q: tensor<4x8xbf16>, %k: tensor<5x8xbf16>, %l: tensor<4xf32>) -> tensor<4x5xbf16> {
+  %r = nd.attention_weights %q, %k, %l {causal = false, scale = 1.0} : (tensor<4x8xbf16>, tensor<5x8xbf16>, tensor<4xf32>) -> tensor<4x5xbf16>
+  func.return %r : tensor<4x5xbf16>
+}
+
 // Each place adds the updates whose index it is, in f32; a table of zeros is not added.
 // Many columns: each update finds the one before it, and the chains are added up in rounds.
 // CHECK-LABEL: func.func @scatter_rows

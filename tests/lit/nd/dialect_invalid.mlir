@@ -513,6 +513,62 @@ func.func @invalid(%q: tensor<4x8xf32>, %k: tensor<5x9xf32>) {
 
 // -----
 
+func.func @invalid(%q: tensor<4x8xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{nd.attention expects a bias of the scores' shape [4, 4], found tensor<4xf32>}}
+  %r = nd.attention %q, %q, %q, %b {causal = false, scale = 1.0} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%q: tensor<4x8xf32>, %b: tensor<4x4xi32>) {
+  // expected-error @below {{nd.attention expects float or bool elements, found tensor<4x4xi32>}}
+  %r = nd.attention %q, %q, %q, %b {causal = false, scale = 1.0} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x4xi32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%q: tensor<4x8xf32>) {
+  // expected-error @below {{nd.attention expects a window of 0, for none, or more, found -1}}
+  %r = nd.attention %q, %q, %q {causal = false, scale = 1.0, window = -1} : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%q: tensor<6x4x8xf32>, %k: tensor<2x5x8xf32>) {
+  // expected-error @below {{nd.attention_log_sum_exp expects q with the batches of k before its own, found tensor<6x4x8xf32> and tensor<2x5x8xf32>}}
+  %r = nd.attention_log_sum_exp %q, %k {causal = false, scale = 1.0} : (tensor<6x4x8xf32>, tensor<2x5x8xf32>) -> tensor<6x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%q: tensor<4x8xbf16>, %k: tensor<5x8xbf16>) {
+  // expected-error @below {{nd.attention_log_sum_exp expects a result of type tensor<4xf32>, found tensor<4xbf16>}}
+  %r = nd.attention_log_sum_exp %q, %k {causal = false, scale = 1.0} : (tensor<4x8xbf16>, tensor<5x8xbf16>) -> tensor<4xbf16>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%q: tensor<4x8xbf16>, %k: tensor<5x8xbf16>, %s: tensor<5xf32>) {
+  // expected-error @below {{nd.attention_weights expects a log_sum_exp of type tensor<4xf32>, found tensor<5xf32>}}
+  %r = nd.attention_weights %q, %k, %s {causal = false, scale = 1.0} : (tensor<4x8xbf16>, tensor<5x8xbf16>, tensor<5xf32>) -> tensor<4x5xbf16>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%q: tensor<4x8xbf16>, %k: tensor<5x8xf32>) {
+  // expected-error @below {{nd.attention_log_sum_exp expects operands with one element type}}
+  %r = nd.attention_log_sum_exp %q, %k {causal = false, scale = 1.0} : (tensor<4x8xbf16>, tensor<5x8xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
 func.func @invalid(%x: tensor<4xf32>) {
   // expected-error @below {{nd.sum needs the property axes}}
   %r = nd.sum %x : tensor<4xf32> -> tensor<f32>

@@ -3,7 +3,7 @@
 // RUN: irc-opt %s --print-op-generic | irc-opt | filecheck %s
 
 // CHECK: func.func @ops
-func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i: tensor<4x8xi32>, %j: tensor<4x8xi32>, %s: tensor<f32>, %n: tensor<3xi64>, %u: tensor<3x8xf32>, %image: tensor<2x3x8x8xf32>, %kernel: tensor<6x3x3x2xf32>) {
+func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i: tensor<4x8xi32>, %j: tensor<4x8xi32>, %s: tensor<f32>, %n: tensor<3xi64>, %u: tensor<3x8xf32>, %image: tensor<2x3x8x8xf32>, %kernel: tensor<6x3x3x2xf32>, %heads: tensor<3x4x8xbf16>, %keys: tensor<5x8xbf16>, %seen: tensor<4x4xi1>) {
 
   // elementwise, one operand
 
@@ -240,6 +240,12 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %rms_norm = nd.rms_norm %x {axis = 1, eps = 1.0e-06} : tensor<4x8xf32>
   // CHECK: %attention = nd.attention %x, %y, %y {causal = true, scale = 0.125} : tensor<4x8xf32>
   %attention = nd.attention %x, %y, %y {causal = true, scale = 0.125} : tensor<4x8xf32>
+  // CHECK: %masked = nd.attention %x, %y, %y, %seen {causal = true, scale = 0.125, window = 2} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x4xi1>) -> tensor<4x8xf32>
+  %masked = nd.attention %x, %y, %y, %seen {causal = true, scale = 0.125, window = 2} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x4xi1>) -> tensor<4x8xf32>
+  // CHECK: %sums = nd.attention_log_sum_exp %heads, %keys {causal = false, scale = 1.0} : (tensor<3x4x8xbf16>, tensor<5x8xbf16>) -> tensor<3x4xf32>
+  %sums = nd.attention_log_sum_exp %heads, %keys {causal = false, scale = 1.0} : (tensor<3x4x8xbf16>, tensor<5x8xbf16>) -> tensor<3x4xf32>
+  // CHECK: %weights = nd.attention_weights %heads, %keys, %sums {causal = false, scale = 1.0} : (tensor<3x4x8xbf16>, tensor<5x8xbf16>, tensor<3x4xf32>) -> tensor<3x4x5xbf16>
+  %weights = nd.attention_weights %heads, %keys, %sums {causal = false, scale = 1.0} : (tensor<3x4x8xbf16>, tensor<5x8xbf16>, tensor<3x4xf32>) -> tensor<3x4x5xbf16>
 
   // CHECK: %square = nd.constant {{\[\[}}1.0, 2.0], [nan, 0.5]] : tensor<2x2xf32>
   %square = nd.constant [[1.0, 2.0], [nan, 5.0e-01]] : tensor<2x2xf32>

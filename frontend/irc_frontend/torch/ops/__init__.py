@@ -1,6 +1,7 @@
 """The rules, by subject. Importing this package registers them."""
 
 from irc_frontend.torch.ops import (
+    attention,
     bessel,
     distances,
     elementwise,
@@ -24,6 +25,7 @@ from irc_frontend.torch.ops.shapes import VIEWS
 __all__ = [
     "EMPTY",
     "VIEWS",
+    "attention",
     "bessel",
     "distances",
     "elementwise",

@@ -12,7 +12,8 @@ from irc_frontend.evaluation import current_target
 from irc_frontend.graph import Node
 from irc_frontend.indexed import checked, from_front
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import MAX_COMPARISONS, Left, number_in, promoted, rule, wide
+from irc_frontend.torch.costs import MAX_COMPARISONS
+from irc_frontend.torch.rules import Left, number_in, promoted, rule, wide
 
 aten = torch.ops.aten
 

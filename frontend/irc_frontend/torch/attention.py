@@ -1,0 +1,160 @@
+"""Attention as ops of torch's with a gradient, which torch's compiler keeps whole: `torch.ops.irc.attention`, and
+`torch.ops.irc.attention_gradients` for its backward pass.
+
+Which of its kernels torch takes for an attention depends on types, shapes and masks, and each keeps other things for
+its backward pass. These ops have one form for all: what is kept beside the arguments is the result, and the logarithms
+of the sums of the rows' exponentials. Rules (`ops/attention.py`) say what they mean to irc. Where one stays with torch,
+it is torch's attention, and products.
+
+Scores are q k^T * scale. A query sees keys up to its own place where it is `causal`, and those less than a `window`
+away. A `bias` broadcasts to the scores: it is added, or if it is bool says what is seen. Where a query sees no key, the
+result and the gradients are 0, and the logarithm is -inf.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+@torch.library.custom_op("irc::attention", mutates_args=())
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, causal: bool, window: int | None, scale: float
+) -> tuple[Tensor, Tensor]:
+    """softmax(scores) v of q[..., S, D], k[..., T, D] and v[..., T, E], and log(sum(exp(scores))) of each row in f32,
+    [..., S]. Heads of k and v, the extent before the last two, may divide those of q. The result lies as q does:
+    [batch, S, heads, E] where that is [batch, S, heads, D]."""
+    mask = _mask(q, k, bias, causal, window)
+    is_shared = q.ndim > 2 and q.shape[-3] != k.shape[-3]
+    found = F.scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=is_shared)
+    if mask is not None and mask.dtype != torch.bool:
+        mask = mask.to(_accumulator(q))
+    return _empty_like(q, v.shape[-1]).copy_(found), _log_sum_exp(q, k, mask, scale)
+
+
+@attention.register_fake
+def _(
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, causal: bool, window: int | None, scale: float
+) -> tuple[Tensor, Tensor]:
+    return _empty_like(q, v.shape[-1]), q.new_empty(q.shape[:-1], dtype=_accumulator(q))
+
+
+@torch.library.custom_op("irc::attention_gradients", mutates_args=())
+def attention_gradients(
+    g: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    y: Tensor,
+    log_sum_exp: Tensor,
+    bias: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of q, k and v for a gradient g of the result y; each lies as its array does."""
+    mask = _mask(q, k, bias, causal, window)
+    found = _gradients(g, q, k, v, y, log_sum_exp, mask, scale)
+    dq, dk, dv = (_empty_like(x, x.shape[-1]).copy_(d) for x, d in zip((q, k, v), found, strict=True))
+    return dq, dk, dv
+
+
+@attention_gradients.register_fake
+def _(
+    g: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    y: Tensor,
+    log_sum_exp: Tensor,
+    bias: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _empty_like(q, q.shape[-1]), _empty_like(k, k.shape[-1]), _empty_like(v, v.shape[-1])
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    q, k, v, bias, *options = inputs
+    y, sums = output
+    ctx.mark_non_differentiable(sums)
+    ctx.save_for_backward(q, k, v, y, sums, bias)
+    ctx.options = options
+
+
+def _backward(ctx: Any, g: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+    return (*attention_gradients(g, *ctx.saved_tensors, *ctx.options), None, None, None, None)
+
+
+attention.register_autograd(_backward, setup_context=_keep)
+
+
+def _accumulator(x: Tensor) -> torch.dtype:
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def _empty_like(x: Tensor, columns: Any) -> Tensor:
+    """A dense array of x's shape but for its last extent, with that axis innermost and the others in x's order."""
+    order = sorted(range(x.ndim - 1), key=lambda axis: (-x.stride(axis), -x.shape[axis]))
+    strides, size = [1] * x.ndim, columns
+    for axis in reversed(order):
+        strides[axis], size = size, size * x.shape[axis]
+    return x.new_empty_strided((*x.shape[:-1], columns), strides)
+
+
+def _mask(q: Tensor, k: Tensor, bias: Tensor | None, causal: bool, window: int | None) -> Tensor | None:
+    """What is added to the scores, or which of them are seen, in their shape; None where all are as they are."""
+    shape = *q.shape[:-1], k.shape[-2]
+    away = torch.arange(shape[-1], device=q.device) - torch.arange(shape[-2], device=q.device)[:, None]
+    seen = (away <= 0) if causal else torch.ones_like(away, dtype=torch.bool)
+    if window is not None:
+        seen = seen & (away.abs() < window)
+    if bias is None:
+        return seen.expand(shape) if causal or window is not None else None
+    if bias.dtype == torch.bool:
+        return (seen & bias).expand(shape)
+    return torch.where(seen, bias.to(q.dtype), -torch.inf).expand(shape)
+
+
+def _of_batch(mask: Tensor | None, at: int) -> Tensor | None:
+    return None if mask is None else mask[at]
+
+
+def _log_sum_exp(q: Tensor, k: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """One batch at a time, so that few scores are held."""
+    if q.ndim > 3:
+        return torch.stack([_log_sum_exp(q[at], k[at], _of_batch(mask, at), scale) for at in range(len(q))])
+    return _scores(_wide(q, q), _wide(k, q), mask, scale).logsumexp(-1)
+
+
+def _gradients(
+    g: Tensor, q: Tensor, k: Tensor, v: Tensor, y: Tensor, sums: Tensor, mask: Tensor | None, scale: float
+) -> list[Tensor]:
+    """Those of q, k and v, one batch at a time."""
+    if q.ndim > 3:
+        batches = range(len(q))
+        found = [_gradients(g[at], q[at], k[at], v[at], y[at], sums[at], _of_batch(mask, at), scale) for at in batches]
+        return [torch.stack(each) for each in zip(*found, strict=True)]
+    shapes = [x.shape for x in (q, k, v)]
+    g, k, v, y, q = (_wide(x, q) for x in (g, k, v, y, q))
+    weights = (_scores(q, k, mask, scale) - sums.nan_to_num(neginf=torch.inf)[..., None]).exp()
+    slope = weights * (g @ v.mT - (g * y).sum(-1, keepdim=True)) * scale
+    found = slope @ k, slope.mT @ q, weights.mT @ g
+    return [x.reshape(*shape[:-2], -1, *shape[-2:]).sum(-3) for x, shape in zip(found, shapes, strict=True)]
+
+
+def _wide(x: Tensor, q: Tensor) -> Tensor:
+    """The array in the type that arithmetic on it is done in, each head as often as queries have heads."""
+    x = x.to(_accumulator(x))
+    return x if q.ndim < 3 or x.shape[0] == q.shape[0] else x.repeat_interleave(q.shape[0] // x.shape[0], 0)
+
+
+def _scores(q: Tensor, k: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    scores = q @ k.mT * scale
+    if mask is None:
+        return scores
+    return scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask

@@ -1,0 +1,230 @@
+"""torch's attention in a graph of torch's functions: it becomes irc's where irc does it well (`attention.py`), and gets
+its fast form where it stays with torch.
+
+Masks that say by the places of queries and keys alone what is seen, the same at every call, go: irc and torch are told
+that attention is causal, irc of a window. torch's fused kernels are fastest without a mask, and take only some as they
+are.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import SymInt, Tensor
+from torch.fx import Graph, GraphModule
+from torch.fx import Node as FxNode
+
+from irc.support.shapes import is_grouped
+from irc_frontend.torch.masks import Seen, seen_by
+from irc_frontend.torch.ops.attention import why_slow_attention
+from irc_frontend.torch.rules import REASON, Left
+
+OWN = torch.ops.irc.attention.default
+NAMES = "query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa"
+"""The arguments of torch's attention, in order."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of torch's attention. seen: what its mask says, or its option, where that is a matter of places alone;
+    None where the mask is needed."""
+
+    node: FxNode
+    arguments: dict[str, Any]
+    seen: Seen | None
+
+    def value(self, name: str) -> Any:
+        """The example of an argument."""
+        argument = self.arguments.get(name)
+        return argument.meta.get("example_value") if isinstance(argument, FxNode) else argument
+
+
+def with_fast_attention(module: GraphModule) -> GraphModule:
+    """A graph of torch's functions in which attention is irc's, or has a mask only where it needs one; also in graphs
+    that it holds, as of checkpoints."""
+    for each in module.modules():
+        if isinstance(each, GraphModule):
+            _give_fast_attention(each)
+    return module
+
+
+def _give_fast_attention(module: GraphModule) -> None:
+    known: dict[FxNode, Seen | None] = {}
+    for node in module.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
+        call = _call(node, known)
+        try:
+            _replace(module.graph, call)
+        except Left as reason:
+            node.meta["custom"] = {**node.meta.get("custom", {}), REASON: reason.message}
+            _give_fast_form(module.graph, call)
+    module.recompile()
+
+
+def _call(node: FxNode, known: dict[FxNode, Seen | None]) -> Call:
+    arguments = {**dict(zip(NAMES, node.args, strict=False)), **node.kwargs}
+    mask = arguments.get("attn_mask")
+    if mask is None:
+        return Call(node, arguments, Seen(bool(arguments.get("is_causal")), None))
+    if arguments.get("is_causal") or not isinstance(mask, FxNode):
+        return Call(node, arguments, None)
+    if mask not in known:
+        known[mask] = seen_by(mask)
+    call = Call(node, arguments, known[mask])
+    return call if _is_whole(call, mask) else Call(node, arguments, None)
+
+
+def _is_whole(call: Call, mask: FxNode) -> bool:
+    """Whether a mask that is the same at every call has a row for each query and a column for each key, or is all
+    true."""
+    if call.seen in (None, Seen(causal=False, window=None)):
+        return True
+    q, k, value = call.value("query"), call.value("key"), _example(mask)
+    return isinstance(q, Tensor) and isinstance(k, Tensor) and value.shape[-2:] == (q.shape[-2], k.shape[-2])
+
+
+# Attention of irc
+
+
+def _replace(graph: Graph, call: Call) -> None:
+    """Makes it irc's; `Left` where it stays with torch."""
+    _expect_known(call)
+    q, k, v = (call.arguments[name] for name in NAMES[:3])
+    k, v = (_unrepeated(x) for x in (k, v)) if _share(k, v) else (k, v)
+    mask = None if call.seen is not None else call.arguments["attn_mask"]
+    node, value = call.node, _example(call.node)
+    seen, scale = call.seen or Seen(causal=False, window=None), call.arguments.get("scale")
+    if scale is None:
+        scale = 1 / math.sqrt(_example(q).shape[-1])
+    if value.device.type == "cuda":
+        shapes = [tuple(_example(x).shape) for x in (q, k, v)]
+        bias = None if mask is None else (tuple(_example(mask).shape), _example(mask).dtype)
+        if (reason := why_slow_attention(*shapes, value.dtype, bias, seen, scale, value.requires_grad)) is not None:
+            raise Left(reason)
+    with graph.inserting_before(node):
+        q, k, v = (graph.call_method("to", (x, value.dtype)) for x in (q, k, v))  # which autocast may ask for
+        own = graph.call_function(OWN, (q, k, v, mask, seen.causal, seen.window, scale))
+        result = graph.call_function(operator.getitem, (own, 0))
+    own.meta, result.meta = {name: node.meta[name] for name in node.meta if name != "example_value"}, dict(node.meta)
+    node.replace_all_uses_with(result)
+    graph.erase_node(node)
+
+
+def _expect_known(call: Call) -> None:
+    """`Left` where irc has no such attention."""
+    arrays = [call.value(name) for name in NAMES[:3]]
+    if not all(isinstance(x, Tensor) and x.layout is torch.strided and not x.is_nested for x in arrays):
+        raise Left("attention of arrays that are not dense")
+    result = _example(call.node)
+    if result.device.type not in ("cpu", "cuda"):
+        raise Left(f"attention on a {result.device.type}")
+    if result.device.type == "cuda" and result.dtype not in (torch.bfloat16, torch.float16):
+        raise Left(f"attention of {str(result.dtype).removeprefix('torch.')}")
+    if call.value("dropout_p"):
+        raise Left("dropout in attention")
+    q, k, v = (x.shape for x in arrays)
+    if any(isinstance(extent, SymInt) for extent in (*q, *k, *v)):
+        raise Left("attention of shapes that are not known")
+    if 0 in (*q, *k, *v):
+        raise Left("attention of nothing")
+    is_fit = len(q) == len(k) == len(v) in (3, 4) and is_grouped(q[:-2], k[:-2]) and k[:-1] == v[:-1]
+    if not is_fit:
+        raise Left("attention whose batches broadcast")
+    if call.seen is None:
+        _expect_known_mask(call, len(q))
+
+
+def _expect_known_mask(call: Call, rank: int) -> None:
+    mask = call.value("attn_mask")
+    if not isinstance(mask, Tensor) or call.arguments.get("is_causal"):
+        raise Left("a mask beside is_causal")
+    if mask.requires_grad:
+        raise Left("the gradient of what is added to the scores")
+    if not (mask.dtype == torch.bool or mask.is_floating_point()) or mask.ndim > rank:
+        raise Left(f"a mask of {str(mask.dtype).removeprefix('torch.')} with {mask.ndim} axes")
+
+
+def _example(node: Any) -> Tensor:
+    return node.meta["example_value"]
+
+
+# Heads that share keys
+
+
+def _share(k: FxNode, v: FxNode) -> bool:
+    """Whether both are repeated alike."""
+    sources = _repeated(k), _repeated(v)
+    return None not in sources and len({_example(x).shape[-3] for x in sources}) == 1
+
+
+def _unrepeated(x: FxNode) -> FxNode:
+    source = _repeated(x)
+    assert source is not None
+    return source
+
+
+def _repeated(x: FxNode) -> FxNode | None:
+    """The array of which x has each head several times in a row: irc's attention shares it.
+
+    x is `source[:, :, None].expand(batch, heads, times, length, size).reshape(batch, heads * times, length, size)`, as
+    libraries of models write it, or `source.repeat_interleave(times, 1)`."""
+    if x.op not in ("call_function", "call_method"):
+        return None
+    name, source = getattr(x.target, "__name__", x.target), x.args[0] if x.args else None
+    if not isinstance(source, FxNode) or not isinstance(source.meta.get("example_value"), Tensor):
+        return None
+    if name == "repeat_interleave":
+        given = [*x.args[1:], *x.kwargs.values()]
+        return source if len(given) == 2 and given[1] in (1, -3) and isinstance(given[0], int) else None
+    if name not in ("reshape", "view") or getattr(source.target, "__name__", source.target) != "expand":
+        return None
+    apart = source.args[0]
+    if not isinstance(apart, FxNode) or apart.target is not operator.getitem:
+        return None
+    array, index = apart.args
+    shape, whole = _example(x).shape, (slice(None), slice(None), None, slice(None), slice(None))
+    if index not in (whole, whole[:3]) or not isinstance(array, FxNode) or len(shape) != 4:
+        return None
+    batch, heads, length, size = _example(array).shape
+    return array if tuple(_example(source).shape) == (batch, heads, shape[1] // heads, length, size) else None
+
+
+# Attention of torch
+
+
+def _give_fast_form(graph: Graph, call: Call) -> None:
+    """Takes out a mask that torch need not have, or makes it contiguous along the keys, where it is not, as one that is
+    the same for all of them: with another one torch takes attention apart into products in f32."""
+    mask, node = call.arguments.get("attn_mask"), call.node
+    if not isinstance(mask, FxNode):
+        return
+    value = mask.meta.get("example_value")
+    if _is_torchs(call):
+        assert call.seen is not None
+        _change(node, "attn_mask", None)
+        _change(node, "is_causal", call.seen.causal)
+    elif isinstance(value, Tensor) and value.ndim and value.stride(-1) != 1:
+        with graph.inserting_before(node):
+            dense = graph.call_method("contiguous", (mask,))
+        dense.meta = {**mask.meta, "example_value": value.contiguous()}
+        node.replace_input_with(mask, dense)
+
+
+def _is_torchs(call: Call) -> bool:
+    """Whether torch has an option in place of the mask: it is causal for as many queries as keys, and has no window."""
+    if call.seen is None or call.seen.window is not None:
+        return False
+    shape = _example(call.arguments["attn_mask"]).shape
+    return not call.seen.causal or shape[-1] == shape[-2]
+
+
+def _change(node: FxNode, name: str, value: Any) -> None:
+    place = NAMES.index(name)
+    if len(node.args) > place:
+        node.update_arg(place, value)
+    else:
+        node.update_kwarg(name, value)

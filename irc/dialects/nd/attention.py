@@ -1,0 +1,249 @@
+"""Attention, and what its gradients need of the scores. Ops that stand for several, until `decompose-nd`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import sqrt
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
+
+from irc.dialects.nd.base import (
+    Location,
+    Operand,
+    Tensor,
+    bool_prop,
+    check_element,
+    check_result_type,
+    element_of,
+    float_prop,
+    int_prop,
+    integer,
+    is_bool,
+    is_float,
+    rank_of,
+    shape_of,
+    tensor,
+    type_of,
+)
+from irc.dialects.nd.composed import ComposedOp
+from irc.ir.dtypes import Element, accumulator
+from irc.support.shapes import is_grouped
+
+
+class AttentionFamilyOp(ComposedOp, ABC):
+    """Of the scores q k^T * scale of queries q, batch..., S, D, and keys k, batch..., T, D.
+
+    `scale` defaults to 1 / sqrt(D). With `causal`, row i sees columns j <= i only; with a `window` > 0 those that are
+    less than `window` away, |i - j| < window. A `bias` has the shape of the scores: floats are added to them, and of
+    bool ones a row sees the columns where they hold.
+
+    Operands are in the order in which an op defines them all; those of its bases would come behind its own.
+    """
+
+    q = operand_def(TensorType)
+    k = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+    causal = bool_prop()
+    scale = float_prop()
+    window = int_prop(0)
+
+    def setup_scores(
+        self,
+        operands: Sequence[Operand],
+        result: Tensor,
+        causal: bool,
+        scale: float | None,
+        window: int,
+        bias: Operand | None,
+        location: Location | None,
+    ) -> None:
+        """What each `__init__` ends with."""
+        if scale is None:
+            scale = 1.0 / sqrt(max(1, shape_of(operands[0])[-1]))
+        options = {"causal": causal, "scale": float(scale), "window": window}
+        self.setup([*operands, [] if bias is None else [bias]], [result], options, location)
+
+    @property
+    def accuracy(self) -> Element:
+        """That of the factors: scores are no better."""
+        return element_of(self.q)
+
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[SSAValue, ...]:
+        """The operands that are multiplied."""
+
+    @property
+    def hides_rows(self) -> bool:
+        """Whether a row may see no column: by a bias, or where a window ends before the columns begin."""
+        rows, columns, window = shape_of(self.q)[-2], shape_of(self.k)[-2], integer(self.window)
+        return self.bias is not None or not columns or (window > 0 and rows >= columns + window)
+
+    def check(self) -> None:
+        check_element(self, self.q, is_float, "float")
+        if min(rank_of(factor) for factor in self.factors) < 2:
+            raise self.fail(f"expects operands of rank 2 or more, found {self.types()}")
+        if len({element_of(factor).name for factor in self.factors}) > 1:
+            raise self.fail(f"expects operands with one element type, found {self.types()}")
+        self.check_batches()
+        q, k = shape_of(self.q)[-1], shape_of(self.k)[-1]
+        if q != k:
+            raise self.fail(f"expects q and k with one last extent, found {q} and {k}")
+        self.check_others()
+        if integer(self.window) < 0:
+            raise self.fail(f"expects a window of 0, for none, or more, found {integer(self.window)}")
+        if self.bias is not None:
+            self._check_bias(self.bias)
+
+    def _check_bias(self, bias: SSAValue) -> None:
+        check_element(self, bias, lambda element: is_float(element) or is_bool(element), "float or bool")
+        scores = (*shape_of(self.q)[:-1], shape_of(self.k)[-2])
+        if shape_of(bias) != scores:
+            raise self.fail(f"expects a bias of the scores' shape {list(scores)}, found {bias.type}")
+
+    @abstractmethod
+    def check_batches(self) -> None:
+        """The batches of q and k agree."""
+
+    @abstractmethod
+    def check_others(self) -> None:
+        """So do the other operands, and the result."""
+
+    def types(self) -> str:
+        """Those of the operands, for messages."""
+        return " and ".join(str(operand.type) for operand in self.operands)
+
+
+@irdl_op_definition
+class AttentionOp(AttentionFamilyOp):
+    """softmax(q k^T * scale) v: q is batch..., S, D; k is batch..., T, D; v is batch..., T, E; the result batch..., S,
+    E. The last batch axis of k and v, their heads, may divide that of q: as many heads of q in a row share one of
+    theirs (grouped queries; Ainslie et al., 2023).
+
+    `scale` defaults to 1 / sqrt(D). With `causal`, row i sees columns j <= i only; with a `window` > 0 those of |i - j|
+    < window. A `bias`, batch..., S, T, is added to the scores, or if it is bool says what is seen. A row that sees
+    nothing is 0.
+    """
+
+    name = "nd.attention"
+    q = operand_def(TensorType)
+    k = operand_def(TensorType)
+    v = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+
+    def __init__(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        causal: bool = False,
+        scale: float | None = None,
+        window: int = 0,
+        bias: Operand | None = None,
+        *,
+        location: Location | None = None,
+    ):
+        result = tensor((*shape_of(q)[:-1], shape_of(v)[-1]), element_of(q))
+        self.setup_scores([q, k, v], result, causal, scale, window, bias, location)
+
+    @property
+    def factors(self) -> tuple[SSAValue, ...]:
+        return self.q, self.k, self.v
+
+    def check_batches(self) -> None:
+        q, k, v = (shape_of(operand)[:-2] for operand in self.factors)
+        if k != v or not is_grouped(q, k):
+            raise self.fail(f"expects one shape of batches, or heads of k and v that divide q's, found {self.types()}")
+
+    def check_others(self) -> None:
+        q, k, v = (shape_of(operand) for operand in self.factors)
+        if k[-2] != v[-2]:
+            raise self.fail(f"expects k and v with one extent before the last, found {k[-2]} and {v[-2]}")
+        check_result_type(self, tensor((*q[:-1], v[-1]), element_of(self.q)))
+
+
+class ScoresOp(AttentionFamilyOp, ABC):
+    """An op on scores alone. q may have more batch axes than k, behind those that it shares: the heads that have the
+    same keys."""
+
+    @property
+    def factors(self) -> tuple[SSAValue, ...]:
+        return self.q, self.k
+
+    def check_batches(self) -> None:
+        shared = shape_of(self.k)[:-2]
+        if shape_of(self.q)[:-2][: len(shared)] != shared:
+            raise self.fail(f"expects q with the batches of k before its own, found {self.types()}")
+
+
+def sums_type(q: Operand) -> Tensor:
+    """The type of a number for each row of the scores of these queries."""
+    return tensor(shape_of(q)[:-1], accumulator(element_of(q)))
+
+
+@irdl_op_definition
+class AttentionLogSumExpOp(ScoresOp):
+    """log(sum(exp(q k^T * scale))) of each row of the scores: q is batch..., more..., S, D; k is batch..., T, D; the
+    result batch..., more..., S in f32, in f64 for those.
+
+    `causal`, `scale`, `window` and `bias`, batch..., more..., S, T, are as of `nd.attention`. A row that sees nothing
+    is -inf.
+    """
+
+    name = "nd.attention_log_sum_exp"
+
+    def __init__(
+        self,
+        q: Operand,
+        k: Operand,
+        causal: bool = False,
+        scale: float | None = None,
+        window: int = 0,
+        bias: Operand | None = None,
+        *,
+        location: Location | None = None,
+    ):
+        self.setup_scores([q, k], sums_type(q), causal, scale, window, bias, location)
+
+    def check_others(self) -> None:
+        check_result_type(self, sums_type(self.q))
+
+
+@irdl_op_definition
+class AttentionWeightsOp(ScoresOp):
+    """exp(q k^T * scale - log_sum_exp): q is batch..., more..., S, D; k is batch..., T, D; log_sum_exp is batch...,
+    more..., S, as `nd.attention_log_sum_exp` gives it; the result batch..., more..., S, T in q's element type.
+
+    `causal`, `scale`, `window` and `bias`, batch..., more..., S, T, are as of `nd.attention`. Where a row does not see
+    a column it is 0.
+    """
+
+    name = "nd.attention_weights"
+    q = operand_def(TensorType)
+    k = operand_def(TensorType)
+    log_sum_exp = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+
+    def __init__(
+        self,
+        q: Operand,
+        k: Operand,
+        log_sum_exp: Operand,
+        causal: bool = False,
+        scale: float | None = None,
+        window: int = 0,
+        bias: Operand | None = None,
+        *,
+        location: Location | None = None,
+    ):
+        result = tensor((*shape_of(q)[:-1], shape_of(k)[-2]), element_of(q))
+        self.setup_scores([q, k, log_sum_exp], result, causal, scale, window, bias, location)
+
+    def check_others(self) -> None:
+        if type_of(self.log_sum_exp) != sums_type(self.q):
+            raise self.fail(f"expects a log_sum_exp of type {sums_type(self.q)}, found {self.log_sum_exp.type}")
+        check_result_type(self, tensor((*shape_of(self.q)[:-1], shape_of(self.k)[-2]), element_of(self.q)))

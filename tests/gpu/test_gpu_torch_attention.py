@@ -1,0 +1,126 @@
+"""torch's attention through `torch.compile(function, backend="irc")` on a GPU: results and gradients, as near to those in
+f64 as eager's, with nothing left to torch; and what stays with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from irc.runtime.driver import is_present
+
+torch = pytest.importorskip("torch")
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not is_present(), reason="no GPU is present"),
+    pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled"),
+]
+
+sdpa = torch.nn.functional.scaled_dot_product_attention
+BATCH, HEADS, LENGTH, SIZE = 2, 4, 384, 64
+SQUARE = [(BATCH, HEADS, LENGTH, SIZE)] * 3
+GROUPED = [(BATCH, HEADS, 1024, SIZE), *[(BATCH, 2, 1024, SIZE)] * 2]
+BESIDE = [(BATCH, LENGTH, HEADS, SIZE)] * 3
+
+WORST = 1.5
+"""How many times eager's error irc's may be."""
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+
+
+def window(x: Any) -> Any:
+    away = torch.arange(x.shape[-2], device=x.device) - torch.arange(x.shape[-2], device=x.device)[:, None]
+    return (away <= 0) & (away > -100)
+
+
+def padded(q: Any, k: Any, v: Any) -> Any:
+    seen = torch.arange(LENGTH, device=q.device) < torch.tensor([[LENGTH], [150]], device=q.device)
+    return sdpa(q, k, v, attn_mask=(k[:, :1, :, :1] < 1e6).mT & seen[:, None, None])
+
+
+def added(q: Any, k: Any, v: Any) -> Any:
+    return sdpa(q, k, v, attn_mask=q.detach()[:, :, :, :1] * k.detach()[:, :, None, :, 0])
+
+
+def beside(q: Any, k: Any, v: Any) -> Any:
+    return sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True).transpose(1, 2).flatten(2)
+
+
+def joint(x: Any) -> Any:
+    q, k, v = x.unflatten(-1, (3, HEADS, SIZE)).permute(2, 0, 3, 1, 4).unbind(0)
+    return sdpa(q, k, v)
+
+
+CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    "plain": (sdpa, SQUARE),
+    "causal": (lambda q, k, v: sdpa(q, k, v, is_causal=True), SQUARE),
+    "rows and keys that fill no tile": (sdpa, [(2, 4, 197, 64), (2, 4, 333, 64), (2, 4, 333, 64)]),
+    "wider values": (sdpa, [(2, 8, 1024, 64), (2, 8, 1024, 64), (2, 8, 1024, 128)]),
+    "heads of 80": (lambda q, k, v: sdpa(q, k, v, scale=0.2), [(2, 4, 256, 80)] * 3),
+    "grouped": (lambda q, k, v: sdpa(q, k, v, is_causal=True, enable_gqa=True), GROUPED),
+    "window": (lambda q, k, v: sdpa(q, k, v, attn_mask=window(q)), SQUARE),
+    "padding": (padded, SQUARE),
+    "added": (added, SQUARE),
+    "heads beside elements": (beside, BESIDE),
+    "joint": (joint, [(BATCH, LENGTH, 3 * HEADS * SIZE)]),
+}
+
+
+def found(function: Callable[..., Any], inputs: list[Any]) -> list[Any]:
+    """The result, and the gradients of its weighted sum."""
+    leaves = [x.clone().requires_grad_() for x in inputs]
+    result = function(*leaves)
+    weights = torch.randn(result.shape, generator=torch.Generator("cuda").manual_seed(1), device="cuda")
+    result.backward(weights.to(result.dtype))
+    return [result.detach().double(), *(x.grad.double() for x in leaves)]
+
+
+def error(one: Any, reference: Any) -> float:
+    return float((one - reference).norm() / reference.norm())
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dtype, least", [("bfloat16", 4e-3), ("float16", 5e-4)])
+def test_results_and_gradients(name: str, dtype: str, least: float) -> None:
+    from irc_frontend.torch import backend
+    from irc_frontend.torch.graphs import watching
+
+    function, shapes = CASES[name]
+    inputs = [torch.randn(shape, device="cuda").to(getattr(torch, dtype)) for shape in shapes]
+    left: list[str] = []
+    with watching(lambda kind, graph: left.extend(graph.division.reasons.values())):
+        own = found(torch.compile(function, backend=backend, fullgraph=True), inputs)
+    assert not left
+    eager, reference = found(function, inputs), found(function, [x.double() for x in inputs])
+    for mine, other, best in zip(own, eager, reference, strict=True):
+        assert error(mine, best) <= max(WORST * error(other, best), least)
+
+
+def test_rows_that_see_nothing_are_0() -> None:
+    from irc_frontend.torch import backend
+
+    q, k, v = (torch.randn(2, 4, 256, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
+    mask = torch.rand(256, 256, device="cuda") < 0.5
+    mask[3] = False
+    result = torch.compile(sdpa, backend=backend)(q, k, v, attn_mask=mask)
+    result.sum().backward()
+    assert not result[:, :, 3].any() and not q.grad[:, :, 3].any()
+    assert all(x.isfinite().all() for x in (result, q.grad, k.grad, v.grad))
+
+
+def test_what_stays_with_torch() -> None:
+    from irc_frontend.torch import explain
+
+    def reasons(shape: tuple[int, ...], dtype: Any, **options: Any) -> set[str]:
+        inputs = [torch.randn(shape, device="cuda", dtype=dtype) for _ in range(3)]
+        return {reason for _, reason in explain(lambda *x: sdpa(*x, **options), *inputs).left}
+
+    assert "attention of float32" in reasons((2, 4, 256, 64), torch.float32)
+    assert "dropout in attention" in reasons((2, 4, 256, 64), torch.bfloat16, dropout_p=0.1)
+    assert any("attention in several kernels" in each for each in reasons((2, 4, 256, 72), torch.bfloat16))
+    assert not reasons((2, 4, 256, 64), torch.bfloat16)
