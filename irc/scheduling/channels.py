@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
 from irc.dialects.tile import (
@@ -58,9 +57,8 @@ LOAD_STAGES = 4
 
 def channel_bytes(loop: ForTilesOp, stages: int) -> int:
     """Shared memory that the channels of a tile loop will take: `stages` of the operands of its products, one of those
-    that a loop does not fill, and those of what its epilogue reads; and their barriers, of each operand where one in
-    registers may be computed from another. Loops one behind the other go on with each other's stages
-    (irc/passes/tile/make_channels.py)."""
+    that a loop does not fill, and those of what its epilogue reads; and their barriers, of each operand where some are
+    held. Loops one behind the other go on with each other's stages (irc/passes/tile/make_channels.py)."""
     size, known = ALIGNMENT, set[object]()
     for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
         operands = [root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)]
@@ -70,8 +68,7 @@ def channel_bytes(loop: ForTilesOp, stages: int) -> int:
         if not any(isinstance(op, DotOp) for op in block.ops):
             size += LOAD_STAGES * max(read.values(), default=0)
         elif kind not in known:
-            fed = any(isinstance(op, DotOp) and isinstance(op.lhs.type, TensorType) for op in block.ops)
-            size += ALIGNMENT * (len(read) - 1) * fed
+            size += ALIGNMENT * (len(read) - 1) if held else 0
             size += held + stages * (sum(read.values()) - held)
             known.add(kind)
     return size

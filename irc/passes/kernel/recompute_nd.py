@@ -16,13 +16,15 @@ its own to be kept. Only ops that fuse anywhere are computed again:
 elementwise ones, broadcasts, constants. Each costs its operations (`op_classes.cost_of`), in bytes by the target's
 ratio of bandwidth to arithmetic. The cheapest choice is a minimum cut between what has to be kept (arguments, results
 of barriers and of reductions) and the later uses, through a network with a node for each value; of several the one that
-computes least again. This is AOTAutograd's partitioner (arXiv:2204.04206 has the idea for a whole graph) with prices
+computes least again. What more than two stages would read, and more of it than a value that is computed from it has, is
+not computed from again. This is AOTAutograd's partitioner (arXiv:2204.04206 has the idea for a whole graph) with prices
 for arithmetic and without its boundary between forward and backward.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from dataclasses import dataclass, field
 from math import inf
 
@@ -51,6 +53,9 @@ from irc.ir.targets import Target, target_of
 
 MAX_PATHS = 64
 """Ways from a value that is computed again to what it is computed from: `fuse-kernels` looks at each of them."""
+
+MAX_STAGES = 2
+"""Stages that read what is kept, as the cut counts them: it counts each read once."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +117,8 @@ class _Plan:
             if uses := [use for use in value.uses if self._is_late(value, use.operation)]:
                 self.late[value] = uses
         self._cut()
-        while entangled := self._entangled():
-            self.barred |= entangled
+        while dear := self._entangled() or self._read_often():
+            self.barred |= dear
             self._cut()
 
     def _is_late(self, value: SSAValue, user: Operation) -> bool:
@@ -135,6 +140,23 @@ class _Plan:
                 found.add(value)
                 paths[value] = 1
         return found
+
+    def _read_often(self) -> set[SSAValue]:
+        """Values that cost less to keep than to compute again from what many stages read. The cut counts a read of a
+        value once: a running sum, as the gradient of a residual connection is, would be computed of all its terms at
+        each of its uses."""
+        sources: dict[SSAValue, set[SSAValue]] = {}
+        stages: dict[SSAValue, set[int]] = defaultdict(set)
+        for value in self.stages:
+            if value in self.again and isinstance(value.owner, Operation):
+                own = (sources.get(operand, {operand}) for operand in value.owner.operands)
+                sources[value] = set().union(*own)
+                users = [use.operation for use in self.late.get(value, ())]
+                for source in sources[value]:
+                    stages[source] |= {self.stages[user.results[0]] for user in users}
+        often = {source for source, found in stages.items() if len(found) > MAX_STAGES}
+        late = ((value, sources[value] & often) for value in sources if value in self.late)
+        return {value for value, found in late if sum(map(bytes_of, found)) > self.keeping(value)}
 
     # Costs
 

@@ -94,3 +94,40 @@ func.func @flat(%x: tensor<64xf32>) -> tensor<64xf32> {
   %b = nd.mul %a, %x : tensor<64xf32>
   func.return %b : tensor<64xf32>
 }
+
+// -----
+
+// A running sum of what is written anyway: of its first terms it is computed again, of more of them than it has arrays
+// itself, which all later stages would read, it is not.
+// CHECK-LABEL: func.func @running_sum
+// CHECK:         %[[S1:.*]] = nd.add %x, %y1 {nd.repeated}
+// CHECK:         %[[S2:.*]] = nd.add %[[S1]], %y2
+// CHECK:         %[[S3:.*]] = nd.add %[[S2]], %y3
+// CHECK:         %[[S4:.*]] = nd.add %[[S3]], %y4
+// CHECK:         %[[S5:.*]] = nd.add %[[S4]], %y5
+// CHECK:         nd.add %[[S5]], %y6
+// CHECK-NOT:     nd.repeated
+// EXPLAIN:      running_sum: values used after a later product:
+// EXPLAIN:        repeat nd.add s1 tensor<64x64xf32>: 3.28e+04 bytes to keep, 587 to repeat
+// EXPLAIN-NEXT:   keep nd.add s2 tensor<64x64xf32>: 3.28e+04 bytes
+func.func @running_sum(%x: tensor<64x64xf32>, %w: tensor<64x64xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+  %b0 = nd.cast %x : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %y1 = nd.matmul %b0, %w {lhs_contract = [1], rhs_contract = [0]} : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %s1 = nd.add %x, %y1 : tensor<64x64xf32>
+  %b1 = nd.cast %s1 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %y2 = nd.matmul %b1, %w {lhs_contract = [1], rhs_contract = [0]} : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %s2 = nd.add %s1, %y2 : tensor<64x64xf32>
+  %b2 = nd.cast %s2 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %y3 = nd.matmul %b2, %w {lhs_contract = [1], rhs_contract = [0]} : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %s3 = nd.add %s2, %y3 : tensor<64x64xf32>
+  %b3 = nd.cast %s3 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %y4 = nd.matmul %b3, %w {lhs_contract = [1], rhs_contract = [0]} : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %s4 = nd.add %s3, %y4 : tensor<64x64xf32>
+  %b4 = nd.cast %s4 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %y5 = nd.matmul %b4, %w {lhs_contract = [1], rhs_contract = [0]} : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %s5 = nd.add %s4, %y5 : tensor<64x64xf32>
+  %b5 = nd.cast %s5 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %y6 = nd.matmul %b5, %w {lhs_contract = [1], rhs_contract = [0]} : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %s6 = nd.add %s5, %y6 : tensor<64x64xf32>
+  func.return %s6, %y1, %y2, %y3, %y4, %y5 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+}
