@@ -57,10 +57,11 @@ def _is_within(iteration: Iteration, expr: AffineExpr, extent: int, rank: int) -
     slopes = {i: slope_of(expr, i) for i in expr.used_dims()}
     rows = [i for i in slopes if iteration.dims[i].role == "m"]
     taps = [i for i in slopes if iteration.dims[i].kind is Kind.WINDOW]
-    if None in slopes.values() or len(rows) != 1 or len(taps) > 1 or len(slopes) != len(rows) + len(taps):
+    parts = [i for i in slopes if iteration.dims[i].role == "b"]
+    if None in slopes.values() or len(rows) != 1 or len(taps) > 1 or len(slopes) != len(rows) + len(taps + parts):
         return False
     low, step = expr.eval([0] * len(iteration.dims), []), slopes[rows[0]] or 0
     high = low + (iteration.dims[rows[0]].extent - 1) * step - (extent - 1)
-    reach = sum((iteration.dims[i].extent - 1) * (slopes[i] or 0) for i in taps)
+    reach = sum((iteration.dims[i].extent - 1) * (slopes[i] or 0) for i in (*taps, *parts))
     in_corners = low in CORNERS[rank] and high in CORNERS[rank]
     return in_corners and 1 <= step <= MAX_STEP and 0 <= reach <= MAX_OFFSET[rank]
