@@ -25,10 +25,12 @@ def extents_to_cut(op: Operation) -> tuple[int, ...]:
 
 
 def divided(extents: Sequence[int], parts: int) -> tuple[int, ...] | None:
-    """Into how many parts each of the extents is cut, for so many parts in all: as many of the first as there can be.
-    None where there are no such equal parts."""
+    """Into how many parts each of the extents is cut, for so many ranges of one extent in all: the first ones into
+    single elements, until a last one is cut. None where there are no such parts."""
     counts: list[int] = []
     for extent in extents:
         counts.append(gcd(extent, parts))
         parts //= counts[-1]
+        if counts[-1] != extent:
+            break
     return tuple(counts) if parts == 1 and prod(extents) > 0 else None

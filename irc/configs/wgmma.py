@@ -83,7 +83,8 @@ def _sides(product: Product) -> tuple[str, ...]:
         return ("m",)
     if product.rhs_made:
         return ("n",)
-    return ("m", "n") if product.m < WGMMA_ROWS < product.n else ("m",)
+    is_short = product.m < WGMMA_ROWS < product.n or (product.places > 1 and product.m < WGMMA_ROWS <= product.n)
+    return ("m", "n") if is_short else ("m",)
 
 
 def turn(product: Product) -> Product:
