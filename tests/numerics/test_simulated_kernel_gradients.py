@@ -23,6 +23,7 @@ class Case:
     cluster: tuple[int, int] | None = None
     element: str = "bf16"
     loads: int = 2
+    flipped: bool = False
 
     def lowered(self, arch: str = "sm_90a", instruction: str = "wgmma") -> Lowered:
         rank = len(self.x)
@@ -31,6 +32,7 @@ class Case:
             for shape in (self.x, self.kernel, (self.x[0], *self.result, self.kernel[0]))
         )
         numbers = "".join(f"{name}={[value] * (rank - 2)}, " for name, value in self.numbers.items())
+        numbers += "flipped=true, " if self.flipped else ""
         last = [0, rank - 1, *range(1, rank - 1)]
         orders = ", ".join(f"{name}={last}" for name in ("x_axes", "kernel_axes", "result_axes"))
         text = f"""func loss(x: {x}, k: {k}, g: {g}) -> f32[] {{
@@ -60,6 +62,10 @@ CASES = {
     "parts of rows": Case((2, 16, 8, 64), (64, 3, 3, 64), (16, 8), PADDED, split=4),
     "one image": Case((1, 16, 8, 64), (64, 3, 3, 64), (16, 8), PADDED),
     "steps over rows of one length": Case((4, 16, 16, 64), (64, 3, 3, 64), (8, 8), PADDED | {"strides": 2}, split=2),
+    "points at strides": Case((2, 16, 16, 64), (64, 1, 1, 64), (8, 8), {"strides": 2}, split=2),
+    "transposed": Case(
+        (2, 8, 8, 64), (64, 4, 4, 64), (16, 16), {"input_dilation": 2, "low": 2, "high": 2}, flipped=True, split=2
+    ),
     "dilation": Case((2, 8, 8, 64), (64, 3, 3, 64), (8, 8), {"low": 2, "high": 2, "dilation": 2}),
     "channels beyond tiles": Case((2, 9, 9, 72), (80, 2, 2, 72), (8, 8)),
     "tiles of several panels": Case((2, 10, 8, 128), (96, 3, 1, 128), (8, 8), tile=(128, 96, 32), loads=5),

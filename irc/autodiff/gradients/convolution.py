@@ -7,7 +7,8 @@ the result is the sum over k of kernel[k] * x[(i s - p + k d) / e], of the whole
   kernel backwards, moved by e.
 - Element k of the kernel gets the sum over i of g[i] * x[(k d - p + i s) / e]: a convolution of x, dilated by e, with g
   as a kernel of dilation s, moved by d; channels and batches change places. Groups of channels are groups of images
-  then.
+  then. Of a transposed convolution, where s is 1, it is the sum over j of x[j] * g[j e + p - k d], which multiplies no
+  zeros: a convolution of g with x as a kernel of dilation e, moved by d, backwards in k.
 """
 
 from __future__ import annotations
@@ -87,6 +88,18 @@ def _of_input(op: nd.ConvOp, kernel: Term, g: Term, groups: int) -> Term:
 
 def _of_kernel(op: nd.ConvOp, x: Term, g: Term, groups: int) -> Term:
     turned = [1, 0, *range(2, len(x.shape))]
+    if groups == 1 and all(s == 1 for s in ints(op.strides)) and any(e != 1 for e in ints(op.input_dilation)):
+        result = _cut(
+            g.permute(turned),
+            x.permute(turned),
+            op.kernel_shape[2:],
+            [w - 1 - padding for w, padding in zip(_window(op), ints(op.low), strict=True)],
+            strides=ints(op.dilation),
+            dilation=ints(op.input_dilation),
+            spread=ints(op.strides),
+            flipped=False,
+        )
+        return result if op.is_flipped else result.flip(range(2, len(g.shape)))
     result = _cut(
         x.permute(turned),
         g.permute(turned),
@@ -122,10 +135,14 @@ def _cut(
     flipped: bool,
 ) -> Term:
     """The convolution with `low` padding before x and as much after it as gives a result of these extents; negative
-    padding drops elements of the dilated x."""
+    padding drops elements of the dilated x. Elements behind the last window stay where a further window does not fit,
+    by the strides: one place has any."""
     window = [(k - 1) * d + 1 for k, d in zip(kernel.shape[2:], dilation, strict=True)]
     wanted = [(n - 1) * s + w for n, s, w in zip(extents, strides, window, strict=True)]
     present = [(n - 1) * e + 1 for n, e in zip(x.shape[2:], spread, strict=True)]
+    left = [max(0, before + n - total) for before, n, total in zip(low, present, wanted, strict=True)]
+    strides = [max(s, 1 + more) if n == 1 else s for s, more, n in zip(strides, left, extents, strict=True)]
+    wanted = [total + (more if more < s else 0) for total, more, s in zip(wanted, left, strides, strict=True)]
     if any(before < 0 or before + n > total for before, n, total in zip(low, present, wanted, strict=True)):
         x, spread = dilated(x, (1, 1, *spread)), [1] * len(spread)
         starts = [min(max(-before, 0), n) for before, n in zip(low, present, strict=True)]
