@@ -23,6 +23,9 @@ from irc.ir.windows import CORNERS, MAX_OFFSET, MAX_PIXELS, MAX_STEP
 from irc.layout.access import slope_of
 from irc.support.integers import ceil_div
 
+FEW = 2
+"""Dimensions of space whose moves have 8 bits."""
+
 
 @dataclass(frozen=True)
 class _Coordinate:
@@ -158,8 +161,8 @@ def _by(term: AffineExpr, kind: AffineBinaryOpKind) -> tuple[AffineExpr, int] | 
 
 def _orders(places: Sequence[_Coordinate]) -> Iterator[tuple[int, list[int]]]:
     """The dimension of the images, -1 where there is none, and those of space, outermost first; none where a tile's
-    rows do not go over them one after the other. Outermost, images may be moved, where a tile is in a part of them, if
-    space alone is not within the limits."""
+    rows do not go over them one after the other. Outermost, images may be moved, where a tile is in a part of them:
+    rather than three dimensions of space, and where fewer are not within the limits."""
     moving = sorted((d for d, at in enumerate(places) if at.divisor), key=lambda d: -places[d].divisor)
     still = [d for d, at in enumerate(places) if not at.divisor]
     for outer, inner in zip(moving, [*moving[1:], None], strict=True):
@@ -172,8 +175,8 @@ def _orders(places: Sequence[_Coordinate]) -> Iterator[tuple[int, list[int]]]:
     candidates = [*outermost, *still]
     images = [d for d in candidates if _is_image(places[d])]
     moved = [d for d in candidates if d == 0 and d not in images and places[d].step == 1 and places[d].low == 0]
-    for image in (*(images[:1] or [-1]), *moved):
-        yield image, [d for d in (*still, *moving) if d != image]
+    orders = [(i, [d for d in (*still, *moving) if d != i]) for i in (*(images[:1] or [-1]), *moved)]
+    yield from sorted(orders, key=lambda order: len(order[1]) > FEW)
 
 
 def _is_image(at: _Coordinate) -> bool:

@@ -41,6 +41,16 @@ def rows_of(op: Operation) -> tuple[int, ...]:
     return tuple(i for i in rows if iteration.dims[i].number == 0) if _is_gradient(op) else rows
 
 
+def can_be_moved(op: Operation, dim: int) -> bool:
+    """Whether TMA can begin at any pixel along a contracted dimension, as parts of it do, where pixels lie along K."""
+    if not _is_gradient(op):
+        return True
+    iteration = iteration_of(op)
+    (expr,) = (e for e in iteration.inputs[0].map.results if dim in e.used_dims())
+    reach = sum((iteration.dims[i].extent - 1) * (slope_of(expr, i) or 0) for i in expr.used_dims())
+    return iteration.dims[dim].kind is Kind.REDUCE or reach <= MAX_OFFSET[len(shape_of(op.operands[0])) - 2]
+
+
 def is_window_loadable(op: Operation, operand: int) -> bool:
     """Whether tensor maps can bring tiles of x (0), or of the kernel (1), of steps along K inside of one tap, or of
     pixels. Steps of pixels have no end inside of them, as what comes next is no zero."""
