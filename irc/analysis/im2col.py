@@ -23,6 +23,9 @@ from irc.ir.windows import CORNERS, MAX_OFFSET, MAX_PIXELS, MAX_STEP
 from irc.layout.access import slope_of
 from irc.support.integers import ceil_div
 
+FEW = 2
+"""Dimensions of space whose moves have 8 bits."""
+
 
 @dataclass(frozen=True)
 class _Coordinate:
@@ -55,11 +58,18 @@ def im2col_access(op: AccessOp, shape: Sequence[int]) -> Im2colAttr | None:
     if any(at is None or channel in e.used_dims() for at, e in zip(found, op.access_map.results, strict=False)):
         return None
     places = [at for at in found if at is not None]
-    order = _order(places)
     rows = greatest(op.offsets[pixel])
-    if order is None or rows is None:
+    if rows is None:
         return None
-    image, space = order
+    windows = (_window(op, places, *order, rows) for order in _orders(places))
+    return next((window for window in windows if window is not None), None)
+
+
+def _window(
+    op: AccessOp, places: Sequence[_Coordinate], image: int, space: Sequence[int], rows: int
+) -> Im2colAttr | None:
+    """The window over these dimensions, where it is within TMA's limits."""
+    extents = op.view_type.get_shape()
     if not 1 <= len(space) <= TENSOR_MAP_RANK - 2:
         return None
     counts = [_count(places[d], rows + 1) for d in space]
@@ -149,22 +159,24 @@ def _by(term: AffineExpr, kind: AffineBinaryOpKind) -> tuple[AffineExpr, int] | 
     return None
 
 
-def _order(places: Sequence[_Coordinate]) -> tuple[int, list[int]] | None:
-    """The dimension of the images, -1 where there is none, and those of space, outermost first; None where a tile's
-    rows do not go over them one after the other."""
+def _orders(places: Sequence[_Coordinate]) -> Iterator[tuple[int, list[int]]]:
+    """The dimension of the images, -1 where there is none, and those of space, outermost first; none where a tile's
+    rows do not go over them one after the other. Outermost, images may be moved, where a tile is in a part of them:
+    rather than three dimensions of space, and where fewer are not within the limits."""
     moving = sorted((d for d, at in enumerate(places) if at.divisor), key=lambda d: -places[d].divisor)
     still = [d for d, at in enumerate(places) if not at.divisor]
     for outer, inner in zip(moving, [*moving[1:], None], strict=True):
         least = 1 if inner is None else places[inner].divisor * places[inner].count
         if places[outer].divisor != least:
-            return None
+            return
     if any(not places[d].count for d in moving[1:]):
-        return None
-    if moving and _is_image(places[moving[0]]) and not places[moving[0]].count:
-        return moving[0], [*still, *moving[1:]]
-    images = [d for d in still if _is_image(places[d])]
-    space = [d for d in (*still, *moving) if d not in images[:1]]
-    return (images[0] if images else -1), space
+        return
+    outermost = [d for d in moving[:1] if not places[d].count]
+    candidates = [*outermost, *still]
+    images = [d for d in candidates if _is_image(places[d])]
+    moved = [d for d in candidates if d == 0 and d not in images and places[d].step == 1 and places[d].low == 0]
+    orders = [(i, [d for d in (*still, *moving) if d != i]) for i in (*(images[:1] or [-1]), *moved)]
+    yield from sorted(orders, key=lambda order: len(order[1]) > FEW)
 
 
 def _is_image(at: _Coordinate) -> bool:

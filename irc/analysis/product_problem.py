@@ -9,6 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from irc.analysis.cuts import divided, extents_to_cut
 from irc.analysis.op_classes import (
     instructions_of,
     is_cast,
@@ -25,7 +26,7 @@ from irc.analysis.op_classes import (
 )
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.whole_rows import row_extent
-from irc.analysis.window_operands import is_window_loadable, run_of
+from irc.analysis.window_operands import is_window_loadable, rows_of, run_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_named, element_of
 from irc.ir.iteration import Kind, iteration_of
@@ -44,10 +45,11 @@ class Product:
     lhs_pitch, rhs_pitch: bytes between the rows of the operands in memory, 0 where they have one. rhs_along: the
     dimension along which the right operand is contiguous, "k" or "n".
     written: bytes of operands that another kernel writes just before.
-    divisible: the extent of K that can be cut into parts, 1 where what follows needs whole products. taps: points of
-    a convolution's window, 0 where there is none. run: elements of K at one tap, where they are innermost: a step
-    inside of them reads at one place; else 0. reread: how often one column's products read an element of the left
-    operand. stored_along: the side along which the result is contiguous, "m" or "n".
+    cuts: the extents of K that can be cut into parts, none where what follows needs whole products. taps: points of a
+    convolution's window, 0 where there is none. run: elements of K at one tap, where they are innermost: a step inside
+    of them reads at one place; else 0. places: batches whose right operands are the same. reread: how often one
+    column's products read an element of the left operand. stored_along: the side along which the result is contiguous,
+    "m" or "n".
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
     what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
@@ -74,9 +76,10 @@ class Product:
     rhs_pitch: int = 0
     rhs_along: str = "k"
     written: int = 0
-    divisible: int = 1
+    cuts: tuple[int, ...] = ()
     taps: int = 0
     run: int = 0
+    places: int = 1
     reread: float = 1
     stored_along: str = "n"
     stored: int = 0
@@ -87,6 +90,10 @@ class Product:
     arrives: bool = False
     row: int = 1
     precision: str = "default"
+
+    def can_be_cut(self, parts: int) -> bool:
+        """Whether K has so many parts of one extent."""
+        return divided(self.cuts, parts) is not None
 
     def made(self, side: str) -> OperandWork | None:
         """What the threads that multiply compute the operand from whose rows are those of the instruction."""
@@ -102,10 +109,11 @@ def product_of(kernel: FusedOp) -> Product:
     epilogue = [o for o in after if any(size_of(r) >= size for r in o.results)]
     returned = [(o, v) for o in after for v in o.operands if isinstance(v, BlockArgument) and size_of(v) >= size]
     iteration = iteration_of(op)
+    places = prod(dim.extent for i, dim in enumerate(iteration.dims) if dim.role == "m" and i not in rows_of(op))
     return Product(
         count=len(cores),
-        batch=iteration.extent("b"),
-        m=iteration.extent("m"),
+        batch=iteration.extent("b") * places,
+        m=iteration.extent("m") // max(places, 1),
         n=iteration.extent("n"),
         k=iteration.extent("k"),
         lhs=multiplied(op, 0),
@@ -122,9 +130,10 @@ def product_of(kernel: FusedOp) -> Product:
         rhs_pitch=_pitch(op, 1),
         rhs_along="k" if _is_along_k(op, 1) else "n",
         written=_written(kernel, cores),
-        divisible=_divisible(kernel, op),
+        cuts=_cuts(kernel, op),
         taps=0 if is_product(op) else prod(d.extent for d in iteration.dims if d.kind is Kind.WINDOW),
         run=run_of(op),
+        places=places,
         reread=iteration.extent("b") * iteration.extent("m") * iteration.extent("k") / max(1, size_of(op.operands[0])),
         stored_along=_stored_along(op),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
@@ -233,15 +242,11 @@ def _written(kernel: FusedOp, cores: Sequence[Operation]) -> int:
     return total
 
 
-def _divisible(kernel: FusedOp, op: Operation) -> int:
-    """See `Product.divisible`. Parts of what is the first part of an array are no boxes of it."""
-    if not is_product(op):
-        return 1
+def _cuts(kernel: FusedOp, op: Operation) -> tuple[int, ...]:
+    """See `Product.cuts`. Parts of what is the first part of an array are no boxes of it."""
     needs_whole = any(is_reduction(o) or is_scan(o) for o in kernel.block.ops)
     starts = any(stored_array(v) not in (None, v) for core in kernel.cores() for v in core.operands)
-    iteration = iteration_of(op)
-    contracted = iteration.axes(iteration.inputs[0].map, "k")
-    return 1 if needs_whole or starts or not contracted else shape_of(op.operands[0])[min(contracted)]
+    return () if needs_whole or starts else extents_to_cut(op)
 
 
 def _stored_along(op: Operation) -> str:

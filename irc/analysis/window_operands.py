@@ -1,16 +1,26 @@
-"""How the operands of a convolution lie in memory: whether TMA can bring tiles of them, x as pixels of a window."""
+"""How the operands of a convolution lie in memory: whether TMA can bring tiles of them, x as pixels of a window.
+
+Pixels lie along M, and channels along K. In the gradient of a kernel it is the other way around where channels are
+innermost: x is contiguous along M, which has its channels, g along N, and K goes over the pixels. Then a tile is at one
+place of the window.
+"""
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
-from xdsl.ir.affine import AffineExpr
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from irc.analysis.op_classes import shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import Iteration, Kind, iteration_of
+from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 from irc.ir.windows import CORNERS, MAX_OFFSET, MAX_STEP
 from irc.layout.access import slope_of
+
+PIXELS = 64
+"""Of a step along K."""
 
 MIN_RUN = 16
 """Channels from which on a step along K is inside of one tap: rows of the narrowest swizzle, of 16 bits."""
@@ -24,15 +34,34 @@ def run_of(op: Operation) -> int:
     return dims[-1].extent if has_taps and dims[-1].kind is Kind.REDUCE else 0
 
 
+def rows_of(op: Operation) -> tuple[int, ...]:
+    """The dimensions along M, by position, that the rows of a tile go over: not the places where these are batches."""
+    iteration = iteration_of(op)
+    rows = iteration.along(iteration.result, "m")
+    return tuple(i for i in rows if iteration.dims[i].number == 0) if _is_gradient(op) else rows
+
+
+def can_be_moved(op: Operation, dim: int) -> bool:
+    """Whether TMA can begin at any pixel along a contracted dimension, as parts of it do, where pixels lie along K."""
+    if not _is_gradient(op):
+        return True
+    iteration = iteration_of(op)
+    (expr,) = (e for e in iteration.inputs[0].map.results if dim in e.used_dims())
+    reach = sum((iteration.dims[i].extent - 1) * (slope_of(expr, i) or 0) for i in expr.used_dims())
+    return iteration.dims[dim].kind is Kind.REDUCE or reach <= MAX_OFFSET[len(shape_of(op.operands[0])) - 2]
+
+
 def is_window_loadable(op: Operation, operand: int) -> bool:
-    """Whether tensor maps can bring tiles of x (0), or of the kernel (1), of steps along K inside of one tap."""
+    """Whether tensor maps can bring tiles of x (0), or of the kernel (1), of steps along K inside of one tap, or of
+    pixels. Steps of pixels have no end inside of them, as what comes next is no zero."""
+    if _is_gradient(op):
+        return iteration_of(op).extent("k") % PIXELS == 0
     iteration, value = iteration_of(op), op.operands[operand]
     shape = shape_of(value)
     run, groups = run_of(op), iteration.extent("b")
-    inner = max((axis for axis, extent in enumerate(shape) if extent != 1), default=0)
-    is_aligned = shape[inner] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
-    if 0 in shape or run < MIN_RUN or (groups > 1 and run % MIN_RUN) or not is_aligned:
+    if 0 in shape or run < MIN_RUN or (groups > 1 and run % MIN_RUN) or not _is_aligned(value):
         return False
+    inner = _inner(shape)
     expr = iteration.inputs[operand].map.results[inner]
     last = {iteration.dims[i].role for i in expr.used_dims() if iteration.dims[i].kind is not Kind.WINDOW}
     is_along = last - {"b"} in ({"k"}, {"n"}) and not any(
@@ -41,26 +70,61 @@ def is_window_loadable(op: Operation, operand: int) -> bool:
     return is_along and (operand == 1 or (last - {"b"} == {"k"} and _is_window(iteration, shape, inner)))
 
 
+def _inner(shape: Sequence[int]) -> int:
+    """The innermost axis that is not of one element."""
+    return max((axis for axis, extent in enumerate(shape) if extent != 1), default=0)
+
+
+def _is_aligned(value: SSAValue) -> bool:
+    shape = shape_of(value)
+    return shape[_inner(shape)] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
+
+
+def _is_gradient(op: Operation) -> bool:
+    """Whether x has its rows, and the kernel its columns, innermost, and both go over the pixels in one order."""
+    iteration = iteration_of(op)
+    x, kernel = (shape_of(value) for value in op.operands[:2])
+    if pattern_of(op) is not Pattern.CONVOLUTION or 0 in (*x, *kernel) or element_of(op.operands[0].type).size != 2:
+        return False
+    pixels = iteration.along(iteration.inputs[0].map, "k")
+    if not all(map(_is_aligned, op.operands[:2])) or pixels != iteration.along(iteration.inputs[1].map, "k"):
+        return False
+    innermost = (iteration.inputs[i].map.results[_inner(shape)] for i, shape in enumerate((x, kernel)))
+    sides = [iteration.dims[e.position] if isinstance(e, AffineDimExpr) else None for e in innermost]
+    if [side and side.name for side in sides] != ["m0", "n0"] or min(side.extent for side in sides if side) < MIN_RUN:
+        return False
+    is_in_order = iteration.dims[pixels[0]].kind is Kind.REDUCE and _inner(kernel) == len(kernel) - 1
+    return is_in_order and _is_window(iteration, x, _inner(x))
+
+
 def _is_window(iteration: Iteration, shape: tuple[int, ...], inner: int) -> bool:
     """Whether x, whose channels are its axis `inner`, is read as pixels of a window within the limits of TMA's im2col
     mode: images go outermost, one after the other, or are a part of space."""
     exprs = {axis: e for axis, e in enumerate(iteration.inputs[0].map.results) if axis != inner}
-    outermost = AffineExpr.dimension(iteration.along(iteration.result, "m")[0])
-    space = [axis for axis, e in exprs.items() if e != outermost]
+    is_along_k = iteration.inputs[0].map.results[inner].used_dims() & set(iteration.along(iteration.result, "m"))
+    pixels = iteration.along(iteration.inputs[0].map, "k") if is_along_k else iteration.along(iteration.result, "m")
+    space = [axis for axis, e in exprs.items() if not _is_image(iteration, e, pixels[0])]
     if not 1 <= len(space) <= TENSOR_MAP_RANK - 2:
         return False
-    return all(_is_within(iteration, exprs[axis], shape[axis], len(space)) for axis in space)
+    return all(_is_within(iteration, exprs[axis], shape[axis], len(space), pixels) for axis in space)
 
 
-def _is_within(iteration: Iteration, expr: AffineExpr, extent: int, rank: int) -> bool:
+def _is_within(iteration: Iteration, expr: AffineExpr, extent: int, rank: int, pixels: Sequence[int]) -> bool:
     """Whether steps, corners and moves along one axis of space, of `rank` ones, are in TMA's limits."""
     slopes = {i: slope_of(expr, i) for i in expr.used_dims()}
-    rows = [i for i in slopes if iteration.dims[i].role == "m"]
-    taps = [i for i in slopes if iteration.dims[i].kind is Kind.WINDOW]
-    if None in slopes.values() or len(rows) != 1 or len(taps) > 1 or len(slopes) != len(rows) + len(taps):
+    rows = [i for i in slopes if i in pixels]
+    moves = [i for i in slopes if i not in pixels]
+    if None in slopes.values() or len(rows) != 1 or any((slopes[i] or 0) < 0 for i in moves):
         return False
     low, step = expr.eval([0] * len(iteration.dims), []), slopes[rows[0]] or 0
     high = low + (iteration.dims[rows[0]].extent - 1) * step - (extent - 1)
-    reach = sum((iteration.dims[i].extent - 1) * (slopes[i] or 0) for i in taps)
+    reach = sum((iteration.dims[i].extent - 1) * (slopes[i] or 0) for i in moves)
     in_corners = low in CORNERS[rank] and high in CORNERS[rank]
-    return in_corners and 1 <= step <= MAX_STEP and 0 <= reach <= MAX_OFFSET[rank]
+    return in_corners and 1 <= step <= MAX_STEP and reach <= MAX_OFFSET[rank]
+
+
+def _is_image(iteration: Iteration, expr: AffineExpr, image: int) -> bool:
+    """Whether a coordinate is that of the image, perhaps of a part of them."""
+    parts = {i for i in expr.used_dims() if iteration.dims[i].role == "b"}
+    is_whole = expr == AffineExpr.dimension(image)
+    return is_whole or (iteration.dims[image].role == "k" and expr.used_dims() - parts == {image})

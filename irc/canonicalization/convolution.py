@@ -27,7 +27,7 @@ def _rebuilt(op: nd.ConvOp, at: Inserter, **changed: Any) -> SSAValue:
     names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes")
     numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
     numbers |= {"x": op.x, "kernel": op.kernel, "groups": integer(op.groups), "element": nd.element_of(op.result)}
-    numbers["flipped"] = op.is_flipped
+    numbers |= {"flipped": op.is_flipped, "batch_groups": integer(op.batch_groups), "parts": ints(op.parts)}
     return at.value(nd.ConvOp(**(numbers | changed)))
 
 
@@ -61,7 +61,7 @@ def flipped_kernel(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
 
 def permuted_result(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
     conv = defined_by(op.x, nd.ConvOp)
-    if conv is None or not conv.result.has_one_use():
+    if conv is None or ints(conv.parts) or not conv.result.has_one_use():
         return None
     order = ints(op.permutation)
     return _rebuilt(
@@ -84,7 +84,11 @@ def padded_x(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
 def product(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
     """A matmul over the channels, and over the axes that the window covers."""
     x, kernel, places = op.x_shape, op.kernel_shape, op.result_shape[2:]
-    if integer(op.groups) != 1 or 0 in (*shape_of(op.x), *shape_of(op.kernel), *places):
+    if (
+        max(integer(op.groups), integer(op.batch_groups)) != 1
+        or ints(op.parts)
+        or 0 in (*shape_of(op.x), *shape_of(op.kernel), *places)
+    ):
         return None
     if any((*ints(op.low), *ints(op.high))) or any(step != 1 for step in ints(op.input_dilation)):
         return None

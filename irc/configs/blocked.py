@@ -7,12 +7,18 @@ from dataclasses import dataclass
 
 from irc.analysis.product_problem import Product
 from irc.configs.product_instructions import can_split_mma, can_use_mma, mma_shapes
-from irc.configs.window_steps import step_at_tap
+from irc.configs.window_steps import parts_to_fill, step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div, power_of_two
 
 MAX_STAGES = 4
+
+RESIDENT_WARPS = 16
+"""Of an SM, that wait for their operands in turn, where K is cut to have as many."""
+
+SHORTEST_PART = 256
+"""Elements along K."""
 
 GROUP = 8
 """Rows of tiles that are walked together, so that the columns of the right operand stay in the L2 cache."""
@@ -88,6 +94,7 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
     warps = _blocked_warps(tile, is_wide=is_wide and instruction == "mma")
     if instruction == "mma" and can_use_mma(product, machine):
         warps = next((w for w in (8, 4, 2, 1) if w <= warps and can_split_mma(product, machine, tile, w)), warps)
+    parts = 1 if given.tile else _parts(product, machine, tile["m"], tile["n"])
     return ConfigAttr.of(
         tile=tile,
         stages=_blocked_stages(product, machine, tile) if instruction == "mma" else 1,
@@ -95,6 +102,7 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
         warps=warps,
         schedule="grid",
         group=GROUP,
+        split=None if parts == 1 else parts,
         indexing="pointers",
         instruction=instruction,
     )
@@ -126,7 +134,21 @@ def mma_stage_bytes(product: Product, tile: TileSizes) -> int:
 
 
 def _cost(product: Product, machine: Target, shape: _Shape) -> float:
-    """Waves of blocks over the SMs, times the work of a tile, over its rate."""
+    """Waves of blocks over the SMs, times the work of a tile, over its rate; parts of K fill the last one."""
     columns = shape.columns // power_of_two(product.count)
-    tiles = product.batch * ceil_div(product.m, shape.rows) * ceil_div(product.n, columns)
-    return ceil_div(tiles, machine.sms) * shape.rows * shape.columns / shape.rate
+    tiles = _tiles(product, shape.rows, columns)
+    is_cut = _parts(product, machine, shape.rows, columns) > 1
+    waves = tiles / machine.sms if is_cut else ceil_div(tiles, machine.sms)
+    return waves * shape.rows * shape.columns / shape.rate
+
+
+def _parts(product: Product, machine: Target, rows: int, columns: int) -> int:
+    """Parts of K with which tiles fill the SMs."""
+    tile = TileSizes(m=rows, n=columns, k=1)
+    warps = _blocked_warps(tile, is_wide=product.result.size > 4)
+    blocks = machine.sms * RESIDENT_WARPS // warps
+    return parts_to_fill(product, _tiles(product, rows, columns), blocks, SHORTEST_PART)
+
+
+def _tiles(product: Product, rows: int, columns: int) -> int:
+    return product.batch * ceil_div(product.m, rows) * ceil_div(product.n, columns)

@@ -157,7 +157,7 @@ class _Check:
                 extents = iteration_of(op).extents("k")
                 raise self._fail(
                     f"K of {' x '.join(map(str, extents))} has no {parts} equal parts",
-                    "a divisor of the outermost contracted extent",
+                    "a divisor of the outermost contracted extent, or of those of a convolution",
                 )
 
     def _clusters(self, cluster: tuple[int, ...], tile: TileSizes, product: Product) -> None:

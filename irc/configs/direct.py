@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from irc.analysis.product_problem import Product
+from irc.configs.window_steps import parts_to_fill
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.layout.requests import SECTOR_BYTES, WIDEST
@@ -30,6 +31,12 @@ ELEMENTS = 16
 WARPS = 4
 LANES = 32
 
+RESIDENT_WARPS = 32
+"""Of an SM, whose loads are on the way at once."""
+
+SHORTEST_PART = 128
+"""Elements along K of the shortest part of a long sum."""
+
 
 def pays(product: Product, machine: Target) -> bool:
     """Whether a convolution is faster summed in registers than by instructions on tiles, in cycles of an SM for an
@@ -45,27 +52,58 @@ def pays(product: Product, machine: Target) -> bool:
 
 def choose_direct(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     """A tile has lines of the result along the side that is contiguous there, and a thread a few words. Where there are
-    not enough for all SMs, tiles are smaller."""
+    not enough for all SMs, there are parts of K, or tiles are smaller. Long sums of parts read much more than they
+    store: then a tile has lines of the right operand, if there are such along N."""
     columns = product.batch * product.n
-    sides = {"m": product.m, "n": columns}
-    inner, outer = ("n", "m") if product.stored_along == "n" else ("m", "n")
-    least = {"m": 1, "n": power_of_two(product.row)}
-    size = min(product.lhs.size, product.result.size)
-    line = RUN_BYTES // size if inner == "n" else WARPS * LANES * WIDEST // size
-    line = min(line, max(1, WARPS * LANES * ELEMENTS // least[outer]))
-    across = max(least[inner], min(power_of_two(sides[inner]), line))
-    along = max(least[outer], min(power_of_two(sides[outer]), WARPS * LANES * ELEMENTS // across))
-    while along > least[outer] and ceil_div(product.m * columns, across * along) < 2 * machine.sms:
+    inner = "n" if product.rhs_along == "n" else product.stored_along
+    across, along, parts = *_lines(product, inner), 1
+    if given.tile is None:
+        parts = _parts(product, machine, across, along)
+    if parts == 1:
+        inner = product.stored_along
+        across, along = _lines(product, inner)
+    outer = "m" if inner == "n" else "n"
+    while (
+        parts == 1
+        and along > _least(product, outer)
+        and ceil_div(product.m * columns, across * along) < 2 * machine.sms
+    ):
         along //= 2
     chosen = TileSizes({inner: across, outer: along, "k": 1})
     tile = chosen if given.tile is None else given.tile.completed(chosen)
-    threads = power_of_two(ceil_div(tile["m"] * tile["n"], ELEMENTS))
     yield ConfigAttr.of(
         tile=tile,
         stages=1,
         cluster=(1, 1),
-        warps=max(1, min(WARPS, threads // LANES)),
+        warps=_warps(tile["m"] * tile["n"]),
         schedule="grid",
+        split=None if parts == 1 else parts,
         indexing="pointers",
         instruction="direct",
     )
+
+
+def _warps(elements: int) -> int:
+    """Those of a tile of so many elements."""
+    return max(1, min(WARPS, power_of_two(ceil_div(elements, ELEMENTS)) // LANES))
+
+
+def _lines(product: Product, inner: str) -> tuple[int, int]:
+    """A tile's extents along the side where elements are neighbors in memory, and along the other."""
+    outer = "m" if inner == "n" else "n"
+    sides = {"m": product.m, "n": product.batch * product.n}
+    size = min(product.lhs.size, product.result.size)
+    line = RUN_BYTES // size if inner == "n" else WARPS * LANES * WIDEST // size
+    line = min(line, max(1, WARPS * LANES * ELEMENTS // _least(product, outer)))
+    across = max(_least(product, inner), min(power_of_two(sides[inner]), line))
+    return across, max(_least(product, outer), min(power_of_two(sides[outer]), WARPS * LANES * ELEMENTS // across))
+
+
+def _least(product: Product, side: str) -> int:
+    return power_of_two(product.row) if side == "n" else 1
+
+
+def _parts(product: Product, machine: Target, across: int, along: int) -> int:
+    """Parts of K with which tiles fill the SMs."""
+    tiles = ceil_div(product.m * product.batch * product.n, across * along)
+    return parts_to_fill(product, tiles, machine.sms * RESIDENT_WARPS // _warps(across * along), SHORTEST_PART)

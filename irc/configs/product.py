@@ -73,7 +73,7 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan
     tile = chosen if given.tile is None else given.tile.completed(chosen)
     rows = tile[side]
     room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile, schedule) if product.returns else 0)
-    if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth):
+    if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth, plan.split):
         tile = TileSizes(tile, k=depth * _steps_together(product, tile, side, room, given.stages))
     stages = room // max(stage_bytes(product, tile, side), 1)
     return ConfigAttr.of(
@@ -107,11 +107,11 @@ def _depth(product: Product, side: str) -> int:
     return gcd(depth, made.group) if made.group % MIN_DEPTH == 0 else depth
 
 
-def _has_room_for_steps(product: Product, side: str, depth: int) -> bool:
+def _has_room_for_steps(product: Product, side: str, depth: int, split: int) -> bool:
     """Whether steps may be deeper: of operands that are copied, or made of bytes, two steps of them in one group, or at
     one tap of a window."""
     made = product.made(side)
-    if product.taps and product.run % (2 * depth):
+    if product.taps and (product.run or product.k // split) % (2 * depth):
         return False
     return product.is_copied if made is None else made.loaded < product.lhs.size and made.group % (2 * depth) == 0
 

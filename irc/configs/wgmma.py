@@ -83,7 +83,8 @@ def _sides(product: Product) -> tuple[str, ...]:
         return ("m",)
     if product.rhs_made:
         return ("n",)
-    return ("m", "n") if product.m < WGMMA_ROWS < product.n else ("m",)
+    is_short = product.m < WGMMA_ROWS < product.n or (product.places > 1 and product.m < WGMMA_ROWS <= product.n)
+    return ("m", "n") if is_short else ("m",)
 
 
 def turn(product: Product) -> Product:
@@ -149,8 +150,12 @@ def comes_in_subtiles(product: Product, schedule: str) -> bool:
 def _splits(product: Product) -> list[int]:
     """Numbers of parts of whole steps."""
     step = STEP_BYTES // product.lhs.size
-    steps = product.divisible // step if product.divisible % step == 0 else 0
-    return [1, *(n for n in range(2, MAX_PARTS + 1) if steps % n == 0 and steps // n >= MIN_STEPS)]
+    if product.run:
+        parts = [n for n in range(2, MAX_PARTS + 1) if product.can_be_cut(n)]
+        return [1, *(n for n in parts if product.k // n >= MIN_STEPS * step)]
+    steps = product.k // step if product.k % step == 0 else 0
+    parts = [n for n in range(2, MAX_PARTS + 1) if steps % n == 0 and steps // n >= MIN_STEPS]
+    return [1, *(n for n in parts if product.can_be_cut(n))]
 
 
 def can_be_narrow(product: Product) -> bool:

@@ -181,7 +181,9 @@ class Model:
     def _memory(self) -> float:
         """Reading the operands once from device memory."""
         product, machine = self._product, self._machine
-        read = product.m * self._lhs_bytes / product.reread + product.count * product.n * product.rhs.size
+        read = (
+            product.m * self._lhs_bytes / product.reread + product.count * product.n * product.rhs.size / product.places
+        )
         return product.batch * product.k * read * machine.clock / machine.bandwidth
 
     def _finish(self, plan: Plan) -> float:

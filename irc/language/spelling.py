@@ -11,9 +11,11 @@ from typing import Any
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints
 from irc.ir.dtypes import Element, element_of
+from irc.ir.rewriting import location_of
 from irc.language.functions.reductions import accumulated, averaged
 from irc.language.numbers import format_float
 from irc.language.operators import product_element
+from irc.support.diagnostics import IrcError
 
 INFIX: dict[type[nd.NdOp], str] = {
     nd.AddOp: "+",
@@ -206,11 +208,14 @@ def _is_product(op: nd.MatmulOp) -> bool:
 
 
 def _conv(op: nd.ConvOp, operands: Sequence[str]) -> str:
+    if ints(op.parts):
+        raise IrcError("nd.conv by parts is no function of the language", location_of(op))
     lists = [f"{name}={list_text(ints(getattr(op, name)))}" for name in CONV_LISTS]
     default = product_element(element_of(op.x.type)).name
     dtype = [f"dtype={_element(op).name}"] if _element(op).name != default else []
     orders = [f"{name}={list_text(axes)}" for name in _CONV_ORDERS if (axes := ints(getattr(op, name)))]
     orders += ["flipped=true"] if op.is_flipped else []
+    orders += [f"batch_groups={n}"] if (n := integer(op.batch_groups)) != 1 else []
     return call("conv", *operands, *lists, f"groups={integer(op.groups)}", *dtype, *orders)
 
 

@@ -1,14 +1,17 @@
-"""A product as two stages: products of parts of K, then the sums of these."""
+"""A product, or a convolution, as two stages: products of parts of K, then the sums of these."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from irc.analysis.cuts import divided, extents_to_cut
 from irc.analysis.op_classes import is_product, shape_of
-from irc.dialects.nd import MatmulOp, ReshapeOp, SumOp
+from irc.dialects.nd import ConvOp, MatmulOp, ReshapeOp, SumOp
+from irc.dialects.nd.base import integer, ints
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.splitting.partials import Insert, TwoStages
@@ -16,7 +19,7 @@ from irc.splitting.partials import Insert, TwoStages
 
 @dataclass(frozen=True)
 class SplitProduct(TwoStages):
-    """A product whose parts lie along the first axis of the partial result; they are added in order."""
+    """A product whose parts lie along the first axes of the partial result; they are added in order."""
 
     def finish(self, partials: Sequence[SSAValue], insert: Insert) -> SSAValue:
         (partial,) = partials
@@ -26,12 +29,33 @@ class SplitProduct(TwoStages):
 
 
 def can_split_product(op: Operation, parts: int) -> bool:
-    """Whether a contracted axis has this many parts of one extent."""
-    return _contracted(op, parts) is not None
+    """Whether contracted axes have this many parts of one extent."""
+    return (_contracted(op, parts) if is_product(op) else divided(extents_to_cut(op), parts)) is not None
 
 
 def split_product(op: Operation, parts: int, insert: Insert) -> SplitProduct:
-    """The products of `parts` equal parts of a contracted axis: one more batch axis, the first of the result."""
+    """The products of `parts` equal parts of what is contracted, which are the first axes of the result."""
+    return _split_convolution(op, parts, insert) if isinstance(op, ConvOp) else _split_matmul(op, parts, insert)
+
+
+def _split_convolution(op: ConvOp, parts: int, insert: Insert) -> SplitProduct:
+    """Windows of neighboring parts overlap, so that no view of x has the parts: the op itself goes over one."""
+    counts = divided(extents_to_cut(op), parts)
+    assert counts is not None
+    iteration = iteration_of(op)
+    dims = iteration.along(iteration.inputs[0].map, "k")
+    by_dim = dict(zip(dims, counts, strict=False))
+    cuts = [by_dim.get(i, 1) for i, dim in enumerate(iteration.dims) if dim.role == "k"]
+    names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes")
+    numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
+    numbers |= {name: integer(getattr(op, name)) for name in ("groups", "batch_groups")}
+    numbers |= {"flipped": op.is_flipped, "element": element_of(op.result.type)}
+    found = ConvOp(op.x, op.kernel, **numbers, parts=cuts, location=op.location)
+    insert(found)
+    return SplitProduct(op, (found.result,), tuple(range(len(cuts))))
+
+
+def _split_matmul(op: Operation, parts: int, insert: Insert) -> SplitProduct:
     assert isinstance(op, MatmulOp)
     pair = _contracted(op, parts)
     assert pair is not None
@@ -53,9 +77,7 @@ def split_product(op: Operation, parts: int, insert: Insert) -> SplitProduct:
 
 
 def _contracted(op: Operation, parts: int) -> tuple[int, int] | None:
-    """The outermost pair of contracted axes that has parts; None of a convolution."""
-    if not is_product(op):
-        return None
+    """The outermost pair of contracted axes that has parts."""
     shape = shape_of(op.operands[0])
     return next(((a, b) for a, b in sorted(_pairs(op, "k")) if shape[a] % parts == 0), None)
 

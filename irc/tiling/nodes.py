@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from irc.analysis.op_classes import POSITIONS, is_scan, monoid_of, reduced_axes
+from irc.analysis.window_operands import rows_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, iteration_of
 from irc.tiling.index_maps import Coords, Dim, Lin, point
@@ -176,6 +177,12 @@ class Dot(Node):
         iteration = iteration_of(self.op)
         values = point(iteration, self.at, self.k)
         return tuple(values[i] for i in iteration.along(iteration.result, role))
+
+    @property
+    def rows(self) -> Coords:
+        """Where it is along the dimensions with a role `m` that the rows of a tile go over."""
+        values = point(iteration_of(self.op), self.at, self.k)
+        return tuple(values[i] for i in rows_of(self.op))
 
     @property
     def columns(self) -> Coords:

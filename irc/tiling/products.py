@@ -87,7 +87,7 @@ class MatmulPlan:
         m: Space = []
         n: Space = []
         for dot in dots:
-            _add(program, m, dot.side("m"))
+            _add(program, m, dot.side("m") if is_direct else dot.rows)
             _add(program, n, dot.columns if is_direct else dot.side("n"))
         if set(m) & set(n):
             raise IrcError("a product whose rows and columns are not independent has no kernel", dots[0].location)

@@ -229,8 +229,9 @@ def matmul(rng: Random) -> Case:
 
 def conv(rng: Random) -> Case:
     rank, groups = rng.randint(0, 2), rng.randint(1, 2)
-    x = [rng.randint(1, 2), groups * rng.randint(1, 2), *(rng.randint(1, 4) for _ in range(rank))]
-    kernel = [groups * rng.randint(1, 2), x[1] // groups, *(rng.randint(1, 3) for _ in range(rank))]
+    of_images = 1 if groups > 1 else rng.randint(1, 2)
+    x = [of_images * rng.randint(1, 2), groups * rng.randint(1, 2), *(rng.randint(1, 4) for _ in range(rank))]
+    kernel = [of_images * groups * rng.randint(1, 2), x[1] // groups, *(rng.randint(1, 3) for _ in range(rank))]
     numbers: dict[str, Any] = {
         "strides": [rng.randint(1, 3) for _ in range(rank)],
         "low": [rng.randint(0, 4) for _ in range(rank)],
@@ -240,7 +241,7 @@ def conv(rng: Random) -> Case:
     }
     orders = [rng.sample(range(rank + 2), rank + 2) for _ in range(3)]
     numbers |= dict(zip(("x_axes", "kernel_axes", "result_axes"), orders, strict=True))
-    numbers |= {"groups": groups, "flipped": rng.random() < 0.5}
+    numbers |= {"groups": groups, "batch_groups": of_images, "flipped": rng.random() < 0.5}
     arrays = [normal(rng, placed(shape, axes)) for shape, axes in zip((x, kernel), orders, strict=False)]
     return Case(arrays, lambda a, b: nd.ConvOp(a, b, **numbers))
 

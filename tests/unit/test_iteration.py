@@ -203,9 +203,11 @@ def _conv(draw: Draw) -> nd.NdOp:
     rank, groups = draw(st.integers(0, 2)), draw(st.integers(1, 2))
     strides, dilation, apart = ([draw(st.integers(1, 3)) for _ in range(rank)] for _ in range(3))
     low, high = ([draw(st.integers(0, 2)) for _ in range(rank)] for _ in range(2))
-    channels, outputs = draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    x = [draw(st.integers(1, 2)), groups * channels, *(draw(st.integers(1, 5)) for _ in range(rank))]
-    kernel = [groups * outputs, channels, *(draw(st.integers(1, 3)) for _ in range(rank))]
+    channels, outputs = draw(st.integers(1, 4)), draw(st.integers(1, 2))
+    of_images = draw(st.integers(1, 2)) if groups == 1 else 1
+    x = [of_images * draw(st.integers(1, 2)), groups * channels, *(draw(st.integers(1, 5)) for _ in range(rank))]
+    kernel = [groups * of_images * outputs, channels, *(draw(st.integers(1, 3)) for _ in range(rank))]
+    parts = [draw(st.sampled_from([p for p in range(1, n + 1) if n % p == 0])) for n in kernel[1:]]
     x_axes, kernel_axes, result_axes = (draw(st.permutations(range(rank + 2))) for _ in range(3))
     return nd.ConvOp(
         value(placed(x, x_axes)),
@@ -220,6 +222,8 @@ def _conv(draw: Draw) -> nd.NdOp:
         kernel_axes=kernel_axes,
         result_axes=result_axes,
         flipped=draw(st.booleans()),
+        batch_groups=of_images,
+        parts=parts[: draw(st.integers(0, len(parts)))],
     )
 
 

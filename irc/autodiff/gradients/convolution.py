@@ -6,7 +6,9 @@ the result is the sum over k of kernel[k] * x[(i s - p + k d) / e], of the whole
 - Element j of x gets the sum over k of kernel[k] * g[(j e + p - k d) / s]: a convolution of g, dilated by s, with the
   kernel backwards, moved by e.
 - Element k of the kernel gets the sum over i of g[i] * x[(k d - p + i s) / e]: a convolution of x, dilated by e, with g
-  as a kernel of dilation s, moved by d; channels and batches change places.
+  as a kernel of dilation s, moved by d; channels and batches change places. Groups of channels are groups of images
+  then. Of a transposed convolution, where s is 1, it is the sum over j of x[j] * g[j e + p - k d], which multiplies no
+  zeros: a convolution of g with x as a kernel of dilation e, moved by d, backwards in k.
 """
 
 from __future__ import annotations
@@ -21,15 +23,23 @@ from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.linear import placed
 from irc.dialects.nd.terms import Term, deferred_cast
 from irc.ir.dtypes import accumulator
+from irc.ir.rewriting import location_of
+from irc.support.diagnostics import IrcError
 
 
 def conv(op: nd.ConvOp, g: Term) -> list[Term | None]:
+    if ints(op.parts):
+        raise IrcError("nd.conv by parts has no gradient", location_of(op), "differentiate before split-reductions")
     if 0 in (*shape_of(op.x), *shape_of(op.kernel), *g.shape):
         return [None, None]
     element = factor_element(element_of(op.x))
     terms = (Term(op.x, g.at), op.x_axes), (Term(op.kernel, g.at), op.kernel_axes), (g, op.result_axes)
     x, kernel, g = (_permuted(deferred_cast(term, element), ints(axes)) for term, axes in terms)
-    found = (_of_input(op, kernel, g), op.x_axes), (_of_kernel(op, x, g), op.kernel_axes)
+    of_images = integer(op.batch_groups)
+    groups = max(integer(op.groups), of_images)
+    x = _with_groups(x, of_images, 0, 1)
+    of_input = _with_groups(_of_input(op, kernel, g, groups), of_images, 1, 0)
+    found = (of_input, op.x_axes), (_of_kernel(op, x, g, groups), op.kernel_axes)
     return [_permuted(term, placed(range(len(ints(axes))), ints(axes))) for term, axes in found]
 
 
@@ -38,9 +48,24 @@ def _permuted(x: Term, order: Sequence[int]) -> Term:
     return x.permute(order) if order else x
 
 
-def _of_input(op: nd.ConvOp, kernel: Term, g: Term) -> Term:
+def _with_groups(x: Term, groups: int, outer: int, inner: int) -> Term:
+    """The groups that one of the axes N and C has, as groups of the other."""
+    if groups == 1:
+        return x
+    shape = list(x.shape)
+    shape[outer : outer + 1] = [groups, shape[outer] // groups]
+    apart = x.reshape(shape)
+    at = inner + (inner > outer)
+    order = [axis for axis in range(len(shape)) if axis != outer]
+    order.insert(order.index(at), outer)
+    extents = list(x.shape)
+    extents[outer], extents[inner] = extents[outer] // groups, extents[inner] * groups
+    return apart.permute(order).reshape(extents)
+
+
+def _of_input(op: nd.ConvOp, kernel: Term, g: Term, groups: int) -> Term:
     extents, window = op.x_shape[2:], _window(op)
-    groups, (outputs, inputs, *spatial) = integer(op.groups), kernel.shape
+    outputs, inputs, *spatial = kernel.shape
     if groups == 1:
         swapped = kernel.permute([1, 0, *range(2, len(kernel.shape))])
     else:
@@ -61,29 +86,34 @@ def _of_input(op: nd.ConvOp, kernel: Term, g: Term) -> Term:
     )
 
 
-def _of_kernel(op: nd.ConvOp, x: Term, g: Term) -> Term:
-    groups, shape = integer(op.groups), op.kernel_shape
-    count, channels, *spatial = x.shape
-    if groups == 1:
-        swapped = x.permute([1, 0, *range(2, len(x.shape))])
-    else:
-        swapped = x.reshape([count, groups, channels // groups, *spatial])
-        swapped = swapped.permute([2, 1, 0, *range(3, len(swapped.shape))])
-        swapped = swapped.reshape([channels // groups, groups * count, *spatial])
+def _of_kernel(op: nd.ConvOp, x: Term, g: Term, groups: int) -> Term:
+    turned = [1, 0, *range(2, len(x.shape))]
+    if groups == 1 and all(s == 1 for s in ints(op.strides)) and any(e != 1 for e in ints(op.input_dilation)):
+        result = _cut(
+            g.permute(turned),
+            x.permute(turned),
+            op.kernel_shape[2:],
+            [w - 1 - padding for w, padding in zip(_window(op), ints(op.low), strict=True)],
+            strides=ints(op.dilation),
+            dilation=ints(op.input_dilation),
+            spread=ints(op.strides),
+            flipped=False,
+        )
+        return result if op.is_flipped else result.flip(range(2, len(g.shape)))
     result = _cut(
-        swapped,
-        g.permute([1, 0, *range(2, len(g.shape))]),
-        shape[2:],
+        x.permute(turned),
+        g.permute(turned),
+        op.kernel_shape[2:],
         ints(op.low),
         strides=ints(op.dilation),
         dilation=ints(op.strides),
         spread=ints(op.input_dilation),
-        groups=groups,
+        batch_groups=groups,
         flipped=False,
     )
     if op.is_flipped:
         result = result.flip(range(2, len(g.shape)))
-    return result.permute([1, 0, *range(2, len(g.shape))])
+    return result.permute(turned)
 
 
 def _window(op: nd.ConvOp) -> list[int]:
@@ -100,14 +130,19 @@ def _cut(
     strides: Sequence[int],
     dilation: Sequence[int],
     spread: Sequence[int],
-    groups: int,
+    groups: int = 1,
+    batch_groups: int = 1,
     flipped: bool,
 ) -> Term:
     """The convolution with `low` padding before x and as much after it as gives a result of these extents; negative
-    padding drops elements of the dilated x."""
+    padding drops elements of the dilated x. Elements behind the last window stay where a further window does not fit,
+    by the strides: one place has any."""
     window = [(k - 1) * d + 1 for k, d in zip(kernel.shape[2:], dilation, strict=True)]
     wanted = [(n - 1) * s + w for n, s, w in zip(extents, strides, window, strict=True)]
     present = [(n - 1) * e + 1 for n, e in zip(x.shape[2:], spread, strict=True)]
+    left = [max(0, before + n - total) for before, n, total in zip(low, present, wanted, strict=True)]
+    strides = [max(s, 1 + more) if n == 1 else s for s, more, n in zip(strides, left, extents, strict=True)]
+    wanted = [total + (more if more < s else 0) for total, more, s in zip(wanted, left, strides, strict=True)]
     if any(before < 0 or before + n > total for before, n, total in zip(low, present, wanted, strict=True)):
         x, spread = dilated(x, (1, 1, *spread)), [1] * len(spread)
         starts = [min(max(-before, 0), n) for before, n in zip(low, present, strict=True)]
@@ -124,6 +159,7 @@ def _cut(
         dilation=dilation,
         input_dilation=spread,
         groups=groups,
+        batch_groups=batch_groups,
         flipped=flipped,
         element=accumulator(x.element),
     )

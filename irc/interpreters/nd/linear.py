@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from math import prod
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.ir import SSAValue
 
 from irc.dialects import nd
-from irc.dialects.nd.base import integer, ints
+from irc.dialects.nd.base import integer, ints, shape_of
 from irc.dialects.nd.linear import in_order, placed
 from irc.interpreters.nd.base import Array, Precision, convert, is_floating, meaning, rounded, wide
 from irc.ir.dtypes import Element, element_of
@@ -95,20 +96,38 @@ def _conv(op: nd.ConvOp, args: Sequence[Array], precision: Precision) -> Array:
     if op.is_flipped:
         kernel = np.flip(kernel, tuple(range(2, kernel.ndim)))
     windows = _windows(_spread(x, op), kernel.shape[2:], op)
-    rank, groups = len(kernel.shape) - 2, integer(op.groups)
-    windows = windows.reshape(x.shape[0], groups, kernel.shape[1], *windows.shape[2:])
+    rank, of_images = len(kernel.shape) - 2, integer(op.batch_groups)
+    groups = max(integer(op.groups), of_images)
+    if of_images > 1:
+        windows = windows.reshape(groups, x.shape[0] // groups, *windows.shape[1:]).swapaxes(0, 1)
+    else:
+        windows = windows.reshape(x.shape[0], groups, kernel.shape[1], *windows.shape[2:])
     kernel = kernel.reshape(groups, kernel.shape[0] // groups, *kernel.shape[1:])
     outputs, taps = range(3, 3 + rank), range(3 + rank, 3 + 2 * rank)
-    product = contract(
-        windows,
-        kernel,
-        ((1,), (0, *outputs), (2, *taps)),
-        ((0,), (1,), (2, *range(3, 3 + rank))),
-        element_of(op.x.type),
-        element_of(op.result.type),
-    )
-    result = np.moveaxis(product, (0, -1), (1, 2)).reshape(op.result_shape)
-    return result.transpose(placed(range(result.ndim), ints(op.result_axes)))
+
+    def summed(part: Sequence[slice]) -> Array:
+        """Over a part of the channels and taps."""
+        sums = contract(
+            windows[(slice(None), slice(None), part[0], *[slice(None)] * rank, *part[1:])],
+            kernel[(slice(None), slice(None), *part)],
+            ((1,), (0, *outputs), (2, *taps)),
+            ((0,), (1,), (2, *range(3, 3 + rank))),
+            element_of(op.x.type),
+            element_of(op.result.type),
+        )
+        result = np.moveaxis(sums, (0, -1), (1, 2)).reshape(op.result_shape)
+        return result.transpose(placed(range(result.ndim), ints(op.result_axes)))
+
+    parts = ints(op.parts)
+    found = [summed(part) for part in _parts(kernel.shape[2:], (*parts, *[1] * (1 + rank - len(parts))))]
+    return np.stack(found).reshape(shape_of(op.result))
+
+
+def _parts(extents: Sequence[int], counts: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+    """The ranges of each part, the outermost axis first, of axes that are cut into so many parts each."""
+    sizes = [extent // count for extent, count in zip(extents, counts, strict=True)]
+    for place in product(*map(range, counts)):
+        yield tuple(slice(at * size, (at + 1) * size) for at, size in zip(place, sizes, strict=True))
 
 
 def _spread(x: Array, op: nd.ConvOp) -> Array:

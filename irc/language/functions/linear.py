@@ -58,7 +58,7 @@ _CONV_AXES = ("x_axes", "kernel_axes", "result_axes")
 
 @builtin(
     "conv(x, kernel, *, strides=None, low=None, high=None, dilation=None, input_dilation=None, groups=1, dtype=None, "
-    "x_axes=None, kernel_axes=None, result_axes=None, flipped=false)"
+    "x_axes=None, kernel_axes=None, result_axes=None, flipped=false, batch_groups=1)"
 )
 def conv(args: Arguments) -> Value:
     x, kernel = matrices(args.builder, args.operand("x"), args.operand("kernel"), args.place)
@@ -72,11 +72,25 @@ def conv(args: Arguments) -> Value:
         if axes["x_axes"] or axes["kernel_axes"]:
             hint += " in the order of their axes"
         raise args.error(f"conv cannot combine {x} and {kernel} in {groups} groups", None, hint)
+    of_images = args.integer("batch_groups", 1)
+    if of_images < 1 or inputs[0] % of_images or weights[0] % of_images or (groups > 1 < of_images):
+        hint = "they divide images and output channels, where channels are in one group"
+        raise args.error(f"conv cannot combine {x} and {kernel} in {of_images} groups of images", "batch_groups", hint)
     numbers = {name: _per_axis(args, name, least, x.rank - 2) for name, least in _CONV_LISTS.items()}
-    shape = placed(conv_shape(inputs, weights, *numbers.values()), axes["result_axes"])
+    shape = placed(conv_shape(inputs, weights, *numbers.values(), batch_groups=of_images), axes["result_axes"])
     element = args.number_element("dtype", product_element(x.element))
     flipped = args.flag("flipped")
-    return args.emit("conv", [x, kernel], shape, element, **numbers, groups=groups, **axes, flipped=flipped)
+    return args.emit(
+        "conv",
+        [x, kernel],
+        shape,
+        element,
+        **numbers,
+        groups=groups,
+        **axes,
+        flipped=flipped,
+        batch_groups=of_images,
+    )
 
 
 def _order(args: Arguments, name: str, rank: int) -> list[int]:

@@ -109,7 +109,7 @@ def _is_possible(op: nd.ConvOp, machine: Target) -> bool:
     operands = WGMMA_OPERANDS.get(element_of(op.x).name) if machine.has_tma and machine.has_wgmma else None
     if operands is None or operands.parts > 1 or operands.accumulator != element_of(op.result).name:
         return False
-    channels, groups = op.kernel_shape[1], integer(op.groups)
+    channels, groups = op.kernel_shape[1], max(integer(op.groups), integer(op.batch_groups))
     is_empty = 0 in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result))
     return not is_empty and channels >= MIN_RUN and (groups == 1 or channels % MIN_RUN == 0)
 
@@ -145,7 +145,8 @@ def _arrange(op: nd.ConvOp, sides: Sequence[int], copies: Copies) -> None:
         values[side], axes[name] = copies[key], [last.index(role) for role in range(rank)]
     names = ("strides", "low", "high", "dilation", "input_dilation", "result_axes")
     numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
-    numbers |= {"groups": integer(op.groups), "flipped": op.is_flipped, "element": element_of(op.result), **axes}
+    numbers |= {name: integer(getattr(op, name)) for name in ("groups", "batch_groups")}
+    numbers |= {"flipped": op.is_flipped, "element": element_of(op.result), **axes}
     new = nd.ConvOp(*values, **numbers, location=op.location)
     if not all(is_window_loadable(new, side) for side in (0, 1)) or run_of(new) < MIN_RUN:
         new.erase()

@@ -195,3 +195,19 @@ func.func @convolution(%x: tensor<2x8x6x6xf32>, %w: tensor<6x8x3x3xf32>) -> (ten
   }
   func.return %r, %s : tensor<2x6x4x4xf32>, tensor<6xf32>
 }
+
+// Parts of what a convolution sums, outermost first as x has it: all images, and half of the rows of taps. Windows of
+// neighboring parts overlap, so that the op itself says where its parts begin.
+// CHECK-LABEL: func.func @convolution_parts
+// CHECK-NEXT:    {{.*}} = kernel.fused @w matmul config<tile = {m = 16, n = 16, k = 8}> {{.*}} -> tensor<4x2x1x8x6x3x3xf32> {
+// CHECK-NEXT:      // core
+// CHECK-NEXT:      {{.*}} = nd.conv %a, %b {{{.*}}, parts = [4, 2, 1]} : (tensor<4x10x10x8xf32>, tensor<4x8x8x6xf32>) -> tensor<4x2x1x8x6x3x3xf32>
+// CHECK:         kernel.fused @w_finish reduce
+// CHECK:           nd.sum {{.*}} {axes = [0, 1, 2]} : tensor<4x2x1x8x6x3x3xf32> -> tensor<8x6x3x3xf32>
+func.func @convolution_parts(%x: tensor<4x10x10x8xf32>, %g: tensor<4x8x8x6xf32>) -> tensor<8x6x3x3xf32> {
+  %r = kernel.fused @w matmul config<tile = {m = 16, n = 16, k = 8}, split = 8> (%a = %x : tensor<4x10x10x8xf32>, %b = %g : tensor<4x8x8x6xf32>) -> tensor<8x6x3x3xf32> {
+    %c = nd.conv %a, %b {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2]} : (tensor<4x10x10x8xf32>, tensor<4x8x8x6xf32>) -> tensor<8x6x3x3xf32>
+    kernel.yield %c : tensor<8x6x3x3xf32>
+  }
+  func.return %r : tensor<8x6x3x3xf32>
+}

@@ -409,6 +409,22 @@ func.func @invalid(%x: tensor<2x3x8xf32>, %k: tensor<6x3x3xf32>) {
 
 // -----
 
+func.func @invalid(%x: tensor<2x3x8xf32>, %k: tensor<6x3x3xf32>) {
+  // expected-error @below {{nd.conv expects parts that divide [3, 3], what is summed, found [1, 2]}}
+  %r = nd.conv %x, %k {strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1, parts = [1, 2]} : (tensor<2x3x8xf32>, tensor<6x3x3xf32>) -> tensor<1x2x2x6x6xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4x3x8xf32>, %k: tensor<6x3x3xf32>) {
+  // expected-error @below {{nd.conv expects batch_groups that divide 4 images and 6 output channels, found 4, and 1 groups of channels}}
+  %r = nd.conv %x, %k {strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1, batch_groups = 4} : (tensor<4x3x8xf32>, tensor<6x3x3xf32>) -> tensor<1x6x6xf32>
+  func.return
+}
+
+// -----
+
 func.func @invalid() {
   // expected-error @below {{expected elements of shape [3], found [2]}}
   %r = nd.constant [1.0, 2.0] : tensor<3xf32>

@@ -227,6 +227,8 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %conv = nd.conv %image, %kernel {strides = [1, 2], low = [1, 0], high = [1, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x3x8x8xf32>, tensor<6x3x3x2xf32>) -> tensor<2x6x8x4xf32>
   // CHECK: %last = nd.conv %image, %kernel {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 1, 3, 2], result_axes = [0, 3, 1, 2], flipped = true} : (tensor<2x3x8x8xf32>, tensor<6x3x3x2xf32>) -> tensor<2x6x7x6xf32>
   %last = nd.conv %image, %kernel {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 1, 3, 2], result_axes = [0, 3, 1, 2], flipped = true} : (tensor<2x3x8x8xf32>, tensor<6x3x3x2xf32>) -> tensor<2x6x7x6xf32>
+  // CHECK: %parts = nd.conv %image, %kernel {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, batch_groups = 2, parts = [1, 3]} : (tensor<2x3x8x8xf32>, tensor<6x3x3x2xf32>) -> tensor<1x3x1x6x6x7xf32>
+  %parts = nd.conv %image, %kernel {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, batch_groups = 2, parts = [1, 3]} : (tensor<2x3x8x8xf32>, tensor<6x3x3x2xf32>) -> tensor<1x3x1x6x6x7xf32>
 
   // composed
 

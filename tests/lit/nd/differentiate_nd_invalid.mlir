@@ -40,3 +40,12 @@ func.func @widened(%x: tensor<f32>) -> tensor<f32> {
   %y = nd.exp %x {nd.declared = bf16} : tensor<f32>
   func.return %y : tensor<f32>
 }
+
+// -----
+
+func.func @by_parts(%x: tensor<2x4x8xf32>, %k: tensor<6x4x3xf32>) -> tensor<f32> {
+  // expected-error @+1 {{nd.conv by parts has no gradient}}
+  %y = nd.conv %x, %k {strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1, parts = [2]} : (tensor<2x4x8xf32>, tensor<6x4x3xf32>) -> tensor<2x2x6x6xf32>
+  %s = nd.sum %y {axes = [0, 1, 2, 3]} : tensor<2x2x6x6xf32> -> tensor<f32>
+  func.return %s : tensor<f32>
+}

@@ -62,3 +62,17 @@ func.func @images_last(%x: tensor<4x16x16x64xbf16>, %w: tensor<64x3x3x64xbf16>) 
   }
   func.return %r : tensor<16x16x4x64xf32>
 }
+
+// The gradient of a kernel: pixels lie along K, in both operands, and a tile is at one place of the window. Parts of the
+// images move the first of a tile.
+// CHECK-LABEL: tile.program @gradient
+// CHECK:         tile.for_tiles {{.*}} extents [2, 3, 3, 64, 64]
+// CHECK:         tile.copy %a{{.*}} via = #tile.im2col<dims = [0, 1, 2, 3], lower = [-1, -1], upper = [-1, -1], steps = [1, 1]>}
+// CHECK-NEXT:    tile.copy %b{{.*}} via = "tma"}
+func.func @gradient(%x: tensor<4x8x8x64xbf16>, %g: tensor<4x8x8x64xbf16>) -> tensor<2x1x1x64x3x3x64xf32> {
+  %r = kernel.fused @gradient_0 matmul config<tile = {m = 64, n = 64, k = 64}, stages = 2, warps = 4, schedule = "persistent", instruction = "wgmma"> (%a = %x : tensor<4x8x8x64xbf16>, %b = %g : tensor<4x8x8x64xbf16>) -> tensor<2x1x1x64x3x3x64xf32> {
+    %c = nd.conv %a, %b {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2], result_axes = [3, 0, 1, 2], parts = [2, 1, 1]} : tensor<4x8x8x64xbf16> -> tensor<2x1x1x64x3x3x64xf32>
+    kernel.yield %c : tensor<2x1x1x64x3x3x64xf32>
+  }
+  func.return %r : tensor<2x1x1x64x3x3x64xf32>
+}
