@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from irc.ir.dtypes import accumulator, element_named
 from irc.support.shapes import is_grouped
 from irc_frontend.elementwise import broadcast_to
 from irc_frontend.graph import Node, fail
@@ -66,6 +65,8 @@ def _types(*nodes: Node) -> str:
 
 
 def _accumulator(q: Node) -> str:
+    from irc.ir.dtypes import accumulator, element_named
+
     return accumulator(element_named(q.element)).name
 
 
