@@ -20,6 +20,7 @@ from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 
 from irc.support.shapes import is_grouped
+from irc_frontend.torch.attention import order_of
 from irc_frontend.torch.masks import Seen, seen_by
 from irc_frontend.torch.ops.attention import why_slow_attention
 from irc_frontend.torch.rules import REASON, Left
@@ -55,14 +56,28 @@ def with_fast_attention(module: GraphModule) -> GraphModule:
 
 def _give_fast_attention(module: GraphModule) -> None:
     known: dict[FxNode, Seen | None] = {}
+    transformed = _transformed(module.graph)
     for node in module.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
         call = _call(node, known)
         try:
+            if node in transformed:
+                raise Left("attention within a transform of torch.func")
             _replace(module.graph, call)
         except Left as reason:
             node.meta["custom"] = {**node.meta.get("custom", {}), REASON: reason.message}
             _give_fast_form(module.graph, call)
     module.recompile()
+
+
+def _transformed(graph: Graph) -> set[FxNode]:
+    """The attention between the begin and the end of a vmap, grad or jvp, which have rules for torch's alone."""
+    found, depth = set[FxNode](), 0
+    for node in graph.nodes:
+        name = getattr(node.target, "__name__", "")
+        depth += name.endswith("_increment_nesting") - name.endswith("_decrement_nesting")
+        if depth and node.target is F.scaled_dot_product_attention:
+            found.add(node)
+    return found
 
 
 def _call(node: FxNode, known: dict[FxNode, Seen | None]) -> Call:
@@ -107,7 +122,7 @@ def _replace(graph: Graph, call: Call) -> None:
             raise Left(reason)
     with graph.inserting_before(node):
         q, k, v = (graph.call_method("to", (x, value.dtype)) for x in (q, k, v))  # which autocast may ask for
-        own = graph.call_function(OWN, (q, k, v, mask, seen.causal, seen.window, scale))
+        own = graph.call_function(OWN, (q, k, v, mask, seen.causal, seen.window, scale, order_of(value)))
         result = graph.call_function(operator.getitem, (own, 0))
     own.meta, result.meta = {name: node.meta[name] for name in node.meta if name != "example_value"}, dict(node.meta)
     node.replace_all_uses_with(result)
