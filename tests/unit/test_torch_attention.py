@@ -249,6 +249,10 @@ def test_batches_that_broadcast_stay_with_torch() -> None:
     check_left(sdpa, [torch.randn(1, 1, 8, 8), *torch.randn(2, 1, 4, 8, 8)], "attention whose batches broadcast")
 
 
+def test_many_axes_stay_with_torch() -> None:
+    check_left(sdpa, [*torch.randn(3, 2, 2, 2, 8, 8)], "attention of arrays with 5 axes")
+
+
 def test_attention_of_nothing_stays_with_torch() -> None:
     check_left(sdpa, [torch.randn(2, 4, 8, 8), *torch.randn(2, 2, 4, 0, 8)], "attention of nothing")
 

@@ -145,7 +145,9 @@ def expect_known(arrays: Sequence[Any], bias: Tensor | None, result: Tensor) -> 
         raise Left("attention of shapes that are not known")
     if 0 in (*q, *k, *v):
         raise Left("attention of nothing")
-    is_fit = len(q) == len(k) == len(v) in (3, 4) and is_grouped(q[:-2], k[:-2]) and k[:-1] == v[:-1]
+    if len(q) == len(k) == len(v) not in (3, 4):
+        raise Left(f"attention of arrays with {len(q)} axes")
+    is_fit = len(q) == len(k) == len(v) and is_grouped(q[:-2], k[:-2]) and k[:-1] == v[:-1]
     if not is_fit:
         raise Left("attention whose batches broadcast")
     if bias is not None:
