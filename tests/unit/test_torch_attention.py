@@ -89,6 +89,22 @@ def test_attention_is_compiled(name: str, dtype: torch.dtype) -> None:
     check(function, arrays(*shapes, dtype=dtype))
 
 
+ODD_QUERIES = {
+    "beside heads, three axes": torch.empty(LENGTH, HEADS, SIZE).transpose(0, 1),
+    "before heads": torch.empty(LENGTH, SIZE, BATCH, HEADS).permute(2, 3, 0, 1),
+    "one batch for all": torch.empty(1, HEADS, LENGTH, SIZE).expand(BATCH, -1, -1, -1),
+}
+
+
+@pytest.mark.parametrize("name", ODD_QUERIES)
+def test_results_lie_as_torchs(name: str) -> None:
+    """However the queries lie: models take views of them."""
+    odd = ODD_QUERIES[name]
+    q = torch.randn_like(odd).as_strided(odd.shape, odd.stride()).requires_grad_()
+    k, v = arrays(q.shape, q.shape)
+    check(lambda q, k, v: sdpa(q, k, v).view(*q.shape[:-2], LENGTH * SIZE), [q, k, v])
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("kind", ["bool", "added", "every score", "one row"])
 def test_masks_are_arguments(kind: str, grouped: bool) -> None:
@@ -233,12 +249,26 @@ def test_batches_that_broadcast_stay_with_torch() -> None:
     check_left(sdpa, [torch.randn(1, 1, 8, 8), *torch.randn(2, 1, 4, 8, 8)], "attention whose batches broadcast")
 
 
+def test_many_axes_stay_with_torch() -> None:
+    check_left(sdpa, [*torch.randn(3, 2, 2, 2, 8, 8)], "attention of arrays with 5 axes")
+
+
 def test_attention_of_nothing_stays_with_torch() -> None:
     check_left(sdpa, [torch.randn(2, 4, 8, 8), *torch.randn(2, 2, 4, 0, 8)], "attention of nothing")
 
 
 def test_dynamic_shapes_stay_with_torch() -> None:
     check_left(sdpa, arrays(*squares()), "attention of shapes that are not known", dynamic=True)
+
+
+def test_transforms_stay_with_torch() -> None:
+    """Its own attention has a rule for each; after a transform attention is irc's again."""
+
+    def function(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return sdpa(torch.func.grad(lambda q: torch.vmap(sdpa)(q, k, v).sum())(q), k, v)
+
+    inputs = [x.detach() for x in arrays(*squares())]
+    check_left(function, inputs, "attention within a transform of torch.func")
 
 
 def test_a_mask_beside_an_option_stays_with_torch() -> None:
@@ -312,7 +342,8 @@ def test_op(bias: str, keys: int, causal: bool, window: int | None) -> None:
     """Its results and gradients as torch computes them, and what it tells torch's compiler of itself."""
     inputs = [x.detach().double().requires_grad_() for x in arrays(*squares(keys))]
     given = {"none": None, "bool": padding(), "added": torch.randn(HEADS, LENGTH, LENGTH).double()}[bias]
-    y, sums = torch.ops.irc.attention(*inputs, given, causal, window, 0.3)
+    y, sums = torch.ops.irc.attention(*inputs, given, causal, window, 0.3, [1, 0, 2])
+    assert y.transpose(0, 1).is_contiguous()
     mask = Seen(causal, window).mask(LENGTH, LENGTH)
     if given is not None:
         mask = mask & given if bias == "bool" else torch.where(mask, given, -torch.inf)
@@ -326,7 +357,7 @@ def test_op(bias: str, keys: int, causal: bool, window: int | None) -> None:
         (result * torch.arange(SIZE)).sum().backward()
     for mine, other in zip(inputs, twins, strict=True):
         torch.testing.assert_close(mine.grad, other.grad)
-    torch.library.opcheck(torch.ops.irc.attention.default, (*inputs, given, causal, window, 0.3))
+    torch.library.opcheck(torch.ops.irc.attention.default, (*inputs, given, causal, window, 0.3, [1, 0, 2]))
     g = torch.randn_like(y)
     saved = [x.detach() for x in (g, *inputs, y, sums)]
     torch.library.opcheck(torch.ops.irc.attention_gradients.default, (*saved, given, causal, window, 0.3))

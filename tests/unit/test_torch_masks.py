@@ -116,7 +116,7 @@ def arguments_seen(function: Callable[[Tensor], Tensor], x: Tensor) -> tuple[boo
         for node in changed.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
             seen.append((node.kwargs.get("attn_mask") is not None, bool(node.kwargs.get("is_causal")), None))
         for node in changed.graph.find_nodes(op="call_function", target=torch.ops.irc.attention.default):
-            _, _, _, bias, causal, window, _ = node.args
+            _, _, _, bias, causal, window, *_ = node.args
             seen.append((bias is not None, causal, window))
         return changed.forward
 

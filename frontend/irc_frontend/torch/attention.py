@@ -13,6 +13,7 @@ result and the gradients are 0, and the logarithm is -inf.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -22,24 +23,38 @@ from torch import Tensor
 
 @torch.library.custom_op("irc::attention", mutates_args=())
 def attention(
-    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, causal: bool, window: int | None, scale: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+    order: Sequence[int],
 ) -> tuple[Tensor, Tensor]:
     """softmax(scores) v of q[..., S, D], k[..., T, D] and v[..., T, E], and log(sum(exp(scores))) of each row in f32,
-    [..., S]. Heads of k and v, the extent before the last two, may divide those of q. The result lies as q does:
-    [batch, S, heads, E] where that is [batch, S, heads, D]."""
+    [..., S]. Heads of k and v, the extent before the last two, may divide those of q. `order` names the axes of the
+    result, but for its last one, as they lie in memory, the outermost first."""
     mask = _mask(q, k, bias, causal, window)
     is_shared = q.ndim > 2 and q.shape[-3] != k.shape[-3]
     found = F.scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=is_shared)
     if mask is not None and mask.dtype != torch.bool:
         mask = mask.to(_accumulator(q))
-    return _empty_like(q, v.shape[-1]).copy_(found), _log_sum_exp(q, k, mask, scale)
+    return _empty(q, v.shape[-1], order).copy_(found), _log_sum_exp(q, k, mask, scale)
 
 
 @attention.register_fake
 def _(
-    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, causal: bool, window: int | None, scale: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+    order: Sequence[int],
 ) -> tuple[Tensor, Tensor]:
-    return _empty_like(q, v.shape[-1]), q.new_empty(q.shape[:-1], dtype=_accumulator(q))
+    return _empty(q, v.shape[-1], order), q.new_empty(q.shape[:-1], dtype=_accumulator(q))
 
 
 @torch.library.custom_op("irc::attention_gradients", mutates_args=())
@@ -58,7 +73,7 @@ def attention_gradients(
     """The gradients of q, k and v for a gradient g of the result y; each lies as its array does."""
     mask = _mask(q, k, bias, causal, window)
     found = _gradients(g, q, k, v, y, log_sum_exp, mask, scale)
-    dq, dk, dv = (_empty_like(x, x.shape[-1]).copy_(d) for x, d in zip((q, k, v), found, strict=True))
+    dq, dk, dv = (_empty_like(x).copy_(d) for x, d in zip((q, k, v), found, strict=True))
     return dq, dk, dv
 
 
@@ -75,11 +90,11 @@ def _(
     window: int | None,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return _empty_like(q, q.shape[-1]), _empty_like(k, k.shape[-1]), _empty_like(v, v.shape[-1])
+    return _empty_like(q), _empty_like(k), _empty_like(v)
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    q, k, v, bias, *options = inputs
+    q, k, v, bias, *options, _ = inputs
     y, sums = output
     ctx.mark_non_differentiable(sums)
     ctx.save_for_backward(q, k, v, y, sums, bias)
@@ -87,7 +102,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 
 
 def _backward(ctx: Any, g: Tensor, _: Any) -> tuple[Tensor | None, ...]:
-    return (*attention_gradients(g, *ctx.saved_tensors, *ctx.options), None, None, None, None)
+    return (*attention_gradients(g, *ctx.saved_tensors, *ctx.options), None, None, None, None, None)
 
 
 attention.register_autograd(_backward, setup_context=_keep)
@@ -97,9 +112,18 @@ def _accumulator(x: Tensor) -> torch.dtype:
     return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
-def _empty_like(x: Tensor, columns: Any) -> Tensor:
-    """A dense array of x's shape but for its last extent, with that axis innermost and the others in x's order."""
-    order = sorted(range(x.ndim - 1), key=lambda axis: (-x.stride(axis), -x.shape[axis]))
+def order_of(x: Tensor) -> list[int]:
+    """The axes of an array, but for its last one, as they lie in memory, the outermost first."""
+    return sorted(range(x.ndim - 1), key=lambda axis: (-x.stride(axis), -x.shape[axis]))
+
+
+def _empty_like(x: Tensor) -> Tensor:
+    """A dense array of x's shape, with the last axis innermost and the others in x's order."""
+    return _empty(x, x.shape[-1], order_of(x))
+
+
+def _empty(x: Tensor, columns: Any, order: Sequence[int]) -> Tensor:
+    """A dense array of x's shape but for its last extent, with that axis innermost and the others in order."""
     strides, size = [1] * x.ndim, columns
     for axis in reversed(order):
         strides[axis], size = size, size * x.shape[axis]

@@ -19,6 +19,7 @@ from torch.fx.traceback import preserve_node_meta
 
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
+from irc_frontend.torch.multi_head import with_own_heads
 from irc_frontend.torch.partition import partition
 from irc_frontend.torch.scaled_dot_product import with_fast_attention
 
@@ -43,7 +44,7 @@ def backend(
         raise TypeError(f"the irc backend has the option most_shapes alone, found {found}")
     if type(most_shapes) is not int or most_shapes < 0:
         raise ValueError(f"most_shapes: expected a count of shapes, found {most_shapes!r}")
-    return _aot(most_shapes)(with_fast_attention(module), inputs)
+    return _aot(most_shapes)(with_own_heads(with_fast_attention(module)), inputs)
 
 
 def _compile(module: GraphModule, inputs: Sequence[Any], kind: str, most_shapes: int) -> Run:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 
 from irc.support.shapes import is_grouped
+from irc_frontend.torch.attention import order_of
 from irc_frontend.torch.masks import Seen, seen_by
 from irc_frontend.torch.ops.attention import why_slow_attention
 from irc_frontend.torch.rules import REASON, Left
@@ -55,14 +57,28 @@ def with_fast_attention(module: GraphModule) -> GraphModule:
 
 def _give_fast_attention(module: GraphModule) -> None:
     known: dict[FxNode, Seen | None] = {}
+    transformed = transformed_in(module.graph)
     for node in module.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
         call = _call(node, known)
         try:
+            if node in transformed:
+                raise Left("attention within a transform of torch.func")
             _replace(module.graph, call)
         except Left as reason:
             node.meta["custom"] = {**node.meta.get("custom", {}), REASON: reason.message}
             _give_fast_form(module.graph, call)
     module.recompile()
+
+
+def transformed_in(graph: Graph) -> set[FxNode]:
+    """The nodes between the begin and the end of a vmap, grad or jvp, which have rules for torch's attention alone."""
+    found, depth = set[FxNode](), 0
+    for node in graph.nodes:
+        name = getattr(node.target, "__name__", "")
+        depth += name.endswith("_increment_nesting") - name.endswith("_decrement_nesting")
+        if depth:
+            found.add(node)
+    return found
 
 
 def _call(node: FxNode, known: dict[FxNode, Seen | None]) -> Call:
@@ -92,60 +108,69 @@ def _is_whole(call: Call, mask: FxNode) -> bool:
 
 def _replace(graph: Graph, call: Call) -> None:
     """Makes it irc's; `Left` where it stays with torch."""
-    _expect_known(call)
+    if call.value("dropout_p"):
+        raise Left("dropout in attention")
+    if call.seen is None and (call.arguments.get("is_causal") or not isinstance(call.value("attn_mask"), Tensor)):
+        raise Left("a mask beside is_causal")
+    node, value = call.node, _example(call.node)
+    bias = None if call.seen is not None else call.value("attn_mask")
+    expect_known([call.value(name) for name in NAMES[:3]], bias, value)
     q, k, v = (call.arguments[name] for name in NAMES[:3])
     k, v = (_unrepeated(x) for x in (k, v)) if _share(k, v) else (k, v)
     mask = None if call.seen is not None else call.arguments["attn_mask"]
-    node, value = call.node, _example(call.node)
     seen, scale = call.seen or Seen(causal=False, window=None), call.arguments.get("scale")
     if scale is None:
         scale = 1 / math.sqrt(_example(q).shape[-1])
-    if value.device.type == "cuda":
-        shapes = [tuple(_example(x).shape) for x in (q, k, v)]
-        bias = None if mask is None else (tuple(_example(mask).shape), _example(mask).dtype)
-        if (reason := why_slow_attention(*shapes, value.dtype, bias, seen, scale, value.requires_grad)) is not None:
-            raise Left(reason)
+    expect_quick([_example(x) for x in (q, k, v)], bias, value.dtype, seen, scale, value.requires_grad)
     with graph.inserting_before(node):
         q, k, v = (graph.call_method("to", (x, value.dtype)) for x in (q, k, v))  # which autocast may ask for
-        own = graph.call_function(OWN, (q, k, v, mask, seen.causal, seen.window, scale))
+        own = graph.call_function(OWN, (q, k, v, mask, seen.causal, seen.window, scale, order_of(value)))
         result = graph.call_function(operator.getitem, (own, 0))
     own.meta, result.meta = {name: node.meta[name] for name in node.meta if name != "example_value"}, dict(node.meta)
     node.replace_all_uses_with(result)
     graph.erase_node(node)
 
 
-def _expect_known(call: Call) -> None:
-    """`Left` where irc has no such attention."""
-    arrays = [call.value(name) for name in NAMES[:3]]
+def expect_known(arrays: Sequence[Any], bias: Tensor | None, result: Tensor) -> None:
+    """`Left` where irc has no such attention of q, k and v. result: torch's, or an array of its type and device."""
     if not all(isinstance(x, Tensor) and x.layout is torch.strided and not x.is_nested for x in arrays):
         raise Left("attention of arrays that are not dense")
-    result = _example(call.node)
-    if result.device.type not in ("cpu", "cuda"):
-        raise Left(f"attention on a {result.device.type}")
-    if result.device.type == "cuda" and result.dtype not in (torch.bfloat16, torch.float16):
-        raise Left(f"attention of {str(result.dtype).removeprefix('torch.')}")
-    if call.value("dropout_p"):
-        raise Left("dropout in attention")
-    q, k, v = (x.shape for x in arrays)
+    device, dtype = result.device.type, result.dtype
+    if device not in ("cpu", "cuda"):
+        raise Left(f"attention on a {device}")
+    if device == "cuda" and dtype not in (torch.bfloat16, torch.float16):
+        raise Left(f"attention of {str(dtype).removeprefix('torch.')}")
+    q, k, v = (tuple(x.shape) for x in arrays)
     if any(isinstance(extent, SymInt) for extent in (*q, *k, *v)):
         raise Left("attention of shapes that are not known")
     if 0 in (*q, *k, *v):
         raise Left("attention of nothing")
-    is_fit = len(q) == len(k) == len(v) in (3, 4) and is_grouped(q[:-2], k[:-2]) and k[:-1] == v[:-1]
+    if len(q) == len(k) == len(v) not in (3, 4):
+        raise Left(f"attention of arrays with {len(q)} axes")
+    is_fit = len(q) == len(k) == len(v) and is_grouped(q[:-2], k[:-2]) and k[:-1] == v[:-1]
     if not is_fit:
         raise Left("attention whose batches broadcast")
-    if call.seen is None:
-        _expect_known_mask(call, len(q))
+    if bias is not None:
+        _expect_known_mask(bias, len(q))
 
 
-def _expect_known_mask(call: Call, rank: int) -> None:
-    mask = call.value("attn_mask")
-    if not isinstance(mask, Tensor) or call.arguments.get("is_causal"):
-        raise Left("a mask beside is_causal")
+def _expect_known_mask(mask: Tensor, rank: int) -> None:
     if mask.requires_grad:
         raise Left("the gradient of what is added to the scores")
     if not (mask.dtype == torch.bool or mask.is_floating_point()) or mask.ndim > rank:
         raise Left(f"a mask of {str(mask.dtype).removeprefix('torch.')} with {mask.ndim} axes")
+
+
+def expect_quick(
+    arrays: Sequence[Tensor], bias: Tensor | None, dtype: torch.dtype, seen: Seen, scale: float, is_trained: bool
+) -> None:
+    """`Left` where irc is slower than torch at attention of q, k and v."""
+    if arrays[0].device.type != "cuda":
+        return
+    q, k, v = (tuple(x.shape) for x in arrays)
+    mask = None if bias is None else (tuple(bias.shape), bias.dtype)
+    if (reason := why_slow_attention(q, k, v, dtype, mask, seen, scale, is_trained)) is not None:
+        raise Left(reason)
 
 
 def _example(node: Any) -> Tensor:

@@ -22,7 +22,14 @@ OWN = own.attention, own.attention_gradients
 
 @rule(torch.ops.irc.attention.default)
 def _attention(
-    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, causal: bool, window: int | None, scale: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+    order: Sequence[int],  # of the result in memory: programs write results as torch says
 ) -> tuple[Tensor, Tensor]:
     y = ir.attention(q, k, v, causal, scale, window, bias)
     sums = ir.attention_log_sum_exp(_apart(q, k), k, causal, scale, window, _bias_apart(bias, q, k))
@@ -72,7 +79,8 @@ def why_slow_attention(
     shapes, y_shape = (q, k, v), (*q[:-1], v[-1])
     queries, keys, values, y = (argument(shape, dtype) for shape in (*shapes, y_shape))
     mask, options = None if bias is None else argument(*bias), (seen.causal, seen.window, scale)
-    reason = why_slow([x.node for x in _attention(queries, keys, values, mask, *options)])
+    order = range(len(q) - 1)
+    reason = why_slow([x.node for x in _attention(queries, keys, values, mask, *options, order)])
     if reason is not None or not is_trained:
         return reason
     sums = argument(q[:-1], torch.float32)
