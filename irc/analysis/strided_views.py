@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -13,6 +12,7 @@ from irc.analysis.op_classes import is_view, shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import part_of, permutation_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
+from irc.support.shapes import row_major
 
 Span = tuple[int, int]
 """Of an axis: the distance between neighbors in the array, in elements, and that from its begin to its end."""
@@ -106,8 +106,3 @@ def _reshaped(view: StridedView, shape: Sequence[int]) -> tuple[int, ...] | None
         strides.append(stride)
         left, stride = left // extent, stride * extent
     return tuple(reversed(strides))
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an array whose last axis is innermost."""
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
+from irc.ir.rewriting import Inserter
 from irc.layout.fragment import Fragment, is_same
 from irc.layout_assignment.attributes import fragment_layout, with_fragment
 from irc.support.diagnostics import IrcError
@@ -95,22 +96,15 @@ def _is_part(op: tile.SliceOp) -> bool:
 def _count_from(op: tile.SliceOp, source: tile.IotaOp) -> None:
     """A slice of positions -> positions, in the fragment of the slice."""
     axis, offset = source.axis_value, source.offset
-    first = arith.ConstantOp(IntegerAttr(op.at_values[axis], IndexType()))
-    parts = [*op.offsets[axis : axis + 1], *([first.result] if op.at_values[axis] else [])]
-    if op.at_values[axis]:
-        _insert(first, op)
+    insert = Inserter.before(op)
+    parts = list(op.offsets[axis : axis + 1])
+    if first := op.at_values[axis]:
+        parts.append(insert.value(arith.ConstantOp(IntegerAttr(first, IndexType()))))
     for part in parts:
-        offset = _insert(arith.AddiOp(offset, part), op)
+        offset = insert.value(arith.AddiOp(offset, part))
     iota = tile.IotaOp(offset, axis, op.result.type, op.location)
     iota.result.name_hint = op.result.name_hint
     Rewriter.replace_op(op, iota)
-
-
-def _insert(new: Operation, op: Operation) -> SSAValue:
-    """Puts a new op before another."""
-    new.location = op.location
-    Rewriter.insert_op(new, InsertPoint.before(op))
-    return new.results[0]
 
 
 def part_fragment(op: tile.SliceOp, source: Fragment) -> Fragment:

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from irc.runtime.artifact import DTYPES
+from irc.support.shapes import row_major
 
 CUDA = 2
 """kDLCUDA, the device type of memory on an NVIDIA GPU; pinned host memory (3) and managed memory (13) are not taken."""
@@ -93,11 +93,6 @@ class Borrowed:
         expected = row_major(self.shape)
         pairs = zip(self.shape, self.strides, expected, strict=True)
         return 0 in self.shape or all(extent == 1 or stride == want for extent, stride, want in pairs)
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides in elements."""
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def is_on_device(array: Any) -> bool:

@@ -13,8 +13,9 @@ import numpy as np
 
 from irc.runtime.arrays import check_array, check_tensor
 from irc.runtime.artifact import DTYPES, ArraySpec
-from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray, borrow, is_on_device, row_major
+from irc.runtime.dlpack import LEGACY_STREAM, DeviceArray, borrow, is_on_device
 from irc.support.diagnostics import IrcError
+from irc.support.shapes import row_major
 
 ALIGNMENT = 16
 """Bytes. Kernels are compiled for arrays that start at a multiple of it; others are copied first."""

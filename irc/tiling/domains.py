@@ -14,9 +14,10 @@ from math import prod
 
 from xdsl.ir import Attribute
 
-from irc.dialects.tile import ViewType, row_major_strides
+from irc.dialects.tile import ViewType
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
+from irc.support.shapes import row_major
 from irc.tiling.index_maps import (
     Coords,
     Dim,
@@ -85,7 +86,7 @@ class Operand:
 
     @staticmethod
     def contiguous(element_type: Attribute, shape: Sequence[int]) -> Operand:
-        return Operand(element_type, tuple(shape), row_major_strides(shape))
+        return Operand(element_type, tuple(shape), row_major(shape))
 
     def grouped(self, bindings: Bindings, groups: Sequence[tuple[int, int]], coords: Coords) -> Coords:
         """Coordinates in the view whose dimensions are these groups."""
@@ -164,7 +165,7 @@ class Operand:
     @property
     def view_strides(self) -> tuple[int, ...]:
         strides = zip(self.parts, map(self._stride, self.groups), strict=True)
-        return tuple(n * stride for part, stride in strides for n in row_major_strides(part))
+        return tuple(n * stride for part, stride in strides for n in row_major(part))
 
     def _stride(self, group: tuple[int, int]) -> int:
         """Of the innermost dimension that has more than one element."""

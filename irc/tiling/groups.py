@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.op_classes import is_view
-from irc.dialects.tile import row_major_strides, shape_of
+from irc.dialects.tile import shape_of
 from irc.ir.iteration import iteration_of, permutation_of
+from irc.support.shapes import row_major
 from irc.tiling.index_maps import ZERO, Coords, Dim, Div, Lin, Sym, applied, atoms, lin_of, new_dim, point, substitute
 from irc.tiling.nodes import Dot, Node, Reduced, walk_nodes
 from irc.tiling.trace import Trace
@@ -80,13 +81,13 @@ def group_results(trace: Trace, values: Sequence[SSAValue]) -> list[Group]:
 def _peel(value: SSAValue) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:
     """The value behind trailing reshapes and permutations, and the shape and strides of its view of the result."""
     shape = shape_of(value.type)
-    strides = row_major_strides(shape)
+    strides = row_major(shape)
     while isinstance(op := value.owner, Operation):
         permutation = permutation_of(op)
-        if is_view(op) and strides == row_major_strides(shape):
+        if is_view(op) and strides == row_major(shape):
             value = op.operands[0]
             shape = shape_of(value.type)
-            strides = row_major_strides(shape)
+            strides = row_major(shape)
         elif permutation is not None:
             value = op.operands[0]
             order = sorted(range(len(permutation)), key=permutation.__getitem__)

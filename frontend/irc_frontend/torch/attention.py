@@ -20,6 +20,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from irc_frontend.torch.preparation import order_of
+
 
 @torch.library.custom_op("irc::attention", mutates_args=())
 def attention(
@@ -112,14 +114,9 @@ def _accumulator(x: Tensor) -> torch.dtype:
     return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
-def order_of(x: Tensor) -> list[int]:
-    """The axes of an array, but for its last one, as they lie in memory, the outermost first."""
-    return sorted(range(x.ndim - 1), key=lambda axis: (-x.stride(axis), -x.shape[axis]))
-
-
 def _empty_like(x: Tensor) -> Tensor:
     """A dense array of x's shape, with the last axis innermost and the others in x's order."""
-    return _empty(x, x.shape[-1], order_of(x))
+    return _empty(x, x.shape[-1], order_of(x, x.ndim - 1))
 
 
 def _empty(x: Tensor, columns: Any, order: Sequence[int]) -> Tensor:

@@ -77,6 +77,11 @@ def strides_of(node: Any) -> tuple[int, ...] | None:
     return None if value is None else tuple(value.stride())
 
 
+def order_of(x: torch.Tensor, rank: int | None = None) -> list[int]:
+    """The first `rank` axes of an array, all of them by default, as they lie in memory, the outermost first."""
+    return sorted(range(x.ndim if rank is None else rank), key=lambda axis: (-x.stride(axis), -x.shape[axis]))
+
+
 def _place(graph: Graph, inputs: Sequence[Any]) -> bool:
     """Gives the arguments of a graph the strides of these examples; whether that changes any."""
     is_changed = False
@@ -197,7 +202,7 @@ def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
     output = graph.output_node()
     if wanted.ndim == 4 and not wanted.is_contiguous() and wanted.is_contiguous(memory_format=torch.channels_last):
         return _copy(graph, output, node, torch.channels_last)
-    order = sorted(range(wanted.ndim), key=lambda axis: (-wanted.stride(axis), -wanted.shape[axis]))
+    order = order_of(wanted)
     if wanted.is_contiguous() or not wanted.permute(order).is_contiguous():
         return _copy(graph, output, node, torch.contiguous_format)
     with graph.inserting_before(output):

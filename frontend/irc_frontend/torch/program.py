@@ -19,6 +19,7 @@ from irc_frontend.evaluation import compile_nodes, target
 from irc_frontend.graph import Node, sorted_nodes
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.division import Part
+from irc_frontend.torch.preparation import order_of
 from irc_frontend.torch.rules import argument, record, value_of
 
 
@@ -28,7 +29,7 @@ class Layout:
 
     def __init__(self, value: torch.Tensor):
         self.shape, self.dtype, self.device = tuple(value.shape), value.dtype, value.device
-        order = sorted(range(value.ndim), key=lambda axis: (-value.stride(axis), -value.shape[axis]))
+        order = order_of(value)
         ordered = value.permute(order)
         is_dense = value.numel() > 0 and ordered.is_contiguous() and not value.is_contiguous()
         self.order = tuple(order) if is_dense else None

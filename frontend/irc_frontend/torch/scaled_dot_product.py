@@ -21,9 +21,9 @@ from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 
 from irc.support.shapes import is_grouped
-from irc_frontend.torch.attention import order_of
 from irc_frontend.torch.masks import Seen, seen_by
 from irc_frontend.torch.ops.attention import why_slow_attention
+from irc_frontend.torch.preparation import order_of
 from irc_frontend.torch.rules import REASON, Left
 
 OWN = torch.ops.irc.attention.default
@@ -124,7 +124,9 @@ def _replace(graph: Graph, call: Call) -> None:
     expect_quick([_example(x) for x in (q, k, v)], bias, value.dtype, seen, scale, value.requires_grad)
     with graph.inserting_before(node):
         q, k, v = (graph.call_method("to", (x, value.dtype)) for x in (q, k, v))  # which autocast may ask for
-        own = graph.call_function(OWN, (q, k, v, mask, seen.causal, seen.window, scale, order_of(value)))
+        own = graph.call_function(
+            OWN, (q, k, v, mask, seen.causal, seen.window, scale, order_of(value, value.ndim - 1))
+        )
         result = graph.call_function(operator.getitem, (own, 0))
     own.meta, result.meta = {name: node.meta[name] for name in node.meta if name != "example_value"}, dict(node.meta)
     node.replace_all_uses_with(result)

@@ -68,7 +68,7 @@ from irc.dialects.cuda.tensor_core import (
     WgmmaRegistersOp,
     WgmmaWaitOp,
 )
-from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, row_major, size_of
+from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
 
 DEVICE_OPS: list[type[Operation]] = [
     KernelOp,
@@ -198,6 +198,5 @@ __all__ = [
     "WgmmaOp",
     "WgmmaRegistersOp",
     "WgmmaWaitOp",
-    "row_major",
     "size_of",
 ]

@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.ir.properties import values_of
 from irc.ir.windows import CORNERS, MAX_PIXELS, MAX_STEP
+from irc.support.shapes import row_major
 
 SWIZZLES = (0, 32, 64, 128)
 """Widths in bytes of the shared-memory swizzle patterns of TMA and wgmma; 0 is none (PTX ISA, 5.5.6)."""
@@ -217,7 +218,7 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
             element = parser.parse_type()
             parser.parse_punctuation(",")
             extents = _parse_list(parser)
-            strides = row_major(extents)
+            strides = list(row_major(extents))
             parser.parse_punctuation(",")
             if parser.parse_optional_keyword("strides"):
                 strides = _parse_list(parser)
@@ -243,7 +244,7 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
         with printer.in_angle_brackets():
             printer.print_attribute(self.element)
             printer.print_string(f", {extents}")
-            if strides != row_major(extents):
+            if strides != list(row_major(extents)):
                 printer.print_string(f", strides {strides}")
             if self.is_im2col:
                 lower, upper, steps = (_values(values) for values in (self.lower, self.upper, self.steps))
@@ -251,14 +252,6 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
             printer.print_string(f", box {_values(self.box)}")
             if self.swizzle.data:
                 printer.print_string(f", swizzle {self.swizzle.data}")
-
-
-def row_major(extents: Sequence[int]) -> list[int]:
-    """Strides, in elements, of a contiguous row-major array."""
-    strides = [1] * len(extents)
-    for axis in reversed(range(len(extents) - 1)):
-        strides[axis] = strides[axis + 1] * extents[axis + 1]
-    return strides
 
 
 def _values(array: DenseArrayBase) -> list[int]:

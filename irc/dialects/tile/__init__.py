@@ -61,7 +61,6 @@ from irc.dialects.tile.types import (
     ViewType,
     element_type_of,
     fragment_of,
-    row_major_strides,
     shape_of,
     tile_type_of,
 )
@@ -196,7 +195,6 @@ __all__ = [
     "ints",
     "order_of",
     "place_of",
-    "row_major_strides",
     "shape_of",
     "tile_type_of",
 ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr, StringAttr, TensorType
@@ -20,14 +19,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.layout.fragment import Fragment, is_same
+from irc.support.shapes import row_major
 
 DEFAULT_ALIGN = 16
 """Bytes to which a view is aligned when its type does not say: what TMA and 16-byte vectors need."""
-
-
-def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides, in elements, of a contiguous row-major array."""
-    return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
@@ -66,7 +61,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
         align: int = DEFAULT_ALIGN,
     ) -> ViewType:
         """A view of `shape`; row-major where `strides` is None."""
-        strides = row_major_strides(shape) if strides is None else strides
+        strides = row_major(shape) if strides is None else strides
         return ViewType(_ints(shape), element_type, _ints(strides), IntAttr(align))
 
     def get_shape(self) -> tuple[int, ...]:
@@ -98,7 +93,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
         with parser.in_angle_brackets():
             shape, element_type = parser.parse_ranked_shape()
-            strides: Sequence[int] = row_major_strides(shape)
+            strides: Sequence[int] = row_major(shape)
             align = DEFAULT_ALIGN
             while parser.parse_optional_punctuation(",") is not None:
                 if parser.parse_optional_keyword("strides"):
@@ -111,7 +106,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             _print_shape(printer, self.get_shape(), self.element_type)
-            if self.get_strides() != row_major_strides(self.get_shape()):
+            if self.get_strides() != row_major(self.get_shape()):
                 printer.print_string(f", strides {list(self.get_strides())}")
             if self.alignment != DEFAULT_ALIGN:
                 printer.print_string(f", align {self.alignment}")
