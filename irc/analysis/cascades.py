@@ -37,6 +37,10 @@ from irc.support.diagnostics import IrcError
 MAX_OPS = 64
 """Ops between two products of a cascade, at most."""
 
+MAX_SCORES = 4
+"""Scores of a cascade, at most: each of them is a tile of accumulators. A residual stream is a sum of more products,
+each of which reads the sum of those before it."""
+
 MIN_ROWS = 64
 """Rows of a tile, at least: the instructions of a warp group have as many. A cascade whose last axis of rows has them
 is walked over along this axis alone, whose places conditions can tell apart; others, of heads that share keys, are
@@ -179,9 +183,10 @@ def scores_of(product: Operation) -> tuple[Operation, ...]:
 
 def computed_along(product: Operation) -> list[Operation]:
     """What the left operand of a product is computed from, element by element, up to products, which are part of it;
-    each after what it reads. Nothing of one that is computed by more than `MAX_OPS`."""
+    each after what it reads. Nothing of one that is computed by more than `MAX_OPS`, or from more than `MAX_SCORES`."""
     shape = shape_of(product.operands[0])
     found: set[Operation] = set()
+    scores = 0
     pending = [product.operands[0].owner]
     while pending:
         op = pending.pop()
@@ -189,8 +194,9 @@ def computed_along(product: Operation) -> list[Operation]:
             continue
         if is_product(op) or is_elementwise(op):
             found.add(op)
+            scores += is_product(op)
             pending += [] if is_product(op) else [operand.owner for operand in op.operands]
-        if len(found) > MAX_OPS:
+        if len(found) > MAX_OPS or scores > MAX_SCORES:
             return []
     return _in_order(found)
 
