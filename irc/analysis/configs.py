@@ -7,8 +7,6 @@ from irc.dialects.kernel import ConfigAttr, ConfigFields
 
 DEFAULT_WARPS = 8
 """Warps that compute, where the config does not say."""
-PRODUCER_WARPS = 4
-"""Warps of the partition that fills the channel of a wgmma kernel: a warp group, so that it can give registers away."""
 
 
 def config_of(program: tile.ProgramOp) -> ConfigFields:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from irc.analysis.budgets import OTHER_REGISTERS, consumer_registers
 from irc.analysis.cascade_parts import parts_of
 from irc.analysis.cascades import Cascade, cascade_in, rows_of
 from irc.analysis.op_classes import size_of
@@ -44,9 +45,6 @@ STAGED_COLUMNS = 128
 MULTIPLE = 16
 """Of which steps are: the depth of an instruction on 16 bits."""
 
-OTHER_REGISTERS = 40
-"""Registers of a thread for addresses, counters and rows."""
-
 MAX_STAGES = 2
 """Each step takes so long that one more in flight is enough."""
 
@@ -60,9 +58,9 @@ scores take twice as long to a step, and two thirds."""
 RESERVED = KIB
 """Shared memory that is left to the barriers of each channel, and to the alignment of its buffers."""
 
-REGISTERS = {64: 192, 128: 192, 192: 128}
-"""Registers of a thread for the fragments of all products, and of what is multiplied between them, by rows: 240 with
-two warp groups beside the one that loads and 160 with three, less those of addresses and rows."""
+HELD_REGISTERS, ADDRESSES = 192, 24
+"""Registers of a thread for the fragments of all products, and of what is multiplied between them, at most; and those
+of addresses, counters and rows, of which a thread has fewer where there are three warp groups."""
 
 ROW_REGISTERS = 16
 """What reductions of rows take besides, which a cascade of several scores has none of."""
@@ -104,8 +102,9 @@ class CascadeProblem:
         elements = WGMMA_ROWS * (4 * step * self.scores + self.size * step + 4 * self.columns)
         return elements // (4 * WARP_GROUP)
 
-    def allowed_registers(self, rows: int) -> int:
-        return REGISTERS.get(rows, min(REGISTERS.values())) + (ROW_REGISTERS if self.scores > 1 else 0)
+    def allowed_registers(self, rows: int, machine: Target) -> int:
+        held = min(HELD_REGISTERS, consumer_registers(machine, GROUP_WARPS * ceil_div(rows, WGMMA_ROWS)) - ADDRESSES)
+        return held + (ROW_REGISTERS if self.scores > 1 else 0)
 
     @property
     def arrays(self) -> int:
@@ -189,7 +188,8 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
     next SM that is free. Where no step fits beside what is held and stored, blocks of one warp group hold less. They
     do where each step has several scores, too, and only one step fits: its operands stay until its last product, and
     nothing is loaded meanwhile."""
-    rows = [given.tile["m"]] if given.tile and "m" in given.tile else dict.fromkeys([_rows(problem), WGMMA_ROWS])
+    asked = (given.tile or {}).get("m")
+    rows = [asked] if asked else dict.fromkeys([_rows(problem, machine), WGMMA_ROWS])
     configs = [config for each in rows for config in _of_rows(each, problem, machine, given)]
     return iter(configs if problem.scores == 1 else sorted(configs, key=_how_far_ahead, reverse=True))
 
@@ -203,7 +203,7 @@ def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigA
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
     shared = SHARED_BYTES if problem.scores == 1 else 2 * SHARED_BYTES
     group = max(1, shared // (problem.size * problem.steps * problem.streamed))
-    allowed = problem.allowed_registers(rows)
+    allowed = problem.allowed_registers(rows, machine)
     steps = [step for step in STEPS if problem.registers(step) <= allowed]
     for step, stages in [(step, stages) for step in steps for stages in range(given.stages or MAX_STAGES, 0, -1)]:
         if problem.shared_memory(rows, step, stages) + RESERVED * problem.arrays <= machine.shared_memory:
@@ -219,11 +219,12 @@ def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigA
             )
 
 
-def _rows(problem: CascadeProblem) -> int:
+def _rows(problem: CascadeProblem, machine: Target) -> int:
     """The rows of blocks that take the least time for all rows, of those whose registers hold the longest steps."""
     if problem.rows <= WGMMA_ROWS:
         return WGMMA_ROWS
-    held = [rows for rows in ROWS if problem.registers(STEPS[0]) <= problem.allowed_registers(rows)] or [min(ROWS)]
+    need = problem.registers(STEPS[0])
+    held = [rows for rows in ROWS if need <= problem.allowed_registers(rows, machine)] or [min(ROWS)]
     more = MORE_ROWS_MASKED if problem.is_masked else MORE_ROWS
     return min(held, key=lambda rows: rows * ceil_div(problem.rows, rows) / (more if rows > min(ROWS) else 1))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from irc.analysis.budgets import OTHER_REGISTERS, PRODUCER_WARPS, consumer_registers
 from irc.analysis.cascades import cascade_in
 from irc.analysis.op_classes import is_reduction, is_scan
 from irc.analysis.product_problem import Product, product_of
@@ -23,7 +24,7 @@ from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
-from irc.layout.instructions import WARP_GROUP, WGMMA_COLUMNS, WGMMA_ROWS, is_wgmma_width
+from irc.layout.instructions import WGMMA_COLUMNS, WGMMA_ROWS, is_wgmma_width
 from irc.layout.shared import SMALLEST_SWIZZLE
 from irc.splitting.cascades import can_split_cascade
 from irc.splitting.products import can_split_product
@@ -34,9 +35,6 @@ FREE_MULTIPLE = 8
 """Of this are the rows and columns of a product's tile, where they are no powers of two: the columns of an mma, and the
 rows of a core matrix of wgmma (PTX ISA, 9.7.15.5.1)."""
 
-OTHER_REGISTERS = 40
-"""Registers of a thread that are not accumulators: addresses, counters, one step of the epilogue."""
-
 
 def check_config(kernel: FusedOp, config: ConfigAttr, machine: Target) -> None:
     """IrcError unless the config is legal for the kernel and the target."""
@@ -45,11 +43,15 @@ def check_config(kernel: FusedOp, config: ConfigAttr, machine: Target) -> None:
     check.threads(config)
     check.cluster(config)
     check.unsupported(config)
+    check.registers(config)
     check.split(config.split or 1)
     if kernel.kind is Anchor.CASCADE:
         check.cascade(config)
     if kernel.kind is Anchor.MATMUL:
         check.product(config, product_of(kernel))
+
+
+_DIVIDED = {"registers": "registers", "load_stages": "shared memory", "store_stages": "shared memory"}
 
 
 class _Check:
@@ -80,9 +82,19 @@ class _Check:
     @staticmethod
     def _total_warps(config: ConfigAttr) -> int:
         """A wgmma kernel has a producer warp group beside the warps that compute."""
-        producers = GROUP_WARPS if config.instruction == "wgmma" else 0
+        producers = PRODUCER_WARPS if config.instruction == "wgmma" else 0
         consumers = 2 if config.schedule == "pingpong" else 1
         return consumers * (config.warps or 1) + producers
+
+    def registers(self, config: ConfigAttr) -> None:
+        """Of the threads that multiply, beside those that load."""
+        warps = self._total_warps(config) - PRODUCER_WARPS
+        if config.registers and config.registers > (most := consumer_registers(self._machine, warps)):
+            raise self._fail(
+                f"{warps} warps that multiply have up to {most} registers a thread beside {PRODUCER_WARPS} that load, "
+                f"found registers = {config.registers}",
+                "fewer registers or fewer warps",
+            )
 
     def cluster(self, config: ConfigAttr) -> None:
         blocks = prod(config.cluster or (1,))
@@ -102,6 +114,10 @@ class _Check:
             raise self._fail("only the warp groups of a cascade of wgmma take turns, found turns = true")
         if config.lag and self._kernel.kind is not Anchor.CASCADE:
             raise self._fail(f"only cascades have exponentials that are rescaled, found lag = {config.lag}")
+        if config.instruction != "wgmma":
+            for name in ("registers", "load_stages", "store_stages"):
+                if (value := getattr(config, name)) is not None:
+                    raise self._fail(f"only wgmma kernels divide a block's {_DIVIDED[name]}, found {name} = {value}")
         order = config.loop_order or ()
         if tuple(order) != tuple(range(len(order))):
             raise self._fail(f"no pass changes the order of tile loops yet, found loop_order = {list(order)}")
@@ -240,9 +256,9 @@ class _Check:
         need = sums * product.count * tile["m"] * tile["n"] * words // threads + OTHER_REGISTERS
         limit, where = self._machine.registers_per_thread, f"a thread of {self._machine.name}"
         if config.instruction == "wgmma":
-            consumers = self._machine.warp_size * self._total_warps(config) - WARP_GROUP
-            limit = min(limit, (self._machine.registers - WARP_GROUP * OTHER_REGISTERS) // consumers)
-            where = f"each of the {consumers} that compute in a block"
+            warps = self._total_warps(config) - PRODUCER_WARPS
+            limit = config.registers or consumer_registers(self._machine, warps)
+            where = f"each of the {self._machine.warp_size * warps} that compute in a block"
         if need > limit:
             raise self._fail(
                 f"accumulators of {sums * product.count} x {tile['m']} x {tile['n']} need about {need} registers in "

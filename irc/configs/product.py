@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from math import gcd
 
+from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, MAX_STAGES
 from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
@@ -19,12 +20,6 @@ from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
 
-EPILOGUE_BYTES = 33 * KIB
-"""Shared memory that the channel leaves to the epilogue's staging and the barriers."""
-
-EXCHANGE_BYTES = 32 * KIB
-"""Shared memory that subtiles of arrays which the epilogue reads take on top, on their way to the accumulators."""
-
 ACCUMULATOR_BYTES = 4
 
 VECTOR_BYTES = KIB
@@ -33,7 +28,6 @@ VECTOR_BYTES = KIB
 MIN_DEPTH_BYTES = 32
 """Bytes of a row of the narrowest swizzle, and of the depth of a wgmma."""
 
-MAX_STAGES = 8
 SMALL_TILE, LONG_K, MIN_STAGES = 64 * 128, 32, 4
 """Elements of a small tile, and steps of a long K, whose stages may be few and deep."""
 

@@ -19,6 +19,9 @@ from irc.support.diagnostics import IrcError
 if TYPE_CHECKING:
     from xdsl.ir import IRNode, Operation
 
+MAX_REGISTERS = 240
+"""What setmaxnreg gives a thread at most here: 255 rounded down, less what ptxas keeps."""
+
 KIB = 1024
 MIB = 1024 * KIB
 TERA = 1e12

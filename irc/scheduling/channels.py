@@ -9,6 +9,7 @@ from math import prod
 from xdsl.dialects import scf
 from xdsl.ir import Operation, Region, SSAValue
 
+from irc.analysis.budgets import LOAD_STAGES
 from irc.dialects.tile import (
     AcquireOp,
     AllocOp,
@@ -51,14 +52,10 @@ def tile_bytes(value: SSAValue) -> int:
     return prod(shape_of(value.type)) * element_of(element_type_of(value.type)).size
 
 
-LOAD_STAGES = 4
-"""Stages, at least, of a channel through which arrays of an epilogue come."""
-
-
-def channel_bytes(loop: ForTilesOp, stages: int) -> int:
+def channel_bytes(loop: ForTilesOp, stages: int, loads: int = LOAD_STAGES) -> int:
     """Shared memory that the channels of a tile loop will take: `stages` of the operands of its products, one of those
-    that a loop does not fill, and those of what its epilogue reads; and their barriers, of each operand where some are
-    held. Loops one behind the other go on with each other's stages (irc/passes/tile/make_channels.py)."""
+    that a loop does not fill, and `loads` of what its epilogue reads; and their barriers, of each operand where some
+    are held. Loops one behind the other go on with each other's stages (irc/passes/tile/make_channels.py)."""
     size, known = ALIGNMENT, set[object]()
     for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
         operands = [root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)]
@@ -66,7 +63,7 @@ def channel_bytes(loop: ForTilesOp, stages: int) -> int:
         held = sum(read[b] for b in read if not any(block.find_ancestor_op_in_block(fill) for fill in fills_of(b)))
         kind = (block.parent_block(), tuple(b.type for b in read))
         if not any(isinstance(op, DotOp) for op in block.ops):
-            size += LOAD_STAGES * max(read.values(), default=0)
+            size += loads * max(read.values(), default=0)
         elif kind not in known:
             size += ALIGNMENT * (len(read) - 1) if held else 0
             size += held + stages * (sum(read.values()) - held)

@@ -6,17 +6,15 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from irc.analysis.budgets import OTHER_REGISTERS
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
+from irc.ir.targets import MAX_REGISTERS
 from irc.scheduling.dependences import source_of
 from irc.scheduling.schedules import Schedule, carried_tiles, dots_of
 from irc.support.integers import ceil_div
 
 REGISTER_BYTES = 4
-MAX_REGISTERS = 240
-"""What setmaxnreg gives a thread at most here: 255 rounded down, less what ptxas keeps."""
-OTHERS = 40
-"""What addresses, descriptors and scalars of a loop take besides tiles."""
 
 
 def registers_of(value: SSAValue) -> int:
@@ -43,7 +41,7 @@ def allowed_registers(loop: scf.ForOp) -> int:
     """What a thread of the loop's partition has for tiles."""
     parent, number = _partition_of(loop)
     counts = () if parent is None else parent.register_counts
-    return (counts[number] if counts else MAX_REGISTERS) - OTHERS
+    return (counts[number] if counts else MAX_REGISTERS) - OTHER_REGISTERS
 
 
 def _partition_of(loop: scf.ForOp) -> tuple[tile.PartitionsOp | None, int]:

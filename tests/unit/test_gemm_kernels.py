@@ -187,6 +187,9 @@ SIMULATED = [
     ("norm", {**PINGPONG, "tile": TileSizes(m=64, n=64, k=64)}, (704, 64, 64)),
     ("residual", {"tile": TileSizes(m=128, n=256, k=64), "stages": 3}, (640, 256, 72)),
     ("residual", {"tile": TileSizes(m=128, n=128, k=64)}, (700, 120, 128)),
+    ("matmul", {"tile": TileSizes(m=128, n=256, k=64), "stages": 2, "store_stages": 4}, (384, 512, 128)),
+    ("gelu", {"tile": TileSizes(m=128, n=128, k=64), "stages": 2, "load_stages": 2}, (640, 256, 128)),
+    ("prologue", {"tile": TileSizes(m=128, n=128, k=64), "warps": 8, "registers": 152}, (384, 256, 128)),
 ]
 
 

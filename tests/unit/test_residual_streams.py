@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 
 from irc.analysis.cascades import MAX_SCORES, cascade_of, scores_of
-from irc.analysis.op_classes import is_product
 from irc.dialects.nd.linear import MatmulOp
 from irc.driver.program import parse
 from irc.ir.iteration import Iteration
@@ -26,7 +25,7 @@ def products_of(length: int) -> list[MatmulOp]:
         ]
     lines += [f"  return %x{length} : {MATRIX}", "}"]
     module = parse("\n".join(lines), "stream.mlir")
-    return [op for op in module.walk() if is_product(op)]
+    return [op for op in module.walk() if isinstance(op, MatmulOp)]
 
 
 def looks(length: int, monkeypatch: pytest.MonkeyPatch) -> int:

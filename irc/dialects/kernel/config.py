@@ -16,6 +16,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from irc.dialects.kernel.tile_sizes import TileSizes
+from irc.ir.targets import MAX_REGISTERS
 from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS
 
 SCHEDULES = ("grid", "persistent", "pingpong")
@@ -49,6 +50,9 @@ class ConfigFields:
     swap_ab: bool | None = None
     turns: bool | None = None
     lag: int | None = None
+    registers: int | None = None
+    load_stages: int | None = None
+    store_stages: int | None = None
     loop_order: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -72,6 +76,11 @@ def _check_sizes(value: Any) -> str | None:
 
 def _check_flag(value: Any) -> str | None:
     return None if type(value) is bool else "must be true or false"
+
+
+def _check_registers(value: Any) -> str | None:
+    is_fit = type(value) is int and 24 <= value <= MAX_REGISTERS and value % 8 == 0
+    return None if is_fit else f"must be a multiple of 8 from 24 to {MAX_REGISTERS}"
 
 
 def _check_lag(value: Any) -> str | None:
@@ -122,6 +131,9 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "swap_ab": _check_flag,
     "turns": _check_flag,
     "lag": _check_lag,
+    "registers": _check_registers,
+    "load_stages": _check_positive,
+    "store_stages": _check_positive,
     "loop_order": _check_order,
 }
 """What each field may hold: None, or the end of the sentence "FIELD ..."."""
@@ -173,6 +185,10 @@ class ConfigAttr(Data[ConfigFields]):
       `false` by default.
     - `lag`: what the exponentials of a cascade are relative to is raised where its maximum has grown by more than so
       many powers of two, 8 for instance. Where it is left out, it follows the maximum.
+    - `registers`: of a thread that multiplies in a wgmma kernel; the partition that loads has less.
+    - `load_stages`: stages of the channel through which arrays that the epilogue of a wgmma kernel reads come.
+    - `store_stages`: subtiles of results of a wgmma kernel that are on their way to memory, a divisor of how many a
+      tile has (else one).
 
     No pass acts on these yet; any other value than the one in force is refused:
 
@@ -267,6 +283,18 @@ class ConfigAttr(Data[ConfigFields]):
     @property
     def lag(self) -> int | None:
         return self.data.lag
+
+    @property
+    def registers(self) -> int | None:
+        return self.data.registers
+
+    @property
+    def load_stages(self) -> int | None:
+        return self.data.load_stages
+
+    @property
+    def store_stages(self) -> int | None:
+        return self.data.store_stages
 
     @property
     def loop_order(self) -> tuple[int, ...] | None:

@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.configs import PRODUCER_WARPS, compute_warps, config_of
+from irc.analysis.budgets import PRODUCER_WARPS
+from irc.analysis.configs import compute_warps, config_of
 from irc.analysis.invariants import LAID_OUT, LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
 from irc.dialects import tile

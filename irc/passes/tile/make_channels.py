@@ -12,21 +12,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.budgets import EPILOGUE_BYTES, LEAST_EXCHANGED, MAX_STAGES, shared_left
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import has_producer, is_in_step
-from irc.configs.product import EPILOGUE_BYTES, MAX_STAGES
 from irc.dialects import tile
 from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
-from irc.ir.targets import target_of
+from irc.ir.targets import Target, target_of
 from irc.scheduling.buffer_groups import BufferGroup, buffer_groups, is_fill
-from irc.scheduling.channels import ALIGNMENT, aligned, alloc_bytes, channel_plan, fills_of, root_of, tile_bytes
+from irc.scheduling.channels import aligned, alloc_bytes, channel_plan, fills_of, root_of, tile_bytes
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.dependences import needed_by, operands_of
-
-SCRATCH = 4 * 1024
-"""Shared memory left at least to the exchanges of an epilogue, reductions among them, where channels take the rest."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class MakeChannelsPass(Pass):
                 for loop in in_step:
                     _fill_in_step(program, loop, len(in_step))
                 for loop in [loop for loop in _loops(program) if not any(map(has_producer, _dots(loop.body.block)))]:
-                    _stage_reads(program, loop, target_of(op).shared_memory)
+                    _stage_reads(program, loop, target_of(op))
 
 
 def _loops(program: tile.ProgramOp) -> list[scf.ForOp]:
@@ -170,18 +167,20 @@ def _new_channel(program: tile.ProgramOp, loop: Operation, channel: tile.Channel
     return channel
 
 
-def _stage_reads(program: tile.ProgramOp, loop: scf.ForOp, limit: int) -> None:
-    """A stage for each copy, of as many as there is room for: they are read one after the other."""
+def _stage_reads(program: tile.ProgramOp, loop: scf.ForOp, machine: Target) -> None:
+    """A stage for each copy, of as many as there is room for, or the config says: they are read one after the other."""
     by_type: dict[Attribute, list[tile.AllocOp]] = {}
     exchanged = max((tile_bytes(op.result) for op in program.walk() if isinstance(op, tile.ConvertOp)), default=0)
+    exchanged = max(exchanged, LEAST_EXCHANGED)
     for read in [op for op in loop.body.block.ops if isinstance(op, tile.ReadOp)]:
         if isinstance(read.buffer.owner, tile.AllocOp):
             by_type.setdefault(read.buffer.type, []).append(read.buffer.owner)
     for type, allocs in by_type.items():
-        used = sum(channel_plan(op).size for op in program.walk() if isinstance(op, tile.ChannelOp))
+        taken = sum(channel_plan(op).size for op in program.walk() if isinstance(op, tile.ChannelOp))
         others = [op for op in program.walk() if isinstance(op, tile.AllocOp) and op not in allocs]
-        room = limit - used - sum(aligned(alloc_bytes(op)) for op in others) - max(SCRATCH, exchanged + ALIGNMENT)
-        stages = max(1, min(MAX_STAGES, room // aligned(alloc_bytes(allocs[0]))))
+        room = shared_left(machine, taken + sum(aligned(alloc_bytes(op)) for op in others), exchanged)
+        fit = max(1, min(MAX_STAGES, room // aligned(alloc_bytes(allocs[0]))))
+        stages = config_of(program).load_stages or fit
         channel = _new_channel(program, loop, tile.ChannelOp(stages, [type]))
         for alloc in allocs:
             _pass_through(channel.channel, alloc)

@@ -11,18 +11,18 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, LOAD_STAGES
 from irc.analysis.configs import compute_warps, config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import instruction_of
 from irc.analysis.tma import is_swizzled_load
-from irc.configs.product import EPILOGUE_BYTES, EXCHANGE_BYTES
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.layout.instructions import ATOMS, LANES
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
-from irc.scheduling.channels import LOAD_STAGES, tile_bytes
+from irc.scheduling.channels import tile_bytes
 from irc.scheduling.subtiles import Carried, assemble, build, neutral_of, roll
 
 ACCUMULATOR = 64
@@ -105,7 +105,7 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(products[-1]))
     for load in arriving if consumer_partitions(program) == 1 else []:
-        assemble(load, _arriving_width(load))
+        assemble(load, _arriving_width(load, config_of(program).load_stages or LOAD_STAGES))
     part = PART if width % PART == 0 and _keeps_columns(program) else None
     subtiles = build(subtiled, [Carried(op, part) for op in carried], columns, width)
     elements, count = rows * columns // threads, columns // width
@@ -146,12 +146,12 @@ def _arrives(op: Operation, columns: int) -> TypeGuard[tile.LoadOp]:
     )
 
 
-def _arriving_width(load: tile.LoadOp) -> int:
-    """Columns of the subtiles in which such an array comes: the widest of which several fit beside the channel."""
+def _arriving_width(load: tile.LoadOp, stages: int) -> int:
+    """Columns of the subtiles in which such an array comes: the widest of which a few stages fit beside the channel."""
     rows, columns = shape_of(load.result.type)
     size = element_of(load.view_type.element_type).size
     width = min(SUBTILE_BYTES // size, columns & -columns)
-    while width * size > SMALLEST_SWIZZLE and LOAD_STAGES * rows * width * size > EXCHANGE_BYTES:
+    while width * size > SMALLEST_SWIZZLE and stages * rows * width * size > EXCHANGE_BYTES:
         width //= 2
     return width
 

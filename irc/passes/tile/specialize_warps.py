@@ -13,26 +13,25 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
-from irc.analysis.configs import PRODUCER_WARPS, consumer_partitions
+from irc.analysis.budgets import (
+    CONSUMER_REGISTERS,
+    PRODUCER_WARPS,
+    TMA_REGISTERS,
+    consumer_registers,
+    writer_registers,
+)
+from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
+from irc.ir.targets import target_of
 from irc.layout.instructions import LANES
 from irc.layout_assignment.attributes import fragment_layout
-from irc.scheduling.channels import aligned, is_staging
+from irc.scheduling.channels import is_staging
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.loops import with_carried
-from irc.scheduling.registers import MAX_REGISTERS, registers_of
-
-REGISTERS = 65536
-"""32-bit registers of an SM (CUDA C++ Programming Guide, compute capability 9.0)."""
-TMA_REGISTERS = 40
-"""A thread's registers where it only issues TMA."""
-WRITER_REGISTERS = 56
-"""A thread's registers where it loads, computes and writes operands itself, besides those that hold them."""
-CONSUMER_REGISTERS = 176
-"""What a writer leaves to a thread that multiplies."""
+from irc.scheduling.registers import registers_of
 
 FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
 
@@ -42,7 +41,7 @@ class SpecializeWarpsPass(Pass):
     """A program with a channel -> `tile.partitions`: `@load`, a warp group that acquires, fills and commits, and
     `@compute`, warp groups that wait, multiply, release and run the epilogue. Both walk over the same tiles. Registers
     move from the first to the others. With the schedule "pingpong" there are two, `@compute_0` and `@compute_1`, of the
-    same code.
+    same code. A thread that computes has the registers that the config says, or those that are left to it.
     """
 
     name: ClassVar[str] = "specialize-warps"
@@ -67,8 +66,10 @@ def _specialize(program: tile.ProgramOp) -> None:
     for op in reversed(body):
         Rewriter.erase_op(op, safe_erase=False)
     writes = [op for op in loads.walk() if isinstance(op, tile.WriteOp) and not is_staging(op)]
-    mine = _producer_registers(consumers * warps, writes)
-    theirs = _consumer_registers(consumers * warps, mine)
+    machine, given = target_of(program), config_of(program).registers
+    held = sum(_held(op.tile) for op in writes)
+    mine = writer_registers(machine, consumers * warps, held, given or CONSUMER_REGISTERS) if writes else TMA_REGISTERS
+    theirs = given or consumer_registers(machine, consumers * warps, mine)
     names = ["compute"] if consumers == 1 else [f"compute_{turn}" for turn in range(consumers)]
     counts = [PRODUCER_WARPS, *[warps] * consumers]
     op = tile.PartitionsOp([loads, *computes], ["load", *names], counts, [mine, *[theirs] * consumers])
@@ -77,17 +78,6 @@ def _specialize(program: tile.ProgramOp) -> None:
     _producer(loads)
     for partition in computes:
         _consumer(partition)
-
-
-def _producer_registers(warps: int, writes: Sequence[tile.WriteOp]) -> int:
-    """The registers of a producer's thread beside `warps` that consume, a multiple of 8: setmaxnreg takes no other."""
-    if not writes:
-        return TMA_REGISTERS
-    need, launched = WRITER_REGISTERS + sum(_held(op.tile) for op in writes), _launched(warps)
-    left = launched * (PRODUCER_WARPS + warps) - CONSUMER_REGISTERS * warps
-    # Three warp groups that multiply leave what the block was launched with: a thread of theirs has fewer accumulators.
-    most = left // PRODUCER_WARPS // 8 * 8 if left > 0 else launched
-    return min(MAX_REGISTERS, most, aligned(need, 8))
 
 
 def _held(tile: SSAValue) -> int:
@@ -104,17 +94,6 @@ def _erase_all(region: Region, unwanted: Callable[[Operation], bool]) -> None:
     for op in reversed(list(region.walk())):
         if unwanted(op):
             Rewriter.erase_op(op, safe_erase=False)
-
-
-def _consumer_registers(warps: int, producer: int) -> int:
-    """Registers of a thread of `warps` consumer warps beside a producer's. There are no more than the block was
-    launched with: those of a thread are a multiple of 8, which leaves some of the SM's unused."""
-    total = _launched(warps) * (PRODUCER_WARPS + warps)
-    return min(MAX_REGISTERS, (total - PRODUCER_WARPS * producer) // warps // 8 * 8)
-
-
-def _launched(warps: int) -> int:
-    return min(MAX_REGISTERS, REGISTERS // LANES // (PRODUCER_WARPS + warps) // 8 * 8)
 
 
 def _producer(region: Region) -> None:

@@ -9,22 +9,24 @@ from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 
+from irc.analysis.budgets import LOAD_STAGES, shared_left
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
 from irc.ir.passes import Pass
-from irc.ir.targets import target_of
+from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
-from irc.scheduling.channels import LOAD_STAGES, channel_bytes, tile_bytes
+from irc.scheduling.channels import channel_bytes, tile_bytes
 from irc.scheduling.streamed_operands import copied
 
 
 @dataclass(frozen=True)
 class StageLoadsPass(Pass):
     """A load of a subtile in the epilogue of a wgmma product -> a copy by TMA to a buffer that is read at once, where
-    the access is a box of the view and a few such buffers fit beside the stages of the operands.
+    the access is a box of the view and a few such buffers fit beside the stages of the operands: 4, or as many as the
+    config has `load_stages`.
 
     The warp that issues TMA is ahead of the threads that multiply: the first subtiles arrive beside the last products.
     Left alone are kernels whose consumers take turns, whose epilogues run beside products anyway, and vectors.
@@ -43,10 +45,12 @@ class StageLoadsPass(Pass):
                 continue
             if machine.has_tma and consumer_partitions(program) == 1:
                 for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
-                    _stage(program, loop, machine.shared_memory)
+                    _stage(program, loop, machine)
 
 
-def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
+def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> None:
+    config = config_of(program)
+    stages = config.load_stages or LOAD_STAGES
     for subtiles in [op for op in loop.body.block.ops if isinstance(op, scf.ForOp) and not _multiplies(op)]:
         loads = [
             op
@@ -57,7 +61,7 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
             continue
         size = max(tile_bytes(op.result) for op in loads)
         stored = max((tile_bytes(op.tile) for op in subtiles.body.block.ops if isinstance(op, tile.StoreOp)), default=0)
-        if channel_bytes(loop, config_of(program).stages or 1) + LOAD_STAGES * size + stored > limit:
+        if stages * size > shared_left(machine, channel_bytes(loop, config.stages or 1, stages), exchanged=stored):
             continue
         for load in loads:
             copied(load, subtiles)

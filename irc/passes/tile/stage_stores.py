@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.budgets import LOAD_STAGES, STORE_STAGES, shared_left
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
@@ -19,16 +20,10 @@ from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
-from irc.ir.targets import target_of
+from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import aligned, channel_bytes, tile_bytes
 from irc.scheduling.loops import trips
-
-SCRATCH = 1024
-"""Shared memory left to each consumer's reductions; stores that are not staged, and loads beside them, take as much as
-their tiles."""
-BUFFERS = 2
-"""Subtiles in flight: one is stored while the next is written."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +31,9 @@ class StageStoresPass(Pass):
     """A store of a tile that a wgmma product ends in -> a write to a shared buffer and a store from there by TMA, where
     the access is a box of the view and the buffer fits beside the channel.
 
-    The store runs beside what follows: in a loop over subtiles, subtiles take turns in two buffers where there is room,
-    and a buffer is waited for when it is written again. Stores along columns, or of a few elements, are left alone.
+    The store runs beside what follows: in a loop over subtiles, subtiles take turns in two buffers, or in the config's
+    `store_stages`, where there is room, and a buffer is waited for when it is written again. Stores along columns, or
+    of a few elements, are left alone.
     """
 
     name: ClassVar[str] = "stage-stores"
@@ -51,10 +47,11 @@ class StageStoresPass(Pass):
         for program in op.body.block.ops:
             if isinstance(program, tile.ProgramOp) and machine.has_tma and has_producer(program):
                 for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
-                    _stage(program, loop, machine.shared_memory)
+                    _stage(program, loop, machine)
 
 
-def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
+def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> None:
+    config = config_of(program)
     made = _from_products(loop)
     every = [op for op in loop.walk() if isinstance(op, tile.StoreOp)]
     stores = [op for op in every if op.tile in made and _fits_tma(op)]
@@ -66,15 +63,13 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, limit: int) -> None:
     shapes = {shape_of(op.tile.type) for op in every}
     loads = [op.result for op in block.ops if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
     exchanged = max((tile_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
-    room = (
-        (limit - channel_bytes(loop, config_of(program).stages or 1)) // consumer_partitions(program)
-        - exchanged
-        - SCRATCH
-    )
+    channels = channel_bytes(loop, config.stages or 1, config.load_stages or LOAD_STAGES)
+    room = shared_left(machine, channels, exchanged, consumer_partitions(program))
     need = sum(aligned(tile_bytes(op.tile)) for op in stores)
     if need > room:
         return
-    count = BUFFERS if BUFFERS * need <= room and _turns(block) % BUFFERS == 0 else 1
+    count = config.store_stages or STORE_STAGES
+    count = count if count * need <= room and _turns(block) % count == 0 else 1
     waits = [tile.StoreWaitOp((count - 1) * len(stores)), tile.StoreWaitOp()]
     for wait in waits:
         wait.location = stores[0].location

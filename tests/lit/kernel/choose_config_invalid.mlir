@@ -121,7 +121,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: accumulators of 1 x 192 x 256 need about 168 registers in each of 384 threads, but each of the 384 that compute in a block has 157}}
+  // expected-error @below {{kernel k: accumulators of 1 x 192 x 256 need about 168 registers in each of 384 threads, but each of the 384 that compute in a block has 152}}
   %r = kernel.fused @k matmul config<tile = {m = 192, n = 256, k = 64}, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
@@ -370,6 +370,39 @@ func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: only cascades have exponentials that are rescaled, found lag = 8}}
   %r = kernel.fused @k matmul config<lag = 8> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: 8 warps that multiply have up to 232 registers a thread beside 4 that load, found registers = 240}}
+  %r = kernel.fused @k matmul config<tile = {m = 128, n = 128, k = 64}, warps = 8, registers = 240, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only wgmma kernels divide a block's registers, found registers = 96}}
+  %r = kernel.fused @k matmul config<registers = 96, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only wgmma kernels divide a block's shared memory, found store_stages = 4}}
+  %r = kernel.fused @k matmul config<store_stages = 4, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
   }

@@ -36,3 +36,8 @@ func.func @f() attributes {c = #kernel.config<lag = 16>} {func.return}
 // -----
 // CHECK: turns must be true or false, found 3
 func.func @f() attributes {c = #kernel.config<turns = 3>} {func.return}
+
+// -----
+
+// CHECK: registers must be a multiple of 8 from 24 to 240, found 100
+func.func @f() attributes {c = #kernel.config<registers = 100>} {func.return}

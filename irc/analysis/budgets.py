@@ -1,0 +1,87 @@
+"""What a block has to divide: registers among the threads of its partitions, and shared memory.
+
+Configs are chosen and checked by these numbers before there is a program. Passes on programs ask what is left beside
+what they know to be taken. `plan-shared` and lowering, which know all that is, have the last word
+(`irc/analysis/resources.py`).
+"""
+
+from __future__ import annotations
+
+from irc.ir.targets import KIB, MAX_REGISTERS, Target
+
+# Registers
+
+PRODUCER_WARPS = 4
+"""Warps of the partition that fills the channels of a wgmma kernel: a warp group, so that it can give registers
+away."""
+
+OTHER_REGISTERS = 40
+"""Registers of a thread besides those of tiles: addresses, descriptors, counters, one step of an epilogue."""
+
+TMA_REGISTERS = 40
+"""A thread's registers where it only issues TMA."""
+
+WRITER_REGISTERS = 56
+"""A thread's registers where it loads, computes and writes operands itself, besides those that hold them."""
+
+CONSUMER_REGISTERS = 176
+"""What a writer leaves to a thread that multiplies."""
+
+REGISTER_STEP = 8
+"""setmaxnreg takes no other than multiples of it (PTX ISA, setmaxnreg)."""
+
+
+def launched_registers(machine: Target, warps: int) -> int:
+    """A thread's registers when a block starts that has an SM for itself: `warps` that compute, and a producer's."""
+    return min(MAX_REGISTERS, _whole(machine.registers // machine.warp_size // (PRODUCER_WARPS + warps)))
+
+
+def consumer_registers(machine: Target, warps: int, producer: int = TMA_REGISTERS) -> int:
+    """A thread's registers in `warps` that compute, beside a producer whose threads have so many. There are no more
+    than the block was launched with."""
+    total = launched_registers(machine, warps) * (PRODUCER_WARPS + warps)
+    return min(MAX_REGISTERS, _whole((total - PRODUCER_WARPS * producer) // warps))
+
+
+def writer_registers(machine: Target, warps: int, held: int, consumer: int = CONSUMER_REGISTERS) -> int:
+    """A producer's thread's registers that writes operands of which it holds so many registers, beside `warps` whose
+    threads are left `consumer`. Three warp groups that multiply leave what the block was launched with: a thread of
+    theirs has fewer accumulators."""
+    launched = launched_registers(machine, warps)
+    left = launched * (PRODUCER_WARPS + warps) - consumer * warps
+    most = _whole(left // PRODUCER_WARPS) if left > 0 else launched
+    return min(MAX_REGISTERS, most, -_whole(-WRITER_REGISTERS - held))
+
+
+def _whole(registers: int) -> int:
+    return registers // REGISTER_STEP * REGISTER_STEP
+
+
+# Shared memory
+
+EPILOGUE_BYTES = 33 * KIB
+"""That the channels of products leave to what stages their results, and to barriers."""
+
+EXCHANGE_BYTES = 32 * KIB
+"""That subtiles of arrays which the epilogue of a product reads take on top, on their way to the accumulators."""
+
+REDUCTION_BYTES = KIB
+"""Left to the reductions of each partition that computes."""
+
+LEAST_EXCHANGED = 3 * KIB
+"""Of tiles that an epilogue exchanges, where the channels of what it reads take the rest."""
+
+MAX_STAGES = 8
+"""Of a channel whose stages nobody chose."""
+
+LOAD_STAGES = 4
+"""Stages, at least, of a channel through which arrays of an epilogue come."""
+
+STORE_STAGES = 2
+"""Subtiles of results in flight: one is stored while the next is written."""
+
+
+def shared_left(machine: Target, taken: int, exchanged: int = 0, partitions: int = 1) -> int:
+    """Bytes that each of the partitions that compute may have for buffers, where `taken` are for all of them; each
+    exchanges tiles of up to `exchanged` bytes among its threads."""
+    return (machine.shared_memory - taken) // partitions - exchanged - REDUCTION_BYTES
