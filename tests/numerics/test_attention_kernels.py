@@ -12,6 +12,7 @@ import irc
 from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
 from irc.dialects.cuda import KernelOp
+from irc.driver.compiler import compile_artifact
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 from irc_tools.bench.suite import load_suite
@@ -52,3 +53,12 @@ def test_no_conflicts(head: int, causal: bool) -> None:
     found = {kernel.name: kernel for kernel in statistics}
     assert set(found) == {"f_0", "f_1", "f_2", "f_3"}
     assert {name: kernel.conflicts for name, kernel in found.items()} == dict.fromkeys(found, 0)
+
+
+@pytest.mark.parametrize("name", ["causal 1x16x16384x128 bf16", "gradients causal 1x16x16384x128 bf16"])
+def test_long_rows_take_no_memory_but_their_arrays(name: str) -> None:
+    """No array of scores: of 65536 tokens those of one head alone have 8 GB."""
+    artifact = compile_artifact(parse(SUITE[name], "attention.irc", dims={"S": 65536}))
+    own = artifact.manifest["peak"] - artifact.manifest["arena"]
+    assert artifact.manifest["arena"] <= 0.1 * own
+    assert own == sum(spec.nbytes for spec in (*artifact.arguments, *artifact.results))

@@ -16,6 +16,8 @@ class Tensor:
     def __init__(self, value: Any):
         self.value = np.asarray(value)
 
+    device = "cpu"
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.value.shape
@@ -82,6 +84,15 @@ class Tensor:
 
     def __gt__(self, other: Any) -> Tensor:
         return Tensor(self.value > _value(other))
+
+    def __ge__(self, other: Any) -> Tensor:
+        return Tensor(self.value >= _value(other))
+
+    def __lt__(self, other: Any) -> Tensor:
+        return Tensor(self.value < _value(other))
+
+    def __and__(self, other: Any) -> Tensor:
+        return Tensor(self.value & _value(other))
 
     def __matmul__(self, other: Tensor) -> Tensor:
         return Tensor(self.value @ other.value)
@@ -205,6 +216,18 @@ class Torch:
     @staticmethod
     def tanh(x: Tensor) -> Tensor:
         return Tensor(np.tanh(x.value))
+
+    @staticmethod
+    def exp(x: Tensor) -> Tensor:
+        return Tensor(np.exp(x.value))
+
+    @staticmethod
+    def arange(count: int, device: str) -> Tensor:
+        return Tensor(np.arange(count))
+
+    @staticmethod
+    def tril(x: Tensor) -> Tensor:
+        return Tensor(np.tril(x.value))
 
     @staticmethod
     def relu(x: Tensor) -> Tensor:
