@@ -31,23 +31,25 @@ REGISTER_STEP = 8
 """setmaxnreg takes no other than multiples of it (PTX ISA, setmaxnreg)."""
 
 
-def launched_registers(machine: Target, warps: int) -> int:
-    """A thread's registers when a block starts that has an SM for itself: `warps` that compute, and a producer's."""
-    return min(MAX_REGISTERS, _whole(machine.registers // machine.warp_size // (PRODUCER_WARPS + warps)))
+def launched_registers(machine: Target, warps: int, blocks: int = 1) -> int:
+    """A thread's registers when one of `blocks` that share an SM starts: `warps` that compute, and a producer's."""
+    return min(MAX_REGISTERS, _whole(machine.registers // machine.warp_size // blocks // (PRODUCER_WARPS + warps)))
 
 
-def consumer_registers(machine: Target, warps: int, producer: int = TMA_REGISTERS) -> int:
-    """A thread's registers in `warps` that compute, beside a producer whose threads have so many. There are no more
-    than the block was launched with."""
-    total = launched_registers(machine, warps) * (PRODUCER_WARPS + warps)
+def consumer_registers(machine: Target, warps: int, producer: int = TMA_REGISTERS, blocks: int = 1) -> int:
+    """A thread's registers in `warps` that compute, beside a producer whose threads have so many, where `blocks` share
+    an SM. There are no more than the block was launched with."""
+    total = launched_registers(machine, warps, blocks) * (PRODUCER_WARPS + warps)
     return min(MAX_REGISTERS, _whole((total - PRODUCER_WARPS * producer) // warps))
 
 
-def writer_registers(machine: Target, warps: int, held: int, consumer: int = CONSUMER_REGISTERS) -> int:
+def writer_registers(
+    machine: Target, warps: int, held: int, consumer: int = CONSUMER_REGISTERS, blocks: int = 1
+) -> int:
     """A producer's thread's registers that writes operands of which it holds so many registers, beside `warps` whose
     threads are left `consumer`. Three warp groups that multiply leave what the block was launched with: a thread of
     theirs has fewer accumulators."""
-    launched = launched_registers(machine, warps)
+    launched = launched_registers(machine, warps, blocks)
     left = launched * (PRODUCER_WARPS + warps) - consumer * warps
     most = _whole(left // PRODUCER_WARPS) if left > 0 else launched
     return min(MAX_REGISTERS, most, -_whole(-WRITER_REGISTERS - held))

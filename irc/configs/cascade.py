@@ -102,8 +102,9 @@ class CascadeProblem:
         elements = WGMMA_ROWS * (4 * step * self.scores + self.size * step + 4 * self.columns)
         return elements // (4 * WARP_GROUP)
 
-    def allowed_registers(self, rows: int, machine: Target) -> int:
-        held = min(HELD_REGISTERS, consumer_registers(machine, GROUP_WARPS * ceil_div(rows, WGMMA_ROWS)) - ADDRESSES)
+    def allowed_registers(self, rows: int, machine: Target, blocks: int = 1) -> int:
+        warps = GROUP_WARPS * ceil_div(rows, WGMMA_ROWS)
+        held = min(HELD_REGISTERS, consumer_registers(machine, warps, blocks=blocks) - ADDRESSES)
         return held + (ROW_REGISTERS if self.scores > 1 else 0)
 
     @property
@@ -248,6 +249,11 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
         if (need := problem.registers(step) + OTHER_REGISTERS) > machine.registers_per_thread:
             limit = machine.registers_per_thread
             return f"steps of k = {step} need about {need} registers in each thread, {machine.name} has {limit}"
+        need, blocks = problem.registers(step), config.occupancy or 1
+        limit = problem.allowed_registers(rows, machine, blocks)
+        if blocks > 1 and need > limit:
+            held = f"steps of k = {step} hold {need} registers in each thread"
+            return f"{held}, of {blocks} blocks on an SM it has {limit}"
     need = problem.shared_memory(rows, step, config.stages or 1, config.instruction)
     limit = machine.shared_memory
     if need > limit:

@@ -86,10 +86,17 @@ class _Check:
         consumers = 2 if config.schedule == "pingpong" else 1
         return consumers * (config.warps or 1) + producers
 
+    def _consumer_registers(self, config: ConfigAttr) -> tuple[int, int]:
+        """The warps that multiply beside some that load, and a thread's registers in them."""
+        warps = self._total_warps(config) - PRODUCER_WARPS
+        return warps, consumer_registers(self._machine, warps, blocks=config.occupancy or 1)
+
     def registers(self, config: ConfigAttr) -> None:
         """Of the threads that multiply, beside those that load."""
-        warps = self._total_warps(config) - PRODUCER_WARPS
-        if config.registers and config.registers > (most := consumer_registers(self._machine, warps)):
+        if config.instruction != "wgmma":
+            return
+        warps, most = self._consumer_registers(config)
+        if config.registers and config.registers > most:
             raise self._fail(
                 f"{warps} warps that multiply have up to {most} registers a thread beside {PRODUCER_WARPS} that load, "
                 f"found registers = {config.registers}",
@@ -256,8 +263,8 @@ class _Check:
         need = sums * product.count * tile["m"] * tile["n"] * words // threads + OTHER_REGISTERS
         limit, where = self._machine.registers_per_thread, f"a thread of {self._machine.name}"
         if config.instruction == "wgmma":
-            warps = self._total_warps(config) - PRODUCER_WARPS
-            limit = config.registers or consumer_registers(self._machine, warps)
+            warps, most = self._consumer_registers(config)
+            limit = config.registers or most
             where = f"each of the {self._machine.warp_size * warps} that compute in a block"
         if need > limit:
             raise self._fail(

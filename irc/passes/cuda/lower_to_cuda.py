@@ -112,7 +112,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
         cluster=_cluster(program),
         shared=shared,
         index=64 if _largest_index(program, code) >= INT32_ELEMENTS else 32,
-        min_blocks=1 if code.channels else config_of(program).occupancy,
+        min_blocks=config_of(program).occupancy or (1 if code.channels else None),
         operands=operands,
         writes=writes,
         in_place=None if program.in_place is None else values_of(program.in_place),

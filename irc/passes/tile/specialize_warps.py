@@ -66,10 +66,12 @@ def _specialize(program: tile.ProgramOp) -> None:
     for op in reversed(body):
         Rewriter.erase_op(op, safe_erase=False)
     writes = [op for op in loads.walk() if isinstance(op, tile.WriteOp) and not is_staging(op)]
-    machine, given = target_of(program), config_of(program).registers
+    machine, given, blocks = target_of(program), config_of(program).registers, config_of(program).occupancy or 1
     held = sum(_held(op.tile) for op in writes)
-    mine = writer_registers(machine, consumers * warps, held, given or CONSUMER_REGISTERS) if writes else TMA_REGISTERS
-    theirs = given or consumer_registers(machine, consumers * warps, mine)
+    mine = TMA_REGISTERS
+    if writes:
+        mine = writer_registers(machine, consumers * warps, held, given or CONSUMER_REGISTERS, blocks)
+    theirs = given or consumer_registers(machine, consumers * warps, mine, blocks)
     names = ["compute"] if consumers == 1 else [f"compute_{turn}" for turn in range(consumers)]
     counts = [PRODUCER_WARPS, *[warps] * consumers]
     op = tile.PartitionsOp([loads, *computes], ["load", *names], counts, [mine, *[theirs] * consumers])

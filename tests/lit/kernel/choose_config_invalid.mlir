@@ -408,3 +408,16 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   }
   func.return %r : tensor<512x512xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+  // expected-error @below {{kernel k: steps of k = 128 hold 160 registers in each thread, of 2 blocks on an SM it has 72}}
+  %r = kernel.fused @k cascade config<tile = {m = 128, k = 128}, occupancy = 2, instruction = "wgmma"> (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
+    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>
+    kernel.yield %e : tensor<4096x128xf32>
+  }
+  func.return %r : tensor<4096x128xf32>
+}
