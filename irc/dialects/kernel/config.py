@@ -166,7 +166,8 @@ class ConfigAttr(Data[ConfigFields]):
       `{d = 1024}` of a map. `{result = 64, operand = 64}` of a permutation: elements of a run in the memory of either.
     - `stages`: buffers in the channel of the operands of a wgmma or mma kernel; with one, mma has no channel.
     - `warps`: warps that compute (a producer warp group comes on top).
-    - `schedule`: `grid`, a block for each tile; `persistent`, a block for each SM that walks over the tiles;
+    - `schedule`: `grid`, a block for each tile; `persistent`, blocks that walk over the tiles, one for each SM or its
+      `occupancy` of them;
       `pingpong`, the same with two consumer groups of `warps` that take turns in the tiles, of a wgmma kernel.
     - `cluster`: blocks of a cluster, along M and N, that share what they read; of a wgmma kernel.
     - `group`: rows of tiles that are walked together, for the L2 cache.

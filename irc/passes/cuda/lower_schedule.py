@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 
+from irc.analysis.configs import config_of
 from irc.analysis.invariants import SCHEDULED, TILED
 from irc.dialects import cuda, tile
 from irc.ir.passes import Pass
@@ -42,21 +43,21 @@ def _lower(program: tile.ProgramOp, machine: Target) -> None:
     first = total = 0
     beside = [op for op in program.body.block.ops if isinstance(op, tile.ForTilesOp)]
     for loop in beside:
-        blocks = _blocks(loop, machine)
+        blocks = _blocks(loop, program, machine)
         _replace(loop, blocks, first if len(beside) > 1 else None)
         first += blocks
         total += blocks
     inside = [op for op in program.walk() if isinstance(op, tile.ForTilesOp)]
     for loop in inside:
-        blocks = _blocks(loop, machine)
+        blocks = _blocks(loop, program, machine)
         _replace(loop, blocks, None)
         total = max(total, blocks)
     program.grid = IntegerAttr(max(1, total), i64)
 
 
-def _blocks(loop: tile.ForTilesOp, machine: Target) -> int:
+def _blocks(loop: tile.ForTilesOp, program: tile.ProgramOp, machine: Target) -> int:
     clusters, size = _clusters(loop), prod(loop.cluster_shape)
-    resident = machine.resident_clusters(size)
+    resident = machine.resident_clusters(size) * (config_of(program).occupancy or 1)
     return size * (min(clusters, resident) if loop.schedule_name == "persistent" else clusters)
 
 

@@ -120,3 +120,16 @@ tile.program @reversed(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096xf
     tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<4096x4096xf32>
   }
 }
+
+// -----
+
+// Two blocks for each of 132 SMs.
+// CHECK-LABEL: @shared
+// CHECK-SAME:    grid = 264 : i64
+tile.program @shared(%x: !tile.view<65536x64xf32>, %y: !tile.view<65536x64xf32>) {results = 1 : i64, config = #kernel.config<schedule = "persistent", occupancy = 2>} {
+  tile.for_tiles (%i) extents [65536] steps [64] schedule "persistent" {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%i, %c0] : !tile.view<65536x64xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %c0] : tensor<64x64xf32>, !tile.view<65536x64xf32>
+  }
+}
