@@ -83,7 +83,16 @@ STORE_STAGES = 2
 """Subtiles of results in flight: one is stored while the next is written."""
 
 
-def shared_left(machine: Target, taken: int, exchanged: int = 0, partitions: int = 1) -> int:
-    """Bytes that each of the partitions that compute may have for buffers, where `taken` are for all of them; each
-    exchanges tiles of up to `exchanged` bytes among its threads."""
-    return (machine.shared_memory - taken) // partitions - exchanged - REDUCTION_BYTES
+BLOCK_BYTES = KIB
+"""That the system takes of each block (CUDA C++ Programming Guide, compute capability 9.0)."""
+
+
+def block_memory(machine: Target, blocks: int | None) -> int:
+    """Bytes of one of `blocks` that share an SM, of its own where that is None."""
+    return machine.shared_memory if blocks is None else machine.shared_memory_per_sm // blocks - BLOCK_BYTES
+
+
+def shared_left(room: int, taken: int, exchanged: int = 0, partitions: int = 1) -> int:
+    """Of the `room` that a block has, what each of the partitions that compute may have for buffers, where `taken` are
+    for all of them; each exchanges tiles of up to `exchanged` bytes among its threads."""
+    return (room - taken) // partitions - exchanged - REDUCTION_BYTES

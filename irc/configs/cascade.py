@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.budgets import OTHER_REGISTERS, consumer_registers
+from irc.analysis.budgets import OTHER_REGISTERS, block_memory, consumer_registers
 from irc.analysis.cascade_parts import parts_of
 from irc.analysis.cascades import Cascade, cascade_in, rows_of
 from irc.analysis.op_classes import size_of
@@ -96,6 +96,10 @@ class CascadeProblem:
         streamed = self.streamed if instruction == "wgmma" else self.apart
         return rows * (self.size * self.held + self.moved) + self.size * stages * step * streamed
 
+    def taken(self, rows: int, step: int, stages: int) -> int:
+        """Bytes of shared memory of a block, with what is left to the barriers of channels and to alignment."""
+        return self.shared_memory(rows, step, stages) + RESERVED * 3 * self.scores
+
     def registers(self, step: int) -> int:
         """Of a thread, for its elements of 64 rows: of a step of the scores, of the first operand that is computed of
         them, and of the results. Further operands take the place of scores that are no longer needed."""
@@ -106,11 +110,6 @@ class CascadeProblem:
         warps = GROUP_WARPS * ceil_div(rows, WGMMA_ROWS)
         held = min(HELD_REGISTERS, consumer_registers(machine, warps, blocks=blocks) - ADDRESSES)
         return held + (ROW_REGISTERS if self.scores > 1 else 0)
-
-    @property
-    def arrays(self) -> int:
-        """Operands that have channels of their own, at most."""
-        return 3 * self.scores
 
 
 def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
@@ -192,7 +191,8 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
     asked = (given.tile or {}).get("m")
     rows = [asked] if asked else dict.fromkeys([_rows(problem, machine), WGMMA_ROWS])
     configs = [config for each in rows for config in _of_rows(each, problem, machine, given)]
-    return iter(configs if problem.scores == 1 else sorted(configs, key=_how_far_ahead, reverse=True))
+    yield from _side_by_side(problem, machine, given)
+    yield from configs if problem.scores == 1 else sorted(configs, key=_how_far_ahead, reverse=True)
 
 
 def _how_far_ahead(config: ConfigAttr) -> tuple[bool, int]:
@@ -200,24 +200,44 @@ def _how_far_ahead(config: ConfigAttr) -> tuple[bool, int]:
     return (config.tile or {}).get("k", 0) >= LONG, config.stages or 1
 
 
+def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
+    """Blocks of one warp group that share an SM, where each has few steps, or they have unequal numbers of them: one
+    begins or ends while others multiply."""
+    is_short = problem.steps <= SHORT
+    if problem.scores > 1:
+        shapes = [(2, 64)] if is_short else []
+    else:
+        shapes = [(3, 64)] if is_short and problem.is_masked else []
+        shapes += [(2, 128)] if is_short or problem.is_masked else []
+    stages = given.stages or MAX_STAGES
+    for blocks, step in shapes if given.occupancy is None else []:
+        is_held = problem.registers(step) <= problem.allowed_registers(WGMMA_ROWS, machine, blocks)
+        if is_held and problem.taken(WGMMA_ROWS, step, stages) <= block_memory(machine, blocks):
+            yield _config(problem, WGMMA_ROWS, step, stages, "persistent").replace(occupancy=blocks)
+
+
 def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
-    shared = SHARED_BYTES if problem.scores == 1 else 2 * SHARED_BYTES
-    group = max(1, shared // (problem.size * problem.steps * problem.streamed))
     allowed = problem.allowed_registers(rows, machine)
     steps = [step for step in STEPS if problem.registers(step) <= allowed]
     for step, stages in [(step, stages) for step in steps for stages in range(given.stages or MAX_STAGES, 0, -1)]:
-        if problem.shared_memory(rows, step, stages) + RESERVED * problem.arrays <= machine.shared_memory:
-            yield ConfigAttr.of(
-                tile=TileSizes(m=rows, k=step),
-                stages=stages,
-                warps=GROUP_WARPS * (rows // WGMMA_ROWS),
-                schedule=schedule,
-                group=group if problem.is_masked else None,
-                indexing="tma",
-                instruction="wgmma",
-                turns=True if rows >= TURN_ROWS and problem.scores == 1 and not problem.is_masked else None,
-            )
+        if problem.taken(rows, step, stages) <= machine.shared_memory:
+            takes_turns = rows >= TURN_ROWS and problem.scores == 1 and not problem.is_masked
+            yield _config(problem, rows, step, stages, schedule).replace(turns=True if takes_turns else None)
+
+
+def _config(problem: CascadeProblem, rows: int, step: int, stages: int, schedule: str) -> ConfigAttr:
+    shared = SHARED_BYTES if problem.scores == 1 else 2 * SHARED_BYTES
+    group = max(1, shared // (problem.size * problem.steps * problem.streamed))
+    return ConfigAttr.of(
+        tile=TileSizes(m=rows, k=step),
+        stages=stages,
+        warps=GROUP_WARPS * (rows // WGMMA_ROWS),
+        schedule=schedule,
+        group=group if problem.is_masked else None,
+        indexing="tma",
+        instruction="wgmma",
+    )
 
 
 def _rows(problem: CascadeProblem, machine: Target) -> int:
@@ -255,7 +275,7 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
             held = f"steps of k = {step} hold {need} registers in each thread"
             return f"{held}, of {blocks} blocks on an SM it has {limit}"
     need = problem.shared_memory(rows, step, config.stages or 1, config.instruction)
-    limit = machine.shared_memory
+    limit = block_memory(machine, config.occupancy)
     if need > limit:
         found = f"{tile} in {config.stages or 1} stages needs {need / KIB:g} KiB of shared memory"
         return f"{found}, a block of {machine.name} has {limit / KIB:g}"

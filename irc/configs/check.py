@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from irc.analysis.budgets import OTHER_REGISTERS, PRODUCER_WARPS, consumer_registers
+from irc.analysis.budgets import OTHER_REGISTERS, PRODUCER_WARPS, block_memory, consumer_registers
 from irc.analysis.cascades import cascade_in
 from irc.analysis.op_classes import is_reduction, is_scan
 from irc.analysis.product_problem import Product, product_of
@@ -247,7 +247,7 @@ class _Check:
             else stage_bytes(product, tile, "n" if config.swap_ab else "m")
         )
         need = (config.stages or 1) * stage
-        limit = self._machine.shared_memory
+        limit = block_memory(self._machine, config.occupancy)
         if need > limit:
             raise self._fail(
                 f"{config.stages or 1} stages of {tile} need {need / KIB:g} KiB of shared memory, but a block of "

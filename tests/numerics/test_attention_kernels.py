@@ -9,12 +9,14 @@ from numerics.harness import draw_arguments
 from numerics.test_cascades import gradients
 
 import irc
+from irc.analysis.budgets import BLOCK_BYTES
 from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
 from irc.dialects.cuda import KernelOp
 from irc.driver.compiler import compile_artifact
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
+from irc.ir.targets import target_of
 from irc_tools.bench.suite import load_suite
 
 SUITE = {row.name: row.program for row in load_suite("attention").rows}
@@ -34,14 +36,18 @@ GRADIENTS = {
     "text", [*SUITE.values(), *GRADIENTS.values()], ids=[*SUITE, *(f"grad {n}" for n in GRADIENTS)]
 )
 def test_machine_code(text: str) -> None:
-    """A warning of ptxas (C75xx) says that it waits for each product."""
+    """A warning of ptxas (C75xx) says that it waits for each product. As many blocks as are to share an SM fit it."""
     module = lower(isolate(parse(text, "attention.irc")), "all", arch="sm_90a")
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
     for op in kernels:
         name = op.sym_name.data
         compiled = compile_source(print_kernels([op]), "sm_90a", name=name)
         assert compiled.warnings == (), name
-        assert compiled.resources[name].spills == 0, name
+        resources, machine = compiled.resources[name], target_of(module)
+        assert resources.spills == 0, name
+        blocks = 1 if op.min_blocks is None else op.min_blocks.value.data
+        threads, shared = blocks * op.block.value.data, blocks * ((op.shared.value.data if op.shared else 0) + BLOCK_BYTES)
+        assert resources.registers * threads <= machine.registers and shared <= machine.shared_memory_per_sm, name
 
 
 @pytest.mark.parametrize(("head", "causal"), [(64, False), (64, True), (128, True)])

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.budgets import EPILOGUE_BYTES, LEAST_EXCHANGED, MAX_STAGES, shared_left
+from irc.analysis.budgets import EPILOGUE_BYTES, LEAST_EXCHANGED, MAX_STAGES, block_memory, shared_left
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import has_producer, is_in_step
@@ -170,6 +170,7 @@ def _new_channel(program: tile.ProgramOp, loop: Operation, channel: tile.Channel
 def _stage_reads(program: tile.ProgramOp, loop: scf.ForOp, machine: Target) -> None:
     """A stage for each copy, of as many as there is room for, or the config says: they are read one after the other."""
     by_type: dict[Attribute, list[tile.AllocOp]] = {}
+    limit = block_memory(machine, config_of(program).occupancy)
     exchanged = max((tile_bytes(op.result) for op in program.walk() if isinstance(op, tile.ConvertOp)), default=0)
     exchanged = max(exchanged, LEAST_EXCHANGED)
     for read in [op for op in loop.body.block.ops if isinstance(op, tile.ReadOp)]:
@@ -178,7 +179,7 @@ def _stage_reads(program: tile.ProgramOp, loop: scf.ForOp, machine: Target) -> N
     for type, allocs in by_type.items():
         taken = sum(channel_plan(op).size for op in program.walk() if isinstance(op, tile.ChannelOp))
         others = [op for op in program.walk() if isinstance(op, tile.AllocOp) and op not in allocs]
-        room = shared_left(machine, taken + sum(aligned(alloc_bytes(op)) for op in others), exchanged)
+        room = shared_left(limit, taken + sum(aligned(alloc_bytes(op)) for op in others), exchanged)
         fit = max(1, min(MAX_STAGES, room // aligned(alloc_bytes(allocs[0]))))
         stages = config_of(program).load_stages or fit
         channel = _new_channel(program, loop, tile.ChannelOp(stages, [type]))
@@ -224,7 +225,7 @@ def _stages(program: tile.ProgramOp, own: Sequence[BufferGroup], held: Sequence[
     room for beside what is held outside of loops."""
     stages = config_of(program).stages
     if stages is None:
-        room = target_of(program).shared_memory - EPILOGUE_BYTES - sum(map(_bytes, held))
+        room = block_memory(target_of(program), config_of(program).occupancy) - EPILOGUE_BYTES - sum(map(_bytes, held))
         stages = min(MAX_STAGES, room // sum(map(_bytes, own)))
     return max(1, stages // loops)
 

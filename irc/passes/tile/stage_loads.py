@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.analysis.budgets import LOAD_STAGES, shared_left
+from irc.analysis.budgets import LOAD_STAGES, block_memory, shared_left
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
@@ -61,7 +61,8 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> N
             continue
         size = max(tile_bytes(op.result) for op in loads)
         stored = max((tile_bytes(op.tile) for op in subtiles.body.block.ops if isinstance(op, tile.StoreOp)), default=0)
-        if stages * size > shared_left(machine, channel_bytes(loop, config.stages or 1, stages), exchanged=stored):
+        room = block_memory(machine, config.occupancy)
+        if stages * size > shared_left(room, channel_bytes(loop, config.stages or 1, stages), exchanged=stored):
             continue
         for load in loads:
             copied(load, subtiles)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.budgets import LOAD_STAGES, STORE_STAGES, shared_left
+from irc.analysis.budgets import LOAD_STAGES, STORE_STAGES, block_memory, shared_left
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
@@ -64,7 +64,7 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> N
     loads = [op.result for op in block.ops if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
     exchanged = max((tile_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
     channels = channel_bytes(loop, config.stages or 1, config.load_stages or LOAD_STAGES)
-    room = shared_left(machine, channels, exchanged, consumer_partitions(program))
+    room = shared_left(block_memory(machine, config.occupancy), channels, exchanged, consumer_partitions(program))
     need = sum(aligned(tile_bytes(op.tile)) for op in stores)
     if need > room:
         return

@@ -278,12 +278,50 @@ func.func @cascade(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tenso
 }
 
 // 64 columns of the result leave registers for three warp groups, where few rows are left over.
-// CHECK:      @narrow cascade config<tile = {m = 192, k = 128}, stages = 2, warps = 12, schedule = "persistent", indexing = "tma", instruction = "wgmma", turns = true>
-func.func @narrow(%x: tensor<4096x64xbf16>, %w: tensor<448x64xbf16>) -> tensor<4096x64xf32> {
-  %r = kernel.fused @narrow cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<448x64xbf16>) -> tensor<4096x64xf32> {
-    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<448x64xbf16>) -> tensor<4096x448xf32>
-    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
-    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x64xbf16>) -> tensor<4096x64xf32>
+// CHECK:      @narrow cascade config<tile = {m = 192, k = 128}, stages = 2, warps = 12, schedule = "persistent", split = 4, indexing = "tma", instruction = "wgmma", turns = true>
+func.func @narrow(%x: tensor<4096x64xbf16>, %w: tensor<2048x64xbf16>) -> tensor<4096x64xf32> {
+  %r = kernel.fused @narrow cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<2048x64xbf16>) -> tensor<4096x64xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<2048x64xbf16>) -> tensor<4096x2048xf32>
+    %d = nd.cast %c : tensor<4096x2048xf32> -> tensor<4096x2048xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x2048xbf16>, tensor<2048x64xbf16>) -> tensor<4096x64xf32>
+    kernel.yield %e : tensor<4096x64xf32>
+  }
+  func.return %r : tensor<4096x64xf32>
+}
+
+// Blocks of one warp group share an SM where each has few steps, or they have unequal numbers of them.
+// CHECK:      @side_by_side cascade config<tile = {m = 64, k = 128}, stages = 2, warps = 4, schedule = "persistent", split = 4, occupancy = 2, indexing = "tma", instruction = "wgmma">
+func.func @side_by_side(%x: tensor<4096x64xbf16>, %w: tensor<1024x64xbf16>) -> tensor<4096x64xf32> {
+  %r = kernel.fused @side_by_side cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<1024x64xbf16>) -> tensor<4096x64xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<1024x64xbf16>) -> tensor<4096x1024xf32>
+    %d = nd.cast %c : tensor<4096x1024xf32> -> tensor<4096x1024xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x64xbf16>) -> tensor<4096x64xf32>
+    kernel.yield %e : tensor<4096x64xf32>
+  }
+  func.return %r : tensor<4096x64xf32>
+}
+
+// CHECK:      @three_masked cascade config<tile = {m = 64, k = 64}, stages = 2, warps = 4, schedule = "persistent", group = 128, split = 4, occupancy = 3, indexing = "tma", instruction = "wgmma">
+func.func @three_masked(%x: tensor<4096x64xbf16>, %w: tensor<1024x64xbf16>, %seen: tensor<4096x1024xi1>) -> tensor<4096x64xf32> {
+  %r = kernel.fused @three_masked cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<1024x64xbf16>, %m = %seen : tensor<4096x1024xi1>) -> tensor<4096x64xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<1024x64xbf16>) -> tensor<4096x1024xf32>
+    %z = nd.constant 0.0 : tensor<4096x1024xf32>
+    %s = nd.where %m, %c, %z : (tensor<4096x1024xi1>, tensor<4096x1024xf32>, tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
+    %d = nd.cast %s : tensor<4096x1024xf32> -> tensor<4096x1024xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x64xbf16>) -> tensor<4096x64xf32>
+    kernel.yield %e : tensor<4096x64xf32>
+  }
+  func.return %r : tensor<4096x64xf32>
+}
+
+// CHECK:      @two_masked cascade config<tile = {m = 64, k = 128}, stages = 2, warps = 4, schedule = "persistent", group = 32, split = 4, occupancy = 2, indexing = "tma", instruction = "wgmma">
+func.func @two_masked(%x: tensor<4096x64xbf16>, %w: tensor<4096x64xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
+  %r = kernel.fused @two_masked cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<4096x64xbf16>, %m = %seen : tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<4096x64xbf16>) -> tensor<4096x4096xf32>
+    %z = nd.constant 0.0 : tensor<4096x4096xf32>
+    %s = nd.where %m, %c, %z : (tensor<4096x4096xi1>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %d = nd.cast %s : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
     kernel.yield %e : tensor<4096x64xf32>
   }
   func.return %r : tensor<4096x64xf32>
