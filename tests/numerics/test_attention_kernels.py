@@ -46,7 +46,10 @@ def test_machine_code(text: str) -> None:
         resources, machine = compiled.resources[name], target_of(module)
         assert resources.spills == 0, name
         blocks = 1 if op.min_blocks is None else op.min_blocks.value.data
-        threads, shared = blocks * op.block.value.data, blocks * ((op.shared.value.data if op.shared else 0) + BLOCK_BYTES)
+        threads, shared = (
+            blocks * op.block.value.data,
+            blocks * ((op.shared.value.data if op.shared else 0) + BLOCK_BYTES),
+        )
         assert resources.registers * threads <= machine.registers and shared <= machine.shared_memory_per_sm, name
 
 
