@@ -50,7 +50,7 @@ class _NodeParameters(ctypes.Structure):
     )
 
 
-class _Place(ctypes.Structure):
+class _CopyEnd(ctypes.Structure):
     """One side of a copy: an offset in three axes and a level, then what it is in."""
 
     _fields_ = (
@@ -68,7 +68,7 @@ class _Place(ctypes.Structure):
 class _CopyParameters(ctypes.Structure):
     """CUDA_MEMCPY3D."""
 
-    _fields_ = (("source", _Place), ("destination", _Place), ("extents", c_size_t * 3))
+    _fields_ = (("source", _CopyEnd), ("destination", _CopyEnd), ("extents", c_size_t * 3))
 
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {

@@ -8,7 +8,7 @@ import pytest
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FusedLoc, NameLoc, NoneAttr, StringAttr, UnknownLoc
 
 from irc.ir.locations import describe, file_line_col, innermost, text_locations
-from irc.support.diagnostics import LONGEST_LINE, IrcError, Span, places, register_source, render, source_line
+from irc.support.diagnostics import LONGEST_LINE, IrcError, Span, labels, register_source, render, source_line
 
 SOURCE = "dim M = 4\nfunc f(x: f32[M]) -> f32[M] {\n    h = x ** w1 + b1\n\treturn g(h)\n}\n"
 
@@ -81,7 +81,7 @@ def test_locations_are_found_in_any_nesting() -> None:
     assert innermost(fused) == inner
     assert describe(fused) == "a.irc:1:2"
     assert [loc.filename.data for loc in text_locations(fused)] == ["a.irc", "b.irc", "c.irc"]
-    assert [str(place.span) for place in places(fused)] == ["a.irc:1:2", "b.irc:3:4", "c.irc:5:6"]
+    assert [str(place.span) for place in labels(fused)] == ["a.irc:1:2", "b.irc:3:4", "c.irc:5:6"]
     assert innermost(UnknownLoc()) is None
     assert describe(UnknownLoc()) == "?"
 

@@ -1,4 +1,4 @@
-"""The places of a loop's iterations: its variable in others than the one at hand, as index arithmetic."""
+"""The induction variable of a loop in other iterations than the one at hand, as index arithmetic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from irc.scheduling.loops import trips
 
 
 @dataclass(frozen=True)
-class Places:
+class InductionValues:
     """Of a loop. Those of a clamped one are inside of its bounds."""
 
     loop: scf.ForOp
@@ -34,27 +34,27 @@ class Places:
             return start
         first, step = constant_of(start), constant_of(self.loop.step)
         if first is not None and step is not None:
-            place = arith.ConstantOp(IntegerAttr(first + steps * step, IndexType()))
-            self.insert([place], where)
-            return place.result
+            value = arith.ConstantOp(IntegerAttr(first + steps * step, IndexType()))
+            self.insert([value], where)
+            return value.result
         count = arith.ConstantOp(IntegerAttr(abs(steps), IndexType()))
         distance = arith.MuliOp(count.result, self.loop.step)
         moved = (arith.AddiOp if steps > 0 else arith.SubiOp)(start, distance.result)
         self.insert([count, distance, moved], where)
         return moved.result
 
-    def inside(self, place: SSAValue, other: SSAValue, where: InsertPoint) -> SSAValue:
-        """The place, or the other one where that is beyond the end of a clamped loop."""
-        if not self.is_clamped or place is other:
-            return place
-        inside = self._before_end(place)
-        clamped = arith.SelectOp(inside.result, place, other)
+    def inside(self, value: SSAValue, other: SSAValue, where: InsertPoint) -> SSAValue:
+        """The value, or the other one where that is beyond the end of a clamped loop."""
+        if not self.is_clamped or value is other:
+            return value
+        inside = self._before_end(value)
+        clamped = arith.SelectOp(inside.result, value, other)
         self.insert([inside, clamped], where)
         return clamped.result
 
-    def _before_end(self, place: SSAValue) -> arith.CmpiOp:
+    def _before_end(self, value: SSAValue) -> arith.CmpiOp:
         """Bounds that are values may be negative."""
-        return arith.CmpiOp(place, self.loop.ub, "slt" if trips(self.loop) is None else "ult")
+        return arith.CmpiOp(value, self.loop.ub, "slt" if trips(self.loop) is None else "ult")
 
     def behind(self, number: int) -> SSAValue:
         """The old loop's variable in iteration `number` behind its last one."""
@@ -66,16 +66,16 @@ class Places:
         last = arith.SubiOp(span.result, one.result)
         before = arith.DivUIOp(last.result, loop.step)
         distance = arith.MuliOp(before.result, loop.step)
-        place = arith.AddiOp(loop.lb, distance.result)
-        self.insert([one, span, last, before, distance, place], where)
-        return self.moved(place.result, number + 1, where)
+        value = arith.AddiOp(loop.lb, distance.result)
+        self.insert([one, span, last, before, distance, value], where)
+        return self.moved(value.result, number + 1, where)
 
-    def branch(self, place: SSAValue) -> InsertPoint:
+    def branch(self, value: SSAValue) -> InsertPoint:
         """The end of a branch before the new loop, where it costs nothing to leave out copies beyond the end."""
         branch = self.loop.prev_op
         condition = branch.cond.owner if isinstance(branch, scf.IfOp) else None
-        if not isinstance(branch, scf.IfOp) or not isinstance(condition, arith.CmpiOp) or condition.lhs is not place:
-            inside = self._before_end(place)
+        if not isinstance(branch, scf.IfOp) or not isinstance(condition, arith.CmpiOp) or condition.lhs is not value:
+            inside = self._before_end(value)
             branch = scf.IfOp(inside, [], Region(Block([scf.YieldOp()])))
             self.insert([inside, branch], InsertPoint.before(self.loop))
         assert branch.true_region.block.last_op is not None

@@ -26,7 +26,7 @@ from irc.lowering.emitter import Emitter, Index, is_power_of_two
 
 
 @dataclass(frozen=True)
-class Place:
+class Coordinate:
     """`base` + the sum of `steps[m]` x component m of a value; no steps where there are none."""
 
     base: Index
@@ -47,14 +47,14 @@ class Place:
         return e.add(self.base, self.moved(e, components))
 
 
-def sum_of(e: Emitter, a: Place, b: Place) -> Place:
+def sum_of(e: Emitter, a: Coordinate, b: Coordinate) -> Coordinate:
     long, short = (a, b) if len(a.steps) >= len(b.steps) else (b, a)
     steps = tuple(x + y for x, y in zip(long.steps, (*short.steps, *[0] * len(long.steps)), strict=False))
-    return Place(e.add(a.base, b.base), steps)
+    return Coordinate(e.add(a.base, b.base), steps)
 
 
-def scaled(e: Emitter, place: Place, by: int) -> Place:
-    return Place(e.mul(place.base, by), tuple(step * by for step in place.steps))
+def scaled(e: Emitter, place: Coordinate, by: int) -> Coordinate:
+    return Coordinate(e.mul(place.base, by), tuple(step * by for step in place.steps))
 
 
 MAX_BELOW = 1 << 20
@@ -69,15 +69,15 @@ class Walk:
     e: Emitter
     components: Sequence[Index]
 
-    def affine(self, expr: AffineExpr, dims: Sequence[Place], symbols: Sequence[Index]) -> Place:
+    def affine(self, expr: AffineExpr, dims: Sequence[Coordinate], symbols: Sequence[Index]) -> Coordinate:
         """The value of an affine expression of coordinates and symbols, which are at least 0."""
         match expr:
             case AffineConstantExpr():
-                return Place(expr.value)
+                return Coordinate(expr.value)
             case AffineDimExpr():
                 return dims[expr.position]
             case AffineSymExpr():
-                return Place(symbols[expr.position])
+                return Coordinate(symbols[expr.position])
             case AffineBinaryOpExpr():
                 a, b = self.affine(expr.lhs, dims, symbols), self.affine(expr.rhs, dims, symbols)
                 lowest = least(expr.lhs)
@@ -85,7 +85,7 @@ class Walk:
             case _:
                 raise ValueError(f"no code for {expr}")
 
-    def binary(self, kind: AffineBinaryOpKind, a: Place, b: Place, lowest: int = 0) -> Place:
+    def binary(self, kind: AffineBinaryOpKind, a: Coordinate, b: Coordinate, lowest: int = 0) -> Coordinate:
         """lowest: a lower bound of `a`."""
         e = self.e
         if kind is AffineBinaryOpKind.Add:
@@ -94,39 +94,41 @@ class Walk:
             return scaled(e, a, b.base)
         by = b.at(e, self.components)
         if kind is AffineBinaryOpKind.Mul:
-            return Place(e.mul(a.at(e, self.components), by))
+            return Coordinate(e.mul(a.at(e, self.components), by))
         if not isinstance(by, int) or kind not in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
             raise ValueError(f"no code for {kind}")
         if lowest < -MAX_BELOW:
             return self._signed(kind, a, by)
         # What is not below zero is divided by a multiplication.
         before = 0 if lowest >= 0 or is_power_of_two(by) else -(lowest // by)
-        a = Place(e.add(a.base, before * by), a.steps)
+        a = Coordinate(e.add(a.base, before * by), a.steps)
         divides = all(step % by == 0 for step in a.steps)
         if kind is AffineBinaryOpKind.Mod:
-            return Place(e.rem(a.base if divides else a.at(e, self.components), by, signed=lowest < 0 and not before))
+            return Coordinate(
+                e.rem(a.base if divides else a.at(e, self.components), by, signed=lowest < 0 and not before)
+            )
         signed = lowest < 0 and not before
         if divides:
             quotient = e.div(a.base, by, signed=signed)
-            return Place(e.sub(quotient, before), tuple(step // by for step in a.steps))
-        return Place(e.sub(e.div(a.at(e, self.components), by, signed=signed), before))
+            return Coordinate(e.sub(quotient, before), tuple(step // by for step in a.steps))
+        return Coordinate(e.sub(e.div(a.at(e, self.components), by, signed=signed), before))
 
-    def _signed(self, kind: AffineBinaryOpKind, a: Place, by: int) -> Place:
+    def _signed(self, kind: AffineBinaryOpKind, a: Coordinate, by: int) -> Coordinate:
         operation = self.e.div if kind is AffineBinaryOpKind.FloorDiv else self.e.rem
-        return Place(operation(a.at(self.e, self.components), by, signed=True))
+        return Coordinate(operation(a.at(self.e, self.components), by, signed=True))
 
-    def offset(self, layout: SharedLayout, at: Sequence[Place]) -> Place:
+    def offset(self, layout: SharedLayout, at: Sequence[Coordinate]) -> Coordinate:
         """The element offset in a layout of shared memory, before the swizzle."""
-        offset = Place(0)
+        offset = Coordinate(0)
         for position, modes in zip(at, layout.modes, strict=True):
             for size, stride in modes[:-1]:
-                part = self.binary(AffineBinaryOpKind.Mod, position, Place(size))
+                part = self.binary(AffineBinaryOpKind.Mod, position, Coordinate(size))
                 offset = sum_of(self.e, offset, scaled(self.e, part, stride))
-                position = self.binary(AffineBinaryOpKind.FloorDiv, position, Place(size))
+                position = self.binary(AffineBinaryOpKind.FloorDiv, position, Coordinate(size))
             offset = sum_of(self.e, offset, scaled(self.e, position, modes[-1][1]))
         return offset
 
-    def swizzled(self, layout: SharedLayout, at: Sequence[Place], *, apart: bool) -> Index:
+    def swizzled(self, layout: SharedLayout, at: Sequence[Coordinate], *, apart: bool) -> Index:
         """The element offset in a layout of shared memory. apart: no bit of an offset comes from both the thread and
         the value."""
         e, swizzle, offset = self.e, layout.swizzle, self.offset(layout, at)

@@ -1,6 +1,6 @@
 """Ops that do not care about the order of axes, and how each is computed on arrays with their axes in another order.
 
-An order p is a permutation of axes: the *turned* array of x is `permute(x, p)`, whose axis i is axis p[i] of x.
+An order p is a permutation of axes: x in that order is `permute(x, p)`, whose axis i is axis p[i] of x.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LISTS = ("starts", "stops", "steps", "low", "high")
 
 
 def inverse(order: Sequence[int]) -> Order:
-    """The order that turns back."""
+    """The order that undoes it."""
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
@@ -65,7 +65,7 @@ def small_array(op: Operation, order: Order) -> SSAValue | None:
 
 
 def kept_order(op: ReduceOp | ArgReduceOp, order: Order) -> Order:
-    """The order in which a reduction of the turned array leaves the axes of its result."""
+    """The order in which a reduction of an array in this order leaves the axes of its result."""
     reduced = reduced_axes(op)
     kept = [axis for axis in range(len(order)) if axis not in reduced]
     return tuple(kept.index(axis) for axis in order if axis not in reduced)
@@ -75,11 +75,11 @@ def reduced_axes(op: ReduceOp | ArgReduceOp) -> tuple[int, ...]:
     return (integer(op.axis),) if isinstance(op, ArgReduceOp) else ints(op.axes)
 
 
-def turned_op(op: Operation, order: Order, at: Inserter) -> SSAValue:
-    """The op's result, computed in another order: turned, but of a reduction as it was."""
+def op_in_order(op: Operation, order: Order, at: Inserter) -> SSAValue:
+    """The op's result, computed in another order: permuted, but of a reduction as it was."""
     if isinstance(op, nd.BroadcastOp):
         return _broadcast(op, order, at)
-    values = [_turned(value, order, at) if rank_of(value) == len(order) else value for value in op.operands]
+    values = [_in_order(value, order, at) if rank_of(value) == len(order) else value for value in op.operands]
     properties = {name: _property(op, name, value, order) for name, value in op.properties.items()}
     if isinstance(op, ReduceOp | ArgReduceOp):
         kept = kept_order(op, order)
@@ -87,7 +87,7 @@ def turned_op(op: Operation, order: Order, at: Inserter) -> SSAValue:
     return _rebuilt(op, values, properties, order, at)
 
 
-def _turned(value: SSAValue, order: Order, at: Inserter) -> SSAValue:
+def _in_order(value: SSAValue, order: Order, at: Inserter) -> SSAValue:
     number = splat_of(value)
     if number is None:
         return permuted(value, order, at, value)
@@ -98,7 +98,7 @@ def _turned(value: SSAValue, order: Order, at: Inserter) -> SSAValue:
 def _rebuilt(
     op: Operation, operands: Sequence[SSAValue], properties: Mapping[str, Attribute], order: Order, at: Inserter
 ) -> SSAValue:
-    """The op with a result that is turned."""
+    """The op with a result that is permuted."""
     shape = shape_of(op.results[0])
     type = nd.tensor([shape[axis] for axis in order], nd.element_of(op.results[0]))
     attributes = dict(op.attributes)

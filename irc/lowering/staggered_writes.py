@@ -26,7 +26,7 @@ QUAD = 4
 """Lanes with the same row."""
 
 
-def turning_mode(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> int | None:
+def staggered_mode(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> int | None:
     """The value mode along columns of accumulators that take turns; None where the tile is none of them, or its buffer
     has other rows."""
     lanes = (Mode(QUAD, 1, PAIR), Mode(8, 0, 1))
@@ -54,7 +54,7 @@ def split_mode(source: Registers, at: int) -> Registers:
     )
 
 
-def store_in_turns(code: Code, source: Registers, components: list[SSAValue | int], address: SSAValue) -> None:
+def store_staggered(code: Code, source: Registers, components: list[SSAValue | int], address: SSAValue) -> None:
     """Two stores of a thread: `components` are those of a tile that `split_mode` gave, but for the last, and `address`
     is where the first of the two goes in even rows."""
     e = code.e
