@@ -1,6 +1,6 @@
 // RUN: irc-opt %s -p await-dots --split-input-file | filecheck %s
 
-// CHECK-LABEL: func.func @attention(
+// CHECK-LABEL: tile.program @attention_0(
 // CHECK:       scf.for %j_1
 // CHECK:         [[S:%s[_0-9]*]] = tile.dot {{.*}} -> !tile.pending
 // CHECK:         [[O:%a2[_0-9]*]] = tile.dot {{.*}} -> !tile.pending
@@ -15,10 +15,6 @@
 #frag = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
 #frag1 = #tile.fragment<((4,8,4),(2)):((0,1,16),(8))>
 #frag2 = #tile.fragment<((8,4,4),(8,4)):((512,1,16),(64,4))>
-func.func @attention(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<128x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<128x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<128x64xbf16>
-  func.return %launch : tensor<128x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<stages = 2, warps = 4, instruction = "wgmma">} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
@@ -171,7 +167,7 @@ tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf1
 
 // With bounds that depend on the tile, both partitions compute them. The consumer's loop is in a branch, with the first
 // scores and the last product with the values, and all dots are waited for in it.
-// CHECK-LABEL: func.func @attention(
+// CHECK-LABEL: tile.program @attention_0(
 // CHECK:      @load
 // CHECK:        arith.muli %i, %i
 // CHECK:        scf.for {{.*}} to %n
@@ -193,10 +189,6 @@ tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf1
 #frag = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
 #frag1 = #tile.fragment<((4,8,4),(2)):((0,1,16),(8))>
 #frag2 = #tile.fragment<((8,4,4),(8,4)):((512,1,16),(64,4))>
-func.func @attention(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<128x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<128x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<128x64xbf16>
-  func.return %launch : tensor<128x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<stages = 2, warps = 4, instruction = "wgmma">} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>

@@ -22,10 +22,6 @@
 #frag3 = #tile.fragment<((4,8,4,2),(2,16)):((2,0,0,0),(1,8))>
 #shared2 = #tile.shared<(128,64):(64,1) swizzle(2,3,3)>
 #frag4 = #tile.fragment<((16,2,8),(4,8)):((512,1,16),(128,2))>
-func.func @lagging(%q: tensor<2x4x512x64xbf16>, %k: tensor<2x4x512x64xbf16>, %v: tensor<2x4x512x64xbf16>) -> tensor<2x4x512x64xf32> {
-  %r = kernel.launch @lagging_0(%q, %k, %v) : (tensor<2x4x512x64xbf16>, tensor<2x4x512x64xbf16>, tensor<2x4x512x64xbf16>) -> tensor<2x4x512x64xf32>
-  func.return %r : tensor<2x4x512x64xf32>
-}
 tile.program @lagging_0(%q: !tile.view<8x512x64xbf16>, %k: !tile.view<8x512x64xbf16>, %v: !tile.view<8x512x64xbf16>, %r: !tile.view<8x512x64xf32>) {results = 1 : i64, threads = 256 : i64, config = #kernel.config<tile = {m = 128, k = 128}, stages = 2, warps = 8, instruction = "wgmma", lag = 8>} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<128x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<128x64xbf16, #shared>>

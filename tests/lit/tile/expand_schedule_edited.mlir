@@ -15,10 +15,6 @@
 #frag = #tile.fragment<((4,8,4,2),(2,2,8)):((256,1,16,64),(128,8,1024))>
 #frag1 = #tile.fragment<((4,8,4,2),(2)):((0,1,16,64),(8))>
 #frag2 = #tile.fragment<((8,4,8),(8,4)):((1024,1,16),(128,4))>
-func.func @attention(%q: tensor<256x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<256x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<256x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<256x64xbf16>
-  func.return %launch : tensor<256x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<256x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<256x64xbf16>) {results = 1 : i64, threads = 256 : i64, config = #kernel.config<stages = 2, warps = 8, instruction = "wgmma", turns = true>} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<128x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared1>>

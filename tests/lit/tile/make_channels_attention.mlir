@@ -30,10 +30,6 @@
 #shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
 #shared1 = #tile.shared<(64,64):(1,64) swizzle(3,3,3)>
 #frag2 = #tile.fragment<((8,4,4),(8,4)):((512,1,16),(64,4))>
-func.func @attention(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<128x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<128x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<128x64xbf16>
-  func.return %launch : tensor<128x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<stages = 2, warps = 4, instruction = "wgmma">} {
   tile.for_tiles (%i) extents [128] steps [64] {
     %c0 = arith.constant 0 : index

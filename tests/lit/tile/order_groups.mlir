@@ -4,7 +4,7 @@
 // RUN: irc-opt %t.mlir -p order-groups --split-input-file | filecheck %s --check-prefix=TWICE
 
 // Two warp groups of a partition take turns in issuing the product of the scores, which feeds the one with the values.
-// CHECK-LABEL: func.func @attention(
+// CHECK-LABEL: tile.program @attention_0(
 // CHECK:       @load
 // CHECK-NOT:     tile.order
 // CHECK:       } @compute warps 8
@@ -32,10 +32,6 @@
 #frag = #tile.fragment<((4,8,4,2),(2,2,8)):((256,1,16,64),(128,8,1024))>
 #frag1 = #tile.fragment<((4,8,4,2),(2)):((0,1,16,64),(8))>
 #frag2 = #tile.fragment<((8,4,8),(8,4)):((1024,1,16),(128,4))>
-func.func @attention(%q: tensor<256x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<256x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<256x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<256x64xbf16>
-  func.return %launch : tensor<256x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<256x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<256x64xbf16>) {results = 1 : i64, threads = 256 : i64, config = #kernel.config<stages = 2, warps = 8, instruction = "wgmma", turns = true>} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<128x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared1>>
@@ -142,7 +138,7 @@ tile.program @attention_0(%q: !tile.view<256x64xbf16>, %k: !tile.view<256x64xbf1
 
 // Left alone: programs whose config does not ask for turns, partitions of one warp group, and loops whose dots do not
 // feed each other.
-// CHECK-LABEL: func.func @attention(
+// CHECK-LABEL: tile.program @attention_0(
 // CHECK:        tile.partitions
 // CHECK-NOT:    tile.order
 // CHECK:        tile.store
@@ -153,10 +149,6 @@ tile.program @attention_0(%q: !tile.view<256x64xbf16>, %k: !tile.view<256x64xbf1
 #frag = #tile.fragment<((4,8,4,2),(2,2,8)):((256,1,16,64),(128,8,1024))>
 #frag1 = #tile.fragment<((4,8,4,2),(2)):((0,1,16,64),(8))>
 #frag2 = #tile.fragment<((8,4,8),(8,4)):((1024,1,16),(128,4))>
-func.func @attention(%q: tensor<256x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<256x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<256x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<256x64xbf16>
-  func.return %launch : tensor<256x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<256x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<256x64xbf16>) {results = 1 : i64, threads = 256 : i64, config = #kernel.config<stages = 2, warps = 8, instruction = "wgmma">} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<128x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared1>>
@@ -263,7 +255,7 @@ tile.program @attention_0(%q: !tile.view<256x64xbf16>, %k: !tile.view<256x64xbf1
 
 // Left alone: programs whose config does not ask for turns, partitions of one warp group, and loops whose dots do not
 // feed each other.
-// CHECK-LABEL: func.func @attention(
+// CHECK-LABEL: tile.program @attention_0(
 // CHECK:        tile.partitions
 // CHECK-NOT:    tile.order
 // CHECK:        tile.store
@@ -273,10 +265,6 @@ tile.program @attention_0(%q: !tile.view<256x64xbf16>, %k: !tile.view<256x64xbf1
 #frag = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
 #frag1 = #tile.fragment<((4,8,4),(2)):((0,1,16),(8))>
 #frag2 = #tile.fragment<((8,4,4),(8,4)):((512,1,16),(64,4))>
-func.func @attention(%q: tensor<256x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<256x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<256x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<256x64xbf16>
-  func.return %launch : tensor<256x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<256x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<256x64xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<stages = 2, warps = 4, instruction = "wgmma", turns = true>} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>

@@ -14,11 +14,6 @@
 // CHECK-NEXT:   tile.concat [[REST]], [[END]] {axis = 1 : i64}
 // CHECK:      }
 // CHECK:      tile.reduce {{%[a-z0-9_]+}} {axes = array<i64: 0, 1>} : tensor<128x8xf32> -> tensor<1x1xf32>
-func.func @gated_unit_step(%r: tensor<4096x4096xbf16>, %h: tensor<4096x4096xbf16>, %u: tensor<4096x4096xbf16>, %zx: tensor<4096x4096xbf16>, %zh: tensor<4096x4096xbf16>, %bz: tensor<4096xbf16>, %cx: tensor<4096x4096xbf16>, %bc: tensor<4096xbf16>, %target: tensor<4096x4096xbf16>) -> (tensor<f32>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096xf32>) {
-  %out, %d_c, %d_z, %launch, %launch_1 = kernel.launch @gated_unit_step_0(%zx, %zh, %bz, %r, %h, %u, %cx, %bc, %target) : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096xbf16>, tensor<4096x4096xbf16>) -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<32x16xf32>, tensor<32x4096xf32>)
-  %loss, %launch_2 = kernel.launch @gated_unit_step_0_finish(%launch, %launch_1) : (tensor<32x16xf32>, tensor<32x4096xf32>) -> (tensor<f32>, tensor<4096xf32>)
-  func.return %loss, %out, %d_c, %d_z, %launch_2 : tensor<f32>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096xf32>
-}
 tile.program @gated_unit_step_0(%zx: !tile.view<4096x4096xbf16>, %zh: !tile.view<4096x4096xbf16>, %bz: !tile.view<4096xbf16>, %r: !tile.view<4096x4096xbf16>, %h: !tile.view<4096x4096xbf16>, %u: !tile.view<4096x4096xbf16>, %cx: !tile.view<4096x4096xbf16>, %bc: !tile.view<4096xbf16>, %target: !tile.view<4096x4096xbf16>, %out: !tile.view<4096x4096xbf16>, %d_c: !tile.view<4096x4096xbf16>, %d_z: !tile.view<4096x4096xbf16>, %arg: !tile.view<32x16xf32>, %arg_1: !tile.view<32x4096xf32>) {results = 5 : i64, config = #kernel.config<tile = {m = 128, n = 256, k = 32}, stages = 5, cluster = [2, 1], warps = 8, schedule = "persistent", group = 8, indexing = "tma", instruction = "wgmma">} {
   tile.for_tiles (%arg_2, %arg_3) extents [4096, 4096] steps [128, 256] schedule "persistent" group 8 cluster [2, 1] {
     %zero = arith.constant 0.000000e+00 : f32
@@ -184,33 +179,5 @@ tile.program @gated_unit_step_0(%zx: !tile.view<4096x4096xbf16>, %zh: !tile.view
       tile.yield %addf_18 : f32
     }
     tile.store %reduce_1, %arg_1[%arg_2, %arg_3] {map = affine_map<(d0, d1) -> ((d0 floordiv 128), d1)>} : tensor<1x256xf32>, !tile.view<32x4096xf32>
-  }
-}
-tile.program @gated_unit_step_0_finish(%arg: !tile.view<512xf32>, %arg_1: !tile.view<32x4096xf32>, %loss: !tile.view<f32>, %arg_2: !tile.view<4096xf32>) {results = 2 : i64, config = #kernel.config<schedule = "grid">} {
-  tile.for_tiles (%arg_3) extents [1] steps [1] {
-    %c0 = arith.constant 0 : index
-    %arg_tile = tile.load %arg[%c0, %c0] {map = affine_map<(d0, d1) -> (d1)>} : !tile.view<512xf32> -> tensor<1x512xf32>
-    %reduce = tile.reduce %arg_tile {axes = array<i64: 1>} : tensor<1x512xf32> -> tensor<1x1xf32> {
-    ^bb0(%x: f32, %y: f32):
-      %addf = arith.addf %x, %y : f32
-      tile.yield %addf : f32
-    }
-    %map = tile.map %reduce : tensor<1x1xf32> -> tensor<1x1xf32> {
-    ^bb0(%a: f32):
-      %value = arith.constant 5.96046448e-08 : f32
-      %mulf = arith.mulf %a, %value : f32
-      tile.yield %mulf : f32
-    }
-    tile.store %map, %loss[%c0, %c0] {map = affine_map<(d0, d1) -> ()>} : tensor<1x1xf32>, !tile.view<f32>
-  }
-  tile.for_tiles (%arg_4) extents [4096] steps [64] {
-    %c0_1 = arith.constant 0 : index
-    %arg_tile_1 = tile.load %arg_1[%arg_4, %c0_1] {map = affine_map<(d0, d1) -> (d1, d0)>} : !tile.view<32x4096xf32> -> tensor<64x32xf32>
-    %reduce_1 = tile.reduce %arg_tile_1 {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
-    ^bb0(%x_1: f32, %y_1: f32):
-      %addf_1 = arith.addf %x_1, %y_1 : f32
-      tile.yield %addf_1 : f32
-    }
-    tile.store %reduce_1, %arg_2[%arg_4, %c0_1] {map = affine_map<(d0, d1) -> (d0)>} : tensor<64x1xf32>, !tile.view<4096xf32>
   }
 }

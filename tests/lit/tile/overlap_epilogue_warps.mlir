@@ -6,10 +6,6 @@
 // CHECK-LABEL: tile.program @beside
 // CHECK:         scf.for %column = %{{.*}} to %{{.*}} step %{{.*}} {
 // CHECK:           tile.slice {{.*}} : tensor<80x96xf64> -> tensor<80x32xf64>
-func.func @f(%x: tensor<160x64xf64>, %w: tensor<64x192xf64>) -> tensor<160x192xf64> {
-  %r = kernel.launch @beside(%x, %w) : (tensor<160x64xf64>, tensor<64x192xf64>) -> tensor<160x192xf64>
-  func.return %r : tensor<160x192xf64>
-}
 tile.program @beside(%a: !tile.view<160x64xf64>, %b: !tile.view<64x192xf64>, %r: !tile.view<160x192xf64>) {results = 1 : i64, config = #kernel.config<tile = {m = 80, n = 96, k = 16}, stages = 3, cluster = [1, 1], warps = 4, schedule = "grid", group = 8, indexing = "pointers", instruction = "mma">} {
   tile.for_tiles (%arg, %arg_1) extents [160, 192] steps [80, 96] group 8 {
     %zero = arith.constant 0.000000e+00 : f64
@@ -34,10 +30,6 @@ tile.program @beside(%a: !tile.view<160x64xf64>, %b: !tile.view<64x192xf64>, %r:
 // CHECK-LABEL: tile.program @stacked
 // CHECK:         scf.for %column = %{{.*}} to %{{.*}} step %{{.*}} {
 // CHECK:           tile.slice {{.*}} : tensor<64x96xf64> -> tensor<64x16xf64>
-func.func @f(%x: tensor<160x64xf64>, %w: tensor<64x192xf64>) -> tensor<160x192xf64> {
-  %r = kernel.launch @stacked(%x, %w) : (tensor<160x64xf64>, tensor<64x192xf64>) -> tensor<160x192xf64>
-  func.return %r : tensor<160x192xf64>
-}
 tile.program @stacked(%a: !tile.view<160x64xf64>, %b: !tile.view<64x192xf64>, %r: !tile.view<160x192xf64>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 96, k = 16}, stages = 4, cluster = [1, 1], warps = 4, schedule = "grid", group = 8, indexing = "pointers", instruction = "mma">} {
   tile.for_tiles (%arg, %arg_1) extents [160, 192] steps [64, 96] group 8 {
     %zero = arith.constant 0.000000e+00 : f64

@@ -4,7 +4,7 @@
 // Attention: the weights of block j + 1 are computed while the product of block j with the values is in flight. The dot
 // of the scores comes first, then that of the values of the block before, the softmax behind it, and last what needs the
 // sums, and the weights' registers.
-// CHECK-LABEL: func.func @attention(
+// CHECK-LABEL: tile.program @attention_0(
 // CHECK:       scf.for
 // CHECK-NOT:     scheduled = #tile.at
 // CHECK:         tile.commit
@@ -27,10 +27,6 @@
 #frag = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
 #frag1 = #tile.fragment<((4,8,4),(2)):((0,1,16),(8))>
 #frag2 = #tile.fragment<((8,4,4),(8,4)):((512,1,16),(64,4))>
-func.func @attention(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<128x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<128x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<128x64xbf16>
-  func.return %launch : tensor<128x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<stages = 2, warps = 4, instruction = "wgmma">} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
@@ -132,7 +128,7 @@ tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf1
 // -----
 
 // Channels of one stage have none to fill meanwhile: the order stays.
-// CHECK-LABEL: func.func @attention(
+// CHECK-LABEL: tile.program @attention_0(
 // CHECK:         %pb = tile.map {{.*}}scheduled = #tile.at<stage = 0
 // CHECK:         tile.wait {{%[a-z0-9_]+}} {scheduled = #tile.at<stage = 0
 #shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
@@ -140,10 +136,6 @@ tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf1
 #frag = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
 #frag1 = #tile.fragment<((4,8,4),(2)):((0,1,16),(8))>
 #frag2 = #tile.fragment<((8,4,4),(8,4)):((512,1,16),(64,4))>
-func.func @attention(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<128x64xbf16> {
-  %launch = kernel.launch @attention_0(%q, %k, %v) : (tensor<128x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<128x64xbf16>
-  func.return %launch : tensor<128x64xbf16>
-}
 tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<stages = 1, warps = 4, instruction = "wgmma">} {
   %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
   %channel_1 = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>

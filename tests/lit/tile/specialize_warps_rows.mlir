@@ -19,10 +19,6 @@
 #frag2 = #tile.fragment<((4,8,4,2),(2,2,28)):((256,1,16,64),(128,8,1024))>
 #frag3 = #tile.fragment<((4,8,4,2),(2)):((0,1,16,64),(8))>
 #frag4 = #tile.fragment<((4,8,4,2),(2,2,8)):((256,1,16,64),(128,8,1024))>
-func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x256xbf16>, %r: tensor<512x256xbf16>) -> tensor<512x256xbf16> {
-  %p = kernel.launch @rows(%x, %w, %r) : (tensor<512x128xbf16>, tensor<128x256xbf16>, tensor<512x256xbf16>) -> tensor<512x256xbf16>
-  func.return %p : tensor<512x256xbf16>
-}
 tile.program @rows(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x256xbf16>, %r1: !tile.view<512x256xbf16>, %p: !tile.view<512x256xbf16>) {results = 1 : i64, threads = 256 : i64, config = #kernel.config<tile = {m = 128, n = 256, k = 64}, stages = 3, warps = 8, schedule = "persistent", instruction = "wgmma">} {
   %channel = tile.channel {stages = 5 : i64} : !tile.channel<!tile.buffer<128x32xbf16, #shared>>
   %channel_1 = tile.channel {stages = 3 : i64} : !tile.channel<!tile.buffer<128x64xbf16, #shared1>, !tile.buffer<64x256xbf16, #shared2>>
@@ -113,10 +109,6 @@ tile.program @rows(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x256xbf16>, %
 #frag4 = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
 #shared2 = #tile.shared<(64,64):(1,64) swizzle(3,3,3)>
 #frag5 = #tile.fragment<((32,4),(2,16)):((64,16),(2048,1))>
-func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x125xbf16>, %r: tensor<512x125xbf16>) -> tensor<512x125xbf16> {
-  %p = kernel.launch @unaligned(%x, %w, %r) : (tensor<512x128xbf16>, tensor<128x125xbf16>, tensor<512x125xbf16>) -> tensor<512x125xbf16>
-  func.return %p : tensor<512x125xbf16>
-}
 tile.program @unaligned(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x125xbf16>, %r1: !tile.view<512x125xbf16>, %p: !tile.view<512x125xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<tile = {m = 64, n = 128, k = 64}, stages = 3, warps = 4, schedule = "persistent", instruction = "wgmma">} {
   %channel = tile.channel {stages = 3 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x128xbf16, #shared1>>
   tile.for_tiles (%arg, %arg_1) extents [512, 125] steps [64, 128] schedule "persistent" {
@@ -188,10 +180,6 @@ tile.program @unaligned(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x125xbf1
 #shared2 = #tile.shared<(64,128):(128,1) swizzle(3,3,4)>
 #frag2 = #tile.fragment<((4,8,4),(2)):((0,1,16),(8))>
 #frag3 = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
-func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x128xbf16>, %r: tensor<512x128xbf16>) -> tensor<512x128xbf16> {
-  %p = kernel.launch @turns(%x, %w, %r) : (tensor<512x128xbf16>, tensor<128x128xbf16>, tensor<512x128xbf16>) -> tensor<512x128xbf16>
-  func.return %p : tensor<512x128xbf16>
-}
 tile.program @turns(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x128xbf16>, %r1: !tile.view<512x128xbf16>, %p: !tile.view<512x128xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<tile = {m = 64, n = 128, k = 64}, stages = 3, warps = 4, schedule = "pingpong", instruction = "wgmma">} {
   %channel = tile.channel {stages = 3 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x128xbf16, #shared1>>
   %alloc = tile.alloc : !tile.buffer<64x128xbf16, #shared1>

@@ -16,10 +16,6 @@
 // CHECK:         tile.map {{%[a-z0-9_]+}}, [[ROWS]]
 // CHECK:         tile.reduce
 // CHECK:         scf.for %column
-func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x256xbf16>, %r: tensor<512x256xbf16>) -> tensor<512x256xbf16> {
-  %p = kernel.launch @rows(%x, %w, %r) : (tensor<512x128xbf16>, tensor<128x256xbf16>, tensor<512x256xbf16>) -> tensor<512x256xbf16>
-  func.return %p : tensor<512x256xbf16>
-}
 tile.program @rows(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x256xbf16>, %r1: !tile.view<512x256xbf16>, %p: !tile.view<512x256xbf16>) {results = 1 : i64, config = #kernel.config<tile = {m = 128, n = 256, k = 64}, stages = 3, warps = 8, schedule = "persistent", instruction = "wgmma">} {
   tile.for_tiles (%arg, %arg_1) extents [512, 256] steps [128, 256] schedule "persistent" {
     %zero = arith.constant 0.000000e+00 : f32
@@ -88,10 +84,6 @@ tile.program @rows(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x256xbf16>, %
 // CHECK-LABEL: tile.program @unaligned
 // CHECK-NOT:     iter_args({{.*}} -> (tensor<64x128xbf16>)
 // CHECK:         tile.load %r{{.*}} -> tensor<64x128xbf16>
-func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x125xbf16>, %r: tensor<512x125xbf16>) -> tensor<512x125xbf16> {
-  %p = kernel.launch @unaligned(%x, %w, %r) : (tensor<512x128xbf16>, tensor<128x125xbf16>, tensor<512x125xbf16>) -> tensor<512x125xbf16>
-  func.return %p : tensor<512x125xbf16>
-}
 tile.program @unaligned(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x125xbf16>, %r1: !tile.view<512x125xbf16>, %p: !tile.view<512x125xbf16>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 128, k = 64}, stages = 3, warps = 4, schedule = "persistent", instruction = "wgmma">} {
   tile.for_tiles (%arg, %arg_1) extents [512, 125] steps [64, 128] schedule "persistent" {
     %zero = arith.constant 0.000000e+00 : f32
@@ -153,10 +145,6 @@ tile.program @unaligned(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x125xbf1
 // CHECK-LABEL: tile.program @turns
 // CHECK-NOT:     iter_args({{.*}} -> (tensor<64x128xbf16>)
 // CHECK:         tile.load %r{{.*}} -> tensor<64x128xbf16>
-func.func @f(%x: tensor<512x128xbf16>, %w: tensor<128x128xbf16>, %r: tensor<512x128xbf16>) -> tensor<512x128xbf16> {
-  %p = kernel.launch @turns(%x, %w, %r) : (tensor<512x128xbf16>, tensor<128x128xbf16>, tensor<512x128xbf16>) -> tensor<512x128xbf16>
-  func.return %p : tensor<512x128xbf16>
-}
 tile.program @turns(%a: !tile.view<512x128xbf16>, %b: !tile.view<128x128xbf16>, %r1: !tile.view<512x128xbf16>, %p: !tile.view<512x128xbf16>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 128, k = 64}, stages = 3, warps = 4, schedule = "pingpong", instruction = "wgmma">} {
   tile.for_tiles (%arg, %arg_1) extents [512, 128] steps [64, 128] schedule "persistent" {
     %zero = arith.constant 0.000000e+00 : f32
