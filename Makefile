@@ -10,7 +10,7 @@
 #   make test-cutlass  what irc-opt -t cutlass writes, compiled by nvcc (half a minute a file), and run where there is a GPU
 #   make test-sweep    hours: the kernels of all rows of the benchmarks, what every pass prints of all examples, gone on from, and all
 #                      programs of tests/gpu on the simulator
-#   make sizes         files and lines of irc by folder
+#   make sizes         files and lines by folder; SINCE=REV puts those of a commit beside them
 #   make bench         speed of the kernels, where there is a GPU
 #   make bench-compile speed of the compiler
 
@@ -72,9 +72,8 @@ test-sweep: $(TESTING)
 	IRC_TESTS=all IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py tests/numerics/test_dumps_go_on.py \
 	  tests/numerics/test_simulator.py -q -n auto
 
-sizes:
-	@find irc -name '*.py' | xargs wc -l | grep -v total | awk '{n = split($$2, p, "/"); d = n > 2 ? p[1] "/" p[2] : p[1]; files[d]++; lines[d] += $$1; f++; l += $$1} \
-	  END {for (d in files) printf "%4d %6d %s\n", files[d], lines[d], d; printf "%4d %6d in all\n", f, l}' | sort -k3
+sizes: $(RUNTIME)
+	@$(BIN)/python -m irc_tools.sizes $(if $(SINCE),--since $(SINCE))
 
 bench: $(RUNTIME)
 	$(BIN)/irc-bench --suite memory --suite gemm --suite random

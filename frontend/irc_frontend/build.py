@@ -18,7 +18,7 @@ from irc.dialects.nd.base import plain
 from irc.dialects.nd.declared import defer
 from irc.ir.dtypes import element_named
 from irc_frontend.graph import DEFERRED, LEAF, Node
-from irc_frontend.place import Place
+from irc_frontend.place import CallSite
 
 FUNCTION = "graph"
 """The name of the function."""
@@ -104,11 +104,11 @@ def _tensor(shape: tuple[int, ...], element: str) -> TensorAttr:
 
 
 def location_of_node(node: Node) -> LocationAttr:
-    if isinstance(node.place, Place):
+    if isinstance(node.place, CallSite):
         return _location(node.place.code, node.place.instruction)
     return UnknownLoc() if node.place is None else node.place.span().location()
 
 
 @lru_cache(MAX_KEPT)
 def _location(code: CodeType, instruction: int) -> LocationAttr:
-    return Place(code, instruction).span().location()
+    return CallSite(code, instruction).span().location()

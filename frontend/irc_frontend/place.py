@@ -18,7 +18,7 @@ _PACKAGE = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class CallSite:
     """An instruction of a code object; its line and columns are looked up when somebody asks."""
 
     code: CodeType
@@ -44,7 +44,7 @@ class Said:
         return self.known
 
 
-Known: TypeAlias = Place | Said
+Known: TypeAlias = CallSite | Said
 
 _said: ContextVar[Said | None] = ContextVar("irc_place", default=None)
 
@@ -68,7 +68,7 @@ def here() -> Known | None:
         if frame.f_back is None:
             return None
         frame = frame.f_back
-    return Place(frame.f_code, frame.f_lasti)
+    return CallSite(frame.f_code, frame.f_lasti)
 
 
 def _is_between(code: CodeType) -> bool:

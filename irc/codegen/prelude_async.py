@@ -3,7 +3,7 @@ shared window."""
 
 from __future__ import annotations
 
-from irc.codegen.snippet import Snippet, places
+from irc.codegen.snippet import Snippet, placeholders
 
 _TMA = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
 
@@ -19,7 +19,7 @@ def _tma_load(rank: int) -> Snippet:
     parameters, inputs = _coordinates(rank)
     text = (
         f"DEVICE void tma_load_{rank}d(const TensorMap& map, unsigned address, unsigned barrier, {parameters}) {{\n"
-        f'  asm volatile("{_TMA.format(rank=rank)} [%0], [%1, {places(3, rank)}], [%2];"\n'
+        f'  asm volatile("{_TMA.format(rank=rank)} [%0], [%1, {placeholders(3, rank)}], [%2];"\n'
         f'    :: "r"(address), "l"(&map), "r"(barrier), {inputs} : "memory");\n}}\n'
     )
     return Snippet(f"tma_load_{rank}d", text, ("TensorMap",))
@@ -30,7 +30,7 @@ def _tma_load_multicast(rank: int) -> Snippet:
     text = (
         f"DEVICE void tma_load_multicast_{rank}d("
         f"const TensorMap& map, unsigned address, unsigned barrier, int mask, {parameters}) {{\n"
-        f'  asm volatile("{_TMA.format(rank=rank)}.multicast::cluster [%0], [%1, {places(4, rank)}], [%2], %3;"\n'
+        f'  asm volatile("{_TMA.format(rank=rank)}.multicast::cluster [%0], [%1, {placeholders(4, rank)}], [%2], %3;"\n'
         f'    :: "r"(address), "l"(&map), "r"(barrier), "h"((unsigned short)mask), {inputs} : "memory");\n}}\n'
     )
     return Snippet(f"tma_load_multicast_{rank}d", text, ("TensorMap",))
@@ -48,7 +48,7 @@ def _tma_load_im2col(rank: int, *, multicast: bool) -> Snippet:
         kind, name, mask, to = f"{kind}.multicast::cluster", "multicast_", "int mask, ", ", %3"
         given = '"h"((unsigned short)mask), '
     name = f"tma_load_im2col_{name}{rank}d"
-    coordinates, offset = places(first, rank), places(first + rank, rank - 2)
+    coordinates, offset = placeholders(first, rank), placeholders(first + rank, rank - 2)
     text = (
         f"DEVICE void {name}(const TensorMap& map, unsigned address, unsigned barrier, {mask}{parameters}) {{\n"
         f'  asm volatile("{kind} [%0], [%1, {coordinates}], [%2], {offset}{to};"\n'
@@ -59,9 +59,10 @@ def _tma_load_im2col(rank: int, *, multicast: bool) -> Snippet:
 
 def _tma_store(rank: int) -> Snippet:
     parameters, inputs = _coordinates(rank)
+    at = placeholders(2, rank)
     text = (
         f"DEVICE void tma_store_{rank}d(const TensorMap& map, unsigned address, {parameters}) {{\n"
-        f'  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%0, {places(2, rank)}], [%1];"\n'
+        f'  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%0, {at}], [%1];"\n'
         f'    :: "l"(&map), "r"(address), {inputs} : "memory");\n}}\n'
     )
     return Snippet(f"tma_store_{rank}d", text, ("TensorMap",))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from irc.codegen.snippet import Snippet, places
+from irc.codegen.snippet import Snippet, placeholders
 
 
 def matrix_name(direction: str, count: int, transpose: bool) -> str:
@@ -16,7 +16,7 @@ def _ldmatrix(count: int, transpose: bool) -> Snippet:
     outputs = ", ".join(f'"=r"(r[{i}])' for i in range(count))
     text = (
         f"DEVICE void {name}(void* registers, unsigned address) {{\n  unsigned r[{count}];\n"
-        f'  asm volatile("ldmatrix.sync.aligned.m8n8.x{count}{suffix}.shared.b16 {places(0, count)}, '
+        f'  asm volatile("ldmatrix.sync.aligned.m8n8.x{count}{suffix}.shared.b16 {placeholders(0, count)}, '
         f'[%{count}];" : {outputs} : "r"(address) : "memory");\n'
         f"  memcpy(registers, r, {4 * count});\n}}\n"
     )
@@ -30,7 +30,7 @@ def _stmatrix(count: int, transpose: bool) -> Snippet:
         f"DEVICE void {name}(unsigned address, const void* registers) {{\n"
         f"  unsigned r[{count}];\n  memcpy(r, registers, {4 * count});\n"
         f'  asm volatile("stmatrix.sync.aligned.m8n8.x{count}{suffix}.shared.b16 [%0], '
-        f'{places(1, count)};" :: "r"(address), {inputs} : "memory");\n}}\n'
+        f'{placeholders(1, count)};" :: "r"(address), {inputs} : "memory");\n}}\n'
     )
     return Snippet(name, text)
 
@@ -47,8 +47,8 @@ def _mma(shape: str, types: tuple[str, str, str], registers: tuple[int, int, int
     MMA_NAMES[shape, lhs, rhs] = name
     word = {"r": "unsigned", "d": "double", "f": "float"}
     counts = dict(zip("abd", registers, strict=True))
-    d = places(0, counts["d"])
-    a, b = places(counts["d"], counts["a"]), places(counts["d"] + counts["a"], counts["b"])
+    d = placeholders(0, counts["d"])
+    a, b = placeholders(counts["d"], counts["a"]), placeholders(counts["d"] + counts["a"], counts["b"])
     outputs = ", ".join(f'"+{letters[1]}"(d[{i}])' for i in range(counts["d"]))
     inputs = ", ".join(f'"{letters[0]}"({m}[{i}])' for m in "ab" for i in range(counts[m]))
     text = (

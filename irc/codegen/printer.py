@@ -21,7 +21,7 @@ from irc.codegen.prelude import prelude
 from irc.dialects.cuda import KernelOp, PtrType, SharedOp, TensorMapType
 from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
-from irc.support.diagnostics import IrcError, places
+from irc.support.diagnostics import IrcError, labels
 
 OpT = TypeVar("OpT", bound=Operation)
 PrintFunction = Callable[["KernelPrinter", OpT], None]
@@ -229,7 +229,7 @@ class KernelPrinter:
             raise IrcError(f"{op.name} cannot be printed as CUDA C++: {error}", op.location) from error
 
     def _comment(self, op: Operation) -> None:
-        place = next(places(op.location), None)
+        place = next(labels(op.location), None)
         text = "" if place is None else f"{place.span.file.rsplit('/', 1)[-1]}:{place.span.line}"
         if text and text != self._place:
             self.line(f"// {text}")

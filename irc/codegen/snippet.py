@@ -14,6 +14,6 @@ class Snippet:
     needs: tuple[str, ...] = ()
 
 
-def places(first: int, count: int) -> str:
+def placeholders(first: int, count: int) -> str:
     """The operands of an asm statement from a number on, as a PTX vector."""
     return "{" + ", ".join(f"%{first + i}" for i in range(count)) + "}"

@@ -9,17 +9,10 @@ from xdsl.dialects.builtin import (
     CallSiteLoc,
     FileLineColLoc,
     FusedLoc,
-    IntAttr,
     LocationAttr,
     NameLoc,
-    StringAttr,
 )
 from xdsl.ir import Attribute, Operation
-
-
-def file_line_col(file: str, line: int, column: int) -> FileLineColLoc:
-    """The location of a line and column (1-based) of a file."""
-    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
 
 
 def set_location(op: Operation, location: LocationAttr | None) -> None:

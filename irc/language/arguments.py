@@ -8,7 +8,7 @@ from irc.ir.dtypes import Element
 from irc.language.builder import Builder
 from irc.language.numbers import Number, NumberError, fit
 from irc.language.operators import BOOL, Operand
-from irc.language.syntax import Place
+from irc.language.syntax import SourceRange
 from irc.language.values import Array, Items, Value, describe
 from irc.support.diagnostics import IrcError
 
@@ -16,7 +16,7 @@ from irc.support.diagnostics import IrcError
 class Arguments:
     """Values by parameter name, each with its place. The accessors raise an IrcError at the argument that is wrong."""
 
-    def __init__(self, builder: Builder, function: str, bound: dict[str, Operand], place: Place):
+    def __init__(self, builder: Builder, function: str, bound: dict[str, Operand], place: SourceRange):
         self.builder = builder
         self.function = function
         self.bound = bound

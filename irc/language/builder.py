@@ -12,7 +12,7 @@ from irc.dialects.nd import ConstantOp, ElementsAttr, Nd
 from irc.dialects.nd.base import plain
 from irc.ir.dtypes import Element
 from irc.language.numbers import Number, NumberError, fit
-from irc.language.syntax import Place, span_of
+from irc.language.syntax import SourceRange, span_of
 from irc.language.values import Array, array_of, tensor_type
 from irc.support.diagnostics import IrcError
 
@@ -34,21 +34,21 @@ class Builder:
         self.count = 0
         self._file_attribute = StringAttr(file)
 
-    def error(self, message: str, place: Place, hint: str | None = None) -> IrcError:
+    def error(self, message: str, place: SourceRange, hint: str | None = None) -> IrcError:
         return IrcError(message, span_of(place, self.file), hint)
 
-    def rejected(self, error: NumberError, place: Place) -> IrcError:
+    def rejected(self, error: NumberError, place: SourceRange) -> IrcError:
         return self.error(error.message, place, error.hint)
 
-    def location(self, place: Place) -> FileLineColLoc:
+    def location(self, place: SourceRange) -> FileLineColLoc:
         return FileLineColLoc(self._file_attribute, IntAttr(place[0]), IntAttr(place[1]))
 
-    def append(self, op: Operation, place: Place) -> None:
+    def append(self, op: Operation, place: SourceRange) -> None:
         self._check_count(1, place)
         self.count += 1
         self.block.add_op(op)
 
-    def _check_count(self, more: int, place: Place) -> None:
+    def _check_count(self, more: int, place: SourceRange) -> None:
         if self.count + more > MAX_OPS:
             raise self.error(f"the function has more than {MAX_OPS} operations, calls inlined", place)
 
@@ -58,7 +58,7 @@ class Builder:
         operands: Sequence[Array],
         shape: tuple[int, ...],
         element: Element,
-        place: Place,
+        place: SourceRange,
         properties: Mapping[str, object] | None = None,
     ) -> Array:
         """Appends `nd.<name>` with one result."""
@@ -69,7 +69,7 @@ class Builder:
         name: str,
         operands: Sequence[Array],
         results: Sequence[tuple[tuple[int, ...], Element]],
-        place: Place,
+        place: SourceRange,
         properties: Mapping[str, object] | None = None,
     ) -> tuple[Array, ...]:
         for shape, element in results:
@@ -83,7 +83,7 @@ class Builder:
         self.append(op, place)
         return tuple(Array(r, shape, element) for r, (shape, element) in zip(op.results, results, strict=True))
 
-    def check_shape(self, shape: Sequence[int], element: Element, place: Place) -> None:
+    def check_shape(self, shape: Sequence[int], element: Element, place: SourceRange) -> None:
         """Raises IrcError for a shape that is too large to be one array."""
         if len(shape) > MAX_RANK:
             raise self.error(f"an array of {len(shape)} axes: the most is {MAX_RANK}", place)
@@ -95,7 +95,7 @@ class Builder:
 
     # Literals
 
-    def literal(self, number: Number, shape: tuple[int, ...], element: Element, place: Place) -> Array:
+    def literal(self, number: Number, shape: tuple[int, ...], element: Element, place: SourceRange) -> Array:
         """The splat of a literal that takes this type."""
         try:
             value = fit(number, element)
@@ -103,10 +103,10 @@ class Builder:
             raise self.rejected(error, place) from None
         return self.splat(value, shape, element, place)
 
-    def splat(self, value: int | float, shape: tuple[int, ...], element: Element, place: Place) -> Array:
+    def splat(self, value: int | float, shape: tuple[int, ...], element: Element, place: SourceRange) -> Array:
         return self.constant(ElementsAttr.splat(value, tensor_type(shape, element)), shape, element, place)
 
-    def constant(self, value: ElementsAttr, shape: tuple[int, ...], element: Element, place: Place) -> Array:
+    def constant(self, value: ElementsAttr, shape: tuple[int, ...], element: Element, place: SourceRange) -> Array:
         self.check_shape(shape, element, place)
         op = ConstantOp(value, location=self.location(place))
         self.append(op, place)
@@ -114,21 +114,21 @@ class Builder:
 
     # Shapes
 
-    def broadcast(self, x: Array, shape: tuple[int, ...], place: Place) -> Array:
+    def broadcast(self, x: Array, shape: tuple[int, ...], place: SourceRange) -> Array:
         """`x` in `shape` by numpy's rule; `x` itself where it has that shape."""
         if x.shape == shape:
             return x
         dims = range(len(shape) - x.rank, len(shape))
         return self.emit("broadcast", [x], shape, x.element, place, {"dims": dims})
 
-    def reshape(self, x: Array, shape: tuple[int, ...], place: Place) -> Array:
+    def reshape(self, x: Array, shape: tuple[int, ...], place: SourceRange) -> Array:
         if x.shape == shape:
             return x
         return self.emit("reshape", [x], shape, x.element, place)
 
     # Calls
 
-    def inline(self, block: Block, arguments: Sequence[Array], place: Place) -> list[Array]:
+    def inline(self, block: Block, arguments: Sequence[Array], place: SourceRange) -> list[Array]:
         """Appends copies of a function's ops; their locations say where they come from and where they were called."""
         self._check_count(sum(1 for _ in block.ops), place)
         caller = self.location(place)

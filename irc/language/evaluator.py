@@ -25,9 +25,9 @@ from irc.language.syntax import (
     ListOf,
     Literal,
     Name,
-    Place,
     Power,
     Prefix,
+    SourceRange,
     TypeNode,
     join,
 )
@@ -126,7 +126,7 @@ class Evaluator:
         parse = numbers.parse_integer if node.kind == "integer" else numbers.parse_float
         return self._computed(lambda: parse(node.text), node.place)
 
-    def _computed(self, compute: Callable[[], Number], place: Place) -> Number:
+    def _computed(self, compute: Callable[[], Number], place: SourceRange) -> Number:
         try:
             return compute()
         except NumberError as error:

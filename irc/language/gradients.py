@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 
 from irc.language.builder import MAX_OPS, Builder, called_from
 from irc.language.signature import Signature
-from irc.language.syntax import Call, Place
+from irc.language.syntax import Call, SourceRange
 from irc.language.values import suggestion, type_text
 from irc.support.diagnostics import IrcError
 
@@ -20,7 +20,7 @@ TRANSFORMS: dict[str, str] = {
 """Names of functions of functions, and how they are written."""
 
 
-def derived(builder: Builder, function: Signature, wrt: Sequence[tuple[str, Place]], node: Call) -> Signature:
+def derived(builder: Builder, function: Signature, wrt: Sequence[tuple[str, SourceRange]], node: Call) -> Signature:
     """The function of the same parameters that returns the gradients of the first result of `function`, which is one
     float, with respect to the parameters `wrt`; of `value_and_grad` all results of `function` first."""
     from irc.autodiff.reverse_mode import differentiate
@@ -51,7 +51,7 @@ def derived(builder: Builder, function: Signature, wrt: Sequence[tuple[str, Plac
     )
 
 
-def _numbers(builder: Builder, function: Signature, wrt: Sequence[tuple[str, Place]], node: Call) -> list[int]:
+def _numbers(builder: Builder, function: Signature, wrt: Sequence[tuple[str, SourceRange]], node: Call) -> list[int]:
     """The positions of the parameters that are differentiated."""
     names = [name for name, _, _ in function.parameters]
     found: list[int] = []

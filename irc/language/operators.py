@@ -8,7 +8,7 @@ from irc.ir.dtypes import Element, element_named
 from irc.language import numbers
 from irc.language.builder import Builder, broadcast_shapes
 from irc.language.numbers import Number, NumberError
-from irc.language.syntax import Place
+from irc.language.syntax import SourceRange
 from irc.language.values import Array, Value, describe
 
 _VERBS = {
@@ -48,11 +48,11 @@ _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _BITWISE = frozenset("&|^")
 BOOL = element_named("bool")
 
-Operand = tuple[Value, Place]
+Operand = tuple[Value, SourceRange]
 """A value and the place of its expression."""
 
 
-def binary(builder: Builder, op: str, left: Operand, right: Operand, place: Place) -> Array | Number:
+def binary(builder: Builder, op: str, left: Operand, right: Operand, place: SourceRange) -> Array | Number:
     """`left op right`, without `@`."""
     a, b = left[0], right[0]
     if isinstance(a, Number) and isinstance(b, Number):
@@ -79,7 +79,7 @@ def _check_arrays(builder: Builder, operands: Sequence[Operand]) -> None:
             raise builder.error(f"expected an array or a number, found {describe(value)}", place)
 
 
-def common_element(builder: Builder, values: Sequence[Value], place: Place, what: str) -> Element:
+def common_element(builder: Builder, values: Sequence[Value], place: SourceRange, what: str) -> Element:
     """The element type of the arrays among `values`, which must agree. `what` begins the message where they do not."""
     elements = {value.element.name: value.element for value in values if isinstance(value, Array)}
     if len(elements) > 1:
@@ -91,7 +91,7 @@ def common_element(builder: Builder, values: Sequence[Value], place: Place, what
     return next(iter(elements.values()))
 
 
-def _check_element(builder: Builder, op: str, element: Element, what: str, place: Place) -> None:
+def _check_element(builder: Builder, op: str, element: Element, what: str, place: SourceRange) -> None:
     """The operator takes the element type."""
     if op in _COMPARISONS:
         return
@@ -127,7 +127,9 @@ def _check_exponent(builder: Builder, op: str, element: Element, left: Operand, 
         raise builder.error("a shift by a negative amount", place, "shift the other way")
 
 
-def unify(builder: Builder, operands: Sequence[Operand], element: Element, place: Place, what: str) -> list[Array]:
+def unify(
+    builder: Builder, operands: Sequence[Operand], element: Element, place: SourceRange, what: str
+) -> list[Array]:
     """Arrays of one shape: literals become splats of `element`, arrays are broadcast. In the order of the operands."""
     arrays = [value for value, _ in operands if isinstance(value, Array)]
     shape = broadcast_shapes([array.shape for array in arrays])
@@ -142,7 +144,7 @@ def unify(builder: Builder, operands: Sequence[Operand], element: Element, place
     return unified
 
 
-def unary(builder: Builder, op: str, operand: Operand, place: Place) -> Array | Number:
+def unary(builder: Builder, op: str, operand: Operand, place: SourceRange) -> Array | Number:
     """`-x`, `+x`, `~x`."""
     value = operand[0]
     if isinstance(value, Number):
@@ -174,7 +176,7 @@ def matmul(
     builder: Builder,
     left: Operand,
     right: Operand,
-    place: Place,
+    place: SourceRange,
     element: Element | None = None,
     precision: str = "default",
 ) -> Array:
@@ -203,7 +205,7 @@ def matmul(
     )
 
 
-def matrices(builder: Builder, left: Operand, right: Operand, place: Place) -> tuple[Array, Array]:
+def matrices(builder: Builder, left: Operand, right: Operand, place: SourceRange) -> tuple[Array, Array]:
     """The operands of a matrix product: two arrays of one number type, or of two f8 types."""
     a, b = left[0], right[0]
     for value, value_place in (left, right):
@@ -218,7 +220,7 @@ def matrices(builder: Builder, left: Operand, right: Operand, place: Place) -> t
     return a, b
 
 
-def _batched(builder: Builder, a: Array, b: Array, what: str, place: Place) -> tuple[Array, Array, int]:
+def _batched(builder: Builder, a: Array, b: Array, what: str, place: SourceRange) -> tuple[Array, Array, int]:
     """Operands whose leading axes are broadcast to one shape of batches, and how many those are."""
     batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
     if batch is None:
@@ -233,7 +235,7 @@ def emit_matmul(
     axes: tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]],
     element: Element,
     precision: str,
-    place: Place,
+    place: SourceRange,
 ) -> Array:
     """`nd.matmul` with these lhs and rhs batch axes, lhs and rhs contracted axes."""
     a, b = operands

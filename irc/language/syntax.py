@@ -7,16 +7,16 @@ from typing import TypeAlias
 
 from irc.support.diagnostics import Span
 
-Place: TypeAlias = tuple[int, int, int, int]
+SourceRange: TypeAlias = tuple[int, int, int, int]
 """Line, column, end line, end column; 1-based, the end column exclusive."""
 
 
-def join(first: Place, last: Place) -> Place:
+def join(first: SourceRange, last: SourceRange) -> SourceRange:
     """From the start of `first` to the end of `last`."""
     return first[0], first[1], last[2], last[3]
 
 
-def span_of(place: Place, file: str) -> Span:
+def span_of(place: SourceRange, file: str) -> Span:
     """The first line of a place; a place that goes on is underlined to the end of its first line."""
     line, column, end_line, end_column = place
     return Span(file, line, column, end_column if end_line == line else 1 << 30)
@@ -26,7 +26,7 @@ def span_of(place: Place, file: str) -> Span:
 class Expression:
     """`depth` is 1 for a leaf, else one more than that of its deepest operand."""
 
-    place: Place
+    place: SourceRange
     depth: int
 
 
@@ -79,7 +79,7 @@ class ListOf(Expression):
 class Keyword:
     """`name=value` in a call."""
 
-    place: Place
+    place: SourceRange
     name: str
     value: Expression
 
@@ -87,7 +87,7 @@ class Keyword:
 @dataclass(slots=True)
 class Call(Expression):
     function: str
-    name_place: Place
+    name_place: SourceRange
     positional: list[Expression]
     keywords: list[Keyword]
 
@@ -105,7 +105,7 @@ class Apply(Expression):
 class Slice:
     """`start:stop:step`; None where a part is left out."""
 
-    place: Place
+    place: SourceRange
     start: Expression | None
     stop: Expression | None
     step: Expression | None
@@ -115,7 +115,7 @@ class Slice:
 class Ellipsis_:
     """`...` in an index."""
 
-    place: Place
+    place: SourceRange
 
 
 Index: TypeAlias = Expression | Slice | Ellipsis_
@@ -131,9 +131,9 @@ class Indexed(Expression):
 class TypeNode:
     """`element[sizes]`."""
 
-    place: Place
+    place: SourceRange
     element: str
-    element_place: Place
+    element_place: SourceRange
     sizes: list[Expression]
 
 
@@ -141,7 +141,7 @@ class TypeNode:
 class Binding:
     """A name and its place; in `dim` with its value, in a parameter with its type."""
 
-    place: Place
+    place: SourceRange
     name: str
 
 
@@ -154,7 +154,7 @@ class DimBinding(Binding):
 class Donation:
     """`donate` or `donate(result)` before a parameter."""
 
-    place: Place
+    place: SourceRange
     word: str
     result: int | None
 
@@ -169,7 +169,7 @@ class Parameter(Binding):
 class Assignment:
     """`name = value`, `name: type = value` or `a, b = value`."""
 
-    place: Place
+    place: SourceRange
     targets: list[Binding]
     type: TypeNode | None
     value: Expression
@@ -177,7 +177,7 @@ class Assignment:
 
 @dataclass(slots=True)
 class Return:
-    place: Place
+    place: SourceRange
     values: list[Expression]
 
 
@@ -186,12 +186,12 @@ Statement: TypeAlias = Assignment | Return
 
 @dataclass(slots=True)
 class Function:
-    place: Place
+    place: SourceRange
     name: Binding
     parameters: list[Parameter]
     results: list[TypeNode]
     body: list[Statement]
-    end: Place
+    end: SourceRange
     """The closing brace."""
 
 

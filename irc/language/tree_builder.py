@@ -26,12 +26,12 @@ from irc.language.syntax import (
     Literal,
     Name,
     Parameter,
-    Place,
     Power,
     Prefix,
     Program,
     Return,
     Slice,
+    SourceRange,
     TypeNode,
     join,
     span_of,
@@ -41,7 +41,7 @@ from irc.support.diagnostics import IrcError, Span
 Parts = list[Any]
 
 
-def place_of(token: Token) -> Place:
+def place_of(token: Token) -> SourceRange:
     line, column = token.line or 1, token.column or 1
     return line, column, line, column + len(token)
 
@@ -49,14 +49,14 @@ def place_of(token: Token) -> Place:
 class TreeBuilder:
     """Builds the tree of one text. A method is named after a rule (or an alias) of the grammar."""
 
-    def __init__(self, file: str, most_nesting: int, too_deep: Callable[[Span], IrcError]):
+    def __init__(self, file: str, max_nesting: int, too_deep: Callable[[Span], IrcError]):
         self.file = file
-        self.most_nesting = most_nesting
+        self.max_nesting = max_nesting
         self.too_deep = too_deep
 
-    def _depth(self, place: Place, parts: list[Expression]) -> int:
+    def _depth(self, place: SourceRange, parts: list[Expression]) -> int:
         depth = 1 + max((part.depth for part in parts), default=0)
-        if depth > self.most_nesting:
+        if depth > self.max_nesting:
             raise self.too_deep(span_of(place, self.file))
         return depth
 

@@ -1,5 +1,4 @@
-"""CuTe's layout algebra on `irc/layout/cute.py`: products and divisions by rank, recasts, common vectors, thread-value
-layouts.
+"""CuTe's layout algebra on `irc/layout/cute.py`: products by rank, recasts, thread-value layouts.
 
 The operations have the names and meanings of CuTe's (`cute/layout.hpp`). Sections are those of the CuTe documentation:
 "CuTe Layout Algebra" where none is named otherwise.
@@ -12,15 +11,12 @@ from math import prod
 
 from irc.layout.cute import (
     Layout,
-    Tiler,
-    coalesce,
     coalesce_modes,
     composition,
     flatten,
     logical_product,
     make_layout,
     right_inverse,
-    zipped_divide,
 )
 
 
@@ -67,12 +63,6 @@ def tile_to_shape(block: Layout, shape: Sequence[int], order: Sequence[int] | No
     return blocked_product(block, ordered(copies, range(len(shape)) if order is None else order))
 
 
-def flat_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """(tile of mode 0, tile of mode 1, ..., rest of mode 0, ...) ("Zipped, Tiled, Flat Divides")."""
-    tile, rest = zipped_divide(layout, tiler).modes
-    return make_layout(*tile.modes, *rest.modes)
-
-
 # Recasts ("Layout recast", cute/layout.hpp): the same bytes as elements of another size
 
 
@@ -110,24 +100,6 @@ def recast(layout: Layout, old: int, new: int) -> Layout:
     if old % new == 0:
         return downcast(layout, old // new)
     raise ValueError(f"elements of {old} bytes and of {new} bytes do not divide one another")
-
-
-# Common vectors
-
-
-def max_common_layout(a: Layout, b: Layout) -> Layout:
-    """The coordinates, in order, on which both layouts give 0, 1, 2, ...: a copy between them can move these at once.
-    The largest there is that is a prefix of b's right inverse."""
-    inverse = right_inverse(b)
-    first = coalesce(composition(a, inverse)).flat[0]
-    if first[1] != 1:
-        return Layout(1, 0)
-    return composition(inverse, Layout(first[0], 1))
-
-
-def max_common_vector(a: Layout, b: Layout) -> int:
-    """How many elements a copy between two layouts can move at once."""
-    return max_common_layout(a, b).size
 
 
 # Thread-value layouts

@@ -63,7 +63,7 @@ BANK_ROWS = 8
 """Rows of 128 bytes after which the widest swizzle repeats, and threads whose 16-byte accesses are one wavefront."""
 
 
-def turning(shape: tuple[int, int], source: int, run: int, width: int, threads: int) -> Fragment:
+def transposing(shape: tuple[int, int], source: int, run: int, width: int, threads: int) -> Fragment:
     """Threads that read a tile in vectors of `run` along dimension `source` and write it in vectors of up to `width`
     along the other one: each has a block of both.
 

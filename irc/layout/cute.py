@@ -2,7 +2,7 @@
 
 A layout is a function from coordinates to indices: `shape` says which coordinates there are, `stride` how far each mode
 steps; both nest in the same way, and the first mode is the fastest. The operations are those of the CuTe documentation,
-"CuTe Layout Algebra": its sections Coalesce, Composition, Complement, Division (Tiling), Product (Tiling). What follows
+"CuTe Layout Algebra": its sections Coalesce, Composition, Complement, Product (Tiling). What follows
 from them is in `irc/layout/algebra.py`.
 
 A ValueError says that an operation is not defined on its operands (in CuTe, a static assertion).
@@ -10,7 +10,7 @@ A ValueError says that an operation is not defined on its operands (in CuTe, a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -19,9 +19,6 @@ from typing import TypeAlias
 
 IntTuple: TypeAlias = int | tuple["IntTuple", ...]
 """CuTe's IntTuple: a number or a tuple of IntTuples."""
-
-Tiler: TypeAlias = "int | Layout | tuple[Tiler | None, ...]"
-"""What divides or multiplies a layout: one for all of it, or one for each mode (None leaves the mode alone)."""
 
 
 def flatten(value: IntTuple) -> tuple[int, ...]:
@@ -159,21 +156,8 @@ def coalesce_modes(layout: Layout) -> Layout:
     return make_layout(*map(coalesce, layout.modes))
 
 
-def _each(operation: Callable[[Layout, Tiler], Layout], layout: Layout, tilers: tuple[Tiler | None, ...]) -> Layout:
-    """An operation on the modes that have a tiler."""
-    if len(tilers) > layout.rank:
-        raise _undefined(operation.__name__, layout, tilers)
-    pairs = zip(layout.modes, tilers, strict=False)
-    done = [mode if tiler is None else operation(mode, tiler) for mode, tiler in pairs]
-    return make_layout(*done, *layout.modes[len(tilers) :])
-
-
-def composition(a: Layout, b: Tiler) -> Layout:
-    """The layout that takes a coordinate of b to a(b(coordinate)) ("Composition"); of tuples, mode by mode."""
-    if isinstance(b, tuple):
-        return _each(composition, a, b)
-    if isinstance(b, int):
-        b = Layout.of(b)
+def composition(a: Layout, b: Layout) -> Layout:
+    """The layout that takes a coordinate of b to a(b(coordinate)) ("Composition")."""
     if isinstance(b.shape, tuple):
         return make_layout(*(composition(a, mode) for mode in b.modes))
     return _flat(_walk(a, b))
@@ -221,34 +205,6 @@ def right_inverse(layout: Layout) -> Layout:
         modes.append((extent, place))
         reached *= extent
     return coalesce(_flat(modes))
-
-
-def left_inverse(layout: Layout) -> Layout:
-    """L with L(layout(i)) == i for an injective layout."""
-    return right_inverse(make_layout(layout, complement(layout)))
-
-
-def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """(a tile, the rest) of the layout, or of each mode ("Division (Tiling)")."""
-    if isinstance(tiler, tuple):
-        return _each(logical_divide, layout, tiler)
-    if isinstance(tiler, int):
-        tiler = Layout.of(tiler)
-    return composition(layout, make_layout(tiler, complement(tiler, layout.size)))
-
-
-def zipped_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """((tile of each mode), (rest of each mode)) ("Zipped, Tiled, Flat Divides")."""
-    if not isinstance(tiler, tuple):
-        return logical_divide(layout, tiler)
-    if len(tiler) > layout.rank:
-        raise _undefined("zipped_divide", layout, tiler)
-    pairs = [
-        (Layout(1, 0), mode) if part is None else zipped_divide(mode, part).modes
-        for mode, part in zip(layout.modes, tiler, strict=False)
-    ]
-    tiles, rests = [tile for tile, _ in pairs], [rest for _, rest in pairs]
-    return make_layout(make_layout(*tiles), make_layout(*rests, *layout.modes[len(tiler) :]))
 
 
 def logical_product(layout: Layout, tiler: Layout) -> Layout:

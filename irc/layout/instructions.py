@@ -189,8 +189,8 @@ def matrices(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> Ma
 
 
 def _byte_matrices(fragment: Fragment, layout: SharedLayout) -> Matrices | None:
-    """Of bytes that are contiguous along the rows of a left operand: turned as pairs, a matrix gives a thread two rows
-    at two places along K, the rows side by side in its register."""
+    """Of bytes that are contiguous along the rows of a left operand: transposed as pairs, a matrix gives a thread two
+    rows at two columns of K, the rows side by side in its register."""
     (lanes, threads), values = (fragment.threads[:2], fragment.threads[2:]), fragment.values
     k = Mode(2, 1, 1), Mode(2, 1, MATRIX)
     if lanes != (Mode(4, 1, 2), PAIRED_ROWS[0]) or values[:3] != (k[0], PAIRED_ROWS[1], k[1]):

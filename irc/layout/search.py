@@ -112,7 +112,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LayoutChoice:
     """A fragment for the tile and a way for each access. cycles: for one tile; `inner` is the part that is not the
     accesses'. registers: 32-bit registers of a thread that hold the tile as it is loaded and computed on."""
 
@@ -131,30 +131,30 @@ class Plan:
 
 
 @cache
-def search(problem: Problem, rates: Rates, most: int = 1) -> tuple[Plan, ...]:
-    """The `most` best plans, best first: one for each fragment of the tile."""
+def search(problem: Problem, rates: Rates, most: int = 1) -> tuple[LayoutChoice, ...]:
+    """The `most` best choices, best first: one for each fragment of the tile."""
     search = _Search(problem, rates)
     bounded = sorted(((search.bound(f), at, f) for at, f in enumerate(search.fragments)), key=lambda each: each[:2])
-    plans: list[Plan] = []
+    choices: list[LayoutChoice] = []
     waited = 0
     for bound, _, fragment in bounded:
-        if len(plans) >= most and (bound >= plans[most - 1].cycles or waited >= search.patience):
+        if len(choices) >= most and (bound >= choices[most - 1].cycles or waited >= search.patience):
             break
-        plan = search.plan(fragment)
-        waited = waited + 1 if plans and plan.cycles >= plans[0].cycles else 0
-        plans.append(plan)
-        plans.sort(key=lambda plan: plan.cycles)
-    return tuple(plans[:most])
+        choice = search.choice(fragment)
+        waited = waited + 1 if choices and choice.cycles >= choices[0].cycles else 0
+        choices.append(choice)
+        choices.sort(key=lambda choice: choice.cycles)
+    return tuple(choices[:most])
 
 
-def plan_of(problem: Problem, rates: Rates, fragment: Fragment, own: Sequence[Fragment | None]) -> Plan:
-    """The plan with a given fragment, and for each use one of its own or None."""
+def choice_of(problem: Problem, rates: Rates, fragment: Fragment, own: Sequence[Fragment | None]) -> LayoutChoice:
+    """The choice with a given fragment, and for each use one of its own or None."""
     search = _Search(problem, rates)
     ways = [
         search.direct_way(use, fragment) if each is None else search.exchanged_way(use, fragment, each)
         for use, each in zip(problem.uses, own, strict=True)
     ]
-    return Plan(fragment, tuple(ways), search.inner(fragment), search.registers(fragment))
+    return LayoutChoice(fragment, tuple(ways), search.inner(fragment), search.registers(fragment))
 
 
 def tile_candidates(problem: Problem) -> tuple[Fragment, ...]:
@@ -242,13 +242,13 @@ class _Search:
         self.patience = PATIENCE if len(problem.shape) > 2 else inf
 
     def bound(self, fragment: Fragment) -> float:
-        """What a plan with this fragment costs at least."""
+        """What a choice with this fragment costs at least."""
         return self.inner(fragment) + sum(self._way_bound(use, fragment) for use in self.problem.uses)
 
-    def plan(self, fragment: Fragment) -> Plan:
-        """The best plan with this fragment."""
+    def choice(self, fragment: Fragment) -> LayoutChoice:
+        """The best choice with this fragment."""
         ways = self._ways(fragment)
-        return Plan(fragment, ways, self.inner(fragment), self.registers(fragment))
+        return LayoutChoice(fragment, ways, self.inner(fragment), self.registers(fragment))
 
     def _ways(self, fragment: Fragment) -> tuple[Way, ...]:
         """The best way of each access. What an exchange follows is not stored as it is taken: where both are best by

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from irc.layout.cost import Rates
-from irc.layout.search import Plan, Problem, Way, search, tile_candidates
+from irc.layout.search import LayoutChoice, Problem, Way, search, tile_candidates
 from irc.layout.shared import SharedLayout
 
 SHOWN = 5
@@ -37,16 +37,16 @@ def _explain(problem: Problem, rates: Rates) -> str:
     count = "fixed" if problem.given else f"{len(tile_candidates(problem))} candidates"
     title = f"tile {shape} over {problem.threads} threads, {count}"
     rows: list[tuple[str, ...]] = [HEADER]
-    for rank, plan in enumerate(search(problem, rates, SHOWN), start=1):
-        rows.append(_plan_row(rank, plan))
-        rows += [_way_row(way) for way in plan.ways]
+    for rank, choice in enumerate(search(problem, rates, SHOWN), start=1):
+        rows.append(_choice_row(rank, choice))
+        rows += [_way_row(way) for way in choice.ways]
     return "\n".join([title, *_table(rows), ""])
 
 
-def _plan_row(rank: int, plan: Plan) -> tuple[str, ...]:
-    waste = f"{plan.waste:.0%}"
-    cells = (f"{rank}.", f"{plan.cycles:.0f}", f"{plan.inner:.0f}", str(plan.registers), waste)
-    return (*cells, "", "", "", "", "", str(plan.fragment.layout))
+def _choice_row(rank: int, choice: LayoutChoice) -> tuple[str, ...]:
+    waste = f"{choice.waste:.0%}"
+    cells = (f"{rank}.", f"{choice.cycles:.0f}", f"{choice.inner:.0f}", str(choice.registers), waste)
+    return (*cells, "", "", "", "", "", str(choice.fragment.layout))
 
 
 def _way_row(way: Way) -> tuple[str, ...]:

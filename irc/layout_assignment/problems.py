@@ -14,7 +14,7 @@ from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.layout.candidates import turning
+from irc.layout.candidates import transposing
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.requests import WIDEST
 from irc.layout.search import Problem, Reduction, Use
@@ -36,14 +36,14 @@ def problem_of(space: Space, threads: int, *, is_alone: bool, writes: Sequence[t
     shape = space.shape
     weights = _weights(space)
     along = max(range(len(shape)), key=lambda d: (weights[d], d)) if writes else None
-    turned = _turned(space, along, threads, writes)
-    given = (space.fragment,) if space.fragment is not None else turned
+    transposed = _transposing(space, along, threads, writes)
+    given = (space.fragment,) if space.fragment is not None else transposed
     if space.scans and not given:
         given = (_scanned(shape, space.scans, weights, threads),)
     return Problem(
         shape,
         threads,
-        tuple(_use(space, op, value, is_bound=bool(turned)) for op, value in space.accesses),
+        tuple(_use(space, op, value, is_bound=bool(transposed)) for op, value in space.accesses),
         tuple(_reductions(space)),
         sum(trips(op) * (len(op.body.block.ops) - 1) for op in _makers(space) if isinstance(op, tile.MapOp)),
         max((_size(v) for v in space.values if shape_of(v.type) == shape), default=4),
@@ -54,7 +54,7 @@ def problem_of(space: Space, threads: int, *, is_alone: bool, writes: Sequence[t
     )
 
 
-def _turned(space: Space, along: int | None, threads: int, writes: Sequence[tile.WriteOp]) -> tuple[Fragment, ...]:
+def _transposing(space: Space, along: int | None, threads: int, writes: Sequence[tile.WriteOp]) -> tuple[Fragment, ...]:
     """The fragment of a space that is read along one dimension and written along the other; none where it is not."""
     if along is None or len(space.shape) != 2:
         return ()
@@ -62,7 +62,7 @@ def _turned(space: Space, along: int | None, threads: int, writes: Sequence[tile
         if written_major(op.buffer) not in (None, along):
             run = max((access_of(o).vector(along, shape_of(v.type)[along]) for o, v in space.accesses), default=1)
             rows, columns = space.shape
-            return (turning((rows, columns), along, run, WIDEST // _size(op.buffer), threads),)
+            return (transposing((rows, columns), along, run, WIDEST // _size(op.buffer), threads),)
     return ()
 
 

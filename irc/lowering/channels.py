@@ -293,14 +293,14 @@ def _neighbor(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:
     rows, columns = cluster
     if columns == 1:
         return number
-    row, column = place(e, cluster)
+    row, column = cluster_coordinates(e, cluster)
     across = e.sub(number, rows)
     across = e.add(across, e.select(e.compare("sge", across, column), 1, 0))
     other = e.add(row, e.mul(across, rows))
     return e.select(e.compare("slt", number, rows), e.add(number, e.mul(column, rows)), other)
 
 
-def place(e: Emitter, cluster: tuple[int, int]) -> tuple[Index, Index]:
+def cluster_coordinates(e: Emitter, cluster: tuple[int, int]) -> tuple[Index, Index]:
     """The block's row and column in the cluster."""
     row, column = e.split(e.value(cuda.ClusterRankOp()), cluster)
     return row, column

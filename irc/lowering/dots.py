@@ -16,10 +16,10 @@ from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, warp_grid, wgmma_depth
 from irc.layout.traffic import shared_vector
 from irc.layout_assignment.operand_layouts import mma_atom
+from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import element_offset, in_channel, shared_address
 from irc.lowering.order import ANY
-from irc.lowering.places import Place, Walk
 from irc.lowering.values import Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
 from irc.support.diagnostics import IrcError
 
@@ -169,9 +169,9 @@ def _operand(code: Code, buffer: Buffer, fragment: Fragment, k_dim: int, k: Inde
     result = code.array(fragment, buffer.element)
     vector = shared_vector(fragment, buffer.layout, element_bytes(buffer.element))
     with code.each(fragment, vector) as at:
-        place = code.coordinates(fragment, at)
-        place[k_dim] = code.e.add(place[k_dim], k)
-        address = shared_address(code, buffer, place)
+        element = code.coordinates(fragment, at)
+        element[k_dim] = code.e.add(element[k_dim], k)
+        address = shared_address(code, buffer, element)
         register = code.e.index(code.register(result, at))
         code.e.insert(cuda.SharedLoadOp(address, result.array, register, count=vector))
     return result
@@ -248,14 +248,14 @@ def _load_matrices(
     for mode, part in zip((*together, *fragment.threads[2:]), parts, strict=True):
         if not mode.is_replicated:
             at[mode.dim] = e.add(at[mode.dim], e.mul(part, mode.step))
-    places = [
-        Place(e.add(base, origin), (int(dim == k_dim), *(mode.step if mode.dim == dim else 0 for mode in repeats)))
+    coordinates = [
+        Coordinate(e.add(base, origin), (int(dim == k_dim), *(mode.step if mode.dim == dim else 0 for mode in repeats)))
         for dim, (base, origin) in enumerate(zip(at, buffer.origin, strict=True))
     ]
     apart = fragment.is_linear and not any(origin != 0 for origin in buffer.origin)
     result = code.array(fragment, buffer.element)
     with code.nest(repeats) as components:
-        offset = Walk(e, [k, *components]).swizzled(buffer.layout, places, apart=apart)
+        offset = Walk(e, [k, *components]).swizzled(buffer.layout, coordinates, apart=apart)
         address = e.i32(e.add(buffer.address, e.mul(offset, element_bytes(buffer.element))))
         register, unit = 0, count * fragment.values[0].size
         for mode, component in zip(repeats, components, strict=True):

@@ -33,18 +33,18 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     layout = chosen or exchange(registers.fragment, target, element_bytes(element)).layout
     size = layout.size * element_bytes(element)
     base = code.scratch(size)
-    place = (base, base + size)
+    region = (base, base + size)
     shape = target.shape
     buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
-    owners = (place, layout, target.warps) if is_in_warps(registers.fragment, target) else None
-    code.before_write(place, owners)
+    owners = (region, layout, target.warps) if is_in_warps(registers.fragment, target) else None
+    code.before_write(region, owners)
     if not write_matrices(code, registers, buffer):
         write_shared(code, registers, buffer)
     use = op.result.get_user_of_unique_use()
     if isinstance(use, tile.StoreOp) and reads_words(target, layout, realigned_vector(target, access_of(use))):
-        code.values[op.result] = Exchanged(buffer, place, target)
+        code.values[op.result] = Exchanged(buffer, region, target)
     else:
-        code.before_read(place, owners)
+        code.before_read(region, owners)
         code.values[op.result] = read_shared(code, buffer, target, op.result.name_hint)
 
 

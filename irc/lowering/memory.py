@@ -20,9 +20,9 @@ from irc.layout.fragment import Fragment
 from irc.layout.instructions import Matrices, matrices
 from irc.layout.traffic import global_vector, shared_vector
 from irc.layout_assignment.attributes import fragment_layout
+from irc.lowering.coordinates import Coordinate, Walk, scaled, sum_of
 from irc.lowering.emitter import Index
-from irc.lowering.places import Place, Walk, scaled, sum_of
-from irc.lowering.turned_writes import PAIR, split_mode, store_in_turns, turning_mode
+from irc.lowering.staggered_writes import PAIR, split_mode, staggered_mode, store_staggered
 from irc.lowering.values import Buffer, Code, Registers, element_bytes, packed_strides, tile_element
 
 
@@ -46,13 +46,13 @@ def locate(
         else:
             symbols.append(code.scalar(symbol))
     straddled = access_of(op).straddled(fragment.vector[0], vector)
-    return locate_place(code, op, code.places(fragment), symbols, components, vector, straddled)
+    return locate_at(code, op, code.linear_coordinates(fragment), symbols, components, vector, straddled)
 
 
-def locate_place(
+def locate_at(
     code: Code,
     op: tile.AccessOp,
-    at: Sequence[Place],
+    at: Sequence[Coordinate],
     symbols: Sequence[Index],
     components: Sequence[Index],
     vector: int,
@@ -61,8 +61,8 @@ def locate_place(
     """The same for coordinates of the tile. straddled: the dimensions of the view whose end can be within a vector."""
     e = code.e
     walk = Walk(e, components)
-    dims = [Place(e.add(code.scalar(o), place.base), place.steps) for o, place in zip(op.offsets, at, strict=True)]
-    offset = Place(0)
+    dims = [Coordinate(e.add(code.scalar(o), place.base), place.steps) for o, place in zip(op.offsets, at, strict=True)]
+    offset = Coordinate(0)
     conditions: list[SSAValue] = []
     view = op.view_type
     for d, (expr, extent, stride) in enumerate(
@@ -161,8 +161,8 @@ def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0
     if any(isinstance(s.type, TensorType) for s in op.symbols) or not all(map(is_monotone, needed)):
         return None
     symbols = [code.scalar(symbol) for symbol in op.symbols]
-    first = [Place(code.scalar(offset)) for offset in op.offsets]
-    last = [Place(e.add(at.base, extent - 1)) for at, extent in zip(first, shape, strict=True)]
+    first = [Coordinate(code.scalar(offset)) for offset in op.offsets]
+    last = [Coordinate(e.add(at.base, extent - 1)) for at, extent in zip(first, shape, strict=True)]
     conditions: list[SSAValue] = []
     for d, expr in exprs.items():
         if least(expr) < 0:
@@ -203,25 +203,25 @@ def store_registers(code: Code, op: tile.StoreOp, source: Registers, fetch: Fetc
 
 def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:
     """The offset of a buffer's element, in elements, before the swizzle."""
-    return Walk(code.e, ()).offset(buffer.layout, _inside(code, buffer, [Place(index) for index in at])).base
+    return Walk(code.e, ()).offset(buffer.layout, _inside(code, buffer, [Coordinate(index) for index in at])).base
 
 
 def shared_address(code: Code, buffer: Buffer, at: Sequence[Index]) -> SSAValue:
     """The byte address of a buffer's element."""
-    places = _inside(code, buffer, [Place(index) for index in at])
-    return _address(code, buffer, Walk(code.e, ()).swizzled(buffer.layout, places, apart=False))
+    coordinates = _inside(code, buffer, [Coordinate(index) for index in at])
+    return _address(code, buffer, Walk(code.e, ()).swizzled(buffer.layout, coordinates, apart=False))
 
 
 def tile_address(code: Code, buffer: Buffer, fragment: Fragment, components: Sequence[Index]) -> SSAValue:
     """The byte address of the element of a buffer that the thread's value with these components meets."""
-    places = _inside(code, buffer, code.places(fragment))
+    coordinates = _inside(code, buffer, code.linear_coordinates(fragment))
     apart = fragment.is_linear and not any(origin != 0 for origin in buffer.origin)
-    return _address(code, buffer, Walk(code.e, components).swizzled(buffer.layout, places, apart=apart))
+    return _address(code, buffer, Walk(code.e, components).swizzled(buffer.layout, coordinates, apart=apart))
 
 
-def _inside(code: Code, buffer: Buffer, at: Sequence[Place]) -> list[Place]:
+def _inside(code: Code, buffer: Buffer, at: Sequence[Coordinate]) -> list[Coordinate]:
     """Coordinates in the layout of a buffer, which may be part of it."""
-    return [Place(code.e.add(p.base, origin), p.steps) for p, origin in zip(at, buffer.origin, strict=True)]
+    return [Coordinate(code.e.add(p.base, origin), p.steps) for p, origin in zip(at, buffer.origin, strict=True)]
 
 
 def _address(code: Code, buffer: Buffer, offset: Index) -> SSAValue:
@@ -232,12 +232,12 @@ def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
     """Registers to a buffer, in the widest vectors along its fastest dimension."""
     source = _led(code, source, buffer.layout.fastest)
     vector = shared_vector(source.fragment, buffer.layout, element_bytes(buffer.element))
-    mode = turning_mode(source.fragment, buffer.layout, element_bytes(buffer.element))
+    mode = staggered_mode(source.fragment, buffer.layout, element_bytes(buffer.element))
     if mode is not None and vector == PAIR:
-        turned = split_mode(source, mode)
-        with code.nest(turned.fragment.values[:-1], PAIR) as components:
-            at = tile_address(code, buffer, turned.fragment, [*components, 0])
-            store_in_turns(code, turned, components, at)
+        split = split_mode(source, mode)
+        with code.nest(split.fragment.values[:-1], PAIR) as components:
+            at = tile_address(code, buffer, split.fragment, [*components, 0])
+            store_staggered(code, split, components, at)
         return
     with code.e.when(code.first_copy(source.fragment)), code.each(source.fragment, vector) as components:
         at = tile_address(code, buffer, source.fragment, components)

@@ -13,21 +13,21 @@ EVERYTHING: Bytes = (0, 1 << 32)
 
 @dataclass(frozen=True)
 class Touch:
-    """Some threads have read or written `place`. `owners` says which warp touches which part of it: touches with the
+    """Some threads have read or written `region`. `owners` says which warp touches which part of it: touches with the
     same owners meet in one warp at most. None: any thread may have touched any part. is_settled: the threads of each
     warp have met since."""
 
-    place: Bytes
+    region: Bytes
     owners: Hashable = None
     is_settled: bool = False
 
     def settled(self) -> Touch:
-        return Touch(self.place, self.owners, True)
+        return Touch(self.region, self.owners, True)
 
     def meets(self, others: Iterable[Touch]) -> list[Touch]:
-        """Those in whose places it lies."""
-        start, end = self.place
-        return [other for other in others if start < other.place[1] and other.place[0] < end]
+        """Those in whose regions it lies."""
+        start, end = self.region
+        return [other for other in others if start < other.region[1] and other.region[0] < end]
 
     def is_apart(self, other: Touch) -> bool:
         """Whether other warps have touched other parts."""

@@ -24,7 +24,7 @@ class Partials:
     tiles: Sequence[Registers]
     count: int
     starts: tuple[int, ...]
-    place: Bytes
+    region: Bytes
     """All of them."""
 
     @staticmethod

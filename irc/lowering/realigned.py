@@ -17,9 +17,9 @@ from xdsl.ir import SSAValue
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
 from irc.layout.traffic import realigned_vector
+from irc.lowering.coordinates import Coordinate
 from irc.lowering.emitter import Index
-from irc.lowering.memory import by_tile, locate_place, shared_address
-from irc.lowering.places import Place
+from irc.lowering.memory import by_tile, locate_at, shared_address
 from irc.lowering.values import Code, Exchanged, Registers
 from irc.support.integers import ceil_div
 
@@ -39,7 +39,7 @@ class RealignedStore:
         self.pointer = code.pointers[op.view]
 
     def emit(self) -> None:
-        self.code.before_read(self.source.place)
+        self.code.before_read(self.source.region)
         words, ends = self._load_words(), self._load_ends()
         by_tile(self.code, self.op, self.fragment, self.vector, partial(self._store_words, words))
         by_tile(self.code, self.op, self.fragment, self.vector, partial(self._store_ends, ends))
@@ -129,7 +129,7 @@ class RealignedStore:
         assert condition is not None
         return at, condition
 
-    # Places
+    # Coordinates
 
     def _store(self, array: SSAValue, register: Index, at: Sequence[Index], *, checked: bool) -> None:
         """One element."""
@@ -147,4 +147,4 @@ class RealignedStore:
         return [to if d == self.dim else coordinate for d, coordinate in enumerate(at)]
 
     def _locate(self, at: Sequence[Index], vector: int) -> tuple[Index, list[SSAValue]]:
-        return locate_place(self.code, self.op, [Place(c) for c in at], self.symbols, (), vector, self.ends)
+        return locate_at(self.code, self.op, [Coordinate(c) for c in at], self.symbols, (), vector, self.ends)

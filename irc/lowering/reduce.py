@@ -21,6 +21,9 @@ from irc.lowering.inline import inline
 from irc.lowering.partials import Partials
 from irc.lowering.values import Code, Registers, tile_element
 
+ThreadMode = tuple[int, int]
+"""Stride in threads and size of a part of the thread index."""
+
 
 def lower_reduce(code: Code, op: tile.ReduceOp) -> None:
     axes = set(op.axis_values)
@@ -29,11 +32,11 @@ def lower_reduce(code: Code, op: tile.ReduceOp) -> None:
     kept = fragment.project(axes)
     results = [code.array(kept, tile_element(v.type), v.name_hint) for v in op.outputs]
     _reduce_registers(code, op, inputs, results, axes)
-    places = _thread_places(fragment.threads, axes)
+    modes = _thread_modes(fragment.threads, axes)
     if _are_stored(op):
-        results, places = _halve(code, op, results, places)
-    _reduce_lanes(code, op, results, places)
-    _reduce_warps(code, op, results, places)
+        results, modes = _halve(code, op, results, modes)
+    _reduce_lanes(code, op, results, modes)
+    _reduce_warps(code, op, results, modes)
     for value, result in zip(op.outputs, results, strict=True):
         code.values[value] = result
 
@@ -71,19 +74,19 @@ def _combine_into(
         code.set(result, at, value)
 
 
-def _thread_places(modes: Sequence[Mode], axes: set[int]) -> list[tuple[int, int]]:
+def _thread_modes(modes: Sequence[Mode], axes: set[int]) -> list[ThreadMode]:
     """(stride in threads, size) of the parts of the thread index that walk along `axes`, cut at the warp's edge."""
-    places: list[tuple[int, int]] = []
+    found: list[ThreadMode] = []
     stride = 1
     for mode in modes:
         if mode.dim in axes and mode.size > 1:
             inside = max(1, min(mode.size, LANES // stride))
             if inside > 1:
-                places.append((stride, inside))
+                found.append((stride, inside))
             if mode.size > inside:
-                places.append((stride * inside, mode.size // inside))
+                found.append((stride * inside, mode.size // inside))
         stride *= mode.size
-    return places
+    return found
 
 
 def _are_stored(op: tile.CombinerOp) -> bool:
@@ -91,16 +94,13 @@ def _are_stored(op: tile.CombinerOp) -> bool:
     return all(isinstance(use.operation, tile.StoreOp) for value in op.outputs for use in value.uses)
 
 
-Place = tuple[int, int]
-
-
 def _halve(
-    code: Code, op: tile.CombinerOp, results: Sequence[Registers], places: Sequence[Place]
-) -> tuple[Sequence[Registers], list[Place]]:
+    code: Code, op: tile.CombinerOp, results: Sequence[Registers], modes: Sequence[ThreadMode]
+) -> tuple[Sequence[Registers], list[ThreadMode]]:
     """Halves the results of each lane as often as they can be halved: gives those that are left, in fragments that say
-    which lane has which, and the places along which they are still to be reduced."""
-    left: list[Place] = []
-    for stride, size in places:
+    which lane has which, and the modes along which they are still to be reduced."""
+    left: list[ThreadMode] = []
+    for stride, size in modes:
         done = 1
         while stride < LANES and done < size and (halved := _halved(results[0].fragment, stride * done)) is not None:
             results = _exchange_halves(code, op, results, halved, stride * done)
@@ -149,11 +149,9 @@ def _exchange_halves(
     return kept
 
 
-def _reduce_lanes(
-    code: Code, op: tile.CombinerOp, results: Sequence[Registers], places: Sequence[tuple[int, int]]
-) -> None:
+def _reduce_lanes(code: Code, op: tile.CombinerOp, results: Sequence[Registers], modes: Sequence[ThreadMode]) -> None:
     """Butterflies in a warp: afterwards every lane holds the whole."""
-    masks = [stride << bit for stride, size in places if stride < LANES for bit in range(size.bit_length() - 1)]
+    masks = [stride << bit for stride, size in modes if stride < LANES for bit in range(size.bit_length() - 1)]
     if not masks:
         return
     with code.each(results[0].fragment) as at:
@@ -164,12 +162,10 @@ def _reduce_lanes(
             _combine_into(code, op, results, at, values)
 
 
-def _reduce_warps(
-    code: Code, op: tile.CombinerOp, results: Sequence[Registers], places: Sequence[tuple[int, int]]
-) -> None:
+def _reduce_warps(code: Code, op: tile.CombinerOp, results: Sequence[Registers], modes: Sequence[ThreadMode]) -> None:
     """Between warps: partials meet in shared memory, and every thread combines them in the same order; where they are
     only stored, those that store them."""
-    across = [(stride, size) for stride, size in places if stride >= LANES]
+    across = [(stride, size) for stride, size in modes if stride >= LANES]
     if not across:
         return
     e, thread = code.e, code.group.thread
@@ -177,12 +173,12 @@ def _reduce_warps(
     warp: Index = 0
     for stride, size in reversed(across):
         warp = e.add(e.mul(warp, size), e.rem(e.div(thread, stride), size))
-    leaders = [e.compare("eq", e.rem(e.div(thread, stride), size), 0) for stride, size in places if stride < LANES]
+    leaders = [e.compare("eq", e.rem(e.div(thread, stride), size), 0) for stride, size in modes if stride < LANES]
     kept = results[0].fragment
-    code.before_write(partials.place)
+    code.before_write(partials.region)
     with e.when(e.all(leaders)), code.each(kept) as at:
         partials.write(at, warp)
-    code.before_read(partials.place)
+    code.before_read(partials.region)
     with e.when(code.first_copy(kept) if _are_stored(op) else None), code.each(kept) as at:
         _combine_partials(code, op, partials, at)
 

@@ -20,9 +20,9 @@ from irc.layout.access import greatest, least, slope_of
 from irc.layout.fragment import Fragment
 from irc.layout.staging import SHORT_RUN, SMALL
 from irc.layout.traffic import global_vector
+from irc.lowering.coordinates import MAX_BELOW, Coordinate, Walk
 from irc.lowering.emitter import Index
-from irc.lowering.memory import locate_place
-from irc.lowering.places import MAX_BELOW, Place, Walk
+from irc.lowering.memory import locate_at
 from irc.lowering.values import Code
 from irc.support.integers import ceil_div
 
@@ -137,11 +137,11 @@ class RowEnds:
     def _place(self, at: Sequence[Index]) -> Index:
         """Where the row that has these other coordinates in the tile begins along the view's dimension."""
         e = self.code.e
-        dims = [Place(e.add(self.code.scalar(o), c)) for o, c in zip(self.op.offsets, at, strict=True)]
+        dims = [Coordinate(e.add(self.code.scalar(o), c)) for o, c in zip(self.op.offsets, at, strict=True)]
         return Walk(e, ()).affine(self._expr, dims, self._symbols).at(e, ())
 
     def _locate(self, at: Sequence[Index]) -> tuple[Index, list[SSAValue]]:
-        return locate_place(self.code, self.op, [Place(c) for c in at], self._symbols, (), 1, ())
+        return locate_at(self.code, self.op, [Coordinate(c) for c in at], self._symbols, (), 1, ())
 
     @property
     def _symbols(self) -> list[Index]:

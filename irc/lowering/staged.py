@@ -18,9 +18,9 @@ from irc.layout.shared import SharedLayout
 from irc.layout.staging import box_of, run_segments, staged_bytes
 from irc.layout.traffic import global_vector
 from irc.layout_assignment.attributes import fragment_layout
+from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import by_tile, locate, shared_base, store_registers, zero
-from irc.lowering.places import Place, Walk
 from irc.lowering.row_ends import RowEnds
 from irc.lowering.values import Code, Registers, element_bytes, tile_element
 from irc.support.integers import ceil_div
@@ -43,7 +43,7 @@ class StagedLoad:
         self.size = element_bytes(self.element)
         self.word = WIDEST // self.size
         self.symbols = [code.scalar(symbol) for symbol in op.symbols]
-        self.offsets = [Place(code.scalar(offset)) for offset in op.offsets]
+        self.offsets = [Coordinate(code.scalar(offset)) for offset in op.offsets]
         walk = Walk(code.e, ())
         self.origins = [walk.affine(expr, self.offsets, self.symbols).base for expr in box.origins]
         self.bytes = staged_bytes(layout, box, self.size)
@@ -51,13 +51,13 @@ class StagedLoad:
         self.skip = self._skip()
 
     def emit(self) -> None:
-        code, place = self.code, (self.base, self.base + self.bytes)
+        code, region = self.code, (self.base, self.base + self.bytes)
         words = self._load_words()
-        code.before_write(place)
+        code.before_write(region)
         self._write_words(words)
         if self._left:
             self._copy_left()
-        code.before_read(place)
+        code.before_read(region)
         store = self.op.next_op
         if isinstance(store, tile.StoreOp) and store.tile == self.op.result and self.op.result.has_one_use():
             self._store(store)
@@ -89,9 +89,9 @@ class StagedLoad:
             with self.code.each(self.fragment, ends.vector) as components:
                 offset, conditions = locate(self.code, op, self.fragment, components, ends.vector)
                 # Found outside of the branch, so that what runs have in common is found once.
-                places = self._run_places(components, ends.vector)
+                runs = self._run_addresses(components, ends.vector)
                 with self.code.e.when(self.code.e.all(conditions) if checked else None):
-                    for first, address, vector in places:
+                    for first, address, vector in runs:
                         self._insert(held, [first, *components[1:]], address, vector)
                     register = self.code.e.index(self.code.register(held, components))
                     self.code.e.insert(ends.vector_store(array, register, offset))
@@ -178,10 +178,10 @@ class StagedLoad:
     def _address(self, word: Index, at: Sequence[Index]) -> Index:
         """Where a word of a row lies in shared memory."""
         e = self.code.e
-        places = [Place(0)] * len(self.box.counts)
+        coordinates = [Coordinate(0)] * len(self.box.counts)
         for dim, index in zip(self.box.rows, at, strict=True):
-            places[dim] = Place(index)
-        row = e.add(self.skip, Walk(e, ()).offset(self.layout, places).base)
+            coordinates[dim] = Coordinate(index)
+        row = e.add(self.skip, Walk(e, ()).offset(self.layout, coordinates).base)
         if self.box.is_misaligned:
             row = e.sub(row, e.rem(row, self.word))
         offset = e.add(row, e.mul(word, self.word))
@@ -260,20 +260,20 @@ class StagedLoad:
             self._take_at(to, [self.code.e.add(first, n), *others], vector)
 
     def _take_at(self, to: Registers, components: Sequence[Index], vector: int) -> None:
-        offset = self._offset(self.code.places(self.fragment), components, vector)
+        offset = self._offset(self.code.linear_coordinates(self.fragment), components, vector)
         self._insert(to, components, self._byte(offset), vector)
 
-    def _run_places(self, components: Sequence[Index], count: int) -> list[tuple[Index, Index, int]]:
+    def _run_addresses(self, components: Sequence[Index], count: int) -> list[tuple[Index, Index, int]]:
         """Where the elements of a run that is inside the view lie: for each vector its first component, its address and
         how many elements it has."""
-        e, own = self.code.e, self.code.places(self.fragment)
+        e, own = self.code.e, self.code.linear_coordinates(self.fragment)
         segments = run_segments(self.fragment, self.access, self.layout)
         first, *others = components
         vector = min(count, global_vector(self.fragment, self.access))
         at = [e.add(first, n) for n in range(0, count, vector)]
         if segments is None:
-            places = [self._offset(own, [each, *others], vector, checked=False) for each in at]
-            return [(each, self._byte(place), vector) for each, place in zip(at, places, strict=True)]
+            offsets = [self._offset(own, [each, *others], vector, checked=False) for each in at]
+            return [(each, self._byte(offset), vector) for each, offset in zip(at, offsets, strict=True)]
         step = sum(s * modes[-1][1] for s, modes in zip(segments.slopes, self.layout.modes, strict=True))
         starts: list[tuple[Index, Index]] = [(0, self._byte(self._offset(own, components, 1, checked=False)))]
         for _ in range(1, segments.count(count)):
@@ -289,7 +289,7 @@ class StagedLoad:
             at = self.code.e.select(self.code.e.compare("sle", begin, n), address, at)
         return at
 
-    def _first_end(self, segments: Segments, own: Sequence[Place], components: Sequence[Index]) -> Index:
+    def _first_end(self, segments: Segments, own: Sequence[Coordinate], components: Sequence[Index]) -> Index:
         """How many elements of a run belong to its first segment."""
         assert segments.dividend is not None
         e = self.code.e
@@ -298,7 +298,7 @@ class StagedLoad:
 
     def _take_element(self, at: Sequence[Index], array: SSAValue) -> None:
         """An element of the tile that is inside the view, to the first of some registers."""
-        address = self._byte(self._offset([Place(c) for c in at], (), 1, checked=False))
+        address = self._byte(self._offset([Coordinate(c) for c in at], (), 1, checked=False))
         self.code.e.insert(cuda.SharedLoadOp(self.code.e.i32(address), array, self.code.e.index(0)))
 
     def _insert(self, to: Registers, components: Sequence[Index], address: Index, vector: int) -> None:
@@ -317,22 +317,24 @@ class StagedLoad:
             at = e.select(e.compare("slt", at, 0), 0, at)
         return at
 
-    def _dims(self, own: Sequence[Place]) -> list[Place]:
+    def _dims(self, own: Sequence[Coordinate]) -> list[Coordinate]:
         """The coordinates of elements of the tile in the space of all tiles."""
-        return [Place(self.code.e.add(o.base, p.base), p.steps) for o, p in zip(self.offsets, own, strict=True)]
+        return [Coordinate(self.code.e.add(o.base, p.base), p.steps) for o, p in zip(self.offsets, own, strict=True)]
 
-    def _offset(self, own: Sequence[Place], components: Sequence[Index], vector: int, *, checked: bool = True) -> Index:
+    def _offset(
+        self, own: Sequence[Coordinate], components: Sequence[Index], vector: int, *, checked: bool = True
+    ) -> Index:
         """Where an element lies in the box. Vectors outside take the first one, which is aligned. Not checked: the
         element is inside the view."""
         e, box = self.code.e, self.box
         walk = Walk(e, components)
         dims = self._dims(own)
-        inside: list[Place] = []
+        inside: list[Coordinate] = []
         for dim, expr in enumerate(self.op.access_map.results):
             at = walk.affine(expr, dims, self.symbols)
-            at = Place(e.sub(at.base, self.origins[dim]), at.steps)
+            at = Coordinate(e.sub(at.base, self.origins[dim]), at.steps)
             if checked and dim in box.cut and vector == 1:
-                at = Place(self._clamped(at.at(e, components), box.counts[dim] - 1, expr))
+                at = Coordinate(self._clamped(at.at(e, components), box.counts[dim] - 1, expr))
             inside.append(at)
         offset = e.add(self.skip, walk.offset(self.layout, inside).at(e, components))
         if vector == 1 or not checked:

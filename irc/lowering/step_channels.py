@@ -33,7 +33,7 @@ class StepChannel:
     commits: tuple[Operation, ...]
 
     @property
-    def place(self) -> Bytes:
+    def region(self) -> Bytes:
         return self.offset, self.offset + self.plan.size
 
 
@@ -52,7 +52,7 @@ def enter(code: Code, op: tile.ChannelOp) -> None:
 
 def acquire(code: Code, op: tile.AcquireOp) -> None:
     channel = code.step_channels[op.channel]
-    code.before_write(channel.place)
+    code.before_write(channel.region)
     _stage_buffers(code, channel, op, code.e.read(channel.filled))
 
 

@@ -14,10 +14,10 @@ from irc.analysis.im2col import channel_dim, first_pixel
 from irc.analysis.tma import box_access
 from irc.dialects import cuda, tile
 from irc.lowering import channels, exchanges, memory, step_channels
+from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import element_offset
 from irc.lowering.order import ANY
-from irc.lowering.places import Place, Walk
 from irc.lowering.values import Buffer, Code, element_bytes
 from irc.scheduling.channels import is_staging
 from irc.support.diagnostics import IrcError
@@ -53,21 +53,21 @@ def lower_copy(code: Code, op: tile.CopyOp) -> None:
         for panel in range(part.shape[inner] // width):
             local = list(part.start)
             local[inner] = e.add(local[inner], panel * width)
-            address, at = _place(code, op, buffer, local, (*exprs, *moves))
+            address, at = _box_start(code, op, buffer, local, (*exprs, *moves))
             at, moved = at[: len(exprs)], at[len(exprs) :]
             e.insert(cuda.TmaLoadOp(mapping, barrier, address, at, part.mask, moved))
 
 
-def _place(
+def _box_start(
     code: Code, op: tile.AccessOp, buffer: Buffer, local: Sequence[Index], exprs: Sequence[AffineExpr]
 ) -> tuple[SSAValue, list[SSAValue]]:
     """The address in the buffer of a tile coordinate that a panel starts at, and the values of expressions of it."""
     e = code.e
     dims = [e.add(code.scalar(o), at) for o, at in zip(op.offsets, local, strict=True)]
     symbols = [code.scalar(s) for s in op.symbols]
-    walk, places = Walk(e, ()), [Place(at) for at in dims]
+    walk, coordinates = Walk(e, ()), [Coordinate(at) for at in dims]
     offset = e.mul(element_offset(code, buffer, local), element_bytes(buffer.element))
-    at = [e.i32(walk.affine(expr, places, symbols).base) for expr in exprs]
+    at = [e.i32(walk.affine(expr, coordinates, symbols).base) for expr in exprs]
     return e.i32(e.add(buffer.address, offset)), at
 
 
@@ -88,7 +88,7 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
         code.sync()
     with e.when(channels.issuer(code)):
         for panel in range(buffer.shape[1] // width):
-            address, at = _place(code, op, buffer, [0, panel * width], op.access_map.results)
+            address, at = _box_start(code, op, buffer, [0, panel * width], op.access_map.results)
             e.insert(cuda.TmaStoreOp(mapping, address, at))
         e.insert(cuda.TmaStoreCommitOp())
 
@@ -118,7 +118,7 @@ def lower_store_wait(code: Code, op: tile.StoreWaitOp) -> None:
 
 
 @dataclass(frozen=True)
-class Part:
+class BoxPart:
     """The part of a box that this block brings: its first coordinate in the tile, its extents, and the blocks of the
     cluster that get it (None: this one)."""
 
@@ -129,13 +129,13 @@ class Part:
 
 def _own_part(
     code: Code, op: tile.CopyOp, cluster: tuple[int, int], shape: tuple[int, ...], inner: int, width: int
-) -> Part:
+) -> BoxPart:
     """All of it, or with `multicast` one of as many as blocks share it: some of the panels, or some rows of each."""
-    whole = Part([0] * len(shape), shape)
+    whole = BoxPart([0] * len(shape), shape)
     if op.multicast is None or cluster[op.multicast.value.data] == 1:
         return whole
     e, dim = code.e, op.multicast.value.data
-    blocks, (row, column) = cluster[dim], channels.place(e, cluster)
+    blocks, (row, column) = cluster[dim], channels.cluster_coordinates(e, cluster)
     cut = inner if shape[inner] // width % blocks == 0 else 1 - inner
     if shape[cut] // blocks % SWIZZLE_ROWS:
         raise IrcError(f"{blocks} blocks cannot share a box of {list(shape)}", op.location, "a smaller cluster")
@@ -143,7 +143,7 @@ def _own_part(
     own = tuple(n // blocks if d == cut else n for d, n in enumerate(shape))
     stride, others = (1, e.mul(column, cluster[0])) if dim == 0 else (cluster[0], row)
     bits = e.constant(sum(1 << (stride * block) for block in range(blocks)), i32)
-    return Part(whole.start, own, e.value(arith.ShLIOp(bits, e.i32(others))))
+    return BoxPart(whole.start, own, e.value(arith.ShLIOp(bits, e.i32(others))))
 
 
 def _tensor_map(code: Code, op: tile.AccessOp, buffer: Buffer, shape: tuple[int, ...]) -> SSAValue:

@@ -16,9 +16,9 @@ from irc.dialects import cuda
 from irc.dialects.tile import BufferType, element_type_of, shape_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.shared import SharedLayout
+from irc.lowering.coordinates import Coordinate
 from irc.lowering.emitter import INDEX, Emitter, Index
 from irc.lowering.order import ANY, EVERYTHING, Bytes, Touch
-from irc.lowering.places import Place
 from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
 
@@ -81,7 +81,7 @@ class Exchanged:
     """A tile that was written to scratch memory and is read from there where it is stored, in a fragment."""
 
     buffer: Buffer
-    place: Bytes
+    region: Bytes
     fragment: Fragment
 
 
@@ -192,12 +192,12 @@ class Code:
 
     def coordinates(self, fragment: Fragment, components: Sequence[Index]) -> list[Index]:
         """The tile coordinate of the thread's value with these components."""
-        return [place.at(self.e, components) for place in self.places(fragment)]
+        return [place.at(self.e, components) for place in self.linear_coordinates(fragment)]
 
-    def places(self, fragment: Fragment) -> list[Place]:
+    def linear_coordinates(self, fragment: Fragment) -> list[Coordinate]:
         """The coordinates of the thread's values, for any components."""
         return [
-            Place(at, tuple(mode.step if mode.dim == dim else 0 for mode in fragment.values))
+            Coordinate(at, tuple(mode.step if mode.dim == dim else 0 for mode in fragment.values))
             for dim, at in enumerate(self.thread_part(fragment))
         ]
 
@@ -299,14 +299,14 @@ class Code:
         """Any of shared memory may have been read and written since the group last met: where loops begin and end."""
         self.dirty, self.stale = [ANY], [ANY]
 
-    def before_write(self, place: Bytes = EVERYTHING, owners: Hashable = None) -> None:
+    def before_write(self, region: Bytes = EVERYTHING, owners: Hashable = None) -> None:
         """Shared memory is about to be written: earlier reads of it have to be over. `owners` as of a `Touch`."""
-        self._settle(touch := Touch(place, owners), self.stale)
+        self._settle(touch := Touch(region, owners), self.stale)
         self.dirty.append(touch)
 
-    def before_read(self, place: Bytes = EVERYTHING, owners: Hashable = None) -> None:
+    def before_read(self, region: Bytes = EVERYTHING, owners: Hashable = None) -> None:
         """Shared memory is about to be read: earlier writes to it have to be there."""
-        self._settle(touch := Touch(place, owners), self.dirty)
+        self._settle(touch := Touch(region, owners), self.dirty)
         self.stale.append(touch)
 
     def _settle(self, touch: Touch, before: Sequence[Touch]) -> None:

@@ -47,7 +47,7 @@ class Schedule:
 
 
 def schedule(
-    dependencies: Sequence[Sequence[int]], most_streams: int = MAX_STREAMS, filling: Collection[int] = ()
+    dependencies: Sequence[Sequence[int]], max_streams: int = MAX_STREAMS, filling: Collection[int] = ()
 ) -> Schedule:
     """Schedules steps, given for each the earlier steps that it depends on. `filling` are those that fill the device by
     themselves: beside others they gain nothing, and do not get a new stream."""
@@ -55,7 +55,7 @@ def schedule(
     lasts: list[int] = []
     ancestors = _ancestors(dependencies)
     for step, needs in enumerate(dependencies):
-        most = min(most_streams, max(1, len(lasts))) if step in filling else most_streams
+        most = min(max_streams, max(1, len(lasts))) if step in filling else max_streams
         stream = _choose_stream(needs, ancestors[step], lasts, most)
         if stream == len(lasts):
             lasts.append(step)

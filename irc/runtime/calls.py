@@ -12,7 +12,6 @@ from typing import Any
 from irc.runtime.artifact import DTYPES
 from irc.runtime.driver import DriverError
 from irc.runtime.plan import Launch, TensorMap
-from irc.runtime.tensor_map import L2_PROMOTION, data_type, swizzle_code
 from irc.support.parameters import MAP_BYTES
 
 _CLUSTER, _PROGRAMMATIC = 4, 6
@@ -20,6 +19,16 @@ _CLUSTER, _PROGRAMMATIC = 4, 6
 
 _PROBES = (0x1555_5555_5500, 0x6AAA_AAAA_AA00)
 """Two addresses that share no bit."""
+
+_MAP_TYPES = {"i32": 3, "i64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
+"""CUtensorMapDataType of the elements that have one; bytes and 16-bit integers are moved as unsigned ones
+(driver API, 6.30)."""
+
+_MAP_UNSIGNED = {1: 0, 2: 1}
+_MAP_SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+
+L2_PROMOTION = 2
+"""CU_TENSOR_MAP_L2_PROMOTION_L2_128B: a miss of the L2 fetches 128 bytes."""
 
 
 class _Attribute(ctypes.Structure):
@@ -50,7 +59,7 @@ class _NodeParameters(ctypes.Structure):
     )
 
 
-class _Place(ctypes.Structure):
+class _CopyEnd(ctypes.Structure):
     """One side of a copy: an offset in three axes and a level, then what it is in."""
 
     _fields_ = (
@@ -68,7 +77,7 @@ class _Place(ctypes.Structure):
 class _CopyParameters(ctypes.Structure):
     """CUDA_MEMCPY3D."""
 
-    _fields_ = (("source", _Place), ("destination", _Place), ("extents", c_size_t * 3))
+    _fields_ = (("source", _CopyEnd), ("destination", _CopyEnd), ("extents", c_size_t * 3))
 
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -178,6 +187,18 @@ def copy_updater(executable: int, node: int) -> Callable[[int], None]:
             check(status, "cuGraphExecMemcpyNodeSetParams")
 
     return updated
+
+
+def data_type(element: str) -> int:
+    """The CUtensorMapDataType of an element name of irc."""
+    if (found := _MAP_TYPES.get(element)) is not None:
+        return found
+    return _MAP_UNSIGNED[DTYPES[element].itemsize]
+
+
+def swizzle_code(size: int) -> int:
+    """The CUtensorMapSwizzle of a swizzle of that many bytes."""
+    return _MAP_SWIZZLES[size]
 
 
 class MapEncoder:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class ProfileEntry:
     """A kernel, or on the target `cpu` the ops of one kind at one line: `seconds` is the median time of all its
     `launches` in a run. `ops` names the nd ops, `location` is the line of the program. `bytes` and `flops` are of all
     launches, `bandwidth` and `rate` the limits of the chip in bytes/s and operations/s, or None where they are not
@@ -59,7 +59,7 @@ class Part:
 class Profile:
     """parts: with the one that takes longest first. trace: of one run, its kernels and copies on their streams."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ProfileEntry, ...]
     trace: Trace
 
     def save(self, path: str | Path) -> None:
@@ -75,7 +75,7 @@ def profile_cuda(artifact: Artifact, arrays: Sequence[Any], repetitions: int) ->
     runs, trace = _traces(artifact, arrays, repetitions)
     seconds = _by_name(runs)
     parts = [
-        Part(
+        ProfileEntry(
             kernel["name"],
             tuple(kernel["ops"]),
             kernel["location"],
@@ -156,7 +156,7 @@ def profile_cpu(program: CpuProgram, arrays: Sequence[Any], repetitions: int) ->
             begin = time.perf_counter()
         runs.append(seconds)
     parts = [
-        Part(op, (op,), location, count, median(run[op, location] for run in runs[1:]), nbytes, flops)
+        ProfileEntry(op, (op,), location, count, median(run[op, location] for run in runs[1:]), nbytes, flops)
         for (op, location), (count, flops, nbytes) in work.items()
     ]
     return Profile(tuple(sorted(parts, key=lambda part: -part.seconds)), trace)

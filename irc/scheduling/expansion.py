@@ -7,9 +7,9 @@ Where later stages do nothing but release, there are no such: the loop begins wi
 bounds are values stands in a branch that runs where it has the iterations before.
 
 A loop that is `clamped` keeps its trips: they are those of the last stage that does more than release. The stages
-before that one work ahead of it. Where nothing is ahead they work on a place inside of the bounds once more, as a
+before that one work ahead of it. Where nothing is ahead they work on an iteration inside of the bounds once more, as a
 branch would keep asynchronous copies from going on; what they fill then is skipped behind the loop. Where bounds are
-values it stands in a branch too, that runs where there is such a place.
+values it stands in a branch too, that runs where there is such an iteration.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from irc.ir.rewriting import give_location
 from irc.scheduling.channels import root_of
 from irc.scheduling.dependences import Source, body_of, operands_of, passed_on, source_of, sources_of
 from irc.scheduling.guards import guard
+from irc.scheduling.induction import InductionValues
 from irc.scheduling.loops import trips
-from irc.scheduling.places import Places
 from irc.scheduling.schedules import Schedule
 from irc.support.diagnostics import IrcError
 
@@ -62,7 +62,7 @@ def _may_repeat(op: Operation) -> bool:
     """Whether nothing comes of an op whose results are not used, and of a stage of a channel that is skipped."""
     if isinstance(op, tile.CopyOp | tile.WriteOp):
         return isinstance(root_of(op.buffer).owner, tile.AcquireOp)
-    is_scalar = op.name.startswith("arith.")  # A division is no pure op, but it has run on that place before.
+    is_scalar = op.name.startswith("arith.")  # A division is no pure op, but it has run in that iteration before.
     return is_scalar or isinstance(op, tile.AcquireOp | tile.CommitOp | tile.LoadOp) or is_side_effect_free(op)
 
 
@@ -73,9 +73,9 @@ class _Expansion:
         self._stage = {op: schedule[op].stage.data for op in self._ops}
         self._last = max(self._stage.values(), default=0)
         working = max((self._stage[op] for op in self._ops if not isinstance(op, tile.ReleaseOp)), default=0)
-        self._places = Places(loop, is_clamped=tile.CLAMPED in loop.attributes)
-        self._home, self._peeled = (0, self._last) if working and not self._places.is_clamped else (working, working)
-        """The stage of which the new loop's variable is the place, and the iterations before the loop."""
+        self._induction = InductionValues(loop, is_clamped=tile.CLAMPED in loop.attributes)
+        self._home, self._peeled = (0, self._last) if working and not self._induction.is_clamped else (working, working)
+        """The stage of which the new loop's variable is that of the iteration, and the iterations before the loop."""
         self._done: list[dict[SSAValue, SSAValue]] = []
         """What each of the iterations before the new loop computed."""
         self._carried: dict[Key, SSAValue] = {}
@@ -102,7 +102,7 @@ class _Expansion:
                 if self._stage[op] > number + self._home:
                     values = {v: self._ended(op, v, number, ended, after) for v in operands_of(op)}
                     behind = self._put(op, values, after[-1], behind)
-        if self._places.is_clamped:
+        if self._induction.is_clamped:
             self._skip(behind)
         results = [self._result(at, ended, after) if old.uses else None for at, old in enumerate(loop.results)]
         for old, result in zip(loop.results, results, strict=True):
@@ -112,8 +112,8 @@ class _Expansion:
 
     def _find_iterations(self) -> None:
         """Where the first iterations stand before the loop, it has them, or is in a branch that runs where it does. One
-        that works ahead has a place inside of its bounds."""
-        known, is_clamped = trips(self._loop), self._places.is_clamped
+        that works ahead has an iteration inside of its bounds."""
+        known, is_clamped = trips(self._loop), self._induction.is_clamped
         if self._peeled and known is None:
             guard(self._loop, 1 if is_clamped else self._peeled)
         elif known is not None and known < self._peeled and not is_clamped:
@@ -124,21 +124,21 @@ class _Expansion:
 
     def _first(self, number: int) -> None:
         """Iteration `number` before the new loop: the stages that have something to work on."""
-        places: dict[int, SSAValue] = {}
+        indices: dict[int, SSAValue] = {}
         clamped: dict[int, SSAValue] = {}
         for op in self._ops:
             iteration, where = number - self._stage[op], InsertPoint.before(self._loop)
             if iteration < 0:
                 continue
             values = {v: self._known(v, iteration) for v in operands_of(op)}
-            is_optional = self._places.is_clamped and isinstance(op, tile.CopyOp)
-            if iteration not in places and (is_optional or self._variable in values):
-                places[iteration] = self._places.moved(self._loop.lb, iteration, where)
+            is_optional = self._induction.is_clamped and isinstance(op, tile.CopyOp)
+            if iteration not in indices and (is_optional or self._variable in values):
+                indices[iteration] = self._induction.moved(self._loop.lb, iteration, where)
             if is_optional:
-                values[self._variable], where = places[iteration], self._places.branch(places[iteration])
+                values[self._variable], where = indices[iteration], self._induction.branch(indices[iteration])
             elif self._variable in values:
                 if iteration not in clamped:
-                    clamped[iteration] = self._places.inside(places[iteration], self._loop.lb, where)
+                    clamped[iteration] = self._induction.inside(indices[iteration], self._loop.lb, where)
                 values[self._variable] = clamped[iteration]
             self._put(op, values, self._done[number], where)
 
@@ -185,7 +185,7 @@ class _Expansion:
 
     def _pass_on(self, argument: BlockArgument) -> None:
         """Carries an argument that only values from outside, or other such arguments, go into; the ops that use it are
-        of the stage whose places the new loop has."""
+        of the stage whose indices the new loop has."""
         for op in self._ops:
             if self._stage[op] != self._home and argument in operands_of(op):
                 message = f"{op.name} uses what the loop only passes on, and has no stage but {self._home}"
@@ -223,7 +223,7 @@ class _Expansion:
 
     def _nothing(self) -> SSAValue:
         none = tile.NoSlotOp()
-        self._places.insert([none], InsertPoint.before(self._loop))
+        self._induction.insert([none], InsertPoint.before(self._loop))
         return none.slot
 
     def _steady(self) -> scf.ForOp:
@@ -236,16 +236,16 @@ class _Expansion:
             argument.name_hint = "previous" if isinstance(argument.type, tile.SlotType) else self._hint(key)
             arguments[key] = argument
         inside: dict[SSAValue, SSAValue] = {}
-        places: dict[int, SSAValue] = {self._home: block.args[0]}
+        indices: dict[int, SSAValue] = {self._home: block.args[0]}
         for stage in sorted({self._stage[op] for op in self._ops if self._variable in operands_of(op)}):
             if stage < self._home:
-                self._later(stage, places, block)  # Before the ops that take long: addresses come from it.
+                self._later(stage, indices, block)  # Before the ops that take long: addresses come from it.
         for op in self._ops:
             stage = self._stage[op]
             values: dict[SSAValue, SSAValue] = {}
             for value in operands_of(op):
                 if value is self._variable:
-                    values[value] = self._later(stage, places, block)
+                    values[value] = self._later(stage, indices, block)
                 elif (source := source_of(value, loop)) is not None:
                     delta = self._delta(op, source)
                     values[value] = arguments[self._key(source, delta)] if delta else inside[source.value]
@@ -255,19 +255,19 @@ class _Expansion:
         end = scf.YieldOp(*(self._end(key, inside, arguments) for key in keys))
         give_location(end, loop.location)
         block.add_op(end)
-        low = self._places.moved(loop.lb, self._peeled - self._home, InsertPoint.before(loop))
+        low = self._induction.moved(loop.lb, self._peeled - self._home, InsertPoint.before(loop))
         new = scf.ForOp(low, loop.ub, loop.step, starts, Region(block))
         new.attributes |= {name: value for name, value in loop.attributes.items() if name != tile.CLAMPED}
         new.location = loop.location
         Rewriter.insert_op(new, InsertPoint.before(loop))
         return new
 
-    def _later(self, stage: int, places: dict[int, SSAValue], block: Block) -> SSAValue:
+    def _later(self, stage: int, indices: dict[int, SSAValue], block: Block) -> SSAValue:
         """The old loop's variable in a stage."""
-        if stage not in places:
-            place = self._places.moved(block.args[0], self._home - stage, InsertPoint.at_end(block))
-            places[stage] = self._places.inside(place, block.args[0], InsertPoint.at_end(block))
-        return places[stage]
+        if stage not in indices:
+            index = self._induction.moved(block.args[0], self._home - stage, InsertPoint.at_end(block))
+            indices[stage] = self._induction.inside(index, block.args[0], InsertPoint.at_end(block))
+        return indices[stage]
 
     def _end(self, key: Key, inside: Mapping[SSAValue, SSAValue], arguments: Mapping[Key, SSAValue]) -> SSAValue:
         """What an argument has in the next iteration."""
@@ -301,7 +301,7 @@ class _Expansion:
     ) -> SSAValue:
         """What an op uses in iteration `number` behind the new loop."""
         if value is self._variable:
-            return self._places.behind(number + self._home - self._stage[op])
+            return self._induction.behind(number + self._home - self._stage[op])
         source = source_of(value, self._loop)
         if source is None:
             return self._outside(value, 0)
@@ -332,7 +332,7 @@ class _Expansion:
         for channel, count in ahead.items():
             if count > 0:
                 left = arith.ConstantOp(IntegerAttr(count, IndexType()))
-                self._places.insert([left, tile.SkipOp(channel, left)], where)
+                self._induction.insert([left, tile.SkipOp(channel, left)], where)
 
     # Parts
 
@@ -348,7 +348,7 @@ class _Expansion:
     def _put(
         self, op: Operation, values: dict[SSAValue, SSAValue], into: dict[SSAValue, SSAValue], where: InsertPoint
     ) -> InsertPoint:
-        """A copy of an op on other values; gives the place behind it."""
+        """A copy of an op on other values; gives the insertion point behind it."""
         clone = op.clone(dict(values))
         clone.attributes.pop(tile.SCHEDULED, None)
         Rewriter.insert_op(clone, where)

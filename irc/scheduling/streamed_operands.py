@@ -88,7 +88,7 @@ def _is_array(op: Operation, like: SSAValue) -> TypeGuard[tile.LoadOp]:
 
 def _is_copied(op: tile.LoadOp) -> bool:
     """Whether TMA brings what is loaded so that threads read pairs along K: matrices of elements of 8 and 16 bits are
-    turned on the way to registers, and columns have none."""
+    transposed on the way to registers, and columns have none."""
     shape = shape_of(op.result.type)
     if op.other is not None:
         return False
@@ -99,8 +99,8 @@ def _is_copied(op: tile.LoadOp) -> bool:
 
 
 def reads_bytes_of_rows(dot: tile.DotOp) -> bool:
-    """Whether the left operand is computed from elements of 8 bits that are contiguous along M: turned as pairs, they
-    give threads neighboring rows."""
+    """Whether the left operand is computed from elements of 8 bits that are contiguous along M: transposed as pairs,
+    they give threads neighboring rows."""
     reads = (
         [op for op in _owners(dot.lhs) if isinstance(op, tile.ReadOp)] if isinstance(dot.lhs.type, TensorType) else []
     )

@@ -57,7 +57,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Place:
+class Label:
     """A span and what it is to the error: empty for the place itself, else the text of a note."""
 
     span: Span
@@ -77,7 +77,7 @@ class IrcError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        place = next(places(self.location), None)
+        place = next(labels(self.location), None)
         return self.message if place is None else f"{place.span}: {self.message}"
 
 
@@ -113,36 +113,36 @@ def _read(file: str) -> str | None:
         return None
 
 
-def places(location: Span | Attribute | None) -> Iterator[Place]:
+def labels(location: Span | Attribute | None) -> Iterator[Label]:
     """The places of a location, the most specific first: for an inlined call the callee, then where it was called from;
     for a fused location all that were merged. A location that is unknown has none."""
     if location is None:
         return
     if isinstance(location, Span):
-        yield Place(location)
+        yield Label(location)
         return
-    yield from _attribute_places(location, "")
+    yield from _attribute_labels(location, "")
 
 
-def _attribute_places(location: Attribute, role: str) -> Iterator[Place]:
+def _attribute_labels(location: Attribute, role: str) -> Iterator[Label]:
     from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 
     if isinstance(location, FileLineColLoc):
-        yield Place(Span(location.filename.data, location.line.data, location.column.data), role)
+        yield Label(Span(location.filename.data, location.line.data, location.column.data), role)
     elif isinstance(location, NameLoc):
-        yield from _attribute_places(location.location, role)
+        yield from _attribute_labels(location.location, role)
     elif isinstance(location, CallSiteLoc):
-        yield from _attribute_places(location.callee, role)
-        yield from _attribute_places(location.caller, "called from here")
+        yield from _attribute_labels(location.callee, role)
+        yield from _attribute_labels(location.caller, "called from here")
     elif isinstance(location, FusedLoc) and isinstance(location.locations, ArrayAttr):
         for index, part in enumerate(location.locations):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            yield from _attribute_places(part, role if index == 0 else "merged with this")  # pyright: ignore[reportUnknownArgumentType]
+            yield from _attribute_labels(part, role if index == 0 else "merged with this")  # pyright: ignore[reportUnknownArgumentType]
 
 
 def render(error: IrcError) -> str:
     """The text of a diagnostic, without a newline at the end: the place and the message, the quoted line with a caret
     under the span, further places as notes, the hint."""
-    found = list(_distinct(places(error.location)))
+    found = list(_distinct(labels(error.location)))
     if not found:
         return "\n".join([f"error: {error.message}", *_hint(error)])
     lines = [f"{found[0].span}: error: {error.message}", *_quote(found[0].span)]
@@ -155,7 +155,7 @@ def _hint(error: IrcError) -> list[str]:
     return [] if error.hint is None else [f"hint: {error.hint}"]
 
 
-def _distinct(found: Iterator[Place]) -> Iterator[Place]:
+def _distinct(found: Iterator[Label]) -> Iterator[Label]:
     seen: set[Span] = set()
     for place in found:
         if place.span in seen:

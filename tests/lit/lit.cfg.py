@@ -9,7 +9,7 @@ import lit.formats
 config.name = "irc"  # noqa: F821  (lit defines `config`)
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir", ".irc", ".test"]  # noqa: F821
-config.excludes = ["Inputs", "lit.cfg.py"]  # noqa: F821
+config.excludes = ["lit.cfg.py"]  # noqa: F821
 config.test_source_root = str(Path(__file__).parent)  # noqa: F821
 config.test_exec_root = str(Path(__file__).parents[2] / "build" / "lit")  # noqa: F821
 

@@ -37,7 +37,7 @@ CHANNEL = (
     "await-dots",
     *LOWER[1:],
 )
-INPUTS = Path(__file__).parents[1] / "lit" / "tile" / "Inputs"
+GATING = Path(__file__).parent / "gating.mlir"
 
 ADD = """{
     ^bb0(%p: f32, %q: f32):

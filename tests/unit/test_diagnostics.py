@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FusedLoc, NameLoc, NoneAttr, StringAttr, UnknownLoc
 
-from irc.ir.locations import describe, file_line_col, innermost, text_locations
-from irc.support.diagnostics import LONGEST_LINE, IrcError, Span, places, register_source, render, source_line
+from irc.ir.locations import describe, innermost, text_locations
+from irc.support.diagnostics import LONGEST_LINE, IrcError, Span, labels, register_source, render, source_line
 
 SOURCE = "dim M = 4\nfunc f(x: f32[M]) -> f32[M] {\n    h = x ** w1 + b1\n\treturn g(h)\n}\n"
 
@@ -40,7 +40,7 @@ def test_a_span_is_underlined_exactly() -> None:
     ],
 )
 def test_a_bare_location_underlines_its_token(line: int, column: int, caret: str) -> None:
-    assert render(IrcError("m", file_line_col("t.irc", line, column))).split("\n")[2] == caret
+    assert render(IrcError("m", Span("t.irc", line, column).location())).split("\n")[2] == caret
 
 
 def test_without_a_place_there_is_only_the_message() -> None:
@@ -54,7 +54,7 @@ def test_a_source_that_is_not_at_hand_is_not_quoted() -> None:
 
 
 def test_an_inlined_call_names_both_places() -> None:
-    location = CallSiteLoc(file_line_col("t.irc", 3, 5), file_line_col("t.irc", 4, 9))
+    location = CallSiteLoc(Span("t.irc", 3, 5).location(), Span("t.irc", 4, 9).location())
     assert render(IrcError("m", location)).split("\n") == [
         "t.irc:3:5: error: m",
         "    h = x ** w1 + b1",
@@ -66,7 +66,7 @@ def test_an_inlined_call_names_both_places() -> None:
 
 
 def test_a_fused_location_names_its_parts_once() -> None:
-    first, second = file_line_col("t.irc", 3, 5), file_line_col("t.irc", 2, 6)
+    first, second = Span("t.irc", 3, 5).location(), Span("t.irc", 2, 6).location()
     location = FusedLoc(ArrayAttr([first, second, first]), NoneAttr())
     text = render(IrcError("m", location))
     assert text.startswith("t.irc:3:5: error: m\n")
@@ -75,19 +75,19 @@ def test_a_fused_location_names_its_parts_once() -> None:
 
 
 def test_locations_are_found_in_any_nesting() -> None:
-    inner = file_line_col("a.irc", 1, 2)
-    call = CallSiteLoc(NameLoc(StringAttr("n"), inner), file_line_col("b.irc", 3, 4))
-    fused = FusedLoc(ArrayAttr([call, file_line_col("c.irc", 5, 6)]), NoneAttr())
+    inner = Span("a.irc", 1, 2).location()
+    call = CallSiteLoc(NameLoc(StringAttr("n"), inner), Span("b.irc", 3, 4).location())
+    fused = FusedLoc(ArrayAttr([call, Span("c.irc", 5, 6).location()]), NoneAttr())
     assert innermost(fused) == inner
     assert describe(fused) == "a.irc:1:2"
     assert [loc.filename.data for loc in text_locations(fused)] == ["a.irc", "b.irc", "c.irc"]
-    assert [str(place.span) for place in places(fused)] == ["a.irc:1:2", "b.irc:3:4", "c.irc:5:6"]
+    assert [str(place.span) for place in labels(fused)] == ["a.irc:1:2", "b.irc:3:4", "c.irc:5:6"]
     assert innermost(UnknownLoc()) is None
     assert describe(UnknownLoc()) == "?"
 
 
 def test_the_message_has_its_place_as_a_string() -> None:
-    assert str(IrcError("m", file_line_col("t.irc", 3, 5))) == "t.irc:3:5: m"
+    assert str(IrcError("m", Span("t.irc", 3, 5).location())) == "t.irc:3:5: m"
     assert str(IrcError("m")) == "m"
 
 

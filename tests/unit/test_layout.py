@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.analysis.async_copies import AsyncCopy, copy_fragment
 from irc.layout.access import Access, least
-from irc.layout.candidates import blocked, turning
+from irc.layout.candidates import blocked, transposing
 from irc.layout.cute import Layout
 from irc.layout.exchange import exchange, led_by, move_cycles, side_cycles, swizzles
 from irc.layout.fragment import REPLICATED, Fragment, Mode, is_same
@@ -459,7 +459,7 @@ def test_vectors_are_aligned_in_every_row() -> None:
 
 @pytest.mark.parametrize("shape", [(64, 96), (64, 80), (32, 176)])
 def test_a_turned_tile_of_any_columns_is_spread_over_all_threads(shape: tuple[int, int]) -> None:
-    fragment = turning(shape, 1, 16, 16, WARP_GROUP)
+    fragment = transposing(shape, 1, 16, 16, WARP_GROUP)
     assert fragment.thread_count == WARP_GROUP
     assert len(held(fragment)) == prod(shape)
 
@@ -487,7 +487,7 @@ def test_threads_copy_every_run_of_a_tile(inner: int, outer: int, threads: int) 
     ],
 )
 def test_a_turned_tile_is_written_without_conflicts(shape: tuple[int, int], source: int, run: int, size: int) -> None:
-    fragment = turning(shape, source, run, WIDEST // size, WARP_GROUP)
+    fragment = transposing(shape, source, run, WIDEST // size, WARP_GROUP)
     assert fragment.vector[0] == source or run == 1
     rows = panels(shape, 1 - source, 128 // size, Swizzle(3, (WIDEST // size).bit_length() - 1, 3))
     led = led_by(fragment, 1 - source)

@@ -21,12 +21,12 @@ from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment, is_in_warps
 from irc.layout.instructions import wgmma_accumulator
 from irc.layout.search import (
-    Plan,
+    LayoutChoice,
     Problem,
     Reduction,
     Use,
     access_candidates,
-    plan_of,
+    choice_of,
     search,
     tile_candidates,
 )
@@ -82,7 +82,7 @@ def test_the_search_finds_what_trying_everything_finds(name: str) -> None:
     problem = SMALL[name]
     best = inf
     for fragment in tile_candidates(problem):
-        alone = plan_of(problem, RATES, fragment, [None] * len(problem.uses))
+        alone = choice_of(problem, RATES, fragment, [None] * len(problem.uses))
         cycles = alone.inner
         for at, way in enumerate(alone.ways):
             least = way.cycles
@@ -90,7 +90,7 @@ def test_the_search_finds_what_trying_everything_finds(name: str) -> None:
                 others: list[Fragment | None] = [None] * len(problem.uses)
                 others[at] = own
                 if own != fragment:
-                    least = min(least, plan_of(problem, RATES, fragment, others).ways[at].cycles)
+                    least = min(least, choice_of(problem, RATES, fragment, others).ways[at].cycles)
             cycles += least
         best = min(best, cycles)
     plans = search(problem, RATES, 4)
@@ -109,7 +109,7 @@ def direction(access: Access, shape: tuple[int, ...]) -> tuple[int, int]:
     return dim, vector
 
 
-def vote(problem: Problem) -> Plan:
+def vote(problem: Problem) -> LayoutChoice:
     shape = problem.shape
     weights, vectors = [0] * len(shape), [1] * len(shape)
     for each in problem.uses:
@@ -132,7 +132,7 @@ def vote(problem: Problem) -> Plan:
         stays = stays or (dim != own_dim and not each.access.is_contiguous(dim)) or not each.is_free
         own = None if stays else along(dim, vector)
         chosen.append(own if own != fragment else None)
-    return plan_of(problem, RATES, fragment, chosen)
+    return choice_of(problem, RATES, fragment, chosen)
 
 
 def problems(name: str) -> list[Problem]:

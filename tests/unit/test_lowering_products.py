@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lowered import CHANNEL, INPUTS, PRODUCT, Code, executions, lower, number, one_tile
+from lowered import CHANNEL, GATING, PRODUCT, Code, executions, lower, number, one_tile
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
@@ -61,7 +61,7 @@ def test_both_ways_hold_each_element_of_the_result_once() -> None:
 
 
 def test_a_channel_program_has_its_barriers_and_its_work() -> None:
-    code = lower((INPUTS / "gating.mlir").read_text(), CHANNEL)
+    code = lower(GATING.read_text(), CHANNEL)
     assert code.threads == 128 + 256
     stages = 4
     inits = code.ops(cuda.BarrierInitOp)

@@ -13,13 +13,13 @@ from noting_device import NotingDevice
 
 import irc
 from irc.runtime.artifact import DTYPES, ArraySpec, Artifact, KernelBinary
+from irc.runtime.calls import data_type, swizzle_code
 from irc.runtime.dlpack import CUDA, LEGACY_STREAM, DeviceArray, is_on_device, read_capsule
 from irc.runtime.driver import DriverError
 from irc.runtime.executor import KEPT_ARENA, Executor
 from irc.runtime.launches import Cells, Slots
 from irc.runtime.libraries import library_of, stream_handle
 from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Scalar, TensorMap, Wait
-from irc.runtime.tensor_map import data_type, swizzle_code
 from irc.support.diagnostics import IrcError, Span
 from irc.support.shapes import row_major
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import IO
 
-from irc.support.diagnostics import IrcError, places, render
+from irc.support.diagnostics import IrcError, labels, render
 
 _COMMENT = re.compile(r"(?://|#).*?expected-error\s*(@[+-]?\d+|@above|@below)?\s*\{\{(.*?)\}\}")
 
@@ -55,7 +55,7 @@ class Expectations:
     def _match(self, error: IrcError | None) -> None:
         if error is None:
             return
-        first = next(places(error.location), None)
+        first = next(labels(error.location), None)
         line = None if first is None else first.span.line
         for expected in self.wanted:
             if (line is None or expected.line == line) and expected.text in error.message:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from irc.runtime.artifact import ArraySpec
 
 if TYPE_CHECKING:
-    from irc.runtime.profile import Part
+    from irc.runtime.profile import ProfileEntry
 
 
 def print_table(
@@ -58,7 +58,7 @@ def kernel_row(kernel: dict[str, Any], times: dict[str, float] | None = None) ->
     return [*row, "-", "-"] if not seconds else [*row, duration(seconds), _rate(kernel, seconds / kernel["sets"])]
 
 
-def part_row(part: Part, total: float) -> list[str]:
+def part_row(part: ProfileEntry, total: float) -> list[str]:
     """A part of a profile; `total` is the seconds of all of them."""
     return [
         part.name,

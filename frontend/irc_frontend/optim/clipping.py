@@ -12,7 +12,7 @@ from irc_frontend.optim.optimizer import wide
 from irc_frontend.pytrees import tree_leaves, tree_map
 from irc_frontend.tensor import Tensor
 
-_LEAST = 1e-6
+_MIN_NORM = 1e-6
 """Added to the norm that is divided by, as torch's clip_grad_norm_ does."""
 
 
@@ -25,7 +25,7 @@ def global_norm(tree: Any) -> Tensor:
 def clip_by_global_norm(gradients: Any, limit: float) -> tuple[Any, Tensor]:
     """The gradients, all scaled alike so that their norm is at most the limit, and the norm that they had."""
     norm = global_norm(gradients)
-    scale = minimum(limit / (norm + _LEAST), 1.0)
+    scale = minimum(limit / (norm + _MIN_NORM), 1.0)
     return tree_map(lambda g: _scaled(Tensor(g), scale), gradients), norm
 
 

@@ -316,7 +316,7 @@ class ReturnOp(IRDLOperation):
         super().__init__()
 
 
-class PlaceOp(IRDLOperation):
+class PositionOp(IRDLOperation):
     """An op without operands that gives an `index`."""
 
     result = result_def(IndexType)
@@ -328,14 +328,14 @@ class PlaceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ThreadIdOp(PlaceOp):
+class ThreadIdOp(PositionOp):
     """The thread's number in its block, `threadIdx.x`."""
 
     name = "cuda.thread_id"
 
 
 @irdl_op_definition
-class ClusterRankOp(PlaceOp):
+class ClusterRankOp(PositionOp):
     """The block's number in its cluster, `%cluster_ctarank`; 0 without clusters."""
 
     name = "cuda.cluster_rank"

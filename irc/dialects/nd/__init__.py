@@ -31,6 +31,13 @@ from irc.dialects.nd.composed import (
     SoftmaxFamilyOp,
     SoftmaxOp,
 )
+from irc.dialects.nd.creation import (
+    ConstantOp,
+    IotaOp,
+    RandomNormalOp,
+    RandomOp,
+    RandomUniformOp,
+)
 from irc.dialects.nd.elements import ElementsAttr
 from irc.dialects.nd.elementwise import (
     AddOp,
@@ -74,13 +81,6 @@ from irc.dialects.nd.indexed import (
     TakeOp,
 )
 from irc.dialects.nd.linear import ConvOp, MatmulOp
-from irc.dialects.nd.made import (
-    ConstantOp,
-    IotaOp,
-    RandomNormalOp,
-    RandomOp,
-    RandomUniformOp,
-)
 from irc.dialects.nd.reduce import (
     AccumulateOp,
     AllOp,

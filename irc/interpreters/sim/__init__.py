@@ -8,9 +8,10 @@ are `SimulationError`s (`errors`); counts are in `statistics`. `irc/runtime/sim.
 How an op is added: `registry`. What a rule may use:
 
 - `s.lanes`, `s.numbers`, `s.spread(value)`: the active lanes, and a value's elements for them;
-- `s.frame.shared_places(s, op, addresses, size)`: places of shared addresses, checked for bounds and alignment;
-  `access.read_shared` and `access.write_shared` check and note the accesses, `s.frame.shared.table(dtype, count)` has
-  the content; `access.global_places`, `check_global_read`, `note_global_write` do the same for global memory;
+- `s.frame.shared_byte_offsets(s, op, addresses, size)`: where shared addresses lie, checked for bounds and
+  alignment; `access.read_shared` and `access.write_shared` check and note the accesses,
+  `s.frame.shared.table(dtype, count)` has the content;
+  `access.global_byte_offsets`, `check_global_read`, `note_global_write` do the same for global memory;
 - `RegisterArray.read_bytes`, `write_bytes`, `columns`, `put`;
 - `yield Waiting(s, op, what, ready)` in a generator to wait;
 - `s.frame.clocks`: `row = release(lanes)` at an arrival, `acquire(lanes, row)` where a wait ends;

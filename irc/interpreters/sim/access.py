@@ -16,7 +16,7 @@ from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.strands import Strand
 
 
-def global_places(
+def global_byte_offsets(
     s: Strand, op: Operation, pointer: Pointer, offset: Any, size: int, lanes: Array | None = None
 ) -> Array:
     """The byte in the pointer's memory of each active lane's access of `size` bytes at an offset in elements (or of
@@ -29,8 +29,8 @@ def global_places(
         count = size // item
         what = f"element {at}" if count == 1 else f"elements {at} to {at + count - 1}"
         s.fail("out of bounds", op, f"{op.name} of {what} of {span.size // item}", of_active(s, lanes, wrong))
-    places = offsets + span.start
-    wrong = places % size != 0
+    byte_offsets = offsets + span.start
+    wrong = byte_offsets % size != 0
     if wrong.any():
         at = int(offsets[wrong][0]) // item
         s.fail(
@@ -39,7 +39,7 @@ def global_places(
             f"{op.name} of {size} bytes at element {at}, whose address is no multiple of {size}",
             of_active(s, lanes, wrong),
         )
-    return places
+    return byte_offsets
 
 
 def _whole(offset: Any, rest: Any) -> Any:
@@ -48,14 +48,14 @@ def _whole(offset: Any, rest: Any) -> Any:
 
 
 def check_global_read(
-    s: Strand, op: Operation, pointer: Pointer, places: Array, size: int, lanes: Array | None = None
+    s: Strand, op: Operation, pointer: Pointer, byte_offsets: Array, size: int, lanes: Array | None = None
 ) -> None:
-    """Errors of reading `size` bytes at places of a pointer's memory: nothing was written there, or a race."""
+    """Errors of reading `size` bytes at offsets of a pointer's memory: nothing was written there, or a race."""
     memory = pointer.span.memory
     if memory.written is not None:
-        missing = ~memory.is_written(places // size, size)
+        missing = ~memory.is_written(byte_offsets // size, size)
         if missing.any():
-            at = (int(places[missing][0]) - pointer.span.start) // pointer.dtype.itemsize
+            at = (int(byte_offsets[missing][0]) - pointer.span.start) // pointer.dtype.itemsize
             s.fail(
                 "uninitialized",
                 op,
@@ -64,15 +64,17 @@ def check_global_read(
             )
     if pointer.tracked:
         numbers = s.numbers if lanes is None else lanes
-        s.frame.grid.shadow(memory).read(s, op, numbers, places, size)
+        s.frame.grid.shadow(memory).read(s, op, numbers, byte_offsets, size)
 
 
-def note_global_write(s: Strand, op: Operation, pointer: Pointer, places: Array, size: int, values: Array) -> None:
+def note_global_write(
+    s: Strand, op: Operation, pointer: Pointer, byte_offsets: Array, size: int, values: Array
+) -> None:
     """Errors of writing, and that it was written. `values` has a row for each access."""
     memory = pointer.span.memory
     rows = np.ascontiguousarray(values).view(np.uint8)
-    s.frame.grid.shadow(memory).write(s, op, s.numbers, places, size, values=rows)
-    memory.mark(places // size, size)
+    s.frame.grid.shadow(memory).write(s, op, s.numbers, byte_offsets, size, values=rows)
+    memory.mark(byte_offsets // size, size)
 
 
 def _check_read_only(s: Strand, op: GlobalLoadOp, pointer: Pointer) -> None:
@@ -86,13 +88,13 @@ def load(
 ) -> None:
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
-    places = global_places(s, op, pointer, _whole(offset, rest), size)
+    byte_offsets = global_byte_offsets(s, op, pointer, _whole(offset, rest), size)
     _check_read_only(s, op, pointer)
-    check_global_read(s, op, pointer, places, size)
+    check_global_read(s, op, pointer, byte_offsets, size)
     if s.frame.counters is not None:
-        s.frame.counters.global_access(op, s.numbers, places, size)
+        s.frame.counters.global_access(op, s.numbers, byte_offsets, size)
     rows = pointer.span.memory.table(pointer.dtype, count)
-    array.put(register_index(s, op, array, index, count), rows[places // size], s.lanes)
+    array.put(register_index(s, op, array, index, count), rows[byte_offsets // size], s.lanes)
 
 
 @simulates(cuda.LoadAcrossOp)
@@ -111,9 +113,9 @@ def load_across(
     there = np.ones(at.shape, bool) if op.size is None else (at >= 0) & (at < size)
     lanes = np.broadcast_to(s.numbers[:, None], at.shape)
     found = np.zeros(at.shape, array.data.dtype)
-    places = global_places(s, op, pointer, at[there], item, lanes[there])
-    check_global_read(s, op, pointer, places, item, lanes[there])
-    found[there] = memory.table(pointer.dtype, 1)[places // item, 0]
+    byte_offsets = global_byte_offsets(s, op, pointer, at[there], item, lanes[there])
+    check_global_read(s, op, pointer, byte_offsets, item, lanes[there])
+    found[there] = memory.table(pointer.dtype, 1)[byte_offsets // item, 0]
     if s.frame.counters is not None:
         for begin in (0, count):
             some = there[:, begin]
@@ -128,12 +130,12 @@ def store(
 ) -> None:
     count = op.count.value.data
     size = count * pointer.dtype.itemsize
-    places = global_places(s, op, pointer, _whole(offset, rest), size)
+    byte_offsets = global_byte_offsets(s, op, pointer, _whole(offset, rest), size)
     values = array.columns(register_index(s, op, array, index, count), count, s.lanes)
-    note_global_write(s, op, pointer, places, size, values)
+    note_global_write(s, op, pointer, byte_offsets, size, values)
     if s.frame.counters is not None:
-        s.frame.counters.global_access(op, s.numbers, places, size)
-    pointer.span.memory.table(pointer.dtype, count)[places // size] = values
+        s.frame.counters.global_access(op, s.numbers, byte_offsets, size)
+    pointer.span.memory.table(pointer.dtype, count)[byte_offsets // size] = values
 
 
 @simulates(cuda.SharedOp)
@@ -145,10 +147,10 @@ def shared(s: Strand, op: cuda.SharedOp) -> Any:
 def shared_load(s: Strand, op: cuda.SharedLoadOp, address: Any, array: RegisterArray, index: Any) -> None:
     count, dtype = op.count.value.data, array.data.dtype
     size = count * dtype.itemsize
-    places = s.frame.shared_places(s, op, s.spread(address), size)
-    read_shared(s, op, places, size)
+    byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), size)
+    read_shared(s, op, byte_offsets, size)
     rows = s.frame.shared.table(dtype, count)
-    array.put(register_index(s, op, array, index, count), rows[places // size], s.lanes)
+    array.put(register_index(s, op, array, index, count), rows[byte_offsets // size], s.lanes)
 
 
 @simulates(cuda.SharedLoadAcrossOp)
@@ -162,9 +164,9 @@ def shared_load_across(
         s.fail("out of bounds", op, f"{op.name} from element {int(first[wrong][0])} of {count}", wrong)
     words: list[Array] = []
     for address in (low, high):
-        places = s.frame.shared_places(s, op, s.spread(address), size)
-        read_shared(s, op, places, size)
-        words.append(s.frame.shared.table(array.data.dtype, count)[places // size])
+        byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), size)
+        read_shared(s, op, byte_offsets, size)
+        words.append(s.frame.shared.table(array.data.dtype, count)[byte_offsets // size])
     values = np.take_along_axis(np.concatenate(words, axis=1), first[:, None] + np.arange(count), axis=1)
     array.put(register_index(s, op, array, index, count), values, s.lanes)
 
@@ -173,22 +175,22 @@ def shared_load_across(
 def shared_store(s: Strand, op: cuda.SharedStoreOp, array: RegisterArray, index: Any, address: Any) -> None:
     count, dtype = op.count.value.data, array.data.dtype
     size = count * dtype.itemsize
-    places = s.frame.shared_places(s, op, s.spread(address), size)
+    byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), size)
     values = array.columns(register_index(s, op, array, index, count), count, s.lanes)
-    write_shared(s, op, places, size, values)
-    s.frame.shared.table(dtype, count)[places // size] = values
+    write_shared(s, op, byte_offsets, size, values)
+    s.frame.shared.table(dtype, count)[byte_offsets // size] = values
 
 
 def read_shared(
-    s: Strand, op: Operation, places: Array, size: int, lanes: Array | None = None, keys: Array | None = None
+    s: Strand, op: Operation, byte_offsets: Array, size: int, lanes: Array | None = None, keys: Array | None = None
 ) -> None:
-    """Check and count a read of `size` bytes (1 to 16) by each active lane, or by `lanes`, at places of the frame's
-    shared memory (`Frame.shared_places`). `keys` (`Clocks.async_key`) are what it leaves where an asynchronous agent
-    reads on behalf of the lanes."""
+    """Check and count a read of `size` bytes (1 to 16) by each active lane, or by `lanes`, at bytes of the frame's
+    shared memory (`Frame.shared_byte_offsets`). `keys` (`Clocks.async_key`) are what it leaves where an asynchronous
+    agent reads on behalf of the lanes."""
     frame = s.frame
-    missing = ~frame.shared.is_written(places // size, size)
+    missing = ~frame.shared.is_written(byte_offsets // size, size)
     if missing.any():
-        at = int(places[missing][0]) % frame.shared_pitch
+        at = int(byte_offsets[missing][0]) % frame.shared_pitch
         s.fail(
             "uninitialized",
             op,
@@ -196,15 +198,15 @@ def read_shared(
             of_active(s, lanes, missing),
         )
     numbers = s.numbers if lanes is None else lanes
-    frame.shared_shadow.read(s, op, numbers, places, size, keys)
+    frame.shared_shadow.read(s, op, numbers, byte_offsets, size, keys)
     if frame.counters is not None and keys is None:
-        frame.counters.shared_access(op, numbers, places, size)
+        frame.counters.shared_access(op, numbers, byte_offsets, size)
 
 
 def write_shared(
     s: Strand,
     op: Operation,
-    places: Array,
+    byte_offsets: Array,
     size: int,
     values: Array | None,
     lanes: Array | None = None,
@@ -215,10 +217,10 @@ def write_shared(
     frame = s.frame
     numbers = s.numbers if lanes is None else lanes
     rows = None if values is None else np.ascontiguousarray(values).view(np.uint8)
-    frame.shared_shadow.write(s, op, numbers, places, size, keys, rows)
-    frame.shared.mark(places // size, size)
+    frame.shared_shadow.write(s, op, numbers, byte_offsets, size, keys, rows)
+    frame.shared.mark(byte_offsets // size, size)
     if frame.counters is not None and keys is None:
-        frame.counters.shared_access(op, numbers, places, size)
+        frame.counters.shared_access(op, numbers, byte_offsets, size)
 
 
 _ATOMICS = {"add": np.add, "min": np.minimum, "max": np.maximum, "exchange": lambda old, new: new}
@@ -228,19 +230,19 @@ _ATOMICS = {"add": np.add, "min": np.minimum, "max": np.maximum, "exchange": lam
 def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: Any, rest: Any = None) -> Any:
     """One lane after the other, in their order."""
     size = pointer.dtype.itemsize
-    places = global_places(s, op, pointer, _whole(offset, rest), size)
+    byte_offsets = global_byte_offsets(s, op, pointer, _whole(offset, rest), size)
     memory, lanes = pointer.span.memory, s.numbers
-    missing = ~memory.is_written(places // size, size)
+    missing = ~memory.is_written(byte_offsets // size, size)
     if missing.any():
         s.fail("uninitialized", op, f"{op.name} of a word of {memory.name} that nothing has written", missing)
     if s.frame.counters is not None:
-        s.frame.counters.global_access(op, lanes, places, size)
+        s.frame.counters.global_access(op, lanes, byte_offsets, size)
     words = memory.table(pointer.dtype, 1)[:, 0]
     update, values = _ATOMICS[op.kind.data], s.spread(value)
     result = np.zeros(s.frame.lane_count, pointer.dtype)
-    for lane, place, new in zip(lanes.tolist(), places.tolist(), values, strict=True):
-        row = place // size
+    for lane, byte_offset, new in zip(lanes.tolist(), byte_offsets.tolist(), values, strict=True):
+        row = byte_offset // size
         result[lane] = words[row]
         words[row] = update(words[row], new)
-        s.frame.order.publish((id(memory), place), lane)
+        s.frame.order.publish((id(memory), byte_offset), lane)
     return result

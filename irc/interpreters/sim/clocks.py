@@ -288,11 +288,11 @@ class _Rows:
     def learn(self, lanes: Array, row: Array) -> None:
         """These lanes learn a row."""
         self._widen(len(row))
-        ids, places = np.unique(self._row_of[lanes], return_inverse=True)
+        ids, inverse = np.unique(self._row_of[lanes], return_inverse=True)
         # All of them first: a new row can renumber those that there are.
-        for place, known in enumerate(self._table[ids]):
+        for at, known in enumerate(self._table[ids]):
             known[: len(row)] = np.maximum(known[: len(row)], row)
-            self._row_of[lanes[places == place]] = self._add(known)
+            self._row_of[lanes[inverse == at]] = self._add(known)
 
     def share(self, lanes: Array) -> None:
         """These lanes learn what one of them knows."""
@@ -306,8 +306,8 @@ class _Rows:
 
     def groups(self, lanes: Array) -> list[tuple[Array, Array]]:
         """Each row that some of these lanes have, with those lanes."""
-        ids, places = np.unique(self._row_of[lanes], return_inverse=True)
-        return [(row, lanes[places == place]) for place, row in enumerate(self._table[ids])]
+        ids, inverse = np.unique(self._row_of[lanes], return_inverse=True)
+        return [(row, lanes[inverse == at]) for at, row in enumerate(self._table[ids])]
 
     def _widen(self, agents: int) -> None:
         missing = agents - self._table.shape[1]

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from irc.dialects import cuda
-from irc.interpreters.sim.access import check_global_read, global_places, write_shared
+from irc.interpreters.sim.access import check_global_read, global_byte_offsets, write_shared
 from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.memory import Array, Pointer, get_elements, put_elements
 from irc.interpreters.sim.registry import simulates
@@ -28,29 +28,29 @@ class _Copies:
         self._ops: dict[int, Operation] = {}
         frame.units.at_end(self._check)
 
-    def copy(self, s: Strand, op: Operation, places: Array, values: Array) -> None:
+    def copy(self, s: Strand, op: Operation, byte_offsets: Array, values: Array) -> None:
         """Each active lane copies a row of bytes to a place in shared memory."""
         frame, lanes, size = self.frame, s.numbers, values.shape[1]
         groups = self.groups.committed[lanes]
-        write_shared(s, op, places, size, None, lanes, frame.clocks.async_key(self.agents[lanes], groups))
+        write_shared(s, op, byte_offsets, size, None, lanes, frame.clocks.async_key(self.agents[lanes], groups))
         if frame.counters is not None:
-            frame.counters.shared_access(op, lanes, places, size)
+            frame.counters.shared_access(op, lanes, byte_offsets, size)
         self.groups.note(lanes)
         self._ops.update(dict.fromkeys(lanes.tolist(), op))
         if frame.units.lazy:
-            self._pending.append((lanes, groups, places, values))
+            self._pending.append((lanes, groups, byte_offsets, values))
         else:
-            put_elements(frame.shared.data, places, size, values)
+            put_elements(frame.shared.data, byte_offsets, size, values)
 
     def wait(self, lanes: Array, pending: int) -> None:
         complete = self.groups.wait(lanes, pending)
         self.frame.clocks.learn_units(lanes, complete - 1)
         left: list[tuple[Array, Array, Array, Array]] = []
-        for owners, groups, places, values in self._pending:
+        for owners, groups, byte_offsets, values in self._pending:
             ends = groups < self.groups.complete[owners]
-            put_elements(self.frame.shared.data, places[ends], values.shape[1], values[ends])
+            put_elements(self.frame.shared.data, byte_offsets[ends], values.shape[1], values[ends])
             if not ends.all():
-                left.append((owners[~ends], groups[~ends], places[~ends], values[~ends]))
+                left.append((owners[~ends], groups[~ends], byte_offsets[~ends], values[~ends]))
         self._pending = left
 
     def _check(self) -> None:
@@ -72,13 +72,13 @@ def cp_async(s: Strand, op: cuda.CpAsyncOp, address: Any, pointer: Pointer, offs
     lanes = s.numbers[inside]
     values = np.zeros((s.count, size), np.uint8)
     if len(lanes):
-        sources = global_places(s, op, pointer, s.spread(offset)[inside], size, lanes)
+        sources = global_byte_offsets(s, op, pointer, s.spread(offset)[inside], size, lanes)
         check_global_read(s, op, pointer, sources, size, lanes)
         if s.frame.counters is not None:
             s.frame.counters.global_access(op, lanes, sources, size)
         values[inside] = get_elements(pointer.span.memory.data, sources, size)
-    places = s.frame.shared_places(s, op, s.spread(address), size)
-    _copies(s).copy(s, op, places, values)
+    byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), size)
+    _copies(s).copy(s, op, byte_offsets, values)
 
 
 @simulates(cuda.CpAsyncCommitOp)

@@ -86,7 +86,7 @@ class Frame:
     def shared_shadow(self) -> Shadow:
         return Shadow(self.shared.data, self.grid.shared_granule, "shared memory", pitch=self.shared_pitch)
 
-    def shared_places(
+    def shared_byte_offsets(
         self,
         s: Strand,
         op: Operation,

@@ -96,17 +96,17 @@ def barriers_of(s: Strand) -> Barriers:
     return kept(s, "mbarriers", lambda: Barriers(s.frame))
 
 
-def barrier_at(s: Strand, op: Operation, place: int, lanes: Array) -> Barrier:
+def barrier_at(s: Strand, op: Operation, byte_offset: int, lanes: Array) -> Barrier:
     """The barrier at a byte of the frame's shared memory that lanes use: an error where there is none, or where its
     initialization, or what was written over it, is not ordered before."""
     frame = s.frame
-    barrier = barriers_of(s).at.get(place)
+    barrier = barriers_of(s).at.get(byte_offset)
     wrong = np.isin(s.numbers, lanes)
     if barrier is None:
-        offset = place % frame.shared_pitch
+        offset = byte_offset % frame.shared_pitch
         s.fail("uninitialized", op, f"{op.name} on byte {offset} of shared memory, which is no barrier", wrong)
     shadow = frame.shared_shadow
-    keys = np.full(len(lanes), shadow.writes[place // shadow.granule])
+    keys = np.full(len(lanes), shadow.writes[byte_offset // shadow.granule])
     unordered = frame.clocks.unordered(lanes, keys)
     if unordered.any():
         who = f"thread {frame.thread[barrier.initialized_by]}"
@@ -124,25 +124,25 @@ def require_fenced(s: Strand, op: Operation, barrier: Barrier, lanes: Array) -> 
 
 def _by_barrier(s: Strand, op: Operation, address: Any) -> Iterator[tuple[Barrier, Array]]:
     """The barriers that the active lanes name in their own blocks, each with those lanes."""
-    places = s.frame.shared_places(s, op, s.spread(address), BYTES)
-    for place in np.unique(places).tolist():
-        lanes = s.numbers[places == place]
-        yield barrier_at(s, op, place, lanes), lanes
+    byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), BYTES)
+    for byte_offset in np.unique(byte_offsets).tolist():
+        lanes = s.numbers[byte_offsets == byte_offset]
+        yield barrier_at(s, op, byte_offset, lanes), lanes
 
 
 @simulates(cuda.BarrierInitOp)
 def barrier_init(s: Strand, op: cuda.BarrierInitOp, address: Any) -> None:
     frame, table = s.frame, barriers_of(s)
-    places = frame.shared_places(s, op, s.spread(address), BYTES)
-    frame.shared_shadow.write(s, op, s.numbers, places, BYTES)
-    frame.shared.mark(places // BYTES, BYTES)
-    for place, lane in zip(places.tolist(), s.numbers.tolist(), strict=True):
-        if place in table.at:
-            s.fail("protocol", op, f"{table.at[place].describe()} is initialized again", s.numbers == lane)
-        block, offset = divmod(place, frame.shared_pitch)
+    byte_offsets = frame.shared_byte_offsets(s, op, s.spread(address), BYTES)
+    frame.shared_shadow.write(s, op, s.numbers, byte_offsets, BYTES)
+    frame.shared.mark(byte_offsets // BYTES, BYTES)
+    for byte_offset, lane in zip(byte_offsets.tolist(), s.numbers.tolist(), strict=True):
+        if byte_offset in table.at:
+            s.fail("protocol", op, f"{table.at[byte_offset].describe()} is initialized again", s.numbers == lane)
+        block, offset = divmod(byte_offset, frame.shared_pitch)
         rank = block % frame.grid.cluster_blocks
         agent = frame.units.agent(("mbarrier", rank, offset), f"TMA, which completes on the barrier at byte {offset},")
-        table.at[place] = Barrier(block, offset, Mbarrier(op.count.value.data), agent, lane, op)
+        table.at[byte_offset] = Barrier(block, offset, Mbarrier(op.count.value.data), agent, lane, op)
 
 
 @simulates(cuda.FenceBarrierInitOp)
@@ -176,10 +176,10 @@ def barrier_arrive_cluster(s: Strand, op: cuda.BarrierArriveClusterOp, address: 
         s.fail("out of bounds", op, f"{op.name} on block {ranks[wrong][0]} of a cluster of {cluster}", wrong)
     own = s.numbers // frame.threads
     targets = own // cluster * cluster + ranks
-    places = frame.shared_places(s, op, s.spread(address), BYTES, lanes=targets * frame.threads)
-    for place in np.unique(places).tolist():
-        lanes = s.numbers[places == place]
-        barrier = barrier_at(s, op, place, lanes)
+    byte_offsets = frame.shared_byte_offsets(s, op, s.spread(address), BYTES, lanes=targets * frame.threads)
+    for byte_offset in np.unique(byte_offsets).tolist():
+        lanes = s.numbers[byte_offsets == byte_offset]
+        barrier = barrier_at(s, op, byte_offset, lanes)
         require_fenced(s, op, barrier, lanes)
         table.arrive(s, op, barrier, lanes)
         for lane in lanes[lanes // frame.threads != barrier.block].tolist():

@@ -81,14 +81,14 @@ class Memory:
             words.reshape(-1, count)[rows] = full
 
 
-def get_elements(data: Array, places: Array, size: int) -> Array:
+def get_elements(data: Array, byte_offsets: Array, size: int) -> Array:
     """The elements of `size` bytes at byte addresses of memory: a row of bytes for each."""
-    return data[: len(data) // size * size].reshape(-1, size)[places // size]
+    return data[: len(data) // size * size].reshape(-1, size)[byte_offsets // size]
 
 
-def put_elements(data: Array, places: Array, size: int, values: Array) -> None:
+def put_elements(data: Array, byte_offsets: Array, size: int, values: Array) -> None:
     """The inverse of `get_elements`."""
-    data[: len(data) // size * size].reshape(-1, size)[places // size] = values
+    data[: len(data) // size * size].reshape(-1, size)[byte_offsets // size] = values
 
 
 @dataclass(frozen=True)

@@ -149,8 +149,8 @@ class _Operand:
         addresses, chunks = _addresses(matrix, rows, self.dtype.itemsize, transposed)
         block = warp * WARP // frame.threads
         own = np.full(len(chunks), block * frame.threads)
-        self.chunks = frame.shared_places(s, op, chunks, CHUNK, lanes=own)
-        self.places = addresses - SHARED_BASE + block * frame.shared_pitch
+        self.chunks = frame.shared_byte_offsets(s, op, chunks, CHUNK, lanes=own)
+        self.byte_offsets = addresses - SHARED_BASE + block * frame.shared_pitch
 
     def check(self, s: Strand, op: Operation, lane: int, key: int) -> None:
         lanes = np.full(len(self.chunks), lane)
@@ -160,7 +160,7 @@ class _Operand:
     def read(self) -> Array:
         """Rows x k."""
         size = self.dtype.itemsize
-        found = self.frame.shared.table(self.dtype, 1)[self.places // size, 0]
+        found = self.frame.shared.table(self.dtype, 1)[self.byte_offsets // size, 0]
         return truncate_tf32(found) if size == 4 else found
 
 

@@ -24,13 +24,13 @@ def fence_proxy_async(s: Strand, op: cuda.FenceProxyAsyncOp) -> None:
     s.frame.clocks.fence_proxy(s.numbers)
 
 
-def last_writes(s: Strand, places: Array) -> Array:
+def last_writes(s: Strand, byte_offsets: Array) -> Array:
     """The keys of what wrote each 16 bytes at a place of the frame's shared memory last: a row for each place."""
     shadow = s.frame.shared_shadow
-    return shadow.writes[(places // shadow.granule)[:, None] + np.arange(CHUNK // shadow.granule)]
+    return shadow.writes[(byte_offsets // shadow.granule)[:, None] + np.arange(CHUNK // shadow.granule)]
 
 
-def require_proxy_fence(s: Strand, op: Operation, lanes: Array, places: Array, keys: Array) -> None:
+def require_proxy_fence(s: Strand, op: Operation, lanes: Array, byte_offsets: Array, keys: Array) -> None:
     """An error where the last write to a place, of those `keys`, is by a thread (or its cp.async), and no proxy fence
     lies between it and what a unit does now for a lane."""
     frame = s.frame
@@ -40,11 +40,11 @@ def require_proxy_fence(s: Strand, op: Operation, lanes: Array, places: Array, k
     row, column = (int(found[0]) for found in np.nonzero(wrong))
     key = int(keys[row, column])
     other = frame.code.accesses[int(op_of(key))]
-    place = int(places[row]) % frame.shared_pitch
+    byte_offset = int(byte_offsets[row]) % frame.shared_pitch
     s.fail(
         "race",
         op,
-        f"{op.name} accesses byte {place} of shared memory, which {frame.agent_text(int(agent_of(key)))} has written "
-        f"with no cuda.fence_proxy_async between ({other.name} at {describe(other.location)})",
+        f"{op.name} accesses byte {byte_offset} of shared memory, which {frame.agent_text(int(agent_of(key)))} has "
+        f"written with no cuda.fence_proxy_async between ({other.name} at {describe(other.location)})",
         np.isin(s.numbers, lanes[wrong.any(axis=1)]),
     )

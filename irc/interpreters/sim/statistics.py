@@ -98,16 +98,18 @@ class Counters:
         for op, counts in other._ops.items():
             self._add(op, counts)
 
-    def global_access(self, op: Operation, lanes: Array, places: Array, size: int) -> None:
+    def global_access(self, op: Operation, lanes: Array, byte_offsets: Array, size: int) -> None:
         """Each lane accesses `size` bytes of global memory at a byte address."""
         warps = lanes // WARP
-        self.add_global(op, _groups(warps), _distinct(warps, places // SECTOR), _ideal_sectors(warps, places, size))
+        self.add_global(
+            op, _groups(warps), _distinct(warps, byte_offsets // SECTOR), _ideal_sectors(warps, byte_offsets, size)
+        )
 
-    def shared_access(self, op: Operation, lanes: Array, places: Array, size: int) -> None:
+    def shared_access(self, op: Operation, lanes: Array, byte_offsets: Array, size: int) -> None:
         """Each lane accesses `size` bytes of shared memory at a byte address."""
         per_group = {8: WARP // 2, 16: WARP // 4}.get(size, WARP)
         groups = lanes // per_group
-        words = places // BANK_BYTES
+        words = byte_offsets // BANK_BYTES
         if size > BANK_BYTES:
             count = size // BANK_BYTES
             words = (words[:, None] + np.arange(count)).reshape(-1)
@@ -151,9 +153,9 @@ def _distinct(groups: Array, numbers: Array) -> int:
     return len(np.unique((groups << 40) | numbers))
 
 
-def _ideal_sectors(warps: Array, places: Array, size: int) -> int:
+def _ideal_sectors(warps: Array, byte_offsets: Array, size: int) -> int:
     """Each warp's different bytes in whole sectors."""
-    pairs = np.unique((warps << 40) | (places // size))
+    pairs = np.unique((warps << 40) | (byte_offsets // size))
     counts = np.unique(pairs >> 40, return_counts=True)[1]
     return int((-(-counts * size // SECTOR)).sum())
 

@@ -66,7 +66,7 @@ class TensorBox:
     def _columns(
         self, start: Sequence[int], moved: Sequence[int]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """The pixels from the first one on, over the places of the window, the innermost dimension first."""
+        """The pixels from the first one on, over the taps of the window, the innermost dimension first."""
         image, *pixel, channel = start
         ends = [n - 1 + corner for n, corner in zip(self.extents[1:-1], self.upper, strict=True)]
         if any(not a <= at <= b for a, at, b in zip(self.lower, pixel, ends, strict=True)):

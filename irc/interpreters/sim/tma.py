@@ -44,7 +44,7 @@ def _box(s: Strand, op: Operation, map: TensorMap) -> TensorBox:
 
 
 class _Copy:
-    """One box that one lane copies: places in shared memory, and bytes of global memory."""
+    """One box that one lane copies: bytes of shared memory, and bytes of global memory."""
 
     def __init__(
         self,
@@ -78,12 +78,12 @@ class _Copy:
         """The byte of each element in the frame's shared memory, for the box at an address of a block of the frame."""
         own = np.array([block * self.frame.threads])
         size = self.box.bytes
-        (place,) = self.frame.shared_places(s, op, np.array([address]), size, lanes=own, align=ALIGNMENT)
-        return self.box.shared(address) - address + place
+        (byte_offset,) = self.frame.shared_byte_offsets(s, op, np.array([address]), size, lanes=own, align=ALIGNMENT)
+        return self.box.shared(address) - address + byte_offset
 
-    def chunks(self, places: Array) -> Array:
-        """The 16-byte chunks that elements at these places fill."""
-        return places.reshape(-1, CHUNK // self.element)[:, 0]
+    def chunks(self, byte_offsets: Array) -> Array:
+        """The 16-byte chunks that elements at these bytes fill."""
+        return byte_offsets.reshape(-1, CHUNK // self.element)[:, 0]
 
     def count(self, op: Operation) -> None:
         counters = self.frame.counters
@@ -101,12 +101,12 @@ def _starts(s: Strand, coordinates: Sequence[Any]) -> list[tuple[int, tuple[int,
 @simulates(cuda.TmaLoadOp)
 def tma_load(s: Strand, op: cuda.TmaLoadOp, map: TensorMap, barrier: Any, address: Any, *rest: Any) -> None:
     rank = len(op.coordinates)
-    places, masks = rest[: rank + len(op.moved)], rest[rank + len(op.moved) :]
+    coordinates, masks = rest[: rank + len(op.moved)], rest[rank + len(op.moved) :]
     barriers, addresses = s.spread(barrier), s.spread(address)
     chosen = s.spread(masks[0]).astype(np.int64) if masks else None
     cluster = s.frame.grid.cluster_blocks
-    for i, (lane, place) in enumerate(_starts(s, places)):
-        copy = _Copy(s, op, map, lane, place[:rank], _as_moved(s, op, lane, place[rank:]))
+    for i, (lane, start) in enumerate(_starts(s, coordinates)):
+        copy = _Copy(s, op, map, lane, start[:rank], _as_moved(s, op, lane, start[rank:]))
         own = lane // s.frame.threads
         blocks = [own] if chosen is None else [own // cluster * cluster + r for r in range(16) if chosen[i] >> r & 1]
         if chosen is not None and (not blocks or max(blocks) >= own // cluster * cluster + cluster):
@@ -141,11 +141,11 @@ def _check_source(s: Strand, op: Operation, copy: _Copy) -> None:
 
 def _load_box(s: Strand, op: cuda.TmaLoadOp, copy: _Copy, address: int, barrier: int, block: int) -> None:
     frame, lane = s.frame, np.array([copy.lane])
-    (place,) = frame.shared_places(s, op, np.array([barrier]), 8, lanes=np.array([block * frame.threads]))
-    target = barrier_at(s, op, int(place), lane)
+    (byte_offset,) = frame.shared_byte_offsets(s, op, np.array([barrier]), 8, lanes=np.array([block * frame.threads]))
+    target = barrier_at(s, op, int(byte_offset), lane)
     require_fenced(s, op, target, lane)
-    places = copy.shared_bytes(s, op, address, block)
-    chunks = copy.chunks(places)
+    byte_offsets = copy.shared_bytes(s, op, address, block)
+    chunks = copy.chunks(byte_offsets)
     lanes = np.full(len(chunks), copy.lane)
     before = last_writes(s, chunks)
     phase = target.state.phase
@@ -157,7 +157,7 @@ def _load_box(s: Strand, op: cuda.TmaLoadOp, copy: _Copy, address: int, barrier:
     content[copy.inside] = get_elements(copy.pointer.span.memory.data, copy.source, copy.element)
 
     def land() -> None:
-        put_elements(frame.shared.data, places, copy.element, content)
+        put_elements(frame.shared.data, byte_offsets, copy.element, content)
         if target.state.phase != phase:
             text = f"the bytes of {op.name} come when phase {phase} of {target.describe()} is over without them"
             s.fail("protocol", op, text, s.numbers == copy.lane)
@@ -187,12 +187,12 @@ def _watch(s: Strand, op: Operation, barrier: Barrier, phase: int, lane: int) ->
 
 @dataclass(frozen=True)
 class _Write:
-    """What a store wrote to global memory: elements of `size` bytes at `places`, noted with `key` and `op`."""
+    """What a store wrote to global memory: elements of `size` bytes at `byte_offsets`, noted with `key` and `op`."""
 
     lane: int
     group: int
     shadow: Shadow
-    places: Array
+    byte_offsets: Array
     size: int
     key: int
     op: int
@@ -215,12 +215,12 @@ class _Stores:
         units, who = self.frame.units, f"a TMA store of thread {self.frame.thread[lane]}"
         return units.agent(("store reads", thread), who), units.agent(("store writes", thread), who)
 
-    def store(self, s: Strand, op: Operation, copy: _Copy, places: Array) -> None:
+    def store(self, s: Strand, op: Operation, copy: _Copy, byte_offsets: Array) -> None:
         frame, lane = self.frame, copy.lane
         reads, writes = self.agents(lane)
         group = int(self.groups.committed[lane])
         self._ops[lane] = op
-        chunks = copy.chunks(places)
+        chunks = copy.chunks(byte_offsets)
         lanes = np.full(len(chunks), lane)
         read_shared(s, op, chunks, CHUNK, lanes, np.full(len(chunks), frame.clocks.async_key(reads, group)))
         require_proxy_fence(s, op, lanes, chunks, last_writes(s, chunks))
@@ -233,7 +233,9 @@ class _Stores:
         copy.count(op)
 
         def finish() -> None:
-            put_elements(memory.data, copy.source, size, get_elements(frame.shared.data, places[copy.inside], size))
+            put_elements(
+                memory.data, copy.source, size, get_elements(frame.shared.data, byte_offsets[copy.inside], size)
+            )
 
         self.groups.issue(lane, finish, lazy=frame.units.lazy)
 
@@ -254,7 +256,7 @@ class _Stores:
                 left.append(write)
                 continue
             own = int(self.frame.clocks.key[write.lane])
-            write.shadow.adopt(write.places, write.size, write.key + write.op, own + write.op)
+            write.shadow.adopt(write.byte_offsets, write.size, write.key + write.op, own + write.op)
         self._unseen = left
 
     def _check(self) -> None:
@@ -272,8 +274,8 @@ def tma_store(s: Strand, op: cuda.TmaStoreOp, map: TensorMap, address: Any, *coo
     addresses = s.spread(address)
     for i, (lane, start) in enumerate(_starts(s, coordinates)):
         copy = _Copy(s, op, map, lane, start)
-        places = copy.shared_bytes(s, op, int(addresses[i]), lane // s.frame.threads)
-        _stores(s).store(s, op, copy, places)
+        byte_offsets = copy.shared_bytes(s, op, int(addresses[i]), lane // s.frame.threads)
+        _stores(s).store(s, op, copy, byte_offsets)
 
 
 @simulates(cuda.TmaStoreCommitOp)

@@ -94,12 +94,12 @@ class _Rows:
     def __init__(self, s: Strand, op: cuda.LdmatrixOp | cuda.StmatrixOp, address: Any):
         named = s.numbers % WARP < 8 * op.count.value.data
         self.lanes = s.numbers[named]
-        self.places = s.frame.shared_places(s, op, s.spread(address)[named], ROW_BYTES, self.lanes)
+        self.byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address)[named], ROW_BYTES, self.lanes)
         holders = self.lanes // WARP * WARP + self.lanes % 8 * 4 + 3
         self.keys: Array = s.frame.clocks.key[holders]
         """Their accesses count as those of a lane that holds some of the row, which is not the one that names it."""
         if s.frame.counters is not None:
-            s.frame.counters.shared_access(op, self.lanes, self.places, ROW_BYTES)
+            s.frame.counters.shared_access(op, self.lanes, self.byte_offsets, ROW_BYTES)
 
 
 def _halves(op: cuda.LdmatrixOp | cuda.StmatrixOp) -> tuple[npt.NDArray[np.int64], ...]:
@@ -113,8 +113,8 @@ def _halves(op: cuda.LdmatrixOp | cuda.StmatrixOp) -> tuple[npt.NDArray[np.int64
 def ldmatrix(s: Strand, op: cuda.LdmatrixOp, address: Any, array: RegisterArray, index: Any) -> None:
     warps, count = active_warps(s, op), op.count.value.data
     named = _Rows(s, op, address)
-    read_shared(s, op, named.places, ROW_BYTES, named.lanes, named.keys)
-    content = s.frame.shared.table(np.dtype(np.uint16), 8)[named.places // ROW_BYTES]
+    read_shared(s, op, named.byte_offsets, ROW_BYTES, named.lanes, named.keys)
+    content = s.frame.shared.table(np.dtype(np.uint16), 8)[named.byte_offsets // ROW_BYTES]
     rows = content.reshape(len(warps), 8 * count, 8)
     row, column = _halves(op)
     values = np.ascontiguousarray(rows[:, row, column]).view(array.data.dtype)
@@ -131,5 +131,5 @@ def stmatrix(s: Strand, op: cuda.StmatrixOp, array: RegisterArray, index: Any, a
     row, column = _halves(op)
     rows[:, row, column] = np.ascontiguousarray(held).view(np.uint16)
     content = rows.reshape(-1, 8)
-    write_shared(s, op, named.places, ROW_BYTES, content, named.lanes, named.keys)
-    s.frame.shared.table(np.dtype(np.uint16), 8)[named.places // ROW_BYTES] = content
+    write_shared(s, op, named.byte_offsets, ROW_BYTES, content, named.lanes, named.keys)
+    s.frame.shared.table(np.dtype(np.uint16), 8)[named.byte_offsets // ROW_BYTES] = content

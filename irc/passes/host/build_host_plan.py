@@ -99,7 +99,7 @@ class _Builder:
     def __init__(self, module: ModuleOp, function: FuncOp, streams: int, sets: int, processors: int):
         """`processors`: a kernel of as many blocks fills the device."""
         self._function = function
-        self._most_streams, self._most_sets = streams, sets
+        self._max_streams, self._max_sets = streams, sets
         self._kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
         self._filling = {name for name, op in self._kernels.items() if prod(values_of(op.grid)) >= processors}
         self._roots: dict[SSAValue, SSAValue] = {}
@@ -124,7 +124,7 @@ class _Builder:
         self._order_overwrites(terminator)
         self._group()
         filling = {index for index, step in enumerate(self._steps) if step.kernel in self._filling}
-        made = schedule([step.needs for step in self._steps], self._most_streams, filling)
+        made = schedule([step.needs for step in self._steps], self._max_streams, filling)
         return _Emitter(self._function, self._steps, made, self._constants, self._direct).emit()
 
     def _root(self, value: SSAValue) -> SSAValue:
@@ -215,7 +215,7 @@ class _Builder:
         if step.kernel is None or step.kernel in self._filling:
             return None
         kernel = self._kernels[step.kernel]
-        most = min(self._most_sets, kernel.room_for_sets)
+        most = min(self._max_sets, kernel.room_for_sets)
         own = [value for value in (*step.reads, *step.writes) if value in self._maker and value not in self._direct]
         held = sum(bytes_of(value.type) for value in own)
         kind = step.kernel, len(step.reads), len(step.writes)

@@ -72,7 +72,7 @@ class RecomputeNdPass(Pass):
             if function.is_declaration:
                 continue
             remove_dead_code(function)
-            plan = _Plan(function.body.block, target_of(op))
+            plan = _Recomputation(function.body.block, target_of(op))
             if self.explain:
                 print(plan.explain(function.sym_name.data), end="", file=sys.stderr)
             plan.apply()
@@ -96,7 +96,7 @@ def bytes_of(value: SSAValue) -> int:
 
 
 @dataclass
-class _Plan:
+class _Recomputation:
     """The values of a block that later stages use, and those of them that are computed again."""
 
     block: Block

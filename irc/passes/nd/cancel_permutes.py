@@ -5,13 +5,13 @@ permute and a result. The work between them does not care: elementwise ops, broa
 concats are the same ops with their axes renamed (`orders.py`). Done in memory's order they meet no permute at all.
 
 **What is chosen together.** A *region* are such ops of one rank that are connected by arrays of that rank. For each
-order that one of the region's permutes asks for, the ops that are turned are those on one side of a minimum cut: an
+order that one of the region's permutes asks for, the ops that are permuted are those on one side of a minimum cut: an
 array that one side makes and the other uses is permuted, which costs its bytes, once for all users; so is the operand
 of a broadcast or the result of a reduction whose own axes change places. An array that a permute makes (or that a
-permute alone uses) is there in the turned order already, and a convolution reads and makes arrays in any order. Splats
-and arrays whose axes of extent 1 alone move are free.
+permute alone uses) is there in that order already, and a convolution reads and makes arrays in any order. Splats and
+arrays whose axes of extent 1 alone move are free.
 
-**When.** A region is turned where its arrays have fewer permutes, and less than half of the bytes are still permuted,
+**When.** A region is permuted where its arrays have fewer permutes, and less than half of the bytes are still permuted,
 counted exactly for that choice: a kernel that has one array in another order than the rest moves the same bytes
 whichever one it is. So a permute is never moved across an op just because it is cheaper there (a cast), a lone permute
 and the transposed operand of a product stay where they are, and the pass ends. Products, convolutions, reshapes,
@@ -32,7 +32,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.min_cut import Network
-from irc.canonicalization.orders import Order, composed, inverse, main_arrays, permuted, small_array, turned_op
+from irc.canonicalization.axis_orders import Order, composed, inverse, main_arrays, op_in_order, permuted, small_array
 from irc.canonicalization.shapes import moves_only_ones
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
@@ -49,7 +49,7 @@ class CancelPermutesPass(Pass):
     name = "cancel-permutes"
 
     fold_constants: bool = True
-    """Evaluate ops on constants where the program is simplified again; it is where anything was turned."""
+    """Evaluate ops on constants where the program is simplified again; it is where anything was permuted."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]
@@ -72,7 +72,7 @@ def _turn(block: Block) -> bool:
 
 @dataclass
 class _Choice:
-    """Ops that are turned to an order, and the bytes that it saves."""
+    """Ops that are permuted to an order, and the bytes that it saves."""
 
     order: Order
     ops: set[Operation]
@@ -88,8 +88,8 @@ def _bytes_of(value: SSAValue) -> int:
 def _price(value: SSAValue, order: Order, made: Order | None = None) -> int:
     """The bytes of a permute of the array, which is there in the order `made`; nothing where it is a reshape."""
     shape = shape_of(value)
-    turned = shape if made is None else [shape[axis] for axis in made]
-    return 0 if moves_only_ones(turned, order) else _bytes_of(value)
+    current = shape if made is None else [shape[axis] for axis in made]
+    return 0 if moves_only_ones(current, order) else _bytes_of(value)
 
 
 def _regions(block: Block) -> list[_Region]:
@@ -139,7 +139,7 @@ class _Region:
 
     def best(self, order: Order) -> _Choice | None:
         """The ops to turn to the order; None where that saves nothing."""
-        side = self._network(order).sink_side(_AS_IT_IS, _TURNED)
+        side = self._network(order).sink_side(_AS_IT_IS, _PERMUTED)
         ops = {op for op in self.ops if op in side}
         if not ops:
             return None
@@ -150,9 +150,9 @@ class _Region:
         return _Choice(order, ops, bytes_before - bytes_after)
 
     def _network(self, order: Order) -> Network[object]:
-        """The ops that stay end on the side of the source, those that are turned on the side of the sink."""
+        """The ops that stay end on the side of the source, those that are permuted on the side of the sink."""
         network: Network[object] = Network()
-        network.connect(_AS_IT_IS, _TURNED, 0)
+        network.connect(_AS_IT_IS, _PERMUTED, 0)
         for op in self.ops:
             small = small_array(op, order)
             if small is not None:
@@ -162,11 +162,11 @@ class _Region:
             if not price:
                 continue
             maker, users = self._maker(array, order), self._users(array, order)
-            needs_turned, needs_plain = ("turned", array), ("as it is", array)
-            network.connect(maker, needs_turned, price)
+            needs_permuted, needs_plain = ("permuted", array), ("as it is", array)
+            network.connect(maker, needs_permuted, price)
             network.connect(needs_plain, maker, price)
             for user in users:
-                network.connect(needs_turned, user, inf)
+                network.connect(needs_permuted, user, inf)
                 network.connect(user, needs_plain, inf)
         return network
 
@@ -176,7 +176,7 @@ class _Region:
         if isinstance(owner, nd.ConvOp):
             return "any", array
         if isinstance(owner, nd.PermuteOp):
-            return _TURNED if inverse(ints(owner.permutation)) == order else ("other", array)
+            return _PERMUTED if inverse(ints(owner.permutation)) == order else ("other", array)
         return owner if owner in self.ops and array in self.arrays else _AS_IT_IS
 
     def _users(self, array: SSAValue, order: Order) -> Iterable[object]:
@@ -189,31 +189,31 @@ class _Region:
                 continue
             if isinstance(user, nd.PermuteOp):
                 if tuple(ints(user.permutation)) == order:
-                    users[_TURNED] = None
+                    users[_PERMUTED] = None
             elif _is_main(user, array) and user in self.ops:
                 users[user] = None
             elif not _takes(user, order):
                 users[_AS_IT_IS] = None
         return users
 
-    def _cost(self, order: Order, turned: set[Operation]) -> tuple[int, int]:
+    def _cost(self, order: Order, chosen: set[Operation]) -> tuple[int, int]:
         """The bytes that permutes of the region's arrays and of small ones move, and how many the former are."""
         needs: dict[SSAValue, set[Order]] = defaultdict(set)
         for array in self.arrays:
             base, at = _base(array)
-            needs[base] |= {composed(at, need) for need in self._needs(array, order, turned)}
+            needs[base] |= {composed(at, need) for need in self._needs(array, order, chosen)}
         total = count = 0
         for base, orders in needs.items():
             plain = tuple(range(rank_of(base)))
-            made = [order] if base.owner in turned and base in self.arrays else [plain]
+            made = [order] if base.owner in chosen and base in self.arrays else [plain]
             if isinstance(base.owner, nd.ConvOp):
                 made = sorted({plain, *orders})
             prices = min(([_price(base, composed(inverse(m), need), m) for need in orders] for m in made), key=sum)
             total, count = total + sum(prices), count + sum(map(bool, prices))
-        total += sum(_bytes_of(small) for op in turned if (small := small_array(op, order)) is not None)
+        total += sum(_bytes_of(small) for op in chosen if (small := small_array(op, order)) is not None)
         return total, count
 
-    def _needs(self, array: SSAValue, order: Order, turned: set[Operation]) -> set[Order]:
+    def _needs(self, array: SSAValue, order: Order, chosen: set[Operation]) -> set[Order]:
         """The orders in which the array is used; what permutes make of it, if it is no array of the region, as well."""
         plain = tuple(range(rank_of(array)))
         found: set[Order] = set()
@@ -223,14 +223,14 @@ class _Region:
                 continue
             if not isinstance(user, nd.PermuteOp):
                 if not _takes(user, order):
-                    found.add(order if user in turned and _is_main(user, array) else plain)
+                    found.add(order if user in chosen and _is_main(user, array) else plain)
             elif user.result not in self.arrays:
                 found.add(tuple(ints(user.permutation)))
         return found
 
 
 _AS_IT_IS = "as it is"
-_TURNED = "turned"
+_PERMUTED = "permuted"
 
 
 def _is_main(op: Operation, array: SSAValue) -> bool:
@@ -239,8 +239,8 @@ def _is_main(op: Operation, array: SSAValue) -> bool:
 
 
 def _takes(op: Operation, order: Order) -> bool:
-    """Whether the op reads an array that is turned as well as it does now: a product of rows that stay as they are, or
-    the split of an axis for such."""
+    """Whether the op reads a permuted array as well as it reads it now: a product of rows that stay as they are, or the
+    split of an axis for such."""
     if isinstance(op, nd.ReshapeOp) and _splits(shape_of(op.x), shape_of(op.result)):
         return order[-1] == len(order) - 1 and all(isinstance(use.operation, nd.MatmulOp) for use in op.result.uses)
     return isinstance(op, nd.MatmulOp) and order[-1] == len(order) - 1
@@ -269,14 +269,14 @@ def _permutes(array: SSAValue) -> list[nd.PermuteOp]:
 
 
 def _apply(region: _Region, choice: _Choice) -> set[SSAValue]:
-    """Turns the ops; what others use of them is permuted back. Returns the results that are no more."""
+    """Permutes the ops; what others use of them is permuted back. Returns the results that are no more."""
     back = inverse(choice.order)
     replaced: set[SSAValue] = set()
     for op in region.ops:
         if op not in choice.ops:
             continue
         at, result = Inserter.before(op), op.results[0]
-        new = turned_op(op, choice.order, at)
+        new = op_in_order(op, choice.order, at)
         new.name_hint = new.name_hint or result.name_hint
         if _is_main(op, result):
             new = permuted(new, back, at, result)

@@ -22,7 +22,7 @@ from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import LANES, WARP_GROUP, wgmma_operand
-from irc.layout.search import Plan, Problem, search
+from irc.layout.search import LayoutChoice, Problem, search
 from irc.layout_assignment.accumulators import assign_accumulators
 from irc.layout_assignment.attributes import with_fragment
 from irc.layout_assignment.explain import explain
@@ -162,7 +162,7 @@ def _writes(space: Space) -> list[tile.WriteOp]:
 # Conversions
 
 
-def _convert_accesses(space: Space, plan: Plan) -> None:
+def _convert_accesses(space: Space, plan: LayoutChoice) -> None:
     """Accesses that the plan makes in fragments of their own."""
     for (op, value), way in zip(list(space.accesses), plan.ways, strict=True):
         if isinstance(op, tile.LoadOp):

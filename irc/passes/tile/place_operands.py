@@ -36,7 +36,7 @@ class PlaceOperandsPass(Pass):
     """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is
     wgmma, and a left operand that is computed from such loads is read from their copies and computed by the threads
     that multiply. A load that threads can make asynchronously becomes a copy where the instruction is mma and there are
-    several stages. Any other operand is computed in registers and written, turned on the way where wgmma reads it
+    several stages. Any other operand is computed in registers and written, transposed on the way where wgmma reads it
     along K only. Loads of the same elements, one the transpose of the other, share a buffer where either direction can
     be multiplied. The parts of a concatenation fill parts of one buffer. f8 is widened to f16, which is exact, for
     instructions that do not have it.

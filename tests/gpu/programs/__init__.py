@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpu.programs import elementwise, made, products, reductions, shapes
+from gpu.programs import creation, elementwise, products, reductions, shapes
 from gpu.programs.program import Program, arguments_of, difference
 
 __all__ = ["PROGRAMS", "Program", "arguments_of", "difference"]
 
-FAMILIES = (elementwise, shapes, reductions, products, made)
+FAMILIES = (elementwise, shapes, reductions, products, creation)
 
 PROGRAMS: tuple[Program, ...] = tuple(program for family in FAMILIES for program in family.programs())

@@ -1,5 +1,4 @@
-// RUN: irc-opt %s -p factor-reductions | filecheck %s
-// RUN: irc-opt %s -p 'nd{strict-rounding=true},factor-reductions' | filecheck %s --check-prefix=STRICT
+// RUN: irc-opt %s -p factor-reductions --split-input-file | filecheck %s
 
 // The factor of each row leaves the product, with the type that was declared; the weights are rounded without it.
 // CHECK-LABEL: func.func @weighted
@@ -10,10 +9,6 @@
 // CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[R]] {dims = [0]} : tensor<4096xf32> -> tensor<4096x64xf32>
 // CHECK-NEXT:    %[[Y:.*]] = nd.mul %[[O]], %[[B]] {nd.declared = bf16} : tensor<4096x64xf32>
 // CHECK-NEXT:    nd.cast %[[Y]]
-// STRICT-LABEL: func.func @weighted
-// STRICT:         nd.mul {{.*}} : tensor<4096x4096xf32>
-// STRICT-NEXT:    nd.cast
-// STRICT-NEXT:    nd.matmul
 func.func @weighted(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>) -> tensor<4096x64xbf16> {
   %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
   %m = nd.max %s {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
@@ -87,4 +82,29 @@ func.func @columns(%q: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %c: tenso
   %p = nd.cast %3 : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
   %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
   func.return %o : tensor<4096x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @weighted
+// CHECK:         nd.mul {{.*}} : tensor<4096x4096xf32>
+// CHECK-NEXT:    nd.cast
+// CHECK-NEXT:    nd.matmul
+
+builtin.module attributes {irc.strict_rounding} {
+  func.func @weighted(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>) -> tensor<4096x64xbf16> {
+    %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
+    %m = nd.max %s {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+    %broadcast = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+    %sub = nd.sub %s, %broadcast : tensor<4096x4096xf32>
+    %e = nd.exp %sub : tensor<4096x4096xf32>
+    %l = nd.sum %e {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+    %r = nd.reciprocal %l : tensor<4096xf32>
+    %broadcast_1 = nd.broadcast %r {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+    %mul = nd.mul %e, %broadcast_1 : tensor<4096x4096xf32>
+    %p = nd.cast %mul : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+    %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0], nd.declared = bf16} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+    %y = nd.cast %o : tensor<4096x64xf32> -> tensor<4096x64xbf16>
+    func.return %y : tensor<4096x64xbf16>
+  }
 }

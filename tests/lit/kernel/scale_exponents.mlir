@@ -1,5 +1,4 @@
-// RUN: irc-opt %s -p scale-exponents | filecheck %s
-// RUN: irc-opt %s -p 'nd{strict-rounding=true},scale-exponents' | filecheck %s --check-prefix=STRICT
+// RUN: irc-opt %s -p scale-exponents --split-input-file | filecheck %s
 
 // 0.125 log2(e) for the elements, and for the maximum of what is not scaled yet. The mask is one of that.
 // CHECK-LABEL: func.func @masked
@@ -13,8 +12,6 @@
 // CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[R]] {dims = [0]}
 // CHECK-NEXT:    %[[E:.*]] = nd.sub %[[A]], %[[B]]
 // CHECK-NEXT:    nd.exp2 %[[E]] {nd.relaxed}
-// STRICT-LABEL: func.func @masked
-// STRICT-NOT:     nd.exp2
 func.func @masked(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
   %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
   %c = nd.constant 0.125 : tensor<4096x4096xf32>
@@ -100,4 +97,26 @@ func.func @vector(%q: tensor<16384x64xbf16>, %k: tensor<16384x64xbf16>, %g: tens
   %9 = nd.cast %8 : tensor<16384x16384xf32> -> tensor<16384x16384xbf16>
   %10 = nd.matmul %9, %k {lhs_contract = [1], rhs_contract = [0]} : (tensor<16384x16384xbf16>, tensor<16384x64xbf16>) -> tensor<16384x64xf32>
   func.return %5, %10 : tensor<16384x64xf32>, tensor<16384x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @masked
+// CHECK-NOT:     nd.exp2
+
+builtin.module attributes {irc.strict_rounding} {
+  func.func @masked(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
+    %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
+    %c = nd.constant 0.125 : tensor<4096x4096xf32>
+    %x = nd.mul %s, %c : tensor<4096x4096xf32>
+    %inf = nd.constant -inf : tensor<4096x4096xf32>
+    %w = nd.where %seen, %x, %inf : (tensor<4096x4096xi1>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %m = nd.max %w {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+    %broadcast = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+    %sub = nd.sub %w, %broadcast : tensor<4096x4096xf32>
+    %e = nd.exp %sub {nd.relaxed} : tensor<4096x4096xf32>
+    %p = nd.cast %e : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+    %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+    func.return %o : tensor<4096x64xf32>
+  }
 }

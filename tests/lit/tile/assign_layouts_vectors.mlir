@@ -1,7 +1,7 @@
+// RUN: irc-opt %s -p assign-layouts --split-input-file | filecheck %s
+
 // Tiles of unequal columns that meet in a vector of their rows: each has the fragment of its own shape, the vector one
 // that is the projection of both.
-// RUN: irc-opt %s --split-input-file -p place-operands,assign-layouts | filecheck %s
-// RUN: irc-opt %S/Inputs/unequal_tiles_invalid.mlir --split-input-file -p place-operands,assign-layouts --verify-diagnostics
 
 // Rows of wgmma's accumulators lie as its instruction has them, whatever the columns.
 // CHECK-DAG:   [[S:#frag[0-9]*]] = #tile.fragment<((4,8,4),(2,2,10)):((128,1,16),(64,8,512))>
@@ -12,26 +12,29 @@
 // CHECK-NEXT:  [[MAX:%[a-z]+]] = tile.reduce [[DOT]] {{.*}} -> tensor<64x1xf32, [[M]]>
 // CHECK:       tile.dot {{.*}} -> tensor<64x128xf32, [[O]]>
 // CHECK-NEXT:  tile.map {{.*}}, [[MAX]] : tensor<64x128xf32, [[O]]>, tensor<64x1xf32, [[M]]> -> tensor<64x128xf32, [[O]]>
-tile.program @wgmma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x80xbf16>, %v: !tile.view<32x128xbf16>, %y: !tile.view<128x128xf32>) {results = 1 : i64, config = #kernel.config<instruction = "wgmma", warps = 4>} {
+tile.program @wgmma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x80xbf16>, %v: !tile.view<32x128xbf16>, %y: !tile.view<128x128xf32>) {results = 1 : i64, config = #kernel.config<warps = 4, instruction = "wgmma">} {
   tile.for_tiles (%i) extents [128] steps [64] {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<64x80xf32>
     %o0 = tile.splat %zero : f32 -> tensor<64x128xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<128x32xbf16> -> tensor<64x32xbf16>
-    %wt = tile.load %w[%c0, %c0] : !tile.view<32x80xbf16> -> tensor<32x80xbf16>
-    %s = tile.dot %xt, %wt, %s0 : tensor<64x32xbf16>, tensor<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
+    %xt = tile.alloc : !tile.buffer<64x32xbf16>
+    tile.copy %x[%i, %c0] -> %xt {via = "tma"} : !tile.view<128x32xbf16> -> !tile.buffer<64x32xbf16>
+    %wt = tile.alloc : !tile.buffer<32x80xbf16>
+    tile.copy %w[%c0, %c0] -> %wt {via = "tma"} : !tile.view<32x80xbf16> -> !tile.buffer<32x80xbf16>
+    %s = tile.dot %xt, %wt, %s0 : !tile.buffer<64x32xbf16>, !tile.buffer<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
     %m = tile.reduce %s {axes = array<i64: 1>} : tensor<64x80xf32> -> tensor<64x1xf32> {
     ^bb0(%a: f32, %b: f32):
       %c = arith.maximumf %a, %b : f32
       tile.yield %c : f32
     }
-    %vt = tile.load %v[%c0, %c0] : !tile.view<32x128xbf16> -> tensor<32x128xbf16>
-    %o = tile.dot %xt, %vt, %o0 : tensor<64x32xbf16>, tensor<32x128xbf16>, tensor<64x128xf32> -> tensor<64x128xf32>
+    %vt = tile.alloc : !tile.buffer<32x128xbf16>
+    tile.copy %v[%c0, %c0] -> %vt {via = "tma"} : !tile.view<32x128xbf16> -> !tile.buffer<32x128xbf16>
+    %o = tile.dot %xt, %vt, %o0 : !tile.buffer<64x32xbf16>, !tile.buffer<32x128xbf16>, tensor<64x128xf32> -> tensor<64x128xf32>
     %r = tile.map %o, %m : tensor<64x128xf32>, tensor<64x1xf32> -> tensor<64x128xf32> {
-    ^bb0(%a: f32, %b: f32):
-      %c = arith.subf %a, %b : f32
-      tile.yield %c : f32
+    ^bb0(%a_1: f32, %b_1: f32):
+      %c_1 = arith.subf %a_1, %b_1 : f32
+      tile.yield %c_1 : f32
     }
     tile.store %r, %y[%i, %c0] : tensor<64x128xf32>, !tile.view<128x128xf32>
   }
@@ -48,26 +51,32 @@ tile.program @wgmma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x80xbf16>, %v:
 // CHECK-NEXT:  [[MAX:%[a-z]+]] = tile.reduce {{.*}} -> tensor<32x1xf32, [[M]]>
 // CHECK:       tile.dot {{.*}} -> tensor<32x256xf32, [[O]]>
 // CHECK-NEXT:  tile.map {{.*}}, [[MAX]] : tensor<32x256xf32, [[O]]>, tensor<32x1xf32, [[M]]>
-tile.program @mma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x48xbf16>, %v: !tile.view<32x256xbf16>, %y: !tile.view<128x256xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+tile.program @mma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x48xbf16>, %v: !tile.view<32x256xbf16>, %y: !tile.view<128x256xf32>) {results = 1 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
   tile.for_tiles (%i) extents [128] steps [32] {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<32x48xf32>
     %o0 = tile.splat %zero : f32 -> tensor<32x256xf32>
     %xt = tile.load %x[%i, %c0] : !tile.view<128x32xbf16> -> tensor<32x32xbf16>
     %wt = tile.load %w[%c0, %c0] : !tile.view<32x48xbf16> -> tensor<32x48xbf16>
-    %s = tile.dot %xt, %wt, %s0 : tensor<32x32xbf16>, tensor<32x48xbf16>, tensor<32x48xf32> -> tensor<32x48xf32>
+    %xt_1 = tile.alloc : !tile.buffer<32x32xbf16>
+    tile.write %xt, %xt_1 : tensor<32x32xbf16>, !tile.buffer<32x32xbf16>
+    %wt_1 = tile.alloc : !tile.buffer<32x48xbf16>
+    tile.write %wt, %wt_1 : tensor<32x48xbf16>, !tile.buffer<32x48xbf16>
+    %s = tile.dot %xt_1, %wt_1, %s0 : !tile.buffer<32x32xbf16>, !tile.buffer<32x48xbf16>, tensor<32x48xf32> -> tensor<32x48xf32>
     %m = tile.reduce %s {axes = array<i64: 1>} : tensor<32x48xf32> -> tensor<32x1xf32> {
     ^bb0(%a: f32, %b: f32):
       %c = arith.maximumf %a, %b : f32
       tile.yield %c : f32
     }
     %vt = tile.load %v[%c0, %c0] : !tile.view<32x256xbf16> -> tensor<32x256xbf16>
-    %o = tile.dot %xt, %vt, %o0 : tensor<32x32xbf16>, tensor<32x256xbf16>, tensor<32x256xf32> -> tensor<32x256xf32>
+    %vt_1 = tile.alloc : !tile.buffer<32x256xbf16>
+    tile.write %vt, %vt_1 : tensor<32x256xbf16>, !tile.buffer<32x256xbf16>
+    %o = tile.dot %xt_1, %vt_1, %o0 : !tile.buffer<32x32xbf16>, !tile.buffer<32x256xbf16>, tensor<32x256xf32> -> tensor<32x256xf32>
     %r = tile.map %o, %m : tensor<32x256xf32>, tensor<32x1xf32> -> tensor<32x256xf32> {
-    ^bb0(%a: f32, %b: f32):
-      %c = arith.subf %a, %b : f32
-      tile.yield %c : f32
+    ^bb0(%a_1: f32, %b_1: f32):
+      %c_1 = arith.subf %a_1, %b_1 : f32
+      tile.yield %c_1 : f32
     }
     tile.store %r, %y[%i, %c0] : tensor<32x256xf32>, !tile.view<128x256xf32>
   }
@@ -87,23 +96,29 @@ tile.program @mma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x48xbf16>, %v: !
 tile.program @fma(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x80xbf16>, %v: !tile.view<32x128xbf16>, %y: !tile.view<128x128xf32>) {results = 1 : i64, config = #kernel.config<instruction = "fma">} {
   tile.for_tiles (%i) extents [128] steps [64] {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<64x80xf32>
     %o0 = tile.splat %zero : f32 -> tensor<64x128xf32>
     %xt = tile.load %x[%i, %c0] : !tile.view<128x32xbf16> -> tensor<64x32xbf16>
     %wt = tile.load %w[%c0, %c0] : !tile.view<32x80xbf16> -> tensor<32x80xbf16>
-    %s = tile.dot %xt, %wt, %s0 : tensor<64x32xbf16>, tensor<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
+    %xt_1 = tile.alloc : !tile.buffer<64x32xbf16>
+    tile.write %xt, %xt_1 : tensor<64x32xbf16>, !tile.buffer<64x32xbf16>
+    %wt_1 = tile.alloc : !tile.buffer<32x80xbf16>
+    tile.write %wt, %wt_1 : tensor<32x80xbf16>, !tile.buffer<32x80xbf16>
+    %s = tile.dot %xt_1, %wt_1, %s0 : !tile.buffer<64x32xbf16>, !tile.buffer<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
     %m = tile.reduce %s {axes = array<i64: 1>} : tensor<64x80xf32> -> tensor<64x1xf32> {
     ^bb0(%a: f32, %b: f32):
       %c = arith.maximumf %a, %b : f32
       tile.yield %c : f32
     }
     %vt = tile.load %v[%c0, %c0] : !tile.view<32x128xbf16> -> tensor<32x128xbf16>
-    %o = tile.dot %xt, %vt, %o0 : tensor<64x32xbf16>, tensor<32x128xbf16>, tensor<64x128xf32> -> tensor<64x128xf32>
+    %vt_1 = tile.alloc : !tile.buffer<32x128xbf16>
+    tile.write %vt, %vt_1 : tensor<32x128xbf16>, !tile.buffer<32x128xbf16>
+    %o = tile.dot %xt_1, %vt_1, %o0 : !tile.buffer<64x32xbf16>, !tile.buffer<32x128xbf16>, tensor<64x128xf32> -> tensor<64x128xf32>
     %r = tile.map %o, %m : tensor<64x128xf32>, tensor<64x1xf32> -> tensor<64x128xf32> {
-    ^bb0(%a: f32, %b: f32):
-      %c = arith.subf %a, %b : f32
-      tile.yield %c : f32
+    ^bb0(%a_1: f32, %b_1: f32):
+      %c_1 = arith.subf %a_1, %b_1 : f32
+      tile.yield %c_1 : f32
     }
     tile.store %r, %y[%i, %c0] : tensor<64x128xf32>, !tile.view<128x128xf32>
   }
@@ -127,9 +142,9 @@ tile.program @rows(%x: !tile.view<64x64xf32>, %y: !tile.view<64x48xf32>, %o: !ti
     }
     %yt = tile.load %y[%m, %c0] : !tile.view<64x48xf32> -> tensor<32x48xf32>
     %r = tile.map %yt, %s : tensor<32x48xf32>, tensor<32x1xf32> -> tensor<32x48xf32> {
-    ^bb0(%a: f32, %b: f32):
-      %c = arith.subf %a, %b : f32
-      tile.yield %c : f32
+    ^bb0(%a_1: f32, %b_1: f32):
+      %c_1 = arith.subf %a_1, %b_1 : f32
+      tile.yield %c_1 : f32
     }
     tile.store %r, %o[%m, %c0] : tensor<32x48xf32>, !tile.view<64x48xf32>
   }
@@ -151,9 +166,9 @@ tile.program @equal(%x: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>, %o: !t
     }
     %yt = tile.load %y[%m, %c0] : !tile.view<64x64xf32> -> tensor<32x64xf32>
     %r = tile.map %yt, %s : tensor<32x64xf32>, tensor<32x1xf32> -> tensor<32x64xf32> {
-    ^bb0(%a: f32, %b: f32):
-      %c = arith.subf %a, %b : f32
-      tile.yield %c : f32
+    ^bb0(%a_1: f32, %b_1: f32):
+      %c_1 = arith.subf %a_1, %b_1 : f32
+      tile.yield %c_1 : f32
     }
     tile.store %r, %o[%m, %c0] : tensor<32x64xf32>, !tile.view<64x64xf32>
   }
@@ -168,14 +183,18 @@ tile.program @equal(%x: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>, %o: !t
 // CHECK:       [[MOVED:%[a-z_0-9]+]] = tile.convert [[SUM]] : tensor<64x1xf32, [[V]]> -> tensor<64x1xf32, [[TO:#frag[0-9]*]]>
 // CHECK-NEXT:  tile.map {{.*}}, [[MOVED]] : tensor<64x80xf32, {{#frag[0-9]*}}>, tensor<64x1xf32, [[TO]]>
 // CHECK-NOT:   tensor<64x1xf32, {{.*}} -> tensor<64x1xf32
-tile.program @home(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x80xbf16>, %l: !tile.view<64x64xf32>, %y: !tile.view<64x80xf32>, %z: !tile.view<64x64xf32>) {results = 2 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+tile.program @home(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x80xbf16>, %l: !tile.view<64x64xf32>, %y: !tile.view<64x80xf32>, %z: !tile.view<64x64xf32>) {results = 2 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<64x80xf32>
     %xt = tile.load %x[%i, %c0] : !tile.view<64x32xbf16> -> tensor<64x32xbf16>
     %wt = tile.load %w[%c0, %c0] : !tile.view<32x80xbf16> -> tensor<32x80xbf16>
-    %s = tile.dot %xt, %wt, %s0 : tensor<64x32xbf16>, tensor<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
+    %xt_1 = tile.alloc : !tile.buffer<64x32xbf16>
+    tile.write %xt, %xt_1 : tensor<64x32xbf16>, !tile.buffer<64x32xbf16>
+    %wt_1 = tile.alloc : !tile.buffer<32x80xbf16>
+    tile.write %wt, %wt_1 : tensor<32x80xbf16>, !tile.buffer<32x80xbf16>
+    %s = tile.dot %xt_1, %wt_1, %s0 : !tile.buffer<64x32xbf16>, !tile.buffer<32x80xbf16>, tensor<64x80xf32> -> tensor<64x80xf32>
     %lt = tile.load %l[%i, %c0] : !tile.view<64x64xf32> -> tensor<64x64xf32>
     %m = tile.reduce %lt {axes = array<i64: 1>} : tensor<64x64xf32> -> tensor<64x1xf32> {
     ^bb0(%a: f32, %b: f32):
@@ -183,15 +202,15 @@ tile.program @home(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x80xbf16>, %l: !
       tile.yield %c : f32
     }
     %n = tile.map %lt, %m : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x64xf32> {
-    ^bb0(%a: f32, %b: f32):
-      %c = arith.subf %a, %b : f32
-      tile.yield %c : f32
+    ^bb0(%a_1: f32, %b_1: f32):
+      %c_1 = arith.subf %a_1, %b_1 : f32
+      tile.yield %c_1 : f32
     }
     tile.store %n, %z[%i, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
     %r = tile.map %s, %m : tensor<64x80xf32>, tensor<64x1xf32> -> tensor<64x80xf32> {
-    ^bb0(%a: f32, %b: f32):
-      %c = arith.subf %a, %b : f32
-      tile.yield %c : f32
+    ^bb0(%a_2: f32, %b_2: f32):
+      %c_2 = arith.subf %a_2, %b_2 : f32
+      tile.yield %c_2 : f32
     }
     tile.store %r, %y[%i, %c0] : tensor<64x80xf32>, !tile.view<64x80xf32>
   }
@@ -210,35 +229,41 @@ tile.program @home(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x80xbf16>, %l: !
 // CHECK-NEXT:  [[Q:%[a-z]+]] = tile.slice {{.*}} : tensor<64x64xf32, [[B]]> -> tensor<64x32xf32, [[OTHER]]>
 // CHECK-NEXT:  [[MOVED:%[a-z_0-9]+]] = tile.convert [[Q]] : tensor<64x32xf32, [[OTHER]]> -> tensor<64x32xf32, [[PART]]>
 // CHECK-NEXT:  tile.map [[P]], [[MOVED]] : tensor<64x32xf32, [[PART]]>, tensor<64x32xf32, [[PART]]>
-tile.program @slices(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x112xbf16>, %v: !tile.view<32x64xbf16>, %y: !tile.view<64x32xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 2>} {
+tile.program @slices(%x: !tile.view<64x32xbf16>, %w: !tile.view<32x112xbf16>, %v: !tile.view<32x64xbf16>, %y: !tile.view<64x32xf32>) {results = 1 : i64, config = #kernel.config<warps = 2, instruction = "mma">} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<64x112xf32>
     %a0 = tile.splat %zero : f32 -> tensor<64x64xf32>
     %b0 = tile.splat %zero : f32 -> tensor<64x64xf32>
     %xt = tile.load %x[%i, %c0] : !tile.view<64x32xbf16> -> tensor<64x32xbf16>
     %wt = tile.load %w[%c0, %c0] : !tile.view<32x112xbf16> -> tensor<32x112xbf16>
     %vt = tile.load %v[%c0, %c0] : !tile.view<32x64xbf16> -> tensor<32x64xbf16>
-    %s = tile.dot %xt, %wt, %s0 : tensor<64x32xbf16>, tensor<32x112xbf16>, tensor<64x112xf32> -> tensor<64x112xf32>
+    %xt_1 = tile.alloc : !tile.buffer<64x32xbf16>
+    tile.write %xt, %xt_1 : tensor<64x32xbf16>, !tile.buffer<64x32xbf16>
+    %wt_1 = tile.alloc : !tile.buffer<32x112xbf16>
+    tile.write %wt, %wt_1 : tensor<32x112xbf16>, !tile.buffer<32x112xbf16>
+    %s = tile.dot %xt_1, %wt_1, %s0 : !tile.buffer<64x32xbf16>, !tile.buffer<32x112xbf16>, tensor<64x112xf32> -> tensor<64x112xf32>
     %m = tile.reduce %s {axes = array<i64: 1>} : tensor<64x112xf32> -> tensor<64x1xf32> {
     ^bb0(%c: f32, %d: f32):
       %e = arith.maximumf %c, %d : f32
       tile.yield %e : f32
     }
-    %t = tile.dot %xt, %vt, %b0 : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %vt_1 = tile.alloc : !tile.buffer<32x64xbf16>
+    tile.write %vt, %vt_1 : tensor<32x64xbf16>, !tile.buffer<32x64xbf16>
+    %t = tile.dot %xt_1, %vt_1, %b0 : !tile.buffer<64x32xbf16>, !tile.buffer<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
     %b = tile.map %t, %m : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x64xf32> {
-    ^bb0(%c: f32, %d: f32):
-      %e = arith.subf %c, %d : f32
-      tile.yield %e : f32
+    ^bb0(%c_1: f32, %d_1: f32):
+      %e_1 = arith.subf %c_1, %d_1 : f32
+      tile.yield %e_1 : f32
     }
-    %a = tile.dot %xt, %vt, %a0 : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %a = tile.dot %xt_1, %vt_1, %a0 : !tile.buffer<64x32xbf16>, !tile.buffer<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
     %p = tile.slice %a {at = array<i64: 0, 32>} : tensor<64x64xf32> -> tensor<64x32xf32>
     %q = tile.slice %b {at = array<i64: 0, 32>} : tensor<64x64xf32> -> tensor<64x32xf32>
     %r = tile.map %p, %q : tensor<64x32xf32>, tensor<64x32xf32> -> tensor<64x32xf32> {
-    ^bb0(%c: f32, %d: f32):
-      %e = arith.addf %c, %d : f32
-      tile.yield %e : f32
+    ^bb0(%c_2: f32, %d_2: f32):
+      %e_2 = arith.addf %c_2, %d_2 : f32
+      tile.yield %e_2 : f32
     }
     tile.store %r, %y[%i, %c0] : tensor<64x32xf32>, !tile.view<64x32xf32>
   }

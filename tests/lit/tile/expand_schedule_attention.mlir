@@ -1,6 +1,4 @@
-// RUN: irc-opt %s -p place-operands,slice-dots,assign-layouts,make-channels,specialize-warps,schedule-loops,expand-schedule | filecheck %s
-// RUN: irc-opt %s -p place-operands,slice-dots,assign-layouts,make-channels,specialize-warps,schedule-loops,expand-schedule,await-dots | filecheck %s --check-prefix=AWAIT
-// RUN: sed 's/%n = arith.constant 256 : index/%n = arith.muli %i, %i : index/' %s | irc-opt - -p place-operands,slice-dots,assign-layouts,make-channels,specialize-warps,schedule-loops,expand-schedule,await-dots | filecheck %s --check-prefix=VALUES
+// RUN: irc-opt %s -p expand-schedule | filecheck %s
 
 // The first block's softmax stands before the loop, the last block's product with the values behind it. In the loop both
 // dots are issued before the softmax, and the stage of the values belongs to the block before.
@@ -26,107 +24,105 @@
 // CHECK-NEXT:    tile.release
 // CHECK:         tile.store
 
-// AWAIT:       scf.for %j_1
-// AWAIT:         [[S:%s[_0-9]*]] = tile.dot {{.*}} -> !tile.pending
-// AWAIT:         [[O:%a2[_0-9]*]] = tile.dot {{.*}} -> !tile.pending
-// AWAIT-NEXT:    tile.dot_wait [[S]]
-// AWAIT-NEXT:    tile.release {{%slot[_0-9]*$}}
-// AWAIT:         tile.dot_wait [[O]]
-// AWAIT-NEXT:    tile.release {{%slot[_0-9]*$}}
-// AWAIT-NEXT:    tile.map
-
-// With bounds that depend on the tile, both partitions compute them. The consumer's loop is in a branch, with the first
-// scores and the last product with the values, and all dots are waited for in it.
-// VALUES:      @load
-// VALUES:        arith.muli %i, %i
-// VALUES:        scf.for {{.*}} to %n
-// VALUES:      @compute
-// VALUES:        [[RUNS:%[0-9]+]] = arith.cmpi slt, %c0{{[_0-9]*}}, %n{{[_0-9]*}} : index
-// VALUES:        [[RESULTS:%acc[_0-9]*]], [[SUMS:%sums[_0-9]*]] = scf.if [[RUNS]]
-// VALUES:            tile.dot_wait
-// VALUES:          scf.for
-// VALUES:            scf.yield
-// VALUES:          [[LAST:%a2[_0-9]*]] = tile.dot_wait
-// VALUES-NEXT:     tile.release
-// VALUES-NEXT:     scf.yield [[LAST]]
-// VALUES:        } else {
-// VALUES-NEXT:     scf.yield %a0
-// VALUES:        tile.map [[RESULTS]], [[SUMS]]
-
-builtin.module {
-func.func @attention(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>) -> tensor<128x64xbf16> {
-%0 = kernel.launch @attention_0(%q, %k, %v) : (tensor<128x64xbf16>, tensor<256x64xbf16>, tensor<256x64xbf16>) -> tensor<128x64xbf16>
-func.return %0 : tensor<128x64xbf16>
-}
-tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>) {results = 1 : i64, config = #kernel.config<instruction = "wgmma", warps = 4, stages = 2>} {
-tile.for_tiles (%i) extents [128] steps [64] {
-%c0 = arith.constant 0 : index
-%n = arith.constant 256 : index
-%step = arith.constant 64 : index
-%zero = arith.constant 0.000000e+00 : f32
-%least = arith.constant -1.000000e+30 : f32
-%a0 = tile.splat %zero : f32 -> tensor<64x64xf32>
-%s0 = tile.splat %zero : f32 -> tensor<64x64xf32>
-%l0 = tile.splat %zero : f32 -> tensor<64x1xf32>
-%m0 = tile.splat %least : f32 -> tensor<64x1xf32>
-%qt = tile.load %q[%i, %c0] : !tile.view<128x64xbf16> -> tensor<64x64xbf16>
-%acc, %sums, %maxima = scf.for %j = %c0 to %n step %step iter_args(%a = %a0, %l = %l0, %m = %m0) -> (tensor<64x64xf32>, tensor<64x1xf32>, tensor<64x1xf32>) {
-%kt = tile.load %k[%c0, %j] {map = affine_map<(d0, d1) -> (d1, d0)>} : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
-%s = tile.dot %qt, %kt, %s0 : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
-%most = tile.reduce %s {axes = array<i64: 1>} : tensor<64x64xf32> -> tensor<64x1xf32> {
-^bb0(%x: f32, %y: f32):
-%z = arith.maximumf %x, %y : f32
-tile.yield %z : f32
-}
-%m1 = tile.map %m, %most : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
-^bb0(%x0: f32, %x1: f32):
-%z = arith.maximumf %x0, %x1 : f32
-tile.yield %z : f32
-}
-%p = tile.map %s, %m1 : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x64xf32> {
-^bb0(%x0: f32, %x1: f32):
-%d = arith.subf %x0, %x1 : f32
-%z = math.exp %d : f32
-tile.yield %z : f32
-}
-%sum = tile.reduce %p {axes = array<i64: 1>} : tensor<64x64xf32> -> tensor<64x1xf32> {
-^bb0(%x: f32, %y: f32):
-%z = arith.addf %x, %y : f32
-tile.yield %z : f32
-}
-%r = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
-^bb0(%x0: f32, %x1: f32):
-%d = arith.subf %x0, %x1 : f32
-%z = math.exp %d : f32
-tile.yield %z : f32
-}
-%l1 = tile.map %l, %r, %sum : tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
-^bb0(%x0: f32, %x1: f32, %x2: f32):
-%f = arith.mulf %x0, %x1 : f32
-%z = arith.addf %f, %x2 : f32
-tile.yield %z : f32
-}
-%a1 = tile.map %a, %r : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x64xf32> {
-^bb0(%x0: f32, %x1: f32):
-%z = arith.mulf %x0, %x1 : f32
-tile.yield %z : f32
-}
-%pb = tile.map %p : tensor<64x64xf32> -> tensor<64x64xbf16> {
-^bb0(%x0: f32):
-%z = arith.truncf %x0 : f32 to bf16
-tile.yield %z : bf16
-}
-%vt = tile.load %v[%j, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
-%a2 = tile.dot %pb, %vt, %a1 : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
-scf.yield %a2, %l1, %m1 : tensor<64x64xf32>, tensor<64x1xf32>, tensor<64x1xf32>
-}
-%y = tile.map %acc, %sums : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x64xbf16> {
-^bb0(%x0: f32, %x1: f32):
-%d = arith.divf %x0, %x1 : f32
-%z = arith.truncf %d : f32 to bf16
-tile.yield %z : bf16
-}
-tile.store %y, %o[%i, %c0] : tensor<64x64xbf16>, !tile.view<128x64xbf16>
-}
-}
+#shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+#shared1 = #tile.shared<(64,64):(1,64) swizzle(3,3,3)>
+#frag = #tile.fragment<((4,8,4),(2,2,8)):((128,1,16),(64,8,512))>
+#frag1 = #tile.fragment<((4,8,4),(2)):((0,1,16),(8))>
+#frag2 = #tile.fragment<((8,4,4),(8,4)):((512,1,16),(64,4))>
+tile.program @attention_0(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<stages = 2, warps = 4, instruction = "wgmma">} {
+  %channel = tile.channel {stages = 1 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
+  %channel_1 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
+  %channel_2 = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<64x64xbf16, #shared1>>
+  tile.partitions @load warps 4 registers 40 {
+    tile.for_tiles (%i) extents [128] steps [64] {
+      %c0 = arith.constant 0 : index
+      %n = arith.constant 256 : index
+      %step = arith.constant 64 : index
+      %slot, %qt = tile.acquire %channel : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
+      tile.copy %q[%i, %c0] -> %qt {via = "tma"} : !tile.view<128x64xbf16> -> !tile.buffer<64x64xbf16, #shared>
+      tile.commit %slot
+      scf.for %j = %c0 to %n step %step {
+        %slot_1, %kt = tile.acquire %channel_2 : !tile.channel<!tile.buffer<64x64xbf16, #shared1>>
+        tile.copy %k[%c0, %j] -> %kt {map = affine_map<(d0, d1) -> (d1, d0)>, via = "tma"} : !tile.view<256x64xbf16> -> !tile.buffer<64x64xbf16, #shared1>
+        tile.commit %slot_1
+        %slot_2, %vt = tile.acquire %channel_1 : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
+        tile.copy %v[%j, %c0] -> %vt {via = "tma"} : !tile.view<256x64xbf16> -> !tile.buffer<64x64xbf16, #shared>
+        tile.commit %slot_2
+      }
+    }
+  } @compute warps 4 registers 240 {
+    tile.for_tiles (%i_1) extents [128] steps [64] {
+      %c0_1 = arith.constant 0 : index
+      %n_1 = arith.constant 256 : index
+      %step_1 = arith.constant 64 : index
+      %zero = arith.constant 0.000000e+00 : f32
+      %least = arith.constant -1.000000e+30 : f32
+      %a0 = tile.splat %zero : f32 -> tensor<64x64xf32, #frag>
+      %s0 = tile.splat %zero : f32 -> tensor<64x64xf32, #frag>
+      %l0 = tile.splat %zero : f32 -> tensor<64x1xf32, #frag1>
+      %m0 = tile.splat %least : f32 -> tensor<64x1xf32, #frag1>
+      %slot_3, %qt_1 = tile.wait %channel : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
+      %acc, %sums, %maxima = scf.for %j_1 = %c0_1 to %n_1 step %step_1 iter_args(%a = %a0, %l = %l0, %m = %m0) -> (tensor<64x64xf32, #frag>, tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1>) {
+        %slot_4, %kt_1 = tile.wait %channel_2 {scheduled = #tile.at<stage = 0, order = 0>} : !tile.channel<!tile.buffer<64x64xbf16, #shared1>>
+        %s = tile.dot %qt_1, %kt_1, %s0 {scheduled = #tile.at<stage = 0, order = 1>, instruction = "wgmma"} : !tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x64xbf16, #shared1>, tensor<64x64xf32, #frag> -> tensor<64x64xf32, #frag>
+        tile.release %slot_4 after %s : tensor<64x64xf32, #frag> {scheduled = #tile.at<stage = 0, order = 4>}
+        %most = tile.reduce %s {scheduled = #tile.at<stage = 0, order = 5>, axes = array<i64: 1>} : tensor<64x64xf32, #frag> -> tensor<64x1xf32, #frag1> {
+        ^bb0(%x: f32, %y: f32):
+          %z = arith.maximumf %x, %y : f32
+          tile.yield %z : f32
+        }
+        %m1 = tile.map %m, %most {scheduled = #tile.at<stage = 0, order = 6>} : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+        ^bb0(%x0: f32, %x1: f32):
+          %z_1 = arith.maximumf %x0, %x1 : f32
+          tile.yield %z_1 : f32
+        }
+        %p = tile.map %s, %m1 {scheduled = #tile.at<stage = 0, order = 7>} : tensor<64x64xf32, #frag>, tensor<64x1xf32, #frag1> -> tensor<64x64xf32, #frag> {
+        ^bb0(%x0_1: f32, %x1_1: f32):
+          %d = arith.subf %x0_1, %x1_1 : f32
+          %z_2 = math.exp %d : f32
+          tile.yield %z_2 : f32
+        }
+        %sum = tile.reduce %p {scheduled = #tile.at<stage = 0, order = 8>, axes = array<i64: 1>} : tensor<64x64xf32, #frag> -> tensor<64x1xf32, #frag1> {
+        ^bb0(%x_1: f32, %y_1: f32):
+          %z_3 = arith.addf %x_1, %y_1 : f32
+          tile.yield %z_3 : f32
+        }
+        %r = tile.map %m, %m1 {scheduled = #tile.at<stage = 0, order = 9>} : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+        ^bb0(%x0_2: f32, %x1_2: f32):
+          %d_1 = arith.subf %x0_2, %x1_2 : f32
+          %z_4 = math.exp %d_1 : f32
+          tile.yield %z_4 : f32
+        }
+        %l1 = tile.map %l, %r, %sum {scheduled = #tile.at<stage = 0, order = 10>} : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+        ^bb0(%x0_3: f32, %x1_3: f32, %x2: f32):
+          %f = arith.mulf %x0_3, %x1_3 : f32
+          %z_5 = arith.addf %f, %x2 : f32
+          tile.yield %z_5 : f32
+        }
+        %a1 = tile.map %a, %r {scheduled = #tile.at<stage = 0, order = 12>} : tensor<64x64xf32, #frag>, tensor<64x1xf32, #frag1> -> tensor<64x64xf32, #frag> {
+        ^bb0(%x0_4: f32, %x1_4: f32):
+          %z_6 = arith.mulf %x0_4, %x1_4 : f32
+          tile.yield %z_6 : f32
+        }
+        %pb = tile.map %p {scheduled = #tile.at<stage = 0, order = 13>} : tensor<64x64xf32, #frag> -> tensor<64x64xbf16, #frag> {
+        ^bb0(%x0_5: f32):
+          %z_7 = arith.truncf %x0_5 : f32 to bf16
+          tile.yield %z_7 : bf16
+        }
+        %slot_5, %vt_1 = tile.wait %channel_1 {scheduled = #tile.at<stage = 1, order = 2>} : !tile.channel<!tile.buffer<64x64xbf16, #shared>>
+        %a2 = tile.dot %pb, %vt_1, %a1 {scheduled = #tile.at<stage = 1, order = 3>, instruction = "wgmma"} : tensor<64x64xbf16, #frag>, !tile.buffer<64x64xbf16, #shared>, tensor<64x64xf32, #frag> -> tensor<64x64xf32, #frag>
+        tile.release %slot_5 after %a2 : tensor<64x64xf32, #frag> {scheduled = #tile.at<stage = 1, order = 11>}
+        scf.yield %a2, %l1, %m1 : tensor<64x64xf32, #frag>, tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1>
+      }
+      tile.release %slot_3
+      %y_2 = tile.map %acc, %sums : tensor<64x64xf32, #frag>, tensor<64x1xf32, #frag1> -> tensor<64x64xbf16, #frag> {
+      ^bb0(%x0_6: f32, %x1_5: f32):
+        %d_2 = arith.divf %x0_6, %x1_5 : f32
+        %z_8 = arith.truncf %d_2 : f32 to bf16
+        tile.yield %z_8 : bf16
+      }
+      %convert = tile.convert %y_2 {through = #shared} : tensor<64x64xbf16, #frag> -> tensor<64x64xbf16, #frag2>
+      tile.store %convert, %o[%i_1, %c0_1] : tensor<64x64xbf16, #frag2>, !tile.view<128x64xbf16>
+    }
+  }
 }

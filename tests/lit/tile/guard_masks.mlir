@@ -1,10 +1,10 @@
-// RUN: irc-opt %s --split-input-file -p place-operands,assign-layouts,guard-masks | filecheck %s
+// RUN: irc-opt %s -p guard-masks --split-input-file | filecheck %s
 
 // The largest column of a step is j + 31, the smallest row of the tile i: the mask hides nothing where i - (j + 31) is
 // not negative, and what the branch gives is the product itself.
 // CHECK-LABEL: @causal
 // CHECK:         [[S:%s]] = tile.dot
-// CHECK-DAG:     [[ALL:%[0-9]+]] = arith.cmpi sge, [[LEAST:%[0-9]+]], {{%[0-9]+}} : index
+// CHECK-DAG:     [[ALL:%[a-z0-9_]+]] = arith.cmpi sge, [[LEAST:%[a-z0-9_]+]], {{%[a-z0-9_]+}} : index
 // CHECK:         %masked = scf.if [[ALL]] -> (tensor<64x32xf32, {{#frag[0-9]*}}>) {
 // CHECK-NEXT:      scf.yield [[S]]
 // CHECK-NEXT:    } else {
@@ -12,40 +12,52 @@
 // CHECK:             arith.select
 // CHECK:           scf.yield [[MAP]]
 // CHECK:         tile.reduce %masked
-tile.program @causal(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+
+#frag = #tile.fragment<((4,8,2,2),(2,2,2,2)):((128,1,16,512),(64,8,1024,32))>
+#frag1 = #tile.fragment<((4,8,2,2),(2,2)):((0,1,16,0),(8,32))>
+#frag2 = #tile.fragment<((8,16),(8,4)):((512,1),(64,16))>
+#shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+#shared1 = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
+#frag3 = #tile.fragment<((4,32),(8,2)):((512,1),(64,32))>
+#frag4 = #tile.fragment<((4,8,2,2),(2,2)):((2,0,0,8),(1,16))>
+tile.program @causal(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
   tile.for_tiles (%i) extents [256] steps [64] {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %n = arith.constant 256 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %none = arith.constant 0xff800000 : f32
-    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
-    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
-    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
-    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
-      %wt = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
-      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
-      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
-      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32, #frag>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32, #frag1>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16, #frag2>
+    %xt_1 = tile.alloc : !tile.buffer<64x64xbf16, #shared>
+    tile.write %xt, %xt_1 : tensor<64x64xbf16, #frag2>, !tile.buffer<64x64xbf16, #shared>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex, #frag1>
+    %wt = tile.alloc : !tile.buffer<64x32xbf16, #shared1>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32, #frag1>) {
+      %wt_1 = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #frag3>
+      tile.write %wt_1, %wt : tensor<64x32xbf16, #frag3>, !tile.buffer<64x32xbf16, #shared1>
+      %s = tile.dot %xt_1, %wt, %s0 {instruction = "mma", atom = "m16n8k16"} : !tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x32xbf16, #shared1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex, #frag4>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex, #frag4>, tensor<64x1xindex, #frag1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag> {
       ^bb0(%column: index, %row: index, %v: f32):
         %allowed = arith.cmpi sle, %column, %row : index
         %r = arith.select %allowed, %v, %none : f32
         tile.yield %r : f32
       }
-      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32, #frag> -> tensor<64x1xf32, #frag1> {
       ^bb0(%a: f32, %b: f32):
         %c = arith.maximumf %a, %b : f32
         tile.yield %c : f32
       }
-      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
-      ^bb0(%a: f32, %b: f32):
-        %c = arith.maximumf %a, %b : f32
-        tile.yield %c : f32
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+      ^bb0(%a_1: f32, %b_1: f32):
+        %c_1 = arith.maximumf %a_1, %b_1 : f32
+        tile.yield %c_1 : f32
       }
-      scf.yield %m2 : tensor<64x1xf32>
+      scf.yield %m2 : tensor<64x1xf32, #frag1>
     }
-    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<256x1xf32>
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32, #frag1>, !tile.view<256x1xf32>
   }
 }
 
@@ -55,29 +67,41 @@ tile.program @causal(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %
 // CHECK-LABEL: @window
 // CHECK:         arith.constant -31 : index
 // CHECK:         arith.constant -24 : index
-// CHECK:         [[ALL:%[0-9]+]] = arith.andi {{.*}} : i1
+// CHECK:         [[ALL:%[a-z0-9_]+]] = arith.andi {{.*}} : i1
 // CHECK:         %masked = scf.if [[ALL]]
 // CHECK-NEXT:      [[MAP:%masked[_0-9]*]] = tile.map %s :
 // CHECK-NEXT:      ^bb0({{%[a-z0-9]+}}: f32):
 // CHECK-NEXT:        arith.mulf
 // CHECK-NEXT:        tile.yield
 // CHECK:         } else {
-tile.program @window(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+
+#frag = #tile.fragment<((4,8,2,2),(2,2,2,2)):((128,1,16,512),(64,8,1024,32))>
+#frag1 = #tile.fragment<((4,8,2,2),(2,2)):((0,1,16,0),(8,32))>
+#frag2 = #tile.fragment<((8,16),(8,4)):((512,1),(64,16))>
+#shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+#shared1 = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
+#frag3 = #tile.fragment<((4,32),(8,2)):((512,1),(64,32))>
+#frag4 = #tile.fragment<((4,8,2,2),(2,2)):((2,0,0,8),(1,16))>
+tile.program @window(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
   tile.for_tiles (%i) extents [256] steps [64] {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %n = arith.constant 256 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %none = arith.constant 0xff800000 : f32
-    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
-    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
-    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
-    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
-      %wt = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
-      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
-      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
-      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32, #frag>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32, #frag1>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16, #frag2>
+    %xt_1 = tile.alloc : !tile.buffer<64x64xbf16, #shared>
+    tile.write %xt, %xt_1 : tensor<64x64xbf16, #frag2>, !tile.buffer<64x64xbf16, #shared>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex, #frag1>
+    %wt = tile.alloc : !tile.buffer<64x32xbf16, #shared1>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32, #frag1>) {
+      %wt_1 = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #frag3>
+      tile.write %wt_1, %wt : tensor<64x32xbf16, #frag3>, !tile.buffer<64x32xbf16, #shared1>
+      %s = tile.dot %xt_1, %wt, %s0 {instruction = "mma", atom = "m16n8k16"} : !tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x32xbf16, #shared1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex, #frag4>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex, #frag4>, tensor<64x1xindex, #frag1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag> {
       ^bb0(%column: index, %row: index, %v: f32):
         %c0_i64 = arith.index_cast %column : index to i64
         %c_i32 = arith.trunci %c0_i64 : i64 to i32
@@ -92,19 +116,19 @@ tile.program @window(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %
         %r = arith.select %allowed, %twice, %none : f32
         tile.yield %r : f32
       }
-      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32, #frag> -> tensor<64x1xf32, #frag1> {
       ^bb0(%a: f32, %b: f32):
         %c = arith.maximumf %a, %b : f32
         tile.yield %c : f32
       }
-      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
-      ^bb0(%a: f32, %b: f32):
-        %c = arith.maximumf %a, %b : f32
-        tile.yield %c : f32
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+      ^bb0(%a_1: f32, %b_1: f32):
+        %c_1 = arith.maximumf %a_1, %b_1 : f32
+        tile.yield %c_1 : f32
       }
-      scf.yield %m2 : tensor<64x1xf32>
+      scf.yield %m2 : tensor<64x1xf32, #frag1>
     }
-    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<256x1xf32>
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32, #frag1>, !tile.view<256x1xf32>
   }
 }
 
@@ -114,22 +138,34 @@ tile.program @window(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %
 // CHECK-LABEL: @hidden
 // CHECK:         %masked = scf.if
 // CHECK-NEXT:      scf.yield %s
-tile.program @hidden(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+
+#frag = #tile.fragment<((4,8,2,2),(2,2,2,2)):((128,1,16,512),(64,8,1024,32))>
+#frag1 = #tile.fragment<((4,8,2,2),(2,2)):((0,1,16,0),(8,32))>
+#frag2 = #tile.fragment<((8,16),(8,4)):((512,1),(64,16))>
+#shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+#shared1 = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
+#frag3 = #tile.fragment<((4,32),(8,2)):((512,1),(64,32))>
+#frag4 = #tile.fragment<((4,8,2,2),(2,2)):((2,0,0,8),(1,16))>
+tile.program @hidden(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
   tile.for_tiles (%i) extents [256] steps [64] {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %n = arith.constant 256 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %none = arith.constant 0xff800000 : f32
-    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
-    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
-    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
-    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
-      %wt = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
-      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
-      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
-      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32, #frag>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32, #frag1>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16, #frag2>
+    %xt_1 = tile.alloc : !tile.buffer<64x64xbf16, #shared>
+    tile.write %xt, %xt_1 : tensor<64x64xbf16, #frag2>, !tile.buffer<64x64xbf16, #shared>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex, #frag1>
+    %wt = tile.alloc : !tile.buffer<64x32xbf16, #shared1>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32, #frag1>) {
+      %wt_1 = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #frag3>
+      tile.write %wt_1, %wt : tensor<64x32xbf16, #frag3>, !tile.buffer<64x32xbf16, #shared1>
+      %s = tile.dot %xt_1, %wt, %s0 {instruction = "mma", atom = "m16n8k16"} : !tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x32xbf16, #shared1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex, #frag4>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex, #frag4>, tensor<64x1xindex, #frag1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag> {
       ^bb0(%column: index, %row: index, %v: f32):
         %after = arith.cmpi sgt, %column, %row : index
         %before = arith.cmpi slt, %row, %c0 : index
@@ -137,19 +173,19 @@ tile.program @hidden(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %
         %r = arith.select %hidden, %none, %v : f32
         tile.yield %r : f32
       }
-      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32, #frag> -> tensor<64x1xf32, #frag1> {
       ^bb0(%a: f32, %b: f32):
         %c = arith.maximumf %a, %b : f32
         tile.yield %c : f32
       }
-      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
-      ^bb0(%a: f32, %b: f32):
-        %c = arith.maximumf %a, %b : f32
-        tile.yield %c : f32
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+      ^bb0(%a_1: f32, %b_1: f32):
+        %c_1 = arith.maximumf %a_1, %b_1 : f32
+        tile.yield %c_1 : f32
       }
-      scf.yield %m2 : tensor<64x1xf32>
+      scf.yield %m2 : tensor<64x1xf32, #frag1>
     }
-    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<256x1xf32>
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32, #frag1>, !tile.view<256x1xf32>
   }
 }
 
@@ -158,22 +194,33 @@ tile.program @hidden(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %
 // A choice by values, and one by equal places, are made in each step.
 // CHECK-LABEL: @values
 // CHECK-NOT:     scf.if
-tile.program @values(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+#frag = #tile.fragment<((4,8,2,2),(2,2,2,2)):((128,1,16,512),(64,8,1024,32))>
+#frag1 = #tile.fragment<((4,8,2,2),(2,2)):((0,1,16,0),(8,32))>
+#frag2 = #tile.fragment<((8,16),(8,4)):((512,1),(64,16))>
+#shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+#shared1 = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
+#frag3 = #tile.fragment<((4,32),(8,2)):((512,1),(64,32))>
+#frag4 = #tile.fragment<((4,8,2,2),(2,2)):((2,0,0,8),(1,16))>
+tile.program @values(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
   tile.for_tiles (%i) extents [256] steps [64] {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %n = arith.constant 256 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %none = arith.constant 0xff800000 : f32
-    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
-    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16>
-    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
-    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
-      %wt = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16>
-      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
-      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
-      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32, #frag>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32, #frag1>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16, #frag2>
+    %xt_1 = tile.alloc : !tile.buffer<64x64xbf16, #shared>
+    tile.write %xt, %xt_1 : tensor<64x64xbf16, #frag2>, !tile.buffer<64x64xbf16, #shared>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex, #frag1>
+    %wt = tile.alloc : !tile.buffer<64x32xbf16, #shared1>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32, #frag1>) {
+      %wt_1 = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #frag3>
+      tile.write %wt_1, %wt : tensor<64x32xbf16, #frag3>, !tile.buffer<64x32xbf16, #shared1>
+      %s = tile.dot %xt_1, %wt, %s0 {instruction = "mma", atom = "m16n8k16"} : !tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x32xbf16, #shared1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex, #frag4>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex, #frag4>, tensor<64x1xindex, #frag1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag> {
       ^bb0(%column: index, %row: index, %v: f32):
         %small = arith.cmpf olt, %v, %zero : f32
         %r = arith.select %small, %v, %none : f32
@@ -181,19 +228,19 @@ tile.program @values(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %
         %e = arith.select %same, %r, %v : f32
         tile.yield %e : f32
       }
-      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32, #frag> -> tensor<64x1xf32, #frag1> {
       ^bb0(%a: f32, %b: f32):
         %c = arith.maximumf %a, %b : f32
         tile.yield %c : f32
       }
-      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
-      ^bb0(%a: f32, %b: f32):
-        %c = arith.maximumf %a, %b : f32
-        tile.yield %c : f32
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+      ^bb0(%a_1: f32, %b_1: f32):
+        %c_1 = arith.maximumf %a_1, %b_1 : f32
+        tile.yield %c_1 : f32
       }
-      scf.yield %m2 : tensor<64x1xf32>
+      scf.yield %m2 : tensor<64x1xf32, #frag1>
     }
-    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<256x1xf32>
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32, #frag1>, !tile.view<256x1xf32>
   }
 }
 
@@ -202,39 +249,50 @@ tile.program @values(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %
 // Places that 32 bits may not hold are compared as they are.
 // CHECK-LABEL: @huge
 // CHECK-NOT:     scf.if
-tile.program @huge(%x: !tile.view<1073741824x64xbf16>, %w: !tile.view<64x1073741824xbf16>, %y: !tile.view<1073741824x1xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", warps = 4>} {
+#frag = #tile.fragment<((4,8,2,2),(2,2,2,2)):((128,1,16,512),(64,8,1024,32))>
+#frag1 = #tile.fragment<((4,8,2,2),(2,2)):((0,1,16,0),(8,32))>
+#frag2 = #tile.fragment<((8,16),(8,4)):((512,1),(64,16))>
+#shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+#shared1 = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
+#frag3 = #tile.fragment<((4,32),(8,2)):((512,1),(64,32))>
+#frag4 = #tile.fragment<((4,8,2,2),(2,2)):((2,0,0,8),(1,16))>
+tile.program @huge(%x: !tile.view<1073741824x64xbf16>, %w: !tile.view<64x1073741824xbf16>, %y: !tile.view<1073741824x1xf32>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
   tile.for_tiles (%i) extents [1073741824] steps [64] {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %n = arith.constant 1073741824 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %none = arith.constant 0xff800000 : f32
-    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32>
-    %m0 = tile.splat %none : f32 -> tensor<64x1xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<1073741824x64xbf16> -> tensor<64x64xbf16>
-    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex>
-    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32>) {
-      %wt = tile.load %w[%c0, %j] : !tile.view<64x1073741824xbf16> -> tensor<64x32xbf16>
-      %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32> -> tensor<64x32xf32>
-      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex>
-      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex>, tensor<64x1xindex>, tensor<64x32xf32> -> tensor<64x32xf32> {
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32, #frag>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32, #frag1>
+    %xt = tile.load %x[%i, %c0] : !tile.view<1073741824x64xbf16> -> tensor<64x64xbf16, #frag2>
+    %xt_1 = tile.alloc : !tile.buffer<64x64xbf16, #shared>
+    tile.write %xt, %xt_1 : tensor<64x64xbf16, #frag2>, !tile.buffer<64x64xbf16, #shared>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex, #frag1>
+    %wt = tile.alloc : !tile.buffer<64x32xbf16, #shared1>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32, #frag1>) {
+      %wt_1 = tile.load %w[%c0, %j] : !tile.view<64x1073741824xbf16> -> tensor<64x32xbf16, #frag3>
+      tile.write %wt_1, %wt : tensor<64x32xbf16, #frag3>, !tile.buffer<64x32xbf16, #shared1>
+      %s = tile.dot %xt_1, %wt, %s0 {instruction = "mma", atom = "m16n8k16"} : !tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x32xbf16, #shared1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex, #frag4>
+      %masked = tile.map %columns, %rows, %s : tensor<1x32xindex, #frag4>, tensor<64x1xindex, #frag1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag> {
       ^bb0(%column: index, %row: index, %v: f32):
         %allowed = arith.cmpi sle, %column, %row : index
         %r = arith.select %allowed, %v, %none : f32
         tile.yield %r : f32
       }
-      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32> -> tensor<64x1xf32> {
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32, #frag> -> tensor<64x1xf32, #frag1> {
       ^bb0(%a: f32, %b: f32):
         %c = arith.maximumf %a, %b : f32
         tile.yield %c : f32
       }
-      %m2 = tile.map %m, %m1 : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x1xf32> {
-      ^bb0(%a: f32, %b: f32):
-        %c = arith.maximumf %a, %b : f32
-        tile.yield %c : f32
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+      ^bb0(%a_1: f32, %b_1: f32):
+        %c_1 = arith.maximumf %a_1, %b_1 : f32
+        tile.yield %c_1 : f32
       }
-      scf.yield %m2 : tensor<64x1xf32>
+      scf.yield %m2 : tensor<64x1xf32, #frag1>
     }
-    tile.store %max, %y[%i, %c0] : tensor<64x1xf32>, !tile.view<1073741824x1xf32>
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32, #frag1>, !tile.view<1073741824x1xf32>
   }
 }

@@ -1,17 +1,90 @@
-// RUN: irc-opt %S/Inputs/gating.mlir -p merge-dots,place-operands,overlap-epilogue | filecheck %s
-// RUN: irc-opt %S/Inputs/softmax.mlir -p overlap-epilogue | filecheck %s --check-prefix=ALONE
+// RUN: irc-opt %s -p overlap-epilogue --split-input-file | filecheck %s
 
 // The epilogue of a large accumulator runs over subtiles of its columns.
-// CHECK:       [[ACC:%[0-9]+]] = scf.for %k
-// CHECK:       scf.for %column = {{%[0-9]+}} to {{%[0-9]+}} step
-// CHECK:         tile.slice [[ACC]][{{%[0-9]+}}, %column] {at = array<i64: 0, 0>} : tensor<128x256xf32> -> tensor<128x64xf32>
-// CHECK:         tile.slice [[ACC]][{{%[0-9]+}}, %column] {at = array<i64: 0, 128>} : tensor<128x256xf32> -> tensor<128x64xf32>
-// CHECK:         [[N:%[0-9]+]] = arith.addi %n, %column : index
+// CHECK-LABEL: tile.program @gating(
+// CHECK:       [[ACC:%[a-z0-9_]+]] = scf.for %k
+// CHECK:       scf.for %column = {{%[a-z0-9_]+}} to {{%[a-z0-9_]+}} step
+// CHECK:         tile.slice [[ACC]][{{%[a-z0-9_]+}}, %column] {at = array<i64: 0, 0>} : tensor<128x256xf32> -> tensor<128x64xf32>
+// CHECK:         tile.slice [[ACC]][{{%[a-z0-9_]+}}, %column] {at = array<i64: 0, 128>} : tensor<128x256xf32> -> tensor<128x64xf32>
+// CHECK:         [[N:%[a-z0-9_]+]] = arith.addi %n, %column : index
 // CHECK-NEXT:    %u = tile.load %b1[%c0, [[N]]]{{.*}} -> tensor<1x64xbf16>
 // CHECK:         tile.map {{.*}} -> tensor<128x64xbf16>
-// CHECK:         tile.store %o, %y[%m, {{%[0-9]+}}] : tensor<128x64xbf16>
+// CHECK:         tile.store %o, %y[%m, {{%[a-z0-9_]+}}] : tensor<128x64xbf16>
 // CHECK:       } {unroll}
 
+tile.program @gating(%x: !tile.view<512x512xbf16>, %w1: !tile.view<512x512xbf16>, %w2: !tile.view<512x512xbf16>, %b1: !tile.view<512xbf16>, %b2: !tile.view<512xbf16>, %y: !tile.view<512x512xbf16>) {results = 1 : i64, config = #kernel.config<tile = {m = 128, n = 128, k = 64}, stages = 4, warps = 8, schedule = "persistent", group = 8, instruction = "wgmma">} {
+  tile.for_tiles (%m, %n) extents [512, 512] steps [128, 128] schedule "persistent" group 8 {
+    %c0 = arith.constant 0 : index
+    %ck = arith.constant 64 : index
+    %cK = arith.constant 512 : index
+    %zero = arith.constant 0.000000e+00 : f32
+    %init = tile.splat %zero : f32 -> tensor<128x256xf32>
+    %a = tile.alloc : !tile.buffer<128x64xbf16>
+    %alloc = tile.alloc : !tile.buffer<64x256xbf16>
+    %acc = scf.for %k = %c0 to %cK step %ck iter_args(%acc_1 = %init) -> (tensor<128x256xf32>) {
+      tile.copy %x[%m, %k] -> %a {via = "tma"} : !tile.view<512x512xbf16> -> !tile.buffer<128x64xbf16>
+      %part = tile.subview %alloc {at = array<i64: 0, 0>} : !tile.buffer<64x256xbf16> -> !tile.buffer<64x128xbf16>
+      tile.copy %w1[%k, %n] -> %part {via = "tma"} : !tile.view<512x512xbf16> -> !tile.buffer<64x128xbf16>
+      %part_1 = tile.subview %alloc {at = array<i64: 0, 128>} : !tile.buffer<64x256xbf16> -> !tile.buffer<64x128xbf16>
+      tile.copy %w2[%k, %n] -> %part_1 {via = "tma"} : !tile.view<512x512xbf16> -> !tile.buffer<64x128xbf16>
+      %sum = tile.dot %a, %alloc, %acc_1 : !tile.buffer<128x64xbf16>, !tile.buffer<64x256xbf16>, tensor<128x256xf32> -> tensor<128x256xf32>
+      scf.yield %sum : tensor<128x256xf32>
+    }
+    %h = tile.slice %acc {at = array<i64: 0, 0>} : tensor<128x256xf32> -> tensor<128x128xf32>
+    %g = tile.slice %acc {at = array<i64: 0, 128>} : tensor<128x256xf32> -> tensor<128x128xf32>
+    %u = tile.load %b1[%c0, %n] {map = affine_map<(d0, d1) -> (d1)>} : !tile.view<512xbf16> -> tensor<1x128xbf16>
+    %v = tile.load %b2[%c0, %n] {map = affine_map<(d0, d1) -> (d1)>} : !tile.view<512xbf16> -> tensor<1x128xbf16>
+    %o = tile.map %h, %g, %u, %v : tensor<128x128xf32>, tensor<128x128xf32>, tensor<1x128xbf16>, tensor<1x128xbf16> -> tensor<128x128xbf16> {
+    ^bb0(%a_1: f32, %b: f32, %c: bf16, %d: bf16):
+      %one = arith.constant 1.000000e+00 : f32
+      %extf = arith.extf %c : bf16 to f32
+      %extf_1 = arith.extf %d : bf16 to f32
+      %addf = arith.addf %a_1, %extf : f32
+      %addf_1 = arith.addf %b, %extf_1 : f32
+      %negf = arith.negf %addf : f32
+      %exp = math.exp %negf : f32
+      %addf_2 = arith.addf %one, %exp : f32
+      %divf = arith.divf %addf_1, %addf_2 : f32
+      %truncf = arith.truncf %divf : f32 to bf16
+      tile.yield %truncf : bf16
+    }
+    tile.store %o, %y[%m, %n] : tensor<128x128xbf16>, !tile.view<512x512xbf16>
+  }
+}
+
+// -----
+
 // Left alone: no product.
-// ALONE-NOT: scf.for
-// ALONE:     tile.store
+// CHECK-LABEL: tile.program @softmax(
+// CHECK-NOT: scf.for
+// CHECK:     tile.store
+
+tile.program @softmax(%x: !tile.view<100x1000xf32>, %y: !tile.view<100x1000xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [100] steps [1] {
+    %c0 = arith.constant 0 : index
+    %lo = arith.constant 0xff800000 : f32
+    %a = tile.load %x[%i, %c0] other %lo : f32 {checked = array<i64: 1>} : !tile.view<100x1000xf32> -> tensor<1x1024xf32>
+    %m = tile.reduce %a {axes = array<i64: 1>} : tensor<1x1024xf32> -> tensor<1x1xf32> {
+    ^bb0(%x_1: f32, %y_1: f32):
+      %maximumf = arith.maximumf %x_1, %y_1 : f32
+      tile.yield %maximumf : f32
+    }
+    %e = tile.map %a, %m : tensor<1x1024xf32>, tensor<1x1xf32> -> tensor<1x1024xf32> {
+    ^bb0(%a_1: f32, %b: f32):
+      %subf = arith.subf %a_1, %b : f32
+      %exp = math.exp %subf : f32
+      tile.yield %exp : f32
+    }
+    %s = tile.reduce %e {axes = array<i64: 1>} : tensor<1x1024xf32> -> tensor<1x1xf32> {
+    ^bb0(%x_2: f32, %y_2: f32):
+      %addf = arith.addf %x_2, %y_2 : f32
+      tile.yield %addf : f32
+    }
+    %r = tile.map %e, %s : tensor<1x1024xf32>, tensor<1x1xf32> -> tensor<1x1024xf32> {
+    ^bb0(%a_2: f32, %b_1: f32):
+      %divf = arith.divf %a_2, %b_1 : f32
+      tile.yield %divf : f32
+    }
+    tile.store %r, %y[%i, %c0] {checked = array<i64: 1>} : tensor<1x1024xf32>, !tile.view<100x1000xf32>
+  }
+}

@@ -1,37 +1,42 @@
+// RUN: irc-opt %s -p slice-dots | filecheck %s
+
 // The dots of several stages of mma: two halves of K each, the first one of as many 32-byte panels more where K is no
 // power of two.
-// RUN: irc-opt %s -p place-operands,slice-dots | filecheck %s
 
 // CHECK-LABEL: @equal
 // CHECK:         tile.dot {{.*}} : !tile.buffer<64x32xbf16>, !tile.buffer<32x64xbf16>
 // CHECK:         tile.dot {{.*}} : !tile.buffer<64x32xbf16>, !tile.buffer<32x64xbf16>
 // CHECK-NOT:     tile.dot
-tile.program @equal(%x: !tile.view<64x64xbf16>, %w: !tile.view<64x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", stages = 2>} {
+tile.program @equal(%x: !tile.view<64x64xbf16>, %w: !tile.view<64x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<stages = 2, instruction = "mma">} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<64x64xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
-    %wt = tile.load %w[%c0, %c0] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
-    %s = tile.dot %xt, %wt, %s0 : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %xt = tile.alloc : !tile.buffer<64x64xbf16>
+    tile.copy %x[%i, %c0] -> %xt {via = "cp_async"} : !tile.view<64x64xbf16> -> !tile.buffer<64x64xbf16>
+    %wt = tile.alloc : !tile.buffer<64x64xbf16>
+    tile.copy %w[%c0, %c0] -> %wt {via = "cp_async"} : !tile.view<64x64xbf16> -> !tile.buffer<64x64xbf16>
+    %s = tile.dot %xt, %wt, %s0 : !tile.buffer<64x64xbf16>, !tile.buffer<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
     tile.store %s, %y[%i, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
   }
 }
 
 // CHECK-LABEL: @unequal
-// CHECK:         [[X:%[0-9]+]] = tile.subview %xt {at = array<i64: 0, 0>}
-// CHECK:         [[PART:%[0-9]+]] = tile.dot [[X]], {{.*}} : !tile.buffer<64x48xbf16>, !tile.buffer<48x64xbf16>
-// CHECK:         [[Y:%[0-9]+]] = tile.subview %xt {at = array<i64: 0, 48>}
+// CHECK:         [[X:%[a-z0-9_]+]] = tile.subview %xt {at = array<i64: 0, 0>}
+// CHECK:         [[PART:%[a-z0-9_]+]] = tile.dot [[X]], {{.*}} : !tile.buffer<64x48xbf16>, !tile.buffer<48x64xbf16>
+// CHECK:         [[Y:%[a-z0-9_]+]] = tile.subview %xt {at = array<i64: 0, 48>}
 // CHECK:         tile.dot [[Y]], {{.*}}, [[PART]] : !tile.buffer<64x32xbf16>, !tile.buffer<32x64xbf16>
 // CHECK-NOT:     tile.dot
-tile.program @unequal(%x: !tile.view<64x80xbf16>, %w: !tile.view<80x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", stages = 2>} {
+tile.program @unequal(%x: !tile.view<64x80xbf16>, %w: !tile.view<80x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<stages = 2, instruction = "mma">} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<64x64xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<64x80xbf16> -> tensor<64x80xbf16>
-    %wt = tile.load %w[%c0, %c0] : !tile.view<80x64xbf16> -> tensor<80x64xbf16>
-    %s = tile.dot %xt, %wt, %s0 : tensor<64x80xbf16>, tensor<80x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %xt = tile.alloc : !tile.buffer<64x80xbf16>
+    tile.copy %x[%i, %c0] -> %xt {via = "cp_async"} : !tile.view<64x80xbf16> -> !tile.buffer<64x80xbf16>
+    %wt = tile.alloc : !tile.buffer<80x64xbf16>
+    tile.copy %w[%c0, %c0] -> %wt {via = "cp_async"} : !tile.view<80x64xbf16> -> !tile.buffer<80x64xbf16>
+    %s = tile.dot %xt, %wt, %s0 : !tile.buffer<64x80xbf16>, !tile.buffer<80x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
     tile.store %s, %y[%i, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
   }
 }
@@ -40,14 +45,16 @@ tile.program @unequal(%x: !tile.view<64x80xbf16>, %w: !tile.view<80x64xbf16>, %y
 // CHECK-LABEL: @short
 // CHECK-NOT:     tile.subview
 // CHECK:         tile.dot {{.*}} : !tile.buffer<64x16xbf16>, !tile.buffer<16x64xbf16>
-tile.program @short(%x: !tile.view<64x16xbf16>, %w: !tile.view<16x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<instruction = "mma", stages = 2>} {
+tile.program @short(%x: !tile.view<64x16xbf16>, %w: !tile.view<16x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<stages = 2, instruction = "mma">} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
+    %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<64x64xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<64x16xbf16> -> tensor<64x16xbf16>
-    %wt = tile.load %w[%c0, %c0] : !tile.view<16x64xbf16> -> tensor<16x64xbf16>
-    %s = tile.dot %xt, %wt, %s0 : tensor<64x16xbf16>, tensor<16x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %xt = tile.alloc : !tile.buffer<64x16xbf16>
+    tile.copy %x[%i, %c0] -> %xt {via = "cp_async"} : !tile.view<64x16xbf16> -> !tile.buffer<64x16xbf16>
+    %wt = tile.alloc : !tile.buffer<16x64xbf16>
+    tile.copy %w[%c0, %c0] -> %wt {via = "cp_async"} : !tile.view<16x64xbf16> -> !tile.buffer<16x64xbf16>
+    %s = tile.dot %xt, %wt, %s0 : !tile.buffer<64x16xbf16>, !tile.buffer<16x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
     tile.store %s, %y[%i, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
   }
 }

@@ -1,24 +1,22 @@
+// RUN: irc-opt %s -p tile-kernels | filecheck %s
+
 // tile-kernels on convolutions.
-// RUN: irc-opt %s -p split-reductions,tile-kernels | filecheck %s
-// RUN: irc-opt %s -p split-reductions,tile-kernels,place-operands | filecheck %s --check-prefix=PLACE
 
 // One loop over K goes over the channels of one tap after the other: a step reads x at one place of the window, which leaves
 // the array where the view's ends say so.
 // CHECK-LABEL: tile.program @channels_0(%a: !tile.view<2x9x11x64xbf16>, %b: !tile.view<24x9x64xbf16>
-// CHECK:         tile.for_tiles ([[M:%[0-9]+]], [[N:%[0-9]+]]) extents [198, 24] steps [64, 32]
-// CHECK:           scf.for [[K:%[0-9]+]] = {{.*}} to [[END:%[0-9]+]] step
-// CHECK-NEXT:        [[TAP:%[0-9]+]] = arith.floordivsi [[K]], [[C:%[0-9]+]] : index
-// CHECK-NEXT:        [[START:%[0-9]+]] = arith.muli [[TAP]], [[C]] : index
-// CHECK-NEXT:        [[AT:%[0-9]+]] = arith.subi [[K]], [[START]] : index
-// CHECK-NEXT:        [[A:%[0-9]+]] = tile.load %a{{\[}}[[M]], [[AT]]] symbols([[TAP]] : index) {map = affine_map<(d0, d1)[s0] -> ((d0 floordiv 99), ((((d0 floordiv 11) mod 9) + (s0 floordiv 3)) + -1), (((s0 mod 3) + (d0 mod 11)) + -1), d1)>, checked = array<i64: 0, 1, 2>} : !tile.view<2x9x11x64xbf16> -> tensor<64x32xbf16>
-// CHECK-NEXT:        [[B:%[0-9]+]] = tile.load %b{{\[}}[[AT]], [[N]]] symbols([[TAP]] : index) {map = affine_map<(d0, d1)[s0] -> (d1, s0, d0)>, checked = array<i64: 0>} : !tile.view<24x9x64xbf16> -> tensor<32x32xbf16>
+// CHECK:         tile.for_tiles ([[M:%[a-z0-9_]+]], [[N:%[a-z0-9_]+]]) extents [198, 24] steps [64, 32]
+// CHECK:           scf.for [[K:%[a-z0-9_]+]] = {{.*}} to [[END:%[a-z0-9_]+]] step
+// CHECK-NEXT:        [[TAP:%[a-z0-9_]+]] = arith.floordivsi [[K]], [[C:%[a-z0-9_]+]] : index
+// CHECK-NEXT:        [[START:%[a-z0-9_]+]] = arith.muli [[TAP]], [[C]] : index
+// CHECK-NEXT:        [[AT:%[a-z0-9_]+]] = arith.subi [[K]], [[START]] : index
+// CHECK-NEXT:        [[A:%[a-z0-9_]+]] = tile.load %a{{\[}}[[M]], [[AT]]] symbols([[TAP]] : index) {map = affine_map<(d0, d1)[s0] -> ((d0 floordiv 99), ((((d0 floordiv 11) mod 9) + (s0 floordiv 3)) + -1), (((s0 mod 3) + (d0 mod 11)) + -1), d1)>, checked = array<i64: 0, 1, 2>} : !tile.view<2x9x11x64xbf16> -> tensor<64x32xbf16>
+// CHECK-NEXT:        [[B:%[a-z0-9_]+]] = tile.load %b{{\[}}[[AT]], [[N]]] symbols([[TAP]] : index) {map = affine_map<(d0, d1)[s0] -> (d1, s0, d0)>, checked = array<i64: 0>} : !tile.view<24x9x64xbf16> -> tensor<32x32xbf16>
 // CHECK-NEXT:        tile.dot [[A]], [[B]]
 // CHECK:           tile.store {{.*}} !tile.view<198x24xf32>
-// PLACE-LABEL: tile.program @channels_0
-// PLACE:         tile.copy %a{{.*}} {map = {{.*}}, checked = array<i64: 0, 1, 2>, via = "cp_async"}
-// PLACE:         tile.copy %b{{.*}} via = "cp_async"}
 func.func @channels(%x: tensor<2x9x11x64xbf16>, %w: tensor<24x3x3x64xbf16>) -> tensor<2x9x11x24xf32> {
   %r = kernel.fused @channels_0 matmul config<tile = {m = 64, n = 32, k = 32}, stages = 3, warps = 4, instruction = "mma"> (%a = %x : tensor<2x9x11x64xbf16>, %b = %w : tensor<24x3x3x64xbf16>) -> tensor<2x9x11x24xf32> {
+    // core
     %c = nd.conv %a, %b {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<2x9x11x64xbf16>, tensor<24x3x3x64xbf16>) -> tensor<2x9x11x24xf32>
     kernel.yield %c : tensor<2x9x11x24xf32>
   }
@@ -27,15 +25,16 @@ func.func @channels(%x: tensor<2x9x11x64xbf16>, %w: tensor<24x3x3x64xbf16>) -> t
 
 // Channels that steps do not divide are one dimension with the taps; beyond the end of K, x is masked.
 // CHECK-LABEL: tile.program @few_0(%a: !tile.view<2x9x11x3xbf16>, %b: !tile.view<24x27xbf16>
-// CHECK:           scf.for [[K:%[0-9]+]] =
-// CHECK-NEXT:        [[A:%[0-9]+]] = tile.load %a[{{.*}}, [[K]]] {map = affine_map<(d0, d1) -> ((d0 floordiv 99), ((((d0 floordiv 11) mod 9) + (d1 floordiv 9)) + -1), ((((d1 floordiv 3) mod 3) + (d0 mod 11)) + -1), (d1 mod 3))>, checked = array<i64: 0, 1, 2>}
-// CHECK-NEXT:        [[I:%[0-9]+]] = tile.iota [[K]]
-// CHECK-NEXT:        [[Z:%[0-9]+]] = tile.map [[A]], [[I]]
+// CHECK:           scf.for [[K:%[a-z0-9_]+]] =
+// CHECK-NEXT:        [[A:%[a-z0-9_]+]] = tile.load %a[{{.*}}, [[K]]] {map = affine_map<(d0, d1) -> ((d0 floordiv 99), ((((d0 floordiv 11) mod 9) + (d1 floordiv 9)) + -1), ((((d1 floordiv 3) mod 3) + (d0 mod 11)) + -1), (d1 mod 3))>, checked = array<i64: 0, 1, 2>}
+// CHECK-NEXT:        [[I:%[a-z0-9_]+]] = tile.iota [[K]]
+// CHECK-NEXT:        [[Z:%[a-z0-9_]+]] = tile.map [[A]], [[I]]
 // CHECK:             arith.select
-// CHECK:             [[B:%[0-9]+]] = tile.load %b{{.*}} : !tile.view<24x27xbf16>
+// CHECK:             [[B:%[a-z0-9_]+]] = tile.load %b{{.*}} : !tile.view<24x27xbf16>
 // CHECK-NEXT:        tile.dot [[Z]], [[B]]
 func.func @few(%x: tensor<2x9x11x3xbf16>, %w: tensor<24x3x3x3xbf16>) -> tensor<2x9x11x24xf32> {
   %r = kernel.fused @few_0 matmul config<tile = {m = 64, n = 32, k = 32}, warps = 4, instruction = "mma"> (%a = %x : tensor<2x9x11x3xbf16>, %b = %w : tensor<24x3x3x3xbf16>) -> tensor<2x9x11x24xf32> {
+    // core
     %c = nd.conv %a, %b {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<2x9x11x3xbf16>, tensor<24x3x3x3xbf16>) -> tensor<2x9x11x24xf32>
     kernel.yield %c : tensor<2x9x11x24xf32>
   }
@@ -44,16 +43,18 @@ func.func @few(%x: tensor<2x9x11x3xbf16>, %w: tensor<24x3x3x3xbf16>) -> tensor<2
 
 // What is outside of a computed operand is 0, not what is computed of 0.
 // CHECK-LABEL: tile.program @computed_0
-// CHECK:             [[A:%[0-9]+]] = tile.load %a
-// CHECK:             [[E:%[0-9]+]] = tile.map [[A]]
+// CHECK:             [[A:%[a-z0-9_]+]] = tile.load %a
+// CHECK:             [[E:%[a-z0-9_]+]] = tile.map [[A]]
 // CHECK:               math.exp
 // CHECK:               arith.select
 // CHECK:             tile.dot [[E]]
 func.func @computed(%x: tensor<2x9x64xbf16>, %w: tensor<24x3x64xbf16>) -> tensor<2x9x24xf32> {
   %r = kernel.fused @computed_0 matmul config<tile = {m = 16, n = 32, k = 32}, warps = 1, instruction = "mma"> (%a = %x : tensor<2x9x64xbf16>, %b = %w : tensor<24x3x64xbf16>) -> tensor<2x9x24xf32> {
+    // prologue
     %f = nd.cast %a : tensor<2x9x64xbf16> -> tensor<2x9x64xf32>
     %e = nd.exp %f : tensor<2x9x64xf32>
     %g = nd.cast %e : tensor<2x9x64xf32> -> tensor<2x9x64xbf16>
+    // core
     %c = nd.conv %g, %b {strides = [1], low = [1], high = [1], dilation = [1], input_dilation = [1], groups = 1, x_axes = [0, 2, 1], kernel_axes = [0, 2, 1], result_axes = [0, 2, 1]} : (tensor<2x9x64xbf16>, tensor<24x3x64xbf16>) -> tensor<2x9x24xf32>
     kernel.yield %c : tensor<2x9x24xf32>
   }
@@ -62,12 +63,13 @@ func.func @computed(%x: tensor<2x9x64xbf16>, %w: tensor<24x3x64xbf16>) -> tensor
 
 // Groups are walked one by one, as batches are; their channels are parts of one axis.
 // CHECK-LABEL: tile.program @groups_0
-// CHECK:         tile.for_tiles ([[G:%[0-9]+]], {{.*}}, {{.*}}) extents [2, 22, 24] steps [1, 16, 32]
+// CHECK:         tile.for_tiles ([[G:%[a-z0-9_]+]], {{.*}}, {{.*}}) extents [2, 22, 24] steps [1, 16, 32]
 // CHECK:             tile.load %a{{.*}} symbols({{.*}}[[G]]{{.*}}) {map = affine_map<(d0, d1)[s0, s1] -> ((d0 floordiv 11), (((d0 mod 11) + s0) + -1), ((s1 * 32) + d1))>
 // CHECK:             tile.load %b{{.*}} symbols({{.*}}[[G]]{{.*}})
 // CHECK:           tile.store {{.*}} symbols([[G]] : index)
 func.func @groups(%x: tensor<2x11x64xbf16>, %w: tensor<48x3x32xbf16>) -> tensor<2x11x48xf32> {
   %r = kernel.fused @groups_0 matmul config<tile = {m = 16, n = 32, k = 32}, warps = 1, instruction = "mma"> (%a = %x : tensor<2x11x64xbf16>, %b = %w : tensor<48x3x32xbf16>) -> tensor<2x11x48xf32> {
+    // core
     %c = nd.conv %a, %b {strides = [1], low = [1], high = [1], dilation = [1], input_dilation = [1], groups = 2, x_axes = [0, 2, 1], kernel_axes = [0, 2, 1], result_axes = [0, 2, 1]} : (tensor<2x11x64xbf16>, tensor<48x3x32xbf16>) -> tensor<2x11x48xf32>
     kernel.yield %c : tensor<2x11x48xf32>
   }
@@ -76,10 +78,10 @@ func.func @groups(%x: tensor<2x11x64xbf16>, %w: tensor<48x3x32xbf16>) -> tensor<
 
 // Sums in registers: a step multiplies a row and a column of the tile, whose columns go over groups.
 // CHECK-LABEL: tile.program @direct_0
-// CHECK:         tile.for_tiles ([[M:%[0-9]+]], [[N:%[0-9]+]]) extents [22, 48] steps [8, 32] {
-// CHECK:           scf.for [[K:%[0-9]+]] = {{.*}} iter_args([[ACC:%[0-9]+]] = {{.*}}) -> (tensor<8x32xf32>) {
-// CHECK-NEXT:        [[A:%[0-9]+]] = tile.load %a{{.*}} symbols([[K]] : index) {{.*}} -> tensor<8x32xbf16>
-// CHECK-NEXT:        [[B:%[0-9]+]] = tile.load %b{{.*}} symbols([[K]] : index) {{.*}} -> tensor<1x32xbf16>
+// CHECK:         tile.for_tiles ([[M:%[a-z0-9_]+]], [[N:%[a-z0-9_]+]]) extents [22, 48] steps [8, 32] {
+// CHECK:           scf.for [[K:%[a-z0-9_]+]] = {{.*}} iter_args([[ACC:%[a-z0-9_]+]] = {{.*}}) -> (tensor<8x32xf32>) {
+// CHECK-NEXT:        [[A:%[a-z0-9_]+]] = tile.load %a{{.*}} symbols([[K]] : index) {{.*}} -> tensor<8x32xbf16>
+// CHECK-NEXT:        [[B:%[a-z0-9_]+]] = tile.load %b{{.*}} symbols([[K]] : index) {{.*}} -> tensor<1x32xbf16>
 // CHECK-NEXT:        tile.map [[ACC]], [[A]], [[B]] : tensor<8x32xf32>, tensor<8x32xbf16>, tensor<1x32xbf16> -> tensor<8x32xf32>
 // CHECK:             arith.mulf
 // CHECK-NEXT:        arith.addf
@@ -87,6 +89,7 @@ func.func @groups(%x: tensor<2x11x64xbf16>, %w: tensor<48x3x32xbf16>) -> tensor<
 // CHECK-NOT:     tile.dot
 func.func @direct(%x: tensor<2x11x48xbf16>, %w: tensor<3x1x48xbf16>) -> tensor<2x11x48xf32> {
   %r = kernel.fused @direct_0 matmul config<tile = {m = 8, n = 32, k = 1}, warps = 1, instruction = "direct"> (%a = %x : tensor<2x11x48xbf16>, %b = %w : tensor<3x1x48xbf16>) -> tensor<2x11x48xf32> {
+    // core
     %c = nd.conv %a, %b {strides = [1], low = [1], high = [1], dilation = [1], input_dilation = [1], groups = 48, x_axes = [0, 2, 1], kernel_axes = [2, 1, 0], result_axes = [0, 2, 1]} : (tensor<2x11x48xbf16>, tensor<3x1x48xbf16>) -> tensor<2x11x48xf32>
     kernel.yield %c : tensor<2x11x48xf32>
   }

@@ -1,23 +1,4 @@
-// RUN: irc-opt %s -p tile-kernels | filecheck %s
-// RUN: sed 's/, lag = 8//' %s | irc-opt - -p tile-kernels | filecheck %s --check-prefix=WITHOUT
-
-// RUN: sed 's/lag = 8/stages = 2, warps = 8, instruction = "wgmma", lag = 8/' %s | irc-opt - -p tile-kernels,place-operands,slice-dots,assign-layouts,make-channels,specialize-warps,schedule-loops,expand-schedule,await-dots | filecheck %s --check-prefix=OVERLAPPED
-
-// WITHOUT-NOT: tile.any
-
-// The branch waits for the product of the step before, and the weights do not.
-// OVERLAPPED-LABEL: tile.program @lagging_0
-// OVERLAPPED:         } @compute
-// OVERLAPPED:           scf.for
-// OVERLAPPED:             [[S:%[0-9]+]] = tile.dot
-// OVERLAPPED:             [[O:%[0-9]+]] = tile.dot
-// OVERLAPPED:             tile.dot_wait [[S]]
-// OVERLAPPED:             [[ANY:%[0-9]+]] = tile.any
-// OVERLAPPED:             math.exp
-// OVERLAPPED:             tile.dot_wait [[O]]
-// OVERLAPPED:             scf.if [[ANY]]
-// OVERLAPPED:             scf.yield
-// OVERLAPPED:           tile.dot
+// RUN: irc-opt %s -p tile-kernels --split-input-file | filecheck %s
 
 // What exponentials are relative to is raised where the maximum has grown by more than 8 powers of two, 5.545 = 8 log 2;
 // there, in a branch that warps vote on, what was summed is rescaled.
@@ -68,7 +49,6 @@ func.func @lagging(%q: tensor<2x4x512x64xbf16>, %k: tensor<2x4x512x64xbf16>, %v:
   func.return %r : tensor<2x4x512x64xf32>
 }
 
-
 // Where the maximum is a result, the loop carries it too, and what was summed becomes relative to it behind the loop.
 // CHECK-LABEL: tile.program @followed_0
 // CHECK:         %[[ENDED:.*]], %{{.*}}, %[[MAX:.*]], %[[O:.*]] = scf.for {{.*}} iter_args(%[[M0:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[T0:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
@@ -100,4 +80,57 @@ func.func @followed(%q: tensor<2x4x512x64xbf16>, %k: tensor<2x4x512x64xbf16>, %v
     kernel.yield %y, %m : tensor<2x4x512x64xf32>, tensor<2x4x512xf32>
   }
   func.return %r#0, %r#1 : tensor<2x4x512x64xf32>, tensor<2x4x512xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @lagging(
+// CHECK-NOT: tile.any
+func.func @lagging(%q: tensor<2x4x512x64xbf16>, %k: tensor<2x4x512x64xbf16>, %v: tensor<2x4x512x64xbf16>) -> tensor<2x4x512x64xf32> {
+  %r = kernel.fused @lagging_0 cascade config<tile = {m = 128, k = 128}> (%q_1 = %q : tensor<2x4x512x64xbf16>, %k_1 = %k : tensor<2x4x512x64xbf16>, %v_1 = %v : tensor<2x4x512x64xbf16>) -> tensor<2x4x512x64xf32> {
+    // prologue
+    %iota = nd.iota {axis = 3} : tensor<2x4x512x512xi32>
+    %iota_1 = nd.iota {axis = 2} : tensor<2x4x512x512xi32>
+    %less_equal = nd.less_equal %iota, %iota_1 : tensor<2x4x512x512xi32> -> tensor<2x4x512x512xi1>
+    %inf = nd.constant -inf : tensor<2x4x512x512xf32>
+    // core
+    %s = nd.matmul %q_1, %k_1 {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [3]} : tensor<2x4x512x64xbf16> -> tensor<2x4x512x512xf32>
+    %x = nd.where %less_equal, %s, %inf : (tensor<2x4x512x512xi1>, tensor<2x4x512x512xf32>, tensor<2x4x512x512xf32>) -> tensor<2x4x512x512xf32>
+    %m = nd.max %x {axes = [3]} : tensor<2x4x512x512xf32> -> tensor<2x4x512xf32>
+    %broadcast = nd.broadcast %m {dims = [0, 1, 2]} : tensor<2x4x512xf32> -> tensor<2x4x512x512xf32>
+    %sub = nd.sub %x, %broadcast : tensor<2x4x512x512xf32>
+    %e = nd.exp %sub : tensor<2x4x512x512xf32>
+    %p = nd.cast %e : tensor<2x4x512x512xf32> -> tensor<2x4x512x512xbf16>
+    %o = nd.matmul %p, %v_1 {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [2]} : (tensor<2x4x512x512xbf16>, tensor<2x4x512x64xbf16>) -> tensor<2x4x512x64xf32>
+    // epilogue
+    %l = nd.sum %e {axes = [3]} : tensor<2x4x512x512xf32> -> tensor<2x4x512xf32>
+    %broadcast_1 = nd.broadcast %l {dims = [0, 1, 2]} : tensor<2x4x512xf32> -> tensor<2x4x512x64xf32>
+    %y = nd.div %o, %broadcast_1 : tensor<2x4x512x64xf32>
+    kernel.yield %y : tensor<2x4x512x64xf32>
+  }
+  func.return %r : tensor<2x4x512x64xf32>
+}
+func.func @followed(%q: tensor<2x4x512x64xbf16>, %k: tensor<2x4x512x64xbf16>, %v: tensor<2x4x512x64xbf16>) -> (tensor<2x4x512x64xf32>, tensor<2x4x512xf32>) {
+  %r, %r_1 = kernel.fused @followed_0 cascade config<tile = {m = 128, k = 128}> (%q_1 = %q : tensor<2x4x512x64xbf16>, %k_1 = %k : tensor<2x4x512x64xbf16>, %v_1 = %v : tensor<2x4x512x64xbf16>) -> (tensor<2x4x512x64xf32>, tensor<2x4x512xf32>) {
+    // prologue
+    %iota = nd.iota {axis = 3} : tensor<2x4x512x512xi32>
+    %iota_1 = nd.iota {axis = 2} : tensor<2x4x512x512xi32>
+    %less_equal = nd.less_equal %iota, %iota_1 : tensor<2x4x512x512xi32> -> tensor<2x4x512x512xi1>
+    %inf = nd.constant -inf : tensor<2x4x512x512xf32>
+    // core
+    %s = nd.matmul %q_1, %k_1 {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [3]} : tensor<2x4x512x64xbf16> -> tensor<2x4x512x512xf32>
+    %x = nd.where %less_equal, %s, %inf : (tensor<2x4x512x512xi1>, tensor<2x4x512x512xf32>, tensor<2x4x512x512xf32>) -> tensor<2x4x512x512xf32>
+    %m = nd.max %x {axes = [3]} : tensor<2x4x512x512xf32> -> tensor<2x4x512xf32>
+    %broadcast = nd.broadcast %m {dims = [0, 1, 2]} : tensor<2x4x512xf32> -> tensor<2x4x512x512xf32>
+    %sub = nd.sub %x, %broadcast : tensor<2x4x512x512xf32>
+    %e = nd.exp %sub : tensor<2x4x512x512xf32>
+    %p = nd.cast %e : tensor<2x4x512x512xf32> -> tensor<2x4x512x512xbf16>
+    %o = nd.matmul %p, %v_1 {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [2]} : (tensor<2x4x512x512xbf16>, tensor<2x4x512x64xbf16>) -> tensor<2x4x512x64xf32>
+    // epilogue
+    %l = nd.sum %e {axes = [3]} : tensor<2x4x512x512xf32> -> tensor<2x4x512xf32>
+    %broadcast_1 = nd.broadcast %l {dims = [0, 1, 2]} : tensor<2x4x512xf32> -> tensor<2x4x512x64xf32>
+    %y = nd.div %o, %broadcast_1 : tensor<2x4x512x64xf32>
+    kernel.yield %y, %m : tensor<2x4x512x64xf32>, tensor<2x4x512xf32>
+  }
+  func.return %r, %r_1 : tensor<2x4x512x64xf32>, tensor<2x4x512xf32>
 }

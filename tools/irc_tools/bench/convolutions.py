@@ -17,7 +17,7 @@ from irc_tools.bench.suite import Row
 
 PASSES = ("fprop", "dgrad", "wgrad")
 SMALL = {"N": 2, "D": 4, "H": 9, "W": 8}
-MOST_CHANNELS = 24
+MAX_CHANNELS = 24
 """Of a group, at small sizes."""
 
 
@@ -70,10 +70,10 @@ def _small(table: Convolutions) -> dict[str, int]:
     """Few images, places and channels, of as many groups: of depthwise ones some groups."""
     small = {name: min(extent, SMALL[name]) for name, extent in table.dims.items() if name in SMALL}
     if table.groups == "C":
-        return {**small, "C": MOST_CHANNELS, "O": MOST_CHANNELS * table.outputs // table.x[1]}
+        return {**small, "C": MAX_CHANNELS, "O": MAX_CHANNELS * table.outputs // table.x[1]}
     groups = int(table.groups)
     channels = {"C": table.x[1], "O": table.outputs}
-    return small | {name: groups * min(extent // groups, MOST_CHANNELS) for name, extent in channels.items()}
+    return small | {name: groups * min(extent // groups, MAX_CHANNELS) for name, extent in channels.items()}
 
 
 def _program(table: Convolutions, each: str) -> str:

@@ -1,0 +1,146 @@
+// RUN: irc-opt %s -p arrange-convolutions | filecheck %s
+// RUN: irc-opt %s -p arrange-convolutions --arch sm_80 | filecheck %s --check-prefix=SM80
+
+// Channels first: x is copied with channels last, the kernel likewise, and the result is as it was.
+// CHECK-LABEL: func.func @channels_first
+// CHECK-NEXT:    %[[X:.*]] = nd.permute %x {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    nd.conv %[[X]], %[[W]] {{.*}}, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], nd.declared = bf16} : {{.*}} -> tensor<64x128x28x28xf32>
+// SM80-LABEL:  func.func @channels_first
+// SM80-NEXT:     nd.conv %x, %w
+func.func @channels_first(%x: tensor<64x128x28x28xbf16>, %w: tensor<128x128x3x3xbf16>) -> tensor<64x128x28x28xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<64x128x28x28xbf16>, tensor<128x128x3x3xbf16>) -> tensor<64x128x28x28xf32>
+  %cast = nd.cast %conv : tensor<64x128x28x28xf32> -> tensor<64x128x28x28xbf16>
+  func.return %cast : tensor<64x128x28x28xbf16>
+}
+
+// Rows of channels that are no multiples of 16 bytes have zeros behind them, in both operands.
+// CHECK-LABEL: func.func @ragged
+// CHECK:         %[[X:.*]] = nd.pad %x, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 7]}
+// CHECK:         %[[W:.*]] = nd.pad %w, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 7]}
+// CHECK-NEXT:    nd.conv %[[X]], %[[W]]
+func.func @ragged(%x: tensor<32x57x61x33xbf16>, %w: tensor<77x3x3x33xbf16>) -> tensor<32x57x61x77xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<32x57x61x33xbf16>, tensor<77x3x3x33xbf16>) -> tensor<32x57x61x77xf32>
+  %cast = nd.cast %conv : tensor<32x57x61x77xf32> -> tensor<32x57x61x77xbf16>
+  func.return %cast : tensor<32x57x61x77xbf16>
+}
+
+// A kernel whose taps are innermost is turned by itself.
+// CHECK-LABEL: func.func @kernel_alone
+// CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    nd.conv %x, %[[W]]
+func.func @kernel_alone(%x: tensor<64x28x28x128xbf16>, %w: tensor<128x128x3x3xbf16>) -> tensor<64x28x28x128xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<64x28x28x128xbf16>, tensor<128x128x3x3xbf16>) -> tensor<64x28x28x128xf32>
+  %cast = nd.cast %conv : tensor<64x28x28x128xf32> -> tensor<64x28x28x128xbf16>
+  func.return %cast : tensor<64x28x28x128xbf16>
+}
+
+// Two convolutions share a copy of what they read.
+// CHECK-LABEL: func.func @shared
+// CHECK-NEXT:    %[[X:.*]] = nd.permute %x
+// CHECK-NOT:     nd.permute %x
+// CHECK:         nd.conv %[[X]]
+// CHECK:         nd.conv %[[X]]
+func.func @shared(%x: tensor<64x128x28x28xbf16>, %w: tensor<128x128x3x3xbf16>, %v: tensor<128x128x1x3xbf16>) -> (tensor<64x128x26x26xbf16>, tensor<64x128x28x26xbf16>) {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<64x128x28x28xbf16>, tensor<128x128x3x3xbf16>) -> tensor<64x128x26x26xf32>
+  %conv_1 = nd.conv %x, %v {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<64x128x28x28xbf16>, tensor<128x128x1x3xbf16>) -> tensor<64x128x28x26xf32>
+  %cast = nd.cast %conv : tensor<64x128x26x26xf32> -> tensor<64x128x26x26xbf16>
+  %cast_1 = nd.cast %conv_1 : tensor<64x128x28x26xf32> -> tensor<64x128x28x26xbf16>
+  func.return %cast, %cast_1 : tensor<64x128x26x26xbf16>, tensor<64x128x28x26xbf16>
+}
+
+// The kernel of a depthwise convolution has output channels last, as x and the result have them, on every target.
+// CHECK-LABEL: func.func @depthwise
+// CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [1, 2, 3, 0]}
+// CHECK-NEXT:    nd.conv %x, %[[W]] {{.*}}groups = 96, {{.*}}kernel_axes = [3, 0, 1, 2]
+// SM80-LABEL:  func.func @depthwise
+// SM80-NEXT:     nd.permute %w {permutation = [1, 2, 3, 0]}
+func.func @depthwise(%x: tensor<64x56x56x96xbf16>, %w: tensor<96x1x7x7xbf16>) -> tensor<64x56x56x96xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 96, x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<64x56x56x96xbf16>, tensor<96x1x7x7xbf16>) -> tensor<64x56x56x96xf32>
+  %cast = nd.cast %conv : tensor<64x56x56x96xf32> -> tensor<64x56x56x96xbf16>
+  func.return %cast : tensor<64x56x56x96xbf16>
+}
+
+// Left alone: depthwise with channels first, of few points, with a kernel that lies so.
+// CHECK-LABEL: func.func @depthwise_first
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @depthwise_small
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @depthwise_turned
+// CHECK-NEXT:    nd.conv %x, %w
+func.func @depthwise_first(%x: tensor<64x96x56x56xbf16>, %w: tensor<96x1x7x7xbf16>) -> tensor<64x96x50x50xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 96, nd.declared = bf16} : (tensor<64x96x56x56xbf16>, tensor<96x1x7x7xbf16>) -> tensor<64x96x50x50xf32>
+  %cast = nd.cast %conv : tensor<64x96x50x50xf32> -> tensor<64x96x50x50xbf16>
+  func.return %cast : tensor<64x96x50x50xbf16>
+}
+func.func @depthwise_small(%x: tensor<1x56x56x96xbf16>, %w: tensor<96x1x7x7xbf16>) -> tensor<1x50x50x96xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 96, x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<1x56x56x96xbf16>, tensor<96x1x7x7xbf16>) -> tensor<1x50x50x96xf32>
+  %cast = nd.cast %conv : tensor<1x50x50x96xf32> -> tensor<1x50x50x96xbf16>
+  func.return %cast : tensor<1x50x50x96xbf16>
+}
+func.func @depthwise_turned(%x: tensor<64x56x56x96xbf16>, %w: tensor<7x7x1x96xbf16>) -> tensor<64x50x50x96xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 96, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<64x56x56x96xbf16>, tensor<7x7x1x96xbf16>) -> tensor<64x50x50x96xf32>
+  %cast = nd.cast %conv : tensor<64x50x50x96xf32> -> tensor<64x50x50x96xbf16>
+  func.return %cast : tensor<64x50x50x96xbf16>
+}
+
+// Left alone: arrays that tensor maps read, a small convolution, few channels, groups of few, f32, and dilated x.
+// CHECK-LABEL: func.func @as_they_are
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @small
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @few
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @groups_of_few
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @wide
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @dilated
+// CHECK-NEXT:    nd.conv %x, %w
+func.func @as_they_are(%x: tensor<64x28x28x128xbf16>, %w: tensor<3x3x128x128xbf16>) -> tensor<64x28x28x128xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<64x28x28x128xbf16>, tensor<3x3x128x128xbf16>) -> tensor<64x28x28x128xf32>
+  %cast = nd.cast %conv : tensor<64x28x28x128xf32> -> tensor<64x28x28x128xbf16>
+  func.return %cast : tensor<64x28x28x128xbf16>
+}
+func.func @small(%x: tensor<1x16x8x8xbf16>, %w: tensor<16x16x3x3xbf16>) -> tensor<1x16x6x6xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<1x16x8x8xbf16>, tensor<16x16x3x3xbf16>) -> tensor<1x16x6x6xf32>
+  %cast = nd.cast %conv : tensor<1x16x6x6xf32> -> tensor<1x16x6x6xbf16>
+  func.return %cast : tensor<1x16x6x6xbf16>
+}
+func.func @few(%x: tensor<256x3x224x224xbf16>, %w: tensor<64x3x7x7xbf16>) -> tensor<256x64x218x218xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<256x3x224x224xbf16>, tensor<64x3x7x7xbf16>) -> tensor<256x64x218x218xf32>
+  %cast = nd.cast %conv : tensor<256x64x218x218xf32> -> tensor<256x64x218x218xbf16>
+  func.return %cast : tensor<256x64x218x218xbf16>
+}
+func.func @groups_of_few(%x: tensor<128x256x56x56xbf16>, %w: tensor<256x8x3x3xbf16>) -> tensor<128x256x54x54xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 32, nd.declared = bf16} : (tensor<128x256x56x56xbf16>, tensor<256x8x3x3xbf16>) -> tensor<128x256x54x54xf32>
+  %cast = nd.cast %conv : tensor<128x256x54x54xf32> -> tensor<128x256x54x54xbf16>
+  func.return %cast : tensor<128x256x54x54xbf16>
+}
+func.func @wide(%x: tensor<64x128x28x28xf32>, %w: tensor<128x128x3x3xf32>) -> tensor<64x128x26x26xf32> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<64x128x28x28xf32>, tensor<128x128x3x3xf32>) -> tensor<64x128x26x26xf32>
+  func.return %conv : tensor<64x128x26x26xf32>
+}
+func.func @dilated(%x: tensor<64x128x28x28xbf16>, %w: tensor<128x128x3x3xbf16>) -> tensor<64x128x53x53xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [2, 2], groups = 1, nd.declared = bf16} : (tensor<64x128x28x28xbf16>, tensor<128x128x3x3xbf16>) -> tensor<64x128x53x53xf32>
+  %cast = nd.cast %conv : tensor<64x128x53x53xf32> -> tensor<64x128x53x53xbf16>
+  func.return %cast : tensor<64x128x53x53xbf16>
+}
+
+// The gradient of a kernel reads both arrays as they lie, with channels last: pixels are along K. Of channels first it has
+// copies whose images are innermost.
+// CHECK-LABEL: func.func @gradient
+// CHECK-NEXT:    nd.conv %x, %g
+func.func @gradient(%x: tensor<64x28x28x128xbf16>, %g: tensor<64x28x28x128xbf16>) -> tensor<128x3x3x128xf32> {
+  %conv = nd.conv %x, %g {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2], result_axes = [3, 0, 1, 2]} : tensor<64x28x28x128xbf16> -> tensor<128x3x3x128xf32>
+  func.return %conv : tensor<128x3x3x128xf32>
+}
+
+// CHECK-LABEL: func.func @gradient_first
+// CHECK-NEXT:    nd.permute %x
+// CHECK-NEXT:    nd.permute %g
+// CHECK-NEXT:    nd.conv
+func.func @gradient_first(%x: tensor<64x128x28x28xbf16>, %g: tensor<64x128x28x28xbf16>) -> tensor<128x128x3x3xf32> {
+  %conv = nd.conv %x, %g {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [1, 0, 2, 3], kernel_axes = [1, 0, 2, 3], result_axes = [1, 0, 2, 3]} : tensor<64x128x28x28xbf16> -> tensor<128x128x3x3xf32>
+  func.return %conv : tensor<128x128x3x3xf32>
+}

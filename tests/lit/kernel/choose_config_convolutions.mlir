@@ -1,0 +1,129 @@
+// RUN: irc-opt %s -p choose-config | filecheck %s
+// RUN: irc-opt %s -p choose-config --arch sm_80 | filecheck %s --check-prefix=SM80
+
+// A step along K is inside of the channels of one tap: 32 of 96. TMA brings the pixels.
+// CHECK:      @channels_0 matmul config<{{.*}}k = 32}, {{.*}}instruction = "wgmma">
+// SM80:       @channels_0 matmul config<{{.*}}k = 32}, {{.*}}instruction = "mma">
+func.func @channels(%x: tensor<32x64x64x96xbf16>, %w: tensor<96x5x5x96xbf16>) -> tensor<32x64x64x96xbf16> {
+  %fused = kernel.fused @channels_0 matmul (%x_1 = %x : tensor<32x64x64x96xbf16>, %w_1 = %w : tensor<96x5x5x96xbf16>) -> tensor<32x64x64x96xbf16> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [4, 4], high = [4, 4], dilation = [2, 2], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<32x64x64x96xbf16>, tensor<96x5x5x96xbf16>) -> tensor<32x64x64x96xf32>
+    // epilogue
+    %cast = nd.cast %conv : tensor<32x64x64x96xf32> -> tensor<32x64x64x96xbf16>
+    kernel.yield %cast : tensor<32x64x64x96xbf16>
+  }
+  func.return %fused : tensor<32x64x64x96xbf16>
+}
+
+// A channel in each group would multiply zeros on tensor cores: sums in registers, a line of channels in each row of a tile.
+// CHECK:      @depthwise_0 matmul config<tile = {m = 32, n = 64, k = 1}, {{.*}}instruction = "direct">
+// SM80:       @depthwise_0 matmul config<tile = {m = 32, n = 64, k = 1}, {{.*}}instruction = "direct">
+func.func @depthwise(%x: tensor<64x112x112x144xbf16>, %w: tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xbf16> {
+  %fused = kernel.fused @depthwise_0 matmul (%x_1 = %x : tensor<64x112x112x144xbf16>, %w_1 = %w : tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xbf16> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 144, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2]} : (tensor<64x112x112x144xbf16>, tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xf32>
+    // epilogue
+    %cast = nd.cast %conv : tensor<64x112x112x144xf32> -> tensor<64x112x112x144xbf16>
+    kernel.yield %cast : tensor<64x112x112x144xbf16>
+  }
+  func.return %fused : tensor<64x112x112x144xbf16>
+}
+
+// Channels first: pixels lie side by side.
+// CHECK:      @depthwise_first_0 matmul config<tile = {m = 1024, n = 2, k = 1}, {{.*}}instruction = "direct">
+func.func @depthwise_first(%x: tensor<64x144x112x112xbf16>, %w: tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
+  %fused = kernel.fused @depthwise_first_0 matmul (%x_1 = %x : tensor<64x144x112x112xbf16>, %w_1 = %w : tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 144} : (tensor<64x144x112x112xbf16>, tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xf32>
+    // epilogue
+    %cast = nd.cast %conv : tensor<64x144x112x112xf32> -> tensor<64x144x112x112xbf16>
+    kernel.yield %cast : tensor<64x144x112x112xbf16>
+  }
+  func.return %fused : tensor<64x144x112x112xbf16>
+}
+
+// Groups of eight channels are worth a matrix instruction for each.
+// CHECK:      @groups_0 matmul config<{{.*}}instruction = "mma">
+func.func @groups(%x: tensor<16x56x56x256xbf16>, %w: tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xbf16> {
+  %fused = kernel.fused @groups_0 matmul (%x_1 = %x : tensor<16x56x56x256xbf16>, %w_1 = %w : tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xbf16> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 32, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<16x56x56x256xbf16>, tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xf32>
+    // epilogue
+    %cast = nd.cast %conv : tensor<16x56x56x256xf32> -> tensor<16x56x56x256xbf16>
+    kernel.yield %cast : tensor<16x56x56x256xbf16>
+  }
+  func.return %fused : tensor<16x56x56x256xbf16>
+}
+
+// f32 by three products of tf32 parts, as in products.
+// CHECK:      @wide_0 matmul config<{{.*}}instruction = "wgmma">
+// SM80:       @wide_0 matmul config<{{.*}}instruction = "fma">
+func.func @wide(%x: tensor<16x56x56x64xf32>, %w: tensor<64x3x3x64xf32>) -> tensor<16x56x56x64xf32> {
+  %fused = kernel.fused @wide_0 matmul (%x_1 = %x : tensor<16x56x56x64xf32>, %w_1 = %w : tensor<64x3x3x64xf32>) -> tensor<16x56x56x64xf32> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<16x56x56x64xf32>, tensor<64x3x3x64xf32>) -> tensor<16x56x56x64xf32>
+    kernel.yield %conv : tensor<16x56x56x64xf32>
+  }
+  func.return %fused : tensor<16x56x56x64xf32>
+}
+
+// Gradients of kernels have few tiles, and sum over all pixels: parts of these fill the SMs. TMA brings pixels along K.
+// CHECK:      @gradient_0 matmul config<tile = {m = 32, n = 64, k = 128}, {{.*}}split = 24, {{.*}}instruction = "wgmma", swap_ab = true>
+// SM80:       @gradient_0 matmul config<{{.*}}split = 32, {{.*}}instruction = "mma">
+func.func @gradient(%x: tensor<8x24x64x64x32xbf16>, %g: tensor<8x24x64x64x64xbf16>) -> tensor<64x3x3x3x32xf32> {
+  %fused = kernel.fused @gradient_0 matmul (%x_1 = %x : tensor<8x24x64x64x32xbf16>, %g_1 = %g : tensor<8x24x64x64x64xbf16>) -> tensor<64x3x3x3x32xf32> {
+    // core
+    %conv = nd.conv %x_1, %g_1 {strides = [1, 1, 1], low = [1, 1, 1], high = [1, 1, 1], dilation = [1, 1, 1], input_dilation = [1, 1, 1], groups = 1, x_axes = [4, 0, 1, 2, 3], kernel_axes = [4, 0, 1, 2, 3], result_axes = [4, 0, 1, 2, 3]} : (tensor<8x24x64x64x32xbf16>, tensor<8x24x64x64x64xbf16>) -> tensor<64x3x3x3x32xf32>
+    kernel.yield %conv : tensor<64x3x3x3x32xf32>
+  }
+  func.return %fused : tensor<64x3x3x3x32xf32>
+}
+
+// The tiles of sums in registers are along the channels that lie side by side in both operands, not along the taps of
+// the result.
+// CHECK:      @depthwise_gradient_0 matmul config<tile = {m = 16, n = 64, k = 1}, {{.*}}split = 1792, {{.*}}instruction = "direct">
+func.func @depthwise_gradient(%x: tensor<64x112x112x144xbf16>, %g: tensor<64x112x112x144xbf16>) -> tensor<1x144x3x3xf32> {
+  %fused = kernel.fused @depthwise_gradient_0 matmul (%x_1 = %x : tensor<64x112x112x144xbf16>, %g_1 = %g : tensor<64x112x112x144xbf16>) -> tensor<1x144x3x3xf32> {
+    // core
+    %conv = nd.conv %x_1, %g_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2], batch_groups = 144} : tensor<64x112x112x144xbf16> -> tensor<1x144x3x3xf32>
+    kernel.yield %conv : tensor<1x144x3x3xf32>
+  }
+  func.return %fused : tensor<1x144x3x3xf32>
+}
+
+// TMA moves pixels by up to 31 in three dimensions of space: parts are of images alone, not of 64 slices each.
+// CHECK:      @slices_gradient_0 matmul config<{{.*}}split = 4, {{.*}}instruction = "wgmma"
+func.func @slices_gradient(%x: tensor<4x64x64x64x64xbf16>, %g: tensor<4x64x64x64x64xbf16>) -> tensor<64x3x3x3x64xf32> {
+  %fused = kernel.fused @slices_gradient_0 matmul (%x_1 = %x : tensor<4x64x64x64x64xbf16>, %g_1 = %g : tensor<4x64x64x64x64xbf16>) -> tensor<64x3x3x3x64xf32> {
+    // core
+    %conv = nd.conv %x_1, %g_1 {strides = [1, 1, 1], low = [1, 1, 1], high = [1, 1, 1], dilation = [1, 1, 1], input_dilation = [1, 1, 1], groups = 1, x_axes = [4, 0, 1, 2, 3], kernel_axes = [4, 0, 1, 2, 3], result_axes = [4, 0, 1, 2, 3]} : tensor<4x64x64x64x64xbf16> -> tensor<64x3x3x3x64xf32>
+    kernel.yield %conv : tensor<64x3x3x3x64xf32>
+  }
+  func.return %fused : tensor<64x3x3x3x64xf32>
+}
+
+// Steps of pixels have no end inside of them: 57 rows of 61 pixels are no whole steps.
+// CHECK:      @odd_gradient_0 matmul config<{{.*}}split = 96, {{.*}}instruction = "mma">
+func.func @odd_gradient(%x: tensor<32x57x61x64xbf16>, %g: tensor<32x57x61x64xbf16>) -> tensor<64x3x3x64xf32> {
+  %fused = kernel.fused @odd_gradient_0 matmul (%x_1 = %x : tensor<32x57x61x64xbf16>, %g_1 = %g : tensor<32x57x61x64xbf16>) -> tensor<64x3x3x64xf32> {
+    // core
+    %conv = nd.conv %x_1, %g_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2], result_axes = [3, 0, 1, 2]} : tensor<32x57x61x64xbf16> -> tensor<64x3x3x64xf32>
+    kernel.yield %conv : tensor<64x3x3x64xf32>
+  }
+  func.return %fused : tensor<64x3x3x64xf32>
+}
+
+// What is reduced after a convolution needs whole sums.
+// CHECK:      @reduced_0 matmul config<
+// CHECK-NOT:  split
+// CHECK-SAME: instruction =
+func.func @reduced(%x: tensor<8x64x64x32xbf16>, %g: tensor<8x64x64x64xbf16>) -> tensor<64xf32> {
+  %fused = kernel.fused @reduced_0 matmul (%x_1 = %x : tensor<8x64x64x32xbf16>, %g_1 = %g : tensor<8x64x64x64xbf16>) -> tensor<64xf32> {
+    // core
+    %conv = nd.conv %x_1, %g_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2]} : (tensor<8x64x64x32xbf16>, tensor<8x64x64x64xbf16>) -> tensor<32x64x3x3xf32>
+    // epilogue
+    %sum = nd.sum %conv {axes = [0, 2, 3]} : tensor<32x64x3x3xf32> -> tensor<64xf32>
+    kernel.yield %sum : tensor<64xf32>
+  }
+  func.return %fused : tensor<64xf32>
+}

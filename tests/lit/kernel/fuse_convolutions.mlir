@@ -1,0 +1,97 @@
+// RUN: irc-opt %s -p fuse-kernels | filecheck %s
+
+// A convolution takes in what a product does: bias, activation, residual and rounding after it, channels last as well.
+// CHECK-LABEL: func.func @block
+// CHECK-NEXT:    kernel.fused @block_0 matmul
+// CHECK-NEXT:      // core
+// CHECK-NEXT:      nd.conv
+// CHECK-NEXT:      // epilogue
+// CHECK:           nd.relu
+// CHECK:           kernel.yield
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @block(%x: tensor<2x12x12x16xbf16>, %w: tensor<24x16x3x3xbf16>, %b: tensor<24xbf16>, %r: tensor<2x12x12x24xbf16>) -> tensor<2x12x12x24xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<2x12x12x16xbf16>, tensor<24x16x3x3xbf16>) -> tensor<2x12x12x24xf32>
+  %cast = nd.cast %b : tensor<24xbf16> -> tensor<24xf32>
+  %broadcast = nd.broadcast %cast {dims = [3]} : tensor<24xf32> -> tensor<2x12x12x24xf32>
+  %add = nd.add %conv, %broadcast {nd.declared = bf16} : tensor<2x12x12x24xf32>
+  %r_1 = nd.cast %r : tensor<2x12x12x24xbf16> -> tensor<2x12x12x24xf32>
+  %add_1 = nd.add %add, %r_1 {nd.declared = bf16} : tensor<2x12x12x24xf32>
+  %relu = nd.relu %add_1 {nd.declared = bf16} : tensor<2x12x12x24xf32>
+  %cast_1 = nd.cast %relu : tensor<2x12x12x24xf32> -> tensor<2x12x12x24xbf16>
+  func.return %cast_1 : tensor<2x12x12x24xbf16>
+}
+
+// Statistics of the next norm are reductions of the epilogue, several results of one kernel.
+// CHECK-LABEL: func.func @statistics
+// CHECK-NEXT:    {{.*}}, {{.*}}, {{.*}} = kernel.fused @statistics_0 matmul
+// CHECK:           nd.sum {{.*}} {axes = [0, 2, 3]}
+// CHECK:           nd.sum {{.*}} {axes = [0, 2, 3]}
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @statistics(%x: tensor<2x16x12x12xbf16>, %w: tensor<24x16x3x3xbf16>) -> (tensor<2x24x12x12xbf16>, tensor<24xf32>, tensor<24xf32>) {
+  %y = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x16x12x12xbf16>, tensor<24x16x3x3xbf16>) -> tensor<2x24x12x12xf32>
+  %cast = nd.cast %y : tensor<2x24x12x12xf32> -> tensor<2x24x12x12xbf16>
+  %sum = nd.sum %y {axes = [0, 2, 3]} : tensor<2x24x12x12xf32> -> tensor<24xf32>
+  %mul = nd.mul %y, %y : tensor<2x24x12x12xf32>
+  %sum_1 = nd.sum %mul {axes = [0, 2, 3]} : tensor<2x24x12x12xf32> -> tensor<24xf32>
+  func.return %cast, %sum, %sum_1 : tensor<2x24x12x12xbf16>, tensor<24xf32>, tensor<24xf32>
+}
+
+// Channels are the columns of a tile: what reduces them and reads them again is in the kernel, wherever they lie.
+// CHECK-LABEL: func.func @softmax_of_channels
+// CHECK-NEXT:    kernel.fused @softmax_of_channels_0 matmul
+// CHECK:           nd.max {{.*}} {axes = [1]}
+// CHECK:           nd.exp
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @softmax_of_channels(%x: tensor<2x16x12x12xbf16>, %w: tensor<24x16x3x3xbf16>) -> tensor<2x24x12x12xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<2x16x12x12xbf16>, tensor<24x16x3x3xbf16>) -> tensor<2x24x12x12xf32>
+  %max = nd.max %conv {axes = [1]} : tensor<2x24x12x12xf32> -> tensor<2x12x12xf32>
+  %broadcast = nd.broadcast %max {dims = [0, 2, 3]} : tensor<2x12x12xf32> -> tensor<2x24x12x12xf32>
+  %sub = nd.sub %conv, %broadcast : tensor<2x24x12x12xf32>
+  %exp = nd.exp %sub {nd.relaxed} : tensor<2x24x12x12xf32>
+  %sum = nd.sum %exp {axes = [1]} : tensor<2x24x12x12xf32> -> tensor<2x12x12xf32>
+  %reciprocal = nd.reciprocal %sum {nd.relaxed} : tensor<2x12x12xf32>
+  %broadcast_1 = nd.broadcast %reciprocal {dims = [0, 2, 3]} : tensor<2x12x12xf32> -> tensor<2x24x12x12xf32>
+  %mul = nd.mul %exp, %broadcast_1 {nd.declared = bf16} : tensor<2x24x12x12xf32>
+  %cast = nd.cast %mul : tensor<2x24x12x12xf32> -> tensor<2x24x12x12xbf16>
+  func.return %cast : tensor<2x24x12x12xbf16>
+}
+
+// The norm and activation of x are computed on the way where few tiles read an element, and a second convolution of x
+// shares the kernel.
+// CHECK-LABEL: func.func @gated
+// CHECK-NEXT:    kernel.fused @gated_0 matmul
+// CHECK-NEXT:      // prologue
+// CHECK:           nd.relu
+// CHECK:           // core
+// CHECK-NEXT:      nd.conv
+// CHECK-NEXT:      nd.conv
+// CHECK-NEXT:      // epilogue
+// CHECK:           nd.sigmoid
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @gated(%x: tensor<2x16x12xf32>, %s: tensor<16xf32>, %w: tensor<24x16x3xf32>, %v: tensor<24x16x3xf32>) -> tensor<2x24x10xf32> {
+  %broadcast = nd.broadcast %s {dims = [1]} : tensor<16xf32> -> tensor<2x16x12xf32>
+  %mul = nd.mul %x, %broadcast : tensor<2x16x12xf32>
+  %y = nd.relu %mul : tensor<2x16x12xf32>
+  %conv = nd.conv %y, %w {strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1} : (tensor<2x16x12xf32>, tensor<24x16x3xf32>) -> tensor<2x24x10xf32>
+  %sigmoid = nd.sigmoid %conv : tensor<2x24x10xf32>
+  %conv_1 = nd.conv %y, %v {strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1} : (tensor<2x16x12xf32>, tensor<24x16x3xf32>) -> tensor<2x24x10xf32>
+  %mul_1 = nd.mul %sigmoid, %conv_1 : tensor<2x24x10xf32>
+  func.return %mul_1 : tensor<2x24x10xf32>
+}
+
+// The channels of several groups are no columns of one tile: their reductions are kernels of their own.
+// CHECK-LABEL: func.func @groups
+// CHECK-NEXT:    kernel.fused @groups_0 matmul
+// CHECK-NOT:       nd.sum
+// CHECK:         kernel.fused @groups_1 reduce
+// CHECK:           nd.sum
+// CHECK:         func.return
+func.func @groups(%x: tensor<2x32x12x12xf32>, %w: tensor<32x16x3x3xf32>) -> tensor<2x10x10xf32> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 2} : (tensor<2x32x12x12xf32>, tensor<32x16x3x3xf32>) -> tensor<2x32x10x10xf32>
+  %sum = nd.sum %conv {axes = [1]} : tensor<2x32x10x10xf32> -> tensor<2x10x10xf32>
+  func.return %sum : tensor<2x10x10xf32>
+}
