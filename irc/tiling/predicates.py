@@ -46,6 +46,12 @@ class Support:
         match name_of(node.op), node.inputs:
             case "where", (condition, inside, outside) if _is(outside, nothing):
                 return implied(condition) | self.of(inside, nothing)
+            case "where", (_, inside, outside):
+                return self.of(inside, nothing) & self.of(outside, nothing)
+            case "neg" | "abs" | "relu", (value,) if nothing == 0:
+                return self.of(value, 0)
+            case "maximum" | "minimum", (value, bound) if nothing == 0 and _is(bound, 0):
+                return self.of(value, 0)
             case "exp" | "exp2", (power,) if nothing == 0:
                 return self.of(power, -inf)
             case "cast", (value,):

@@ -121,6 +121,75 @@ def test_what_stays_with_torch() -> None:
         return {reason for _, reason in explain(lambda *x: sdpa(*x, **options), *inputs).left}
 
     assert "attention of float32" in reasons((2, 4, 256, 64), torch.float32)
-    assert "dropout in attention" in reasons((2, 4, 256, 64), torch.bfloat16, dropout_p=0.1)
+    assert "attention with a dropout of 1.0" in reasons((2, 4, 256, 64), torch.bfloat16, dropout_p=1.0)
     assert any("attention in several kernels" in each for each in reasons((2, 4, 256, 72), torch.bfloat16))
     assert not reasons((2, 4, 256, 64), torch.bfloat16)
+
+
+DROPOUT: dict[str, tuple[dict[str, Any], list[tuple[int, ...]]]] = {
+    "plain": ({}, SQUARE),
+    "causal": ({"is_causal": True}, SQUARE),
+    "grouped": ({"is_causal": True, "enable_gqa": True}, GROUPED),
+    "rows and keys that fill no tile": ({}, [(2, 4, 197, 64), (2, 4, 333, 64), (2, 4, 333, 64)]),
+    "heads of 128": ({"is_causal": True}, [(2, 8, 512, 128)] * 3),
+}
+
+
+def kept_by(words: Any, columns: int, rate: float) -> Any:
+    from irc_frontend.torch.dropout import kept
+
+    return kept(words[..., None], torch.arange(columns, dtype=torch.int32, device="cuda"), rate)
+
+
+@pytest.mark.parametrize("name", DROPOUT)
+def test_dropout(name: str) -> None:
+    """Results and gradients are those with the mask that the seed says, and the generator moves on as if torch drew."""
+    from irc_frontend.torch import backend
+    from irc_frontend.torch.dropout import words_of
+
+    options, shapes = DROPOUT[name]
+    inputs = [torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in shapes]
+    function = torch.compile(lambda *x: sdpa(*x, dropout_p=0.2, **options), backend=backend, fullgraph=True)
+    torch.manual_seed(5)
+    mine = found(function, inputs)
+    after = torch.cuda.get_rng_state()
+    torch.manual_seed(5)
+    mask = kept_by(words_of(inputs[0]), shapes[1][-2], 0.2)
+    assert torch.equal(torch.cuda.get_rng_state(), after)
+    assert abs(float(mask.double().mean()) - 0.8) < 1e-2
+
+    def masked(q: Any, k: Any, v: Any) -> Any:
+        unit = torch.eye(k.shape[-2], device="cuda", dtype=q.dtype).expand(*k.shape[:-1], k.shape[-2])
+        weights = sdpa(q, k, unit, **options) * mask / 0.8
+        return weights @ v.repeat_interleave(q.shape[1] // v.shape[1], 1)
+
+    for one, best in zip(mine, found(masked, [x.double() for x in inputs]), strict=True):
+        assert error(one, best) < 8e-3
+
+
+def test_dropout_in_a_cuda_graph() -> None:
+    """Each replay draws anew, and backward what forward drew."""
+    from irc_frontend.torch import backend
+
+    q, k, v = (torch.randn(2, 4, 256, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
+    function = torch.compile(lambda *x: sdpa(*x, dropout_p=0.5), backend=backend, fullgraph=True)
+
+    def step() -> Any:
+        result = function(q, k, v)
+        return result, torch.autograd.grad(result, v, torch.ones_like(result))[0]
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        result, slope = step()
+    seen: list[tuple[Any, Any]] = []
+    for _ in range(2):
+        graph.replay()
+        seen.append((result.clone(), slope.clone()))
+    assert not torch.equal(seen[0][0], seen[1][0])
+    for y, d in seen:  # both sum the weights that are kept: over keys and values, and over queries
+        assert error((y.double()).sum(), (d.double() * v.detach().double()).sum()) < 2e-2
