@@ -193,3 +193,52 @@ def test_dropout_in_a_cuda_graph() -> None:
     assert not torch.equal(seen[0][0], seen[1][0])
     for y, d in seen:  # both sum the weights that are kept: over keys and values, and over queries
         assert error((y.double()).sum(), (d.double() * v.detach().double()).sum()) < 2e-2
+
+
+SLOPES = [2.0 ** -(head + 1) for head in range(HEADS)]
+
+
+def functions(device: str) -> dict[str, tuple[Any, Any]]:
+    """Score functions and masks of `flex_attention`."""
+    slopes, documents = torch.tensor(SLOPES, device=device), torch.arange(LENGTH, device=device) // 150
+    by_distance = torch.randn(2 * LENGTH, device=device, generator=torch.Generator(device).manual_seed(2))
+    return {
+        "plain": (None, None),
+        "causal": (None, lambda b, h, i, j: j <= i),
+        "window": (None, lambda b, h, i, j: (j <= i) & (i - j < 100)),
+        "documents": (None, lambda b, h, i, j: (j <= i) & (documents[i] == documents[j])),
+        "slopes": (lambda s, b, h, i, j: s + slopes[h] * (j - i), None),
+        "soft cap": (lambda s, b, h, i, j: 5 * torch.tanh(s / 5), lambda b, h, i, j: j <= i),
+        "by distance": (lambda s, b, h, i, j: s + by_distance[i - j + LENGTH], None),
+        "hidden rows": (None, lambda b, h, i, j: (i > 40) & (j <= i)),
+    }
+
+
+@pytest.mark.parametrize("name", functions("cpu") if is_present() else [])
+def test_flex_attention(name: str) -> None:
+    """As written out in f64; nothing stays with torch."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    from irc_frontend.torch import backend
+    from irc_frontend.torch.graphs import watching
+
+    function, mask = functions("cuda")[name]
+    inputs = [torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in SQUARE]
+    blocks = None if mask is None else create_block_mask(mask, None, None, LENGTH, LENGTH, device="cuda")
+    call = torch.compile(
+        lambda q, k, v: flex_attention(q, k, v, score_mod=function, block_mask=blocks), backend=backend, fullgraph=True
+    )
+    left: list[str] = []
+    with watching(lambda kind, graph: left.extend(graph.division.reasons.values())):
+        mine = found(call, inputs)
+    assert not left
+
+    def written(q: Any, k: Any, v: Any) -> Any:
+        scores = q @ k.mT / SIZE**0.5
+        places = torch.meshgrid(*(torch.arange(n, device="cuda") for n in scores.shape), indexing="ij")
+        scores = scores if function is None else function(scores, *places)
+        scores = scores if mask is None else torch.where(mask(*places), scores, -torch.inf)
+        return torch.softmax(scores, -1).nan_to_num(0.0) @ v
+
+    for one, best in zip(mine, found(written, [x.double() for x in inputs]), strict=True):
+        assert error(one, best) < 8e-3

@@ -69,4 +69,4 @@ def test_backward(s: int, t: int, kept: str, causal: str) -> None:
     assert anchors(text) == ["reduce", "cascade", "cascade"]
     lowered = str(lower(isolate(parse(text, "dropout.irc")), "tile", arch="sm_90a"))
     assert all((bound in lowered) == (causal == "true") for bound in ("arith.minsi", "arith.maxsi"))
-    check_kernels(text)
+    check_kernels(text, noise=[2e-3] * 3)  # of operands that are rounded to 16 bits
