@@ -160,6 +160,8 @@ def _joined(module: GraphModule, division: Division, programs: dict[int, Program
     for node in module.graph.nodes:
         if node.op in ("placeholder", "get_attr"):
             known[node] = graph.node_copy(node)
+    for node in division.first:
+        known[node] = graph.node_copy(node)
     for parts, left in zip(division.parts, division.left, strict=True):
         for part in parts:
             call = graph.call_function(programs[id(part)], tuple(known[node] for node in part.inputs))
