@@ -103,10 +103,12 @@ class Cascade:
 
     def row_factor(self, product: Operation) -> RowFactor | None:
         """The factor of whole rows of the left operand, where the rest can be rescaled and is at most 1, so that it
-        fits any type: the exponential of what its row's maximum was taken from."""
-        value = product.operands[0]
-        while isinstance(value.owner, Operation) and is_cast(value.owner):
-            value = value.owner.operands[0]
+        fits any type: the exponential of what its row's maximum was taken from. Some elements may be masked after it,
+        by 0: dropped."""
+        value, masks = product.operands[0], list[nd.WhereOp]()
+        while isinstance(value.owner, Operation) and (is_cast(value.owner) or _keeps(value.owner)):
+            masks += [value.owner] if isinstance(value.owner, nd.WhereOp) else []
+            value = value.owner.operands[isinstance(value.owner, nd.WhereOp)]
         scaling = value.owner
         if not isinstance(scaling, nd.MulOp | nd.DivOp):
             return None
@@ -116,7 +118,7 @@ class Cascade:
             if not isinstance(rows, nd.BroadcastOp) or set(self.axes) & set(ints(rows.dims)):
                 continue
             if maximum_below(rest) is not None and self.rescales(rest):
-                return RowFactor(rest, scaling, rows)
+                return RowFactor(rest, scaling, rows, tuple(masks))
         return None
 
     def rescales(self, value: SSAValue) -> bool:
@@ -130,11 +132,13 @@ class Cascade:
 
 @dataclass(frozen=True)
 class RowFactor:
-    """A left operand is `rest`, scaled by an op with what is in `rows` for each row."""
+    """A left operand is `rest`, scaled by an op with what is in `rows` for each row, then masked by 0, last by the
+    first of `masks`."""
 
     rest: SSAValue
     scaling: nd.MulOp | nd.DivOp
     rows: nd.BroadcastOp
+    masks: tuple[nd.WhereOp, ...]
 
 
 def cascade_in(kernel: FusedOp) -> Cascade:
@@ -299,6 +303,11 @@ def _is_apart(cascade: Cascade, along: Iterable[SSAValue]) -> bool:
     if any(use.operation not in users for value in along for use in value.uses):
         return False
     return all(op.operands[1] not in along for op in cascade.products)
+
+
+def _keeps(op: Operation) -> bool:
+    """Whether elements of the result are those of the second operand, or 0."""
+    return isinstance(op, nd.WhereOp) and _is_zero(op.rhs)
 
 
 def maximum_below(value: SSAValue) -> nd.MaxOp | None:

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.budgets import OTHER_REGISTERS, block_memory, consumer_registers
 from irc.analysis.cascade_parts import parts_of
-from irc.analysis.cascades import Cascade, cascade_in, rows_of
+from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
 from irc.analysis.op_classes import size_of
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.analysis.strided_views import strided_view
@@ -76,7 +76,7 @@ class CascadeProblem:
     for each. columns: of the products, all together. moved: bytes of results, and of arrays that are read with them,
     for each row. size: bytes of an operand's element. is_loadable: whether tensor maps load all operands. is_masked:
     whether the work of a block may depend on its rows. is_relative: whether exponentials are relative to a
-    reduction."""
+    reduction. lasting: values for each of the scores that stay until other scores are there, beside one of each."""
 
     rows: int
     steps: int
@@ -90,6 +90,7 @@ class CascadeProblem:
     is_loadable: bool
     is_masked: bool
     is_relative: bool
+    lasting: int
 
     def shared_memory(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
         """Bytes of operands that are held, of what the steps in flight load, and of arrays beside results."""
@@ -103,7 +104,7 @@ class CascadeProblem:
     def registers(self, step: int) -> int:
         """Of a thread, for its elements of 64 rows: of a step of the scores, of the first operand that is computed of
         them, and of the results. Further operands take the place of scores that are no longer needed."""
-        elements = WGMMA_ROWS * (4 * step * self.scores + self.size * step + 4 * self.columns)
+        elements = WGMMA_ROWS * (4 * step * (self.scores + self.lasting) + self.size * step + 4 * self.columns)
         return elements // (4 * WARP_GROUP)
 
     def allowed_registers(self, rows: int, machine: Target, blocks: int = 1) -> int:
@@ -136,7 +137,21 @@ def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
         all(_is_loadable(op, side) for op, side in operands),
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
         bool(cascade.references),
+        _lasting(cascade),
     )
+
+
+def _lasting(cascade: Cascade) -> int:
+    """How many values, of some scores alone, are used with others: each is there until these are. One takes the place
+    of the scores."""
+    along = [set(computed_from([op])) for op in cascade.scores]
+    found = 0
+    for at, values in enumerate(along):
+        others = set[SSAValue]().union(*along[:at], *along[at + 1 :])
+        alone = values - others
+        used = [v for v in alone if any(r in others for use in v.uses for r in use.operation.results)]
+        found += max(0, len(used) - 1)
+    return found
 
 
 def _is_loadable(op: Operation, side: int) -> bool:

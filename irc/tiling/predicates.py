@@ -45,7 +45,13 @@ class Support:
     def _of_apply(self, node: Apply, nothing: float) -> Inequalities:
         match name_of(node.op), node.inputs:
             case "where", (condition, inside, outside) if _is(outside, nothing):
-                return implied(condition) | self.of(inside, nothing)
+                return self._where(condition) | self.of(inside, nothing)
+            case "where", (_, inside, outside):
+                return self.of(inside, nothing) & self.of(outside, nothing)
+            case "neg" | "abs" | "relu", (value,) if nothing == 0:
+                return self.of(value, 0)
+            case "maximum" | "minimum", (value, bound) if nothing == 0 and _is(bound, 0):
+                return self.of(value, 0)
             case "exp" | "exp2", (power,) if nothing == 0:
                 return self.of(power, -inf)
             case "cast", (value,):
@@ -58,8 +64,18 @@ class Support:
                 return self.of(a, 0) | self.of(b, 0)
             case "mul", (value, Constant(value=factor)) if factor > 0:
                 return self.of(value, nothing)
+            case "div", (value, _) if nothing == 0:
+                return self.of(value, 0)
             case _:
                 return NONE
+
+    def _where(self, condition: Node) -> Inequalities:
+        """What holds wherever a condition does: of places, or that a value is more than 0."""
+        match condition:
+            case Apply(inputs=(value, bound)) if name_of(condition.op) == "greater" and _is(bound, 0):
+                return self.of(value, 0)
+            case _:
+                return implied(condition)
 
 
 def passed(tests: Iterable[Test]) -> Inequalities:

@@ -121,6 +121,124 @@ def test_what_stays_with_torch() -> None:
         return {reason for _, reason in explain(lambda *x: sdpa(*x, **options), *inputs).left}
 
     assert "attention of float32" in reasons((2, 4, 256, 64), torch.float32)
-    assert "dropout in attention" in reasons((2, 4, 256, 64), torch.bfloat16, dropout_p=0.1)
+    assert "attention with a dropout of 1.0" in reasons((2, 4, 256, 64), torch.bfloat16, dropout_p=1.0)
     assert any("attention in several kernels" in each for each in reasons((2, 4, 256, 72), torch.bfloat16))
     assert not reasons((2, 4, 256, 64), torch.bfloat16)
+
+
+DROPOUT: dict[str, tuple[dict[str, Any], list[tuple[int, ...]]]] = {
+    "plain": ({}, SQUARE),
+    "causal": ({"is_causal": True}, SQUARE),
+    "grouped": ({"is_causal": True, "enable_gqa": True}, GROUPED),
+    "rows and keys that fill no tile": ({}, [(2, 4, 197, 64), (2, 4, 333, 64), (2, 4, 333, 64)]),
+    "heads of 128": ({"is_causal": True}, [(2, 8, 512, 128)] * 3),
+}
+
+
+def kept_by(words: Any, columns: int, rate: float) -> Any:
+    from irc_frontend.torch.dropout import kept
+
+    return kept(words[..., None], torch.arange(columns, dtype=torch.int32, device="cuda"), rate)
+
+
+@pytest.mark.parametrize("name", DROPOUT)
+def test_dropout(name: str) -> None:
+    """Results and gradients are those with the mask that the seed says, and the generator moves on as if torch drew."""
+    from irc_frontend.torch import backend
+    from irc_frontend.torch.dropout import words_of
+
+    options, shapes = DROPOUT[name]
+    inputs = [torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in shapes]
+    function = torch.compile(lambda *x: sdpa(*x, dropout_p=0.2, **options), backend=backend, fullgraph=True)
+    torch.manual_seed(5)
+    mine = found(function, inputs)
+    after = torch.cuda.get_rng_state()
+    torch.manual_seed(5)
+    mask = kept_by(words_of(inputs[0]), shapes[1][-2], 0.2)
+    assert torch.equal(torch.cuda.get_rng_state(), after)
+    assert abs(float(mask.double().mean()) - 0.8) < 1e-2
+
+    def masked(q: Any, k: Any, v: Any) -> Any:
+        unit = torch.eye(k.shape[-2], device="cuda", dtype=q.dtype).expand(*k.shape[:-1], k.shape[-2])
+        weights = sdpa(q, k, unit, **options) * mask / 0.8
+        return weights @ v.repeat_interleave(q.shape[1] // v.shape[1], 1)
+
+    for one, best in zip(mine, found(masked, [x.double() for x in inputs]), strict=True):
+        assert error(one, best) < 8e-3
+
+
+def test_dropout_in_a_cuda_graph() -> None:
+    """Each replay draws anew, and backward what forward drew."""
+    from irc_frontend.torch import backend
+
+    q, k, v = (torch.randn(2, 4, 256, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
+    function = torch.compile(lambda *x: sdpa(*x, dropout_p=0.5), backend=backend, fullgraph=True)
+
+    def step() -> Any:
+        result = function(q, k, v)
+        return result, torch.autograd.grad(result, v, torch.ones_like(result))[0]
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        result, slope = step()
+    seen: list[tuple[Any, Any]] = []
+    for _ in range(2):
+        graph.replay()
+        seen.append((result.clone(), slope.clone()))
+    assert not torch.equal(seen[0][0], seen[1][0])
+    for y, d in seen:  # both sum the weights that are kept: over keys and values, and over queries
+        assert error((y.double()).sum(), (d.double() * v.detach().double()).sum()) < 2e-2
+
+
+SLOPES = [2.0 ** -(head + 1) for head in range(HEADS)]
+
+
+def functions(device: str) -> dict[str, tuple[Any, Any]]:
+    """Score functions and masks of `flex_attention`."""
+    slopes, documents = torch.tensor(SLOPES, device=device), torch.arange(LENGTH, device=device) // 150
+    by_distance = torch.randn(2 * LENGTH, device=device, generator=torch.Generator(device).manual_seed(2))
+    return {
+        "plain": (None, None),
+        "causal": (None, lambda b, h, i, j: j <= i),
+        "window": (None, lambda b, h, i, j: (j <= i) & (i - j < 100)),
+        "documents": (None, lambda b, h, i, j: (j <= i) & (documents[i] == documents[j])),
+        "slopes": (lambda s, b, h, i, j: s + slopes[h] * (j - i), None),
+        "soft cap": (lambda s, b, h, i, j: 5 * torch.tanh(s / 5), lambda b, h, i, j: j <= i),
+        "by distance": (lambda s, b, h, i, j: s + by_distance[i - j + LENGTH], None),
+        "hidden rows": (None, lambda b, h, i, j: (i > 40) & (j <= i)),
+    }
+
+
+@pytest.mark.parametrize("name", functions("cpu") if is_present() else [])
+def test_flex_attention(name: str) -> None:
+    """As written out in f64; nothing stays with torch."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    from irc_frontend.torch import backend
+    from irc_frontend.torch.graphs import watching
+
+    function, mask = functions("cuda")[name]
+    inputs = [torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in SQUARE]
+    blocks = None if mask is None else create_block_mask(mask, None, None, LENGTH, LENGTH, device="cuda")
+    call = torch.compile(
+        lambda q, k, v: flex_attention(q, k, v, score_mod=function, block_mask=blocks), backend=backend, fullgraph=True
+    )
+    left: list[str] = []
+    with watching(lambda kind, graph: left.extend(graph.division.reasons.values())):
+        mine = found(call, inputs)
+    assert not left
+
+    def written(q: Any, k: Any, v: Any) -> Any:
+        scores = q @ k.mT / SIZE**0.5
+        places = torch.meshgrid(*(torch.arange(n, device="cuda") for n in scores.shape), indexing="ij")
+        scores = scores if function is None else function(scores, *places)
+        scores = scores if mask is None else torch.where(mask(*places), scores, -torch.inf)
+        return torch.softmax(scores, -1).nan_to_num(0.0) @ v
+
+    for one, best in zip(mine, found(written, [x.double() for x in inputs]), strict=True):
+        assert error(one, best) < 8e-3

@@ -115,6 +115,8 @@ def calls(op: Any, dtype: torch.dtype, limit: int | None) -> Iterator[Call]:
     for number, sample in enumerate(islice(samples, limit)):
         if op.name in FIRST_OF_EQUALS and dtype is torch.bfloat16 and sample.input.numel() > MAX_DISTINCT:
             continue
+        if op.name in ATTENTION and sample.kwargs.get("dropout_p"):
+            continue
         yield _call(op, sample)
         if number == 0 and _is_dense(sample):
             yield _call(op, sample.noncontiguous())
@@ -127,6 +129,10 @@ def _call(op: Any, sample: Any) -> Call:
 
 FIRST_OF_EQUALS = frozenset("sort argsort msort topk kthvalue mode median nanmedian".split())
 """Operators that do not say which of equal elements they take: they are called with elements that differ."""
+
+
+ATTENTION = frozenset(["nn.functional.scaled_dot_product_attention", "nn.functional.multi_head_attention_forward"])
+"""Operators that drop of their own accord, each backend what it likes: `tests/unit/test_torch_dropout.py` is of that."""
 
 
 MAX_DISTINCT = 512

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from irc_frontend.torch import division
+from irc_frontend.torch import backend, division
 from irc_frontend.torch.division import Part, divide
 
 NARROW, WIDE = torch.empty(1024, 512, dtype=torch.bfloat16), torch.empty(1024, 512)
@@ -100,3 +100,24 @@ def test_small_arrays_and_long_chains_are_stored(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(division, "MAX_REPEATED", 2)
     first, _ = parts_of(scaled, WIDE, WIDE)
     assert not first
+
+
+def test_numbers_that_wait_for_nothing_are_drawn_first() -> None:
+    """They cut no program; others keep their order behind them."""
+
+    def drawn(x: torch.Tensor) -> torch.Tensor:
+        y = (x.sin() * 2).sum(1, keepdim=True)
+        return y * torch.randint(0, 100, (512, 1024)) + y
+
+    assert len(parts_of(drawn, torch.ones(512, 1024))) == 1
+
+    def both(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        first = torch.rand(3)
+        dropped = torch.nn.functional.dropout(x.sin(), 0.5)
+        return first * dropped[0, :3], torch.rand(3) + first, dropped
+
+    x, found = torch.ones(4, 8), list[tuple[torch.Tensor, ...]]()
+    for function in (both, torch.compile(both, backend=backend)):
+        torch.manual_seed(1)
+        found.append(function(x))
+    torch.testing.assert_close(found[1], found[0])

@@ -34,13 +34,15 @@ def gpt2() -> Made:
     lib = library("transformers")
     sizes = {"n_layer": 2, "n_embd": 64, "n_head": 4, "vocab_size": 128, "n_positions": 16}
     ends = {"bos_token_id": 0, "eos_token_id": 0}
-    return lib.GPT2LMHeadModel(lib.GPT2Config(**sizes, **ends, use_cache=False)), _tokens()
+    config = lib.GPT2Config(**sizes, **ends, use_cache=False, attn_pdrop=0.0)  # irc draws what is not eager's
+    return lib.GPT2LMHeadModel(config), _tokens()
 
 
 def bert() -> Made:
     lib = library("transformers")
     sizes = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
-    return lib.BertModel(lib.BertConfig(**sizes, vocab_size=128, max_position_embeddings=16)), _tokens()
+    others = {"vocab_size": 128, "max_position_embeddings": 16, "attention_probs_dropout_prob": 0.0}
+    return lib.BertModel(lib.BertConfig(**sizes, **others)), _tokens()
 
 
 def llama() -> Made:

@@ -8,7 +8,8 @@ it is torch's attention, and products.
 
 Scores are q k^T * scale. A query sees keys up to its own place where it is `causal`, and those less than a `window`
 away. A `bias` broadcasts to the scores: it is added, or if it is bool says what is seen. Where a query sees no key, the
-result and the gradients are 0, and the logarithm is -inf.
+result and the gradients are 0, and the logarithm is -inf. `words`, i32[..., S], say which of the weights `dropout`
+keeps (`dropout.py`); these are divided by what part of them that is.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from irc_frontend.torch.dropout import kept
 from irc_frontend.torch.preparation import order_of
 
 
@@ -29,20 +31,26 @@ def attention(
     k: Tensor,
     v: Tensor,
     bias: Tensor | None,
+    words: Tensor | None,
     causal: bool,
     window: int | None,
     scale: float,
+    dropout: float,
     order: Sequence[int],
 ) -> tuple[Tensor, Tensor]:
-    """softmax(scores) v of q[..., S, D], k[..., T, D] and v[..., T, E], and log(sum(exp(scores))) of each row in f32,
-    [..., S]. Heads of k and v, the extent before the last two, may divide those of q. `order` names the axes of the
-    result, but for its last one, as they lie in memory, the outermost first."""
+    """softmax(scores) v of q[..., S, D], k[..., T, D] and v[..., T, E], with dropout before the product, and
+    log(sum(exp(scores))) of each row in f32, [..., S]. Heads of k and v, the extent before the last two, may divide
+    those of q. `order` names the axes of the result, but for its last one, as they lie in memory, the outermost
+    first."""
     mask = _mask(q, k, bias, causal, window)
-    is_shared = q.ndim > 2 and q.shape[-3] != k.shape[-3]
-    found = F.scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=is_shared)
-    if mask is not None and mask.dtype != torch.bool:
-        mask = mask.to(_accumulator(q))
-    return _empty(q, v.shape[-1], order).copy_(found), _log_sum_exp(q, k, mask, scale)
+    wide = mask if mask is None or mask.dtype == torch.bool else mask.to(_accumulator(q))
+    sums = _log_sum_exp(q, k, wide, scale)
+    if words is None:
+        is_shared = q.ndim > 2 and q.shape[-3] != k.shape[-3]
+        found = F.scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=is_shared)
+    else:
+        found = _product(q, k, v, sums, wide, words, scale, dropout)
+    return _empty(q, v.shape[-1], order).copy_(found), sums
 
 
 @attention.register_fake
@@ -51,9 +59,11 @@ def _(
     k: Tensor,
     v: Tensor,
     bias: Tensor | None,
+    words: Tensor | None,
     causal: bool,
     window: int | None,
     scale: float,
+    dropout: float,
     order: Sequence[int],
 ) -> tuple[Tensor, Tensor]:
     return _empty(q, v.shape[-1], order), q.new_empty(q.shape[:-1], dtype=_accumulator(q))
@@ -68,13 +78,15 @@ def attention_gradients(
     y: Tensor,
     log_sum_exp: Tensor,
     bias: Tensor | None,
+    words: Tensor | None,
     causal: bool,
     window: int | None,
     scale: float,
+    dropout: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of q, k and v for a gradient g of the result y; each lies as its array does."""
     mask = _mask(q, k, bias, causal, window)
-    found = _gradients(g, q, k, v, y, log_sum_exp, mask, scale)
+    found = _gradients(g, q, k, v, y, log_sum_exp, mask, words, scale, dropout)
     dq, dk, dv = (_empty_like(x).copy_(d) for x, d in zip((q, k, v), found, strict=True))
     return dq, dk, dv
 
@@ -88,23 +100,25 @@ def _(
     y: Tensor,
     log_sum_exp: Tensor,
     bias: Tensor | None,
+    words: Tensor | None,
     causal: bool,
     window: int | None,
     scale: float,
+    dropout: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return _empty_like(q), _empty_like(k), _empty_like(v)
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    q, k, v, bias, *options, _ = inputs
+    q, k, v, bias, words, *options, _ = inputs
     y, sums = output
     ctx.mark_non_differentiable(sums)
-    ctx.save_for_backward(q, k, v, y, sums, bias)
+    ctx.save_for_backward(q, k, v, y, sums, bias, words)
     ctx.options = options
 
 
 def _backward(ctx: Any, g: Tensor, _: Any) -> tuple[Tensor | None, ...]:
-    return (*attention_gradients(g, *ctx.saved_tensors, *ctx.options), None, None, None, None, None)
+    return (*attention_gradients(g, *ctx.saved_tensors, *ctx.options), *[None] * 7)
 
 
 attention.register_autograd(_backward, setup_context=_keep)
@@ -141,8 +155,8 @@ def _mask(q: Tensor, k: Tensor, bias: Tensor | None, causal: bool, window: int |
     return torch.where(seen, bias.to(q.dtype), -torch.inf).expand(shape)
 
 
-def _of_batch(mask: Tensor | None, at: int) -> Tensor | None:
-    return None if mask is None else mask[at]
+def _of_batch(x: Tensor | None, at: int) -> Tensor | None:
+    return None if x is None else x[at]
 
 
 def _log_sum_exp(q: Tensor, k: Tensor, mask: Tensor | None, scale: float) -> Tensor:
@@ -152,20 +166,57 @@ def _log_sum_exp(q: Tensor, k: Tensor, mask: Tensor | None, scale: float) -> Ten
     return _scores(_wide(q, q), _wide(k, q), mask, scale).logsumexp(-1)
 
 
+def _product(
+    q: Tensor, k: Tensor, v: Tensor, sums: Tensor, mask: Tensor | None, words: Tensor, scale: float, dropout: float
+) -> Tensor:
+    """Of the weights that dropout keeps and v, one batch at a time."""
+    if q.ndim > 3:
+        found = [
+            _product(q[at], k[at], v[at], sums[at], _of_batch(mask, at), words[at], scale, dropout)
+            for at in range(len(q))
+        ]
+        return torch.stack(found)
+    weights = _weights(_wide(q, q), _wide(k, q), sums, mask, scale)
+    return _dropped(weights, words, dropout) @ _wide(v, q)
+
+
+def _dropped(x: Tensor, words: Tensor | None, dropout: float) -> Tensor:
+    """x[..., S, T] where dropout keeps it, as many times as keeps the mean, and 0 elsewhere."""
+    if words is None:
+        return x
+    columns = torch.arange(x.shape[-1], dtype=torch.int32, device=x.device)
+    return torch.where(kept(words[..., None], columns, dropout), x / (1 - dropout), 0.0)
+
+
 def _gradients(
-    g: Tensor, q: Tensor, k: Tensor, v: Tensor, y: Tensor, sums: Tensor, mask: Tensor | None, scale: float
+    g: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    y: Tensor,
+    sums: Tensor,
+    mask: Tensor | None,
+    words: Tensor | None,
+    scale: float,
+    dropout: float,
 ) -> list[Tensor]:
     """Those of q, k and v, one batch at a time."""
     if q.ndim > 3:
-        batches = range(len(q))
-        found = [_gradients(g[at], q[at], k[at], v[at], y[at], sums[at], _of_batch(mask, at), scale) for at in batches]
-        return [torch.stack(each) for each in zip(*found, strict=True)]
+        batches: list[list[Tensor]] = []
+        for at in range(len(q)):
+            arrays = g[at], q[at], k[at], v[at], y[at], sums[at], _of_batch(mask, at), _of_batch(words, at)
+            batches.append(_gradients(*arrays, scale, dropout))
+        return [torch.stack(each) for each in zip(*batches, strict=True)]
     shapes = [x.shape for x in (q, k, v)]
     g, k, v, y, q = (_wide(x, q) for x in (g, k, v, y, q))
-    weights = (_scores(q, k, mask, scale) - sums.nan_to_num(neginf=torch.inf)[..., None]).exp()
-    slope = weights * (g @ v.mT - (g * y).sum(-1, keepdim=True)) * scale
-    found = slope @ k, slope.mT @ q, weights.mT @ g
+    weights = _weights(q, k, sums, mask, scale)
+    slope = weights * (_dropped(g @ v.mT, words, dropout) - (g * y).sum(-1, keepdim=True)) * scale
+    found = slope @ k, slope.mT @ q, _dropped(weights, words, dropout).mT @ g
     return [x.reshape(*shape[:-2], -1, *shape[-2:]).sum(-3) for x, shape in zip(found, shapes, strict=True)]
+
+
+def _weights(q: Tensor, k: Tensor, sums: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    return (_scores(q, k, mask, scale) - sums.nan_to_num(neginf=torch.inf)[..., None]).exp()
 
 
 def _wide(x: Tensor, q: Tensor) -> Tensor:

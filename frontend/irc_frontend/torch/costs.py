@@ -31,7 +31,13 @@ def why_slow(results: Iterable[Node]) -> str | None:
     scatters = filter(None, map(_why_scattered, order))
     if (reason := next(scatters, None)) is not None:
         return reason
-    return _why_several(order, results) if any(node.op in _ATTENTION for node in order) else None
+    return _why_several(order, results) if _is_attention(order) else None
+
+
+def _is_attention(order: Iterable[Node]) -> bool:
+    """Also one that is written out, as products."""
+    ops = [node.op for node in order]
+    return ops.count("matmul") > 1 or any(op in _ATTENTION for op in ops)
 
 
 def _why_scattered(node: Node) -> str | None:

@@ -1,8 +1,9 @@
 """Which nodes of a graph irc does, and which of them make a program together.
 
-The graph is cut into levels: a level has one program for each device, then the nodes that stay with torch. A node that
-irc does comes one level behind the nodes of torch that it depends on, a node of torch behind the program of its level.
-So no path leads from a program through torch back into it, and nothing has to be searched for cycles.
+The graph is cut into levels, behind random numbers that wait for nothing: a level has one program for each device, then
+the nodes that stay with torch. A node that irc does comes one level behind the nodes of torch that it depends on, a
+node of torch behind the program of its level. So no path leads from a program through torch back into it, and nothing
+has to be searched for cycles.
 
 Views, and arrays that are made from nothing and that the graph does not give, belong to nobody: each program that reads
 one records it again, and torch makes those that it needs itself. So a program stores no views, and reads through those
@@ -52,9 +53,11 @@ class Part:
 
 @dataclass
 class Division:
-    """parts: the programs by level. left: the nodes of torch by level, in order, with the views that they need. writes:
-    the copies into arguments that come last. reasons: why each node that could have been irc's stays with torch."""
+    """first: the numbers that torch draws before anything else, for nothing has to be there. parts: the programs by
+    level. left: the other nodes of torch by level, in order, with the views that they need. writes: the copies into
+    arguments that come last. reasons: why each node that could have been irc's stays with torch."""
 
+    first: list[FxNode]
     parts: list[list[Part]]
     left: list[list[FxNode]]
     writes: list[FxNode]
@@ -80,7 +83,8 @@ class _Divider:
         """Views, and arrays made from nothing."""
         self._refused = refused
         self._writes = [node for node in graph.nodes if _is_write(node)]
-        last_ordered = 0
+        self._first: list[FxNode] = []
+        last_ordered: int | None = None
         for node in graph.nodes:
             if _is_write(node):
                 continue
@@ -93,7 +97,11 @@ class _Divider:
             if reason is not None:
                 self._reasons[node] = reason
                 if _is_ordered(node):
-                    done = last_ordered = max(done, last_ordered)
+                    if last_ordered is None and not node.all_input_nodes:
+                        self._first.append(node)
+                        self._ready[node] = self._done[node] = 0
+                        continue
+                    done = last_ordered = max(done, last_ordered or 0)
                 self._ready[node], self._done[node] = done + 1, done
             elif self._is_loose(node):
                 self._loose.add(node)
@@ -134,7 +142,9 @@ class _Divider:
             taken.update(dict.fromkeys(part.inputs))
         levels = 1 + max([part.level for part in self._parts.values()] + [self._done[node] for node in left])
         of_torch = [node for node in self._order if node in self._reasons or (node in taken and node in self._loose)]
+        of_torch = [node for node in of_torch if node not in self._first]
         return Division(
+            self._first,
             [
                 [part for part in self._parts.values() if part.level == level and part.results]
                 for level in range(levels)

@@ -17,6 +17,7 @@ from torch.fx.graph import CodeGen
 
 from irc.support.diagnostics import IrcError
 from irc_frontend.torch.division import Division, divide
+from irc_frontend.torch.flex import with_flex_attention
 from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
 from irc_frontend.torch.program import Program
 from irc_frontend.torch.rules import value_of
@@ -86,7 +87,7 @@ def compile_graph(
 
     A program that cannot be compiled is a warning, and its ops stay with torch.
     """
-    module = GraphModule(module, fx_graph_cse(module.graph))
+    module = GraphModule(module, fx_graph_cse(with_flex_attention(module).graph))
     strides: list[tuple[int, ...] | None] = []
     if is_turned:
         traced = _strides(module)
@@ -159,6 +160,8 @@ def _joined(module: GraphModule, division: Division, programs: dict[int, Program
     for node in module.graph.nodes:
         if node.op in ("placeholder", "get_attr"):
             known[node] = graph.node_copy(node)
+    for node in division.first:
+        known[node] = graph.node_copy(node)
     for parts, left in zip(division.parts, division.left, strict=True):
         for part in parts:
             call = graph.call_function(programs[id(part)], tuple(known[node] for node in part.inputs))

@@ -16,9 +16,10 @@ from torch import Tensor
 from torch.fx import GraphModule
 from torch.fx.traceback import annotate
 
+from irc_frontend.torch.dropout import words_of
 from irc_frontend.torch.masks import Seen
 from irc_frontend.torch.rules import REASON, Left
-from irc_frontend.torch.scaled_dot_product import expect_known, expect_quick, transformed_in
+from irc_frontend.torch.scaled_dot_product import expect_known, expect_known_dropout, expect_quick, transformed_in
 
 
 def with_own_heads(module: GraphModule) -> GraphModule:
@@ -41,16 +42,16 @@ def _attention(
     products have."""
     seen, scale = Seen(is_causal, None), 1 / math.sqrt(q.shape[-1])
     try:
-        if dropout_p:
-            raise Left("dropout in attention")
+        expect_known_dropout(dropout_p)
         expect_known([q, k, v], mask, q)
         is_trained = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
-        expect_quick([q, k, v], mask, q.dtype, seen, scale, is_trained)
+        expect_quick([q, k, v], mask, q.dtype, seen, scale, dropout_p, is_trained)
     except Left as reason:
         with annotate({REASON: reason.message}):
             return F.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
     # Its heads are put beside each other, behind queries and batches.
-    return torch.ops.irc.attention(q, k, v, mask, is_causal, None, scale, [2, 0, 1])[0]
+    words = words_of(q) if dropout_p else None
+    return torch.ops.irc.attention(q, k, v, mask, words, is_causal, None, scale, dropout_p, [2, 0, 1])[0]
 
 
 multi_head_attention = FunctionType(

@@ -17,6 +17,7 @@ from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 from torch.utils.checkpoint import CheckpointPolicy
 
+from irc_frontend.torch.flex import with_flex_attention
 from irc_frontend.torch.ops import VIEWS
 
 RECOMPUTE = "recompute"
@@ -25,6 +26,7 @@ RECOMPUTE = "recompute"
 
 def partition(joint: GraphModule, inputs: Sequence[Any], **options: Any) -> tuple[GraphModule, GraphModule]:
     """The forward and the backward graph of both together."""
+    joint = with_flex_attention(joint)  # so that nothing is kept that is not read
     if not any(RECOMPUTE in node.meta for node in joint.graph.nodes):  # else the user says what is kept
         for view in _views_to_take_again(joint.graph):
             view.meta[RECOMPUTE] = CheckpointPolicy.MUST_RECOMPUTE

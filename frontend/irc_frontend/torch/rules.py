@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -57,6 +58,24 @@ class Rule:
 
 RULES: dict[Any, Rule] = {}
 """By OpOverload."""
+
+
+class Composed(ABC):
+    """The target of a node that irc records from graphs that it holds, and that torch can call."""
+
+    @abstractmethod
+    def __call__(self, *args: Any) -> Any:
+        """What torch makes of it."""
+
+    @abstractmethod
+    def record(self, *args: Any) -> Any:
+        """As a rule records an op."""
+
+
+def rule_of(target: Any) -> Rule | None:
+    """The rule of what a node calls, if there is one."""
+    return Rule(target.record, None, frozenset(("cpu", "cuda"))) if isinstance(target, Composed) else RULES.get(target)
+
 
 SAME = PROMOTION.DEFAULT
 """The operands' common type is that of the result."""
@@ -111,7 +130,7 @@ def why_left(node: FxNode, target: str) -> str | None:
         return f"a {node.op} node"
     if node.target is operator.getitem:
         return None
-    found = RULES.get(node.target)
+    found = rule_of(node.target)
     if found is None:
         return node.meta.get("custom", {}).get(REASON, "no rule")
     if target not in found.targets:
@@ -152,16 +171,22 @@ def _expect_plain(node: FxNode, target: str) -> None:
 
 def record(node: FxNode, known: Mapping[FxNode, Any]) -> Any:
     """The Tensor, or the tuple of them, of a node whose operands are `known`."""
+    if node.target is operator.getitem:
+        return known[node.all_input_nodes[0]][node.args[1]]
+    with recording(place_of(node)):
+        return _fitted(node, recorded(node, known))
+
+
+def recorded(node: FxNode, known: Mapping[FxNode, Any]) -> Any:
+    """What a rule gives of a node, whose shapes and element types may be others than torch's."""
+    found = rule_of(node.target)
+    if found is None:
+        raise Left(f"no rule of {node.target}")
     args: Any = map_arg(node.args, known.__getitem__)
     options: Any = map_arg(node.kwargs, known.__getitem__)
-    if node.target is operator.getitem:
-        return args[0][args[1]]
-    found = RULES[node.target]
-    with recording(place_of(node)):
-        if found.promotion is not None:
-            args = _promoted(node, args, found.promotion)
-        result = found.record(*args, **options)
-        return _fitted(node, result)
+    if found.promotion is not None:
+        args = _promoted(node, args, found.promotion)
+    return found.record(*args, **options)
 
 
 def _promoted(node: FxNode, args: Sequence[Any], kind: PROMOTION) -> list[Any]:
@@ -238,7 +263,12 @@ def _fitted(node: FxNode, result: Any) -> Any:
 def _fit(result: Tensor, value: torch.Tensor) -> Tensor:
     if result.shape != tuple(value.shape):
         raise Left(f"the rule gave {result.node.type}, torch has the shape {list(value.shape)}")
-    element = element_of(value.dtype)
+    return mended(result, value.dtype)
+
+
+def mended(result: Tensor, dtype: torch.dtype) -> Tensor:
+    """The result in torch's element type."""
+    element = element_of(dtype)
     is_rounding = result.element == "f32" and element in ("bf16", "f16")
     return deferred(result, element) if is_rounding else result.astype(element)
 

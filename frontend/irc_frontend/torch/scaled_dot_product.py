@@ -21,6 +21,7 @@ from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 
 from irc.support.shapes import is_grouped
+from irc_frontend.torch.dropout import words_of
 from irc_frontend.torch.masks import Seen, seen_by
 from irc_frontend.torch.ops.attention import why_slow_attention
 from irc_frontend.torch.preparation import order_of
@@ -108,8 +109,8 @@ def _is_whole(call: Call, mask: FxNode) -> bool:
 
 def _replace(graph: Graph, call: Call) -> None:
     """Makes it irc's; `Left` where it stays with torch."""
-    if call.value("dropout_p"):
-        raise Left("dropout in attention")
+    dropout = call.arguments.get("dropout_p", 0.0)
+    expect_known_dropout(dropout)
     if call.seen is None and (call.arguments.get("is_causal") or not isinstance(call.value("attn_mask"), Tensor)):
         raise Left("a mask beside is_causal")
     node, value = call.node, _example(call.node)
@@ -121,16 +122,24 @@ def _replace(graph: Graph, call: Call) -> None:
     seen, scale = call.seen or Seen(causal=False, window=None), call.arguments.get("scale")
     if scale is None:
         scale = 1 / math.sqrt(_example(q).shape[-1])
-    expect_quick([_example(x) for x in (q, k, v)], bias, value.dtype, seen, scale, value.requires_grad)
+    expect_quick([_example(x) for x in (q, k, v)], bias, value.dtype, seen, scale, dropout, value.requires_grad)
     with graph.inserting_before(node):
         q, k, v = (graph.call_method("to", (x, value.dtype)) for x in (q, k, v))  # which autocast may ask for
-        own = graph.call_function(
-            OWN, (q, k, v, mask, seen.causal, seen.window, scale, order_of(value, value.ndim - 1))
-        )
+        words = graph.call_function(words_of, (q,)) if dropout else None
+        order = order_of(value, value.ndim - 1)
+        own = graph.call_function(OWN, (q, k, v, mask, words, seen.causal, seen.window, scale, dropout, order))
         result = graph.call_function(operator.getitem, (own, 0))
-    own.meta, result.meta = {name: node.meta[name] for name in node.meta if name != "example_value"}, dict(node.meta)
+    for each in (own, *([] if words is None else [words])):
+        each.meta = {name: node.meta[name] for name in node.meta if name != "example_value"}
+    result.meta = dict(node.meta)
     node.replace_all_uses_with(result)
     graph.erase_node(node)
+
+
+def expect_known_dropout(rate: Any) -> None:
+    """`Left` unless it is a number of those that leave something."""
+    if not isinstance(rate, int | float) or not 0 <= rate < 1:
+        raise Left(f"attention with a dropout of {rate}")
 
 
 def expect_known(arrays: Sequence[Any], bias: Tensor | None, result: Tensor) -> None:
@@ -164,14 +173,20 @@ def _expect_known_mask(mask: Tensor, rank: int) -> None:
 
 
 def expect_quick(
-    arrays: Sequence[Tensor], bias: Tensor | None, dtype: torch.dtype, seen: Seen, scale: float, is_trained: bool
+    arrays: Sequence[Tensor],
+    bias: Tensor | None,
+    dtype: torch.dtype,
+    seen: Seen,
+    scale: float,
+    dropout: float,
+    is_trained: bool,
 ) -> None:
     """`Left` where irc is slower than torch at attention of q, k and v."""
     if arrays[0].device.type != "cuda":
         return
     q, k, v = (tuple(x.shape) for x in arrays)
     mask = None if bias is None else (tuple(bias.shape), bias.dtype)
-    if (reason := why_slow_attention(q, k, v, dtype, mask, seen, scale, is_trained)) is not None:
+    if (reason := why_slow_attention(q, k, v, dtype, mask, seen, scale, dropout, is_trained)) is not None:
         raise Left(reason)
 
 

@@ -31,8 +31,8 @@ from irc.ir.rewriting import Inserter, remove_dead_code
 class FactorReductionsPass(Pass):
     """`(e * r) v`, with a factor r for each row -> `(e v) * r`, where e is computed from the rows of a product that
     one kernel can hold beside this one. Rounded to the type of v, e and e * r have the same relative error. Only where
-    e is at most 1, so that it fits any type: the exponential of what its row's maximum was taken from. A module with
-    strict rounding is left alone.
+    e is at most 1, so that it fits any type: the exponential of what its row's maximum was taken from. Elements that
+    are masked by 0, as by dropout, stay so. A module with strict rounding is left alone.
     """
 
     name: ClassVar[str] = "factor-reductions"
@@ -50,7 +50,10 @@ class FactorReductionsPass(Pass):
 def _move(product: Operation, factor: RowFactor) -> None:
     """Multiplies what is left of the operand, and scales the product."""
     at = Inserter.before(product)
-    lhs = Term(factor.rest, at).cast(element_of(product.operands[0]))
+    lhs = Term(factor.rest, at)
+    for mask in reversed(factor.masks):
+        lhs = Term(mask.condition, at).where(lhs, lhs.filled(0))
+    lhs = lhs.cast(element_of(product.operands[0]))
     unscaled = at(product.clone({product.operands[0]: lhs.value}))
     unscaled.attributes.pop(DECLARED, None)
     result = Term(unscaled.results[0], at)

@@ -20,7 +20,7 @@ from irc.analysis.cascades import maximum_below
 from irc.canonicalization.simplify import is_splat, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
-from irc.dialects.nd.declared import is_relaxed, relax
+from irc.dialects.nd.declared import declared_element, is_relaxed, relax
 from irc.dialects.nd.terms import Term
 from irc.fusion.cascades import cascades_in
 from irc.ir.discardable import STRICT
@@ -43,13 +43,18 @@ class ScaleExponentsPass(Pass):
         vectors: dict[SSAValue, Term] = {}
         for cascade in cascades_in(op):
             for power in cascade.between if cascade.is_rolled else ():
-                if not isinstance(power, nd.ExpOp) or not is_relaxed(power):
+                if not isinstance(power, nd.ExpOp) or not _may_be_approximated(power):
                     continue
                 if maximum := maximum_below(power.result):
                     _scale(power, maximum)
                 elif vector := _vector_below(power):
                     _scale_by(power, vector, vectors)
             remove_dead_code(op)
+
+
+def _may_be_approximated(power: nd.ExpOp) -> bool:
+    """Its value is part of a narrow one, or was declared narrow."""
+    return is_relaxed(power) or declared_element(power.result) is not None
 
 
 def _scale(power: nd.ExpOp, maximum: nd.MaxOp) -> None:

@@ -84,6 +84,54 @@ func.func @columns(%q: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %c: tenso
   func.return %o : tensor<4096x64xf32>
 }
 
+// Weights that are dropped behind the factor stay dropped, and the sum is that of all.
+// CHECK-LABEL: func.func @dropped
+// CHECK:         %[[E:.*]] = nd.exp
+// CHECK-NEXT:    %[[L:.*]] = nd.sum %[[E]]
+// CHECK:         %[[K:.*]] = nd.where %kept, %[[E]], %{{.*}} :
+// CHECK-NEXT:    %[[P:.*]] = nd.cast %[[K]] : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+// CHECK-NEXT:    %[[O:.*]] = nd.matmul %[[P]], %v
+// CHECK-NEXT:    %[[B:.*]] = nd.broadcast %[[L]] {dims = [0]} : tensor<4096xf32> -> tensor<4096x64xf32>
+// CHECK-NEXT:    nd.div %[[O]], %[[B]] : tensor<4096x64xf32>
+func.func @dropped(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %kept: tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
+  %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
+  %m = nd.max %s {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %0 = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %1 = nd.sub %s, %0 : tensor<4096x4096xf32>
+  %e = nd.exp %1 : tensor<4096x4096xf32>
+  %l = nd.sum %e {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %2 = nd.broadcast %l {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %3 = nd.div %e, %2 : tensor<4096x4096xf32>
+  %none = nd.constant 0.0 : tensor<4096x4096xf32>
+  %d = nd.where %kept, %3, %none : (tensor<4096x4096xi1>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %p = nd.cast %d : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+  %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+  func.return %o : tensor<4096x64xf32>
+}
+
+// Another number in place of what is dropped would need the factor, too.
+// CHECK-LABEL: func.func @replaced
+// CHECK:         nd.div {{.*}} : tensor<4096x4096xf32>
+// CHECK:         nd.where
+// CHECK-NEXT:    nd.cast
+// CHECK-NEXT:    nd.matmul
+// CHECK-NEXT:    func.return
+func.func @replaced(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %kept: tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
+  %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
+  %m = nd.max %s {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %0 = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %1 = nd.sub %s, %0 : tensor<4096x4096xf32>
+  %e = nd.exp %1 : tensor<4096x4096xf32>
+  %l = nd.sum %e {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %2 = nd.broadcast %l {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %3 = nd.div %e, %2 : tensor<4096x4096xf32>
+  %some = nd.constant 0.5 : tensor<4096x4096xf32>
+  %d = nd.where %kept, %3, %some : (tensor<4096x4096xi1>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %p = nd.cast %d : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+  %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+  func.return %o : tensor<4096x64xf32>
+}
+
 // -----
 
 // CHECK-LABEL: func.func @weighted

@@ -99,6 +99,20 @@ func.func @vector(%q: tensor<16384x64xbf16>, %k: tensor<16384x64xbf16>, %g: tens
   func.return %5, %10 : tensor<16384x64xf32>, tensor<16384x64xf32>
 }
 
+// An exponential that was declared narrow may be approximated, too.
+// CHECK-LABEL: func.func @declared
+// CHECK:         nd.exp2
+func.func @declared(%q: tensor<4096x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>) -> tensor<4096x64xf32> {
+  %s = nd.matmul %q, %k {lhs_contract = [1], rhs_contract = [1]} : tensor<4096x64xbf16> -> tensor<4096x4096xf32>
+  %m = nd.max %s {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %0 = nd.broadcast %m {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %1 = nd.sub %s, %0 : tensor<4096x4096xf32>
+  %e = nd.exp %1 {nd.declared = bf16} : tensor<4096x4096xf32>
+  %p = nd.cast %e : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+  %o = nd.matmul %p, %v {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x4096xbf16>, tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+  func.return %o : tensor<4096x64xf32>
+}
+
 // -----
 
 // CHECK-LABEL: func.func @masked
