@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from irc.canonicalization.simplify import Table, defined_by, is_splat
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
-from irc.dialects.nd.linear import in_order, placed
+from irc.dialects.nd.convolution import in_order, placed
 from irc.ir.rewriting import Inserter
 
 
