@@ -211,11 +211,13 @@ def _accumulate(
         b = right.tile(dot_operand(program, rhs, k, step, precision), right.shape)
         results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
     left.insert(scf.YieldOp(*results), program.op.location)
-    end = stage.index(contracted.end(step))
-    if steps is not None:
+    begin = stage.index(0)
+    if steps is None:
+        end = stage.index(contracted.end(step))
+    else:
         length = stage.index(round_up(k.extent, step))
         end = stage.insert(arith.MuliOp(steps.total(stage), length), program.op.location)
-    loop = scf.ForOp(stage.index(0), end, stage.index(step), initial, Region(block))
+    loop = scf.ForOp(begin, end, stage.index(step), initial, Region(block))
     loop.location = dots[0].location
     stage.block.add_op(loop)
     for dot, value in zip(dots, loop.results, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from typing import Any
 
 import pytest
@@ -131,6 +132,32 @@ def test_gradients_are_apart_where_torch_keeps_one(monkeypatch: pytest.MonkeyPat
     masks = [node.args[10] for node in graph.find_nodes(op="call_function", target=aten.convolution_backward.default)]
     assert sorted(masks) == [[False, True, False], [True, False, False]]
     assert len(graph.find_nodes(op="call_function", target=aten.sum.dim_IntList)) == 1
+
+
+@pytest.mark.usefixtures("fresh_torch")
+def test_a_step_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strided, transposed and of points: irc has the convolutions and the gradients of what they read, torch those of
+    weights."""
+    _as_on_a_gpu(monkeypatch)
+    model = nn.Sequential(
+        *(nn.Conv2d(32, 48, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(48, 64, 1, stride=2, bias=False)),
+        *(nn.BatchNorm2d(64), nn.ReLU(), nn.ConvTranspose2d(64, 32, 4, stride=2, padding=1), nn.Tanh()),
+    )
+    model = model.bfloat16()
+    x = torch.randn(2, 32, 12, 12, dtype=torch.bfloat16)
+    twin, graphs = copy.deepcopy(model).float(), dict[str, Compiled]()
+    leaf, other = x.clone().requires_grad_(), x.float().requires_grad_()
+    with watching(graphs.__setitem__):
+        found, wanted = torch.compile(model, backend=backend)(leaf), twin(other)
+        found.float().square().mean().backward()
+        wanted.square().mean().backward()
+    assert not graphs["forward"].division.reasons
+    reasons = {why for node, why in graphs["backward"].division.reasons.items() if node.target is not operator.getitem}
+    assert reasons == {"the gradient of a convolution's weight, for which cuDNN is faster"}
+    torch.testing.assert_close(found.float(), wanted, rtol=3e-2, atol=3e-2)
+    for a, b in zip([leaf, *model.parameters()], [other, *twin.parameters()], strict=True):
+        assert a.grad is not None and b.grad is not None
+        assert float((a.grad.float() - b.grad).norm()) <= 5e-2 * float(b.grad.norm())
 
 
 # What is fused
