@@ -1,15 +1,16 @@
-"""Matrix products on Tensors, by numpy's names."""
+"""Matrix products on Tensors, by numpy's names, and convolutions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from irc_frontend import linear, summation
+from irc_frontend import convolution, linear, summation
+from irc_frontend.convolution import Numbers
 from irc_frontend.graph import element_named, fail
 from irc_frontend.tensor import Like, Tensor, node_of, operand_of
 
-__all__ = ["dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
+__all__ = ["conv", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 
 
 def matmul(a: Like, b: Like, dtype: Any = None, precision: str = "default") -> Tensor:
@@ -63,3 +64,25 @@ def kron(a: Like, b: Like) -> Tensor:
 def einsum(subscripts: str, *operands: Like) -> Tensor:
     """numpy's, without `...` and without an index that one operand has twice."""
     return Tensor.of(summation.einsum(subscripts, [node_of(operand) for operand in operands]))
+
+
+def conv(
+    x: Like,
+    kernel: Like,
+    strides: Numbers = 1,
+    low: Numbers = 0,
+    high: Numbers = 0,
+    dilation: Numbers = 1,
+    input_dilation: Numbers = 1,
+    groups: int = 1,
+    *,
+    flipped: bool = False,
+    dtype: Any = None,
+) -> Tensor:
+    """The convolution (cross-correlation) of x, [N, C, space...], with the kernel, [O, C / groups, space...], as the
+    op `nd.conv` defines it: [N, O, space...]. Numbers are one for each axis of space, or one for all: `low` and `high`
+    zeros around x, after `input_dilation - 1` between its elements, as transposed convolutions have them, whose kernels
+    are `flipped`. `dtype` is the element type of the result."""
+    numbers = strides, low, high, dilation, input_dilation, groups
+    element = None if dtype is None else element_named(dtype)
+    return Tensor.of(convolution.conv(node_of(x), node_of(kernel), *numbers, flipped=flipped, element=element))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import Pattern, iteration_of, pattern_of
+from irc.ir.iteration import CONTRACTIONS, Pattern, iteration_of, pattern_of
 
 FLOPS = {
     Pattern.ELEMENTWISE: 1,
@@ -60,7 +61,26 @@ def flops_of(op: Operation) -> int:
         return 0
     if (pattern := pattern_of(op)) is None:
         return max(sum(map(_elements, op.operands)), sum(map(_elements, op.results)))
-    return FLOPS[pattern] and FLOPS[pattern] * iteration_of(op).points
+    return FLOPS[pattern] and FLOPS[pattern] * points_of(op)
+
+
+def points_of(op: Operation) -> int:
+    """The points of an op; of a contraction, those at which there is a tap of its kernel."""
+    iteration = iteration_of(op)
+    points = iteration.points
+    if pattern_of(op) not in CONTRACTIONS:
+        return points
+    for bound in iteration.inputs[1].inside:
+        dims = sorted(bound.expr.used_dims())
+        places = list(product(*(range(iteration.dims[i].extent) for i in dims)))
+        values = [0] * len(iteration.dims)
+        held = 0
+        for place in places:
+            for i, at in zip(dims, place, strict=True):
+                values[i] = at
+            held += bound.low <= bound.expr.eval(values, []) < bound.high
+        points = points * held // max(1, len(places))
+    return points
 
 
 def _used(kernel: FusedOp) -> Iterable[SSAValue]:

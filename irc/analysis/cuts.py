@@ -15,14 +15,15 @@ from irc.ir.iteration import iteration_of
 
 def extents_to_cut(op: Operation) -> tuple[int, ...]:
     """The contracted extents that can be cut, in the order in which they are: the outermost one of a product; those of
-    a convolution in the order of x, but for channels that are a run at each tap, and for pixels that TMA cannot begin
-    at."""
+    a convolution in the order of x, but for channels that are a run at each tap, for pixels that TMA cannot begin at,
+    and for taps that not every place has."""
     iteration = iteration_of(op)
     if is_product(op):
         contracted = iteration.axes(iteration.inputs[0].map, "k")
         return (shape_of(op.operands[0])[min(contracted)],) if contracted else ()
     dims = iteration.along(iteration.inputs[0].map, "k")
-    dims = takewhile(lambda i: can_be_moved(op, i), dims[:-1] if run_of(op) else dims)
+    tested = {i for bound in iteration.inputs[1].inside for i in bound.expr.used_dims()}
+    dims = takewhile(lambda i: can_be_moved(op, i) and i not in tested, dims[:-1] if run_of(op) else dims)
     return tuple(iteration.dims[i].extent for i in dims)
 
 

@@ -58,8 +58,8 @@ def is_window_loadable(op: Operation, operand: int) -> bool:
         return iteration_of(op).extent("k") % PIXELS == 0
     iteration, value = iteration_of(op), op.operands[operand]
     shape = shape_of(value)
-    run, groups = run_of(op), iteration.extent("b")
-    if 0 in shape or run < MIN_RUN or (groups > 1 and run % MIN_RUN) or not _is_aligned(value):
+    run = run_of(op)
+    if 0 in shape or run < MIN_RUN or (_has_groups(op) and run % MIN_RUN) or not _is_aligned(value):
         return False
     inner = _inner(shape)
     expr = iteration.inputs[operand].map.results[inner]
@@ -68,6 +68,13 @@ def is_window_loadable(op: Operation, operand: int) -> bool:
         iteration.dims[i].kind is Kind.WINDOW for i in expr.used_dims()
     )
     return is_along and (operand == 1 or (last - {"b"} == {"k"} and _is_window(iteration, shape, inner)))
+
+
+def _has_groups(op: Operation) -> bool:
+    """Whether the channels of one batch are beside those of another."""
+    iteration = iteration_of(op)
+    dims = {i for e in iteration.inputs[0].map.results for i in e.used_dims() if len(e.used_dims()) > 1}
+    return any(iteration.dims[i].role == "b" for i in dims)
 
 
 def _inner(shape: Sequence[int]) -> int:

@@ -3,6 +3,7 @@
 Canonical forms:
 
 - no operand of a convolution is a permute, and no permute alone uses its result: its axes are in another order;
+- what a convolution makes for another one alone has its channels last;
 - no kernel is flipped along all spatial axes before;
 - x is not padded with zeros along its spatial axes: that is padding of the convolution;
 - a convolution of one group whose windows have one place along an axis, or cover it, is a matmul.
@@ -18,7 +19,7 @@ from xdsl.ir import SSAValue
 from irc.canonicalization.simplify import Table, defined_by, is_splat
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
-from irc.dialects.nd.linear import in_order, placed
+from irc.dialects.nd.convolution import in_order, placed
 from irc.ir.rewriting import Inserter
 
 
@@ -63,10 +64,26 @@ def permuted_result(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
     conv = defined_by(op.x, nd.ConvOp)
     if conv is None or ints(conv.parts) or not conv.result.has_one_use():
         return None
-    order = ints(op.permutation)
-    return _rebuilt(
-        conv, at, result_axes=[order.index(axis) for axis in in_order(range(len(order)), ints(conv.result_axes))]
-    )
+    return with_result(conv, ints(op.permutation), at)
+
+
+def with_result(op: nd.ConvOp, order: Sequence[int], at: Inserter) -> SSAValue:
+    """The permuted result of a convolution, as one of its own."""
+    axes = in_order(range(len(order)), ints(op.result_axes))
+    return _rebuilt(op, at, result_axes=[order.index(axis) for axis in axes])
+
+
+def made_for_another(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
+    conv, rank = defined_by(op.x, nd.ConvOp), len(op.x_shape)
+    if conv is None or ints(conv.parts) or not conv.result.has_one_use() or rank < 3:
+        return None
+    axes = in_order(range(rank), ints(conv.result_axes))
+    if axes[1] == rank - 1:
+        return None
+    order = [axes[0], *axes[2:], axes[1]]
+    made = with_result(conv, order, at)
+    x_axes = in_order(range(rank), ints(op.x_axes))
+    return _rebuilt(op, at, x=made, x_axes=[order.index(axis) for axis in x_axes])
 
 
 def padded_x(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
@@ -133,6 +150,6 @@ def _in_order_of_result(op: nd.ConvOp, at: Inserter, product: SSAValue, left: Se
 
 
 CONVOLUTION: Table = {
-    nd.ConvOp: [permuted_x, permuted_kernel, flipped_kernel, padded_x, product],
+    nd.ConvOp: [permuted_x, permuted_kernel, flipped_kernel, made_for_another, padded_x, product],
     nd.PermuteOp: [permuted_result],
 }

@@ -220,10 +220,10 @@ def _absorb_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> None:
 
 def _crosses_whole_sides(graph: FusionGraph, cluster: Cluster, axes: tuple[int, ...]) -> bool:
     """Whether the axes are all of M, all of N, or both; the batch only together with both. Axes that have several
-    groups of columns are none."""
+    groups of columns, or phases of places, are none."""
     batch, m, n = sides(graph, cluster)
     reduced = set(axes)
-    if batch & n:
+    if batch & n or batch & m & reduced:
         return False
     if any(0 < len(reduced & side) < len(side) for side in (batch, m, n)):
         return False

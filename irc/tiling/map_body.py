@@ -12,7 +12,7 @@ from xdsl.ir import Block, Region, SSAValue
 from irc.dialects import tile
 from irc.support.diagnostics import IrcError
 from irc.tiling import scalars as tile_scalar
-from irc.tiling.index_maps import Dim, Div, Lin, Mod, Sym, bounds, offset, terms
+from irc.tiling.index_code import IndexCode
 from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Node
 from irc.tiling.program import INDEX, Shape
 from irc.tiling.scalar_body import Body, Scalar, cast
@@ -46,7 +46,7 @@ class MapBuilder:
         self.operands: list[SSAValue] = []
         self.scalars: dict[Node, SSAValue] = {}
         self._arguments: dict[SSAValue, SSAValue] = {}
-        self._lins: dict[Lin, SSAValue] = {}
+        self._places = IndexCode(self.body, stage.program.resolve, lambda atom: self.argument(stage.index_tile(atom)))
 
     def argument(self, operand: SSAValue) -> SSAValue:
         if operand not in self._arguments:
@@ -69,7 +69,7 @@ class MapBuilder:
             case Constant():
                 return body.constant(node.value, node.type)
             case Coordinate():
-                wide = body(arith.IndexCastOp(self.lin(node.lin), i64))
+                wide = body(arith.IndexCastOp(self._places.lin(node.lin), i64))
                 return cast(body, Scalar(wide, i64), node.source)
             case Cast():
                 return cast(body, self._input(node.input), node.source)
@@ -89,37 +89,9 @@ class MapBuilder:
             for bound, predicate in ((test.low, "sge"), (test.high, "slt")):
                 if bound is None:
                     continue
-                holds = self.body.compare(predicate, self.lin(test.lin), self.body.constant(bound, INDEX))
+                holds = self.body.compare(predicate, self._places.lin(test.lin), self.body.constant(bound, INDEX))
                 result = holds if result is None else self.body(arith.AndIOp(result, holds))
         return self.body.constant(1, i1) if result is None else result
-
-    def lin(self, lin: Lin) -> SSAValue:
-        """An index scalar with the expression's value."""
-        lin = self.stage.program.resolve(lin)
-        if lin not in self._lins:
-            self._lins[lin] = self._sum(lin)
-        return self._lins[lin]
-
-    def _sum(self, lin: Lin) -> SSAValue:
-        body, total = self.body, None
-        for atom, factor in terms(lin):
-            part = self._atom(atom)
-            part = part if factor == 1 else body(arith.MuliOp(part, body.constant(factor, INDEX)))
-            total = part if total is None else body(arith.AddiOp(total, part))
-        if total is None:
-            return body.constant(offset(lin), INDEX)
-        return total if offset(lin) == 0 else body(arith.AddiOp(total, body.constant(offset(lin), INDEX)))
-
-    def _atom(self, atom: Dim | Sym | Div | Mod) -> SSAValue:
-        if isinstance(atom, Dim | Sym):
-            return self.argument(self.stage.index_tile(atom))
-        value, by = self._sum(atom.value), self.body.constant(atom.by, INDEX)
-        if bounds(atom.value)[0] >= 0:
-            return self.body(arith.DivSIOp(value, by) if isinstance(atom, Div) else arith.RemSIOp(value, by))
-        quotient = self.body(arith.FloorDivSIOp(value, by))
-        if isinstance(atom, Div):
-            return quotient
-        return self.body(arith.SubiOp(value, self.body(arith.MuliOp(quotient, by))))
 
     def finish(self, shape: Shape) -> tile.MapOp:
         finish(self.body, self.scalars[self.root])

@@ -19,7 +19,7 @@ from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Kind, iteration_of
 from irc.support.diagnostics import IrcError
-from irc.support.integers import round_up
+from irc.support.integers import ceil_div, round_up
 from irc.tiling.config import Config
 from irc.tiling.direct_products import accumulate_directly
 from irc.tiling.domains import Bindings, Space
@@ -31,6 +31,7 @@ from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import is_unsigned
 from irc.tiling.sizes import matmul_depth, matmul_tiles
 from irc.tiling.stage import Stage
+from irc.tiling.taps import Steps, Taps
 from irc.tiling.view_bounds import bounded_load
 
 
@@ -42,6 +43,8 @@ class Contracted:
     dims: Space
     around: Space
     along: Space
+    taps: Taps | None = None
+    """The places of `around` that there are, where that depends on the batch."""
 
     @staticmethod
     def of(dot: Dot) -> Contracted:
@@ -63,6 +66,8 @@ class Contracted:
         length = prod(d.extent for d in self.along)
         if step == 1 or round_up(length, step) >= 2 * length:
             self.around[:], self.along[:] = [], [*self.around, *self.along]
+        if self.taps is not None and self.taps.dims and not self.around:
+            self.taps = None
 
     def end(self, step: int) -> int:
         """Where the loop over K ends: steps at one place of `around` are whole."""
@@ -104,8 +109,10 @@ class MatmulPlan:
                 for dim, known in zip(own.dims, each.dims, strict=True):
                     if dim != known:
                         program.domains.bindings.bind(dim, lin_of(known))
+                each.taps = None
                 return
         self.ks.append(own)
+        own.taps = Taps.of(program.domains.bindings, dot, own.around, self.batch)
 
     @property
     def spaces(self) -> list[Space]:
@@ -129,16 +136,21 @@ class MatmulPlan:
         return found[0] if found else next(each for each in self.ks if each.extent == 1)
 
 
-def split_groups(bindings: Bindings, nodes: Sequence[Node]) -> bool:
-    """Where an axis of a product's result has groups and, in each, columns: makes two dimensions of its one. Gives
-    whether there was one."""
+def split_axes(bindings: Bindings, nodes: Sequence[Node], role: str) -> bool:
+    """Where an axis of a product's result has groups and, in each, columns (`n`), or places and their phases (`m`):
+    makes two dimensions of its one. Gives whether there was one. Those of places may go beyond the axis."""
     found = False
-    for lin in [lin for node in nodes if isinstance(node, Dot) for lin in node.side("b")]:
-        for atom, _ in bindings.resolve(lin).terms:
-            if isinstance(atom, Div) and len(atom.value.terms) == 1 and isinstance(dim := atom.value.terms[0][0], Dim):
-                group, column = new_dim(dim.extent // atom.by), new_dim(atom.by)
-                bindings.bind(dim, lin_of(group) * atom.by + lin_of(column))
-                found = True
+    for dot in [node for node in nodes if isinstance(node, Dot)]:
+        own = {atom for lin in dot.side(role) for atom in atoms(bindings.resolve(lin))}
+        for lin in dot.side("b"):
+            for atom, _ in bindings.resolve(lin).terms:
+                if not isinstance(atom, Div) or len(atom.value.terms) != 1:
+                    continue
+                dim = atom.value.terms[0][0]
+                if isinstance(dim, Dim) and dim in own:
+                    outer, inner = new_dim(ceil_div(dim.extent, atom.by)), new_dim(atom.by)
+                    bindings.bind(dim, lin_of(outer) * atom.by + lin_of(inner))
+                    found = True
     return found
 
 
@@ -185,20 +197,27 @@ def _accumulate(
     initial = [stage.splat(0, d.type, shape, d.location) for d in dots]
     block = Block(arg_types=[INDEX, *(v.type for v in initial)])
     row_axis, column_axis = stage.axes
-    k_axis, scalars = _step(program, stage, block, contracted, step)
+    steps = contracted.taps.begin(stage) if contracted.taps is not None else None
+    k_axis, scalars = _step(program, stage, block, contracted, step, steps)
     k = contracted.along[0]
     left = ReduceStage(program, block, [row_axis, k_axis], scalars)
     right = ReduceStage(program, block, [k_axis, column_axis], scalars)
     results: list[SSAValue] = []
     for dot, acc in zip(dots, block.args[1:], strict=True):
         precision = _precision(dot)
-        lhs, rhs = (dot.rhs, dot.lhs) if transposed else (dot.lhs, dot.rhs)
+        kernel = dot.rhs if contracted.taps is None else contracted.taps.inside(dot.rhs)
+        lhs, rhs = (kernel, dot.lhs) if transposed else (dot.lhs, kernel)
         a = left.tile(dot_operand(program, lhs, k, step, precision), left.shape)
         b = right.tile(dot_operand(program, rhs, k, step, precision), right.shape)
         results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
     left.insert(scf.YieldOp(*results), program.op.location)
-    bounds = (stage.index(0), stage.index(contracted.end(step)), stage.index(step))
-    loop = scf.ForOp(*bounds, initial, Region(block))
+    begin = stage.index(0)
+    if steps is None:
+        end = stage.index(contracted.end(step))
+    else:
+        length = stage.index(round_up(k.extent, step))
+        end = stage.insert(arith.MuliOp(steps.total(stage), length), program.op.location)
+    loop = scf.ForOp(begin, end, stage.index(step), initial, Region(block))
     loop.location = dots[0].location
     stage.block.add_op(loop)
     for dot, value in zip(dots, loop.results, strict=True):
@@ -212,7 +231,7 @@ def _factors(program: Program, dot: Dot, k: Dim) -> tuple[Node, Node]:
 
 
 def _step(
-    program: Program, stage: Stage, block: Block, contracted: Contracted, step: int
+    program: Program, stage: Stage, block: Block, contracted: Contracted, step: int, steps: Steps | None
 ) -> tuple[Axis, dict[Dim, SSAValue]]:
     """The axis of a step of the loop over K, and the dimensions that are scalars there."""
     (along,), around, at = contracted.along, contracted.around, block.args[0]
@@ -224,6 +243,8 @@ def _step(
     if whole != step:
         start = inside.insert(arith.MuliOp(place, length), where)
         offset = inside.insert(arith.SubiOp(at, start), where)
+    if steps is not None:
+        place = steps.place(inside, place)
     return Axis(along, offset, step), {**stage.scalars, around[0]: place}
 
 

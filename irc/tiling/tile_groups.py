@@ -18,7 +18,7 @@ from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
 from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
 from irc.tiling.nodes import Apply, Dot, Node, Reduced
-from irc.tiling.products import MatmulPlan, emit_matmul, split_groups
+from irc.tiling.products import MatmulPlan, emit_matmul, split_axes
 from irc.tiling.program import Axis, Program, shared_nodes
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.sizes import SHORTEST_RUN, SQUARE, THREADS, Contiguity, along, map_tiles, reduce_tiles
@@ -51,7 +51,7 @@ class Plan:
 
 def plan_group(program: Program, group: Group, nodes: list[Node], config: Config) -> Plan:
     """Finds the spaces; binds reduced dimensions to the columns of results where they have the same extents."""
-    if not config.is_direct and split_groups(program.domains.bindings, nodes):
+    if not config.is_direct and split_axes(program.domains.bindings, nodes, "n"):
         program.trace.forget()
         group.trace_again(program.trace)
         nodes = group.nodes(program.trace)
@@ -68,6 +68,9 @@ def plan_group(program: Program, group: Group, nodes: list[Node], config: Config
             group.trace_again(program.trace)
             plan.nodes = nodes = group.nodes(program.trace)
         dots = [n for n in nodes if isinstance(n, Dot)]
+        # Last, and nothing is traced again: a place beyond the axis is nowhere, and reshapes need not tell where.
+        if split_axes(program.domains.bindings, nodes, "m"):
+            own = _dims_in_order([program.resolve(lin) for r in group.results for lin in r.at])
         plan.matmul = MatmulPlan.of(program, dots, own, is_direct=config.is_direct)
         inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims}
         taken = {d for space in plan.matmul.spaces for d in space}

@@ -94,6 +94,43 @@ def test_convolutions_are_trained_in_channels_last() -> None:
         assert float((a.grad - b.grad).float().norm()) <= 5e-2 * float(b.grad.float().norm())
 
 
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels first", "channels last"])
+def test_convolutions_of_many_channels_are_irc_s(is_last: bool) -> None:
+    """Strided, transposed and of points, forward and their gradients; those of weights are cuDNN's."""
+    from irc_frontend.torch.graphs import watching
+
+    nn = torch.nn
+    model = nn.Sequential(
+        *(nn.Conv2d(32, 48, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(48, 64, 1, stride=2, bias=False)),
+        *(nn.BatchNorm2d(64), nn.ReLU(), nn.ConvTranspose2d(64, 32, 4, stride=2, padding=1), nn.Tanh()),
+    )
+    model = model.cuda().bfloat16()
+    x = torch.randn(4, 32, 28, 28, device="cuda", dtype=torch.bfloat16)
+    if is_last:
+        model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
+    twin, graphs = copy.deepcopy(model), dict[str, Any]()
+    inputs = [x.clone().requires_grad_() for _ in range(2)]
+    with watching(graphs.__setitem__):
+        results = [run(each) for run, each in zip((compiled(model), twin), inputs, strict=True)]
+        for result in results:
+            result.float().square().mean().backward()
+    left = {
+        str(node.target)
+        for graph in graphs.values()
+        for node in graph.division.reasons
+        if "getitem" not in str(node.target)
+    }
+    assert left == {"aten.convolution_backward.default"}
+    assert not graphs["forward"].division.reasons
+    torch.testing.assert_close(*results, rtol=3e-2, atol=3e-2)
+    pairs = [
+        (a.grad, b.grad) for a, b in zip([inputs[0], *model.parameters()], [inputs[1], *twin.parameters()], strict=True)
+    ]
+    for a, b in pairs:
+        assert a is not None and b is not None and a.stride() == b.stride()
+        assert float((a - b).float().norm()) <= 5e-2 * float(b.float().norm())
+
+
 def test_work_is_on_the_current_stream() -> None:
     run, stream = compiled(lambda x: (x * 2).relu().sum(0)), torch.cuda.Stream()
     x = torch.randn(2048, 2048, device="cuda")

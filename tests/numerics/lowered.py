@@ -65,8 +65,9 @@ def lowered(
     swap_ab: bool | None = None,
     split: int | None = None,
     cluster: tuple[int, int] | None = None,
+    schedule: str | None = None,
 ) -> Lowered:
-    """The kernels of a program. `tile`, `stages`, `rows`, `split` and `cluster` are those of its products. always: operands are aligned
+    """The kernels of a program. `tile`, `stages`, `split`, `cluster` and `schedule` are those of its products. always: operands are aligned
     and arranged where that does not pay, too."""
     module = isolate(parse(text, "test", dims=dict(dims)))
     arguments, results = signature(entry_of(module))
@@ -85,6 +86,7 @@ def lowered(
                 swap_ab=swap_ab,
                 split=split,
                 cluster=cluster,
+                schedule=schedule,
             )
     run_passes(module, passes_of(ALL[first:], instruction=instruction))
     return Lowered(module, arguments, results, arrays, expected, elements)

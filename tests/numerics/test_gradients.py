@@ -16,7 +16,7 @@ from numerics.gradients import Case, check_gradients, gradient_function, weighte
 from irc.autodiff.gradients import CONSTANT, REFUSED, RULES
 from irc.dialects import nd
 from irc.dialects.nd import Nd
-from irc.dialects.nd.linear import placed
+from irc.dialects.nd.convolution import placed
 from irc.ir.dtypes import element_named
 
 Array = np.ndarray[Any, Any]

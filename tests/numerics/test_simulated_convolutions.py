@@ -77,6 +77,69 @@ def test_pixels_of_windows(name: str, lazy: bool) -> None:
     assert counts.conflicts == 0
 
 
+SPREAD = "input_dilation=[2, 2]"
+PHASES = {
+    "3x3": (
+        Case((2, 5, 6, 64), (64, 3, 3, 64), (2, 10, 12, 64), f"low=[1, 1], high=[2, 2], {SPREAD}"),
+        (64, 64, 64),
+        9,
+    ),
+    "odd": (Case((2, 5, 6, 64), (64, 3, 3, 64), (2, 9, 11, 64), f"{PADDED}, {SPREAD}, flipped=true"), (64, 64, 64), 9),
+    "4x4": (
+        Case((2, 5, 6, 64), (64, 4, 4, 64), (2, 10, 12, 64), f"low=[2, 2], high=[2, 2], {SPREAD}"),
+        (64, 64, 64),
+        16,
+    ),
+    "points": (Case((2, 6, 6, 64), (64, 1, 1, 64), (2, 12, 12, 64), f"high=[1, 1], {SPREAD}"), (128, 64, 64), 1),
+    "one axis": (
+        Case((2, 5, 6, 64), (64, 3, 3, 64), (2, 10, 6, 64), "low=[1, 1], high=[2, 1], input_dilation=[2, 1]"),
+        (64, 64, 64),
+        9,
+    ),
+    "apart": (
+        Case((1, 3, 4, 64), (64, 5, 2, 64), (1, 9, 10, 64), "low=[3, 0], high=[3, 1], input_dilation=[3, 3]"),
+        (64, 64, 64),
+        10,
+    ),
+    "three axes": (
+        Case(
+            (1, 2, 3, 4, 32),
+            (32, 3, 3, 3, 32),
+            (1, 4, 6, 8, 32),
+            "low=[1, 1, 1], high=[2, 2, 2], input_dilation=[2, 2, 2]",
+        ),
+        (64, 32, 32),
+        27,
+    ),
+}
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
+@pytest.mark.parametrize("name", PHASES)
+def test_phases(name: str, lazy: bool) -> None:
+    """All phases in one launch, each in as many steps as it has taps."""
+    case, tile, taps = PHASES[name]
+    program = case.lowered(tile)
+    program.check(lazy=lazy)
+    assert program.ops("cuda.tma_load") == 2
+    (counts,) = program.counts()
+    apart = [int(n) for n in case.numbers.split("input_dilation=[")[1].split("]")[0].split(",")]
+    rows = case.result[0]
+    for extent, each in zip(case.result[1:-1], apart, strict=True):
+        rows *= -(-extent // each)
+    assert counts.executions("cuda.tma_load") == 2 * -(-rows // tile[0]) * taps
+    assert counts.conflicts == 0
+
+
+@pytest.mark.parametrize("schedule", ["persistent", "pingpong"])
+@pytest.mark.parametrize(("taps", "high"), [(3, 2), (1, 1)])
+def test_blocks_go_on_to_other_phases(taps: int, high: int, schedule: str) -> None:
+    """There are more tiles than blocks; some phases of points have no tap."""
+    numbers = f"low={[taps // 2] * 2}, high={[high] * 2}, {SPREAD}"
+    case = Case((9, 22, 22, 16), (16, taps, taps, 16), (9, 44, 44, 16), numbers)
+    case.lowered((64, 16, 16), schedule=schedule).check()
+
+
 @pytest.mark.parametrize("tile", [(128, 72, 64), (192, 32, 32), (256, 64, 64), (64, 72, 128)], ids=str)
 def test_tiles(tile: tuple[int, int, int]) -> None:
     """Where a step has the channels of two taps, they are no pixels of one window: threads write them."""

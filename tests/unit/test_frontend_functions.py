@@ -325,3 +325,26 @@ def test_errors_name_the_users_line(wrong: Callable[[], Any], message: str) -> N
     with pytest.raises(IrcError, match=message) as caught:
         wrong()
     assert str(caught.value).startswith(f"{__file__}:{wrong.__code__.co_firstlineno}:")
+
+
+def test_convolutions() -> None:
+    """Numbers for all axes of space or one for each; a transposed one, and gradients."""
+    rng = np.random.default_rng(0)
+    x, k = rng.standard_normal((2, 4, 5, 6)), rng.standard_normal((6, 2, 3, 3))
+    found = ir.conv(x, k, 1, 1, [1, 2], groups=2)
+    assert found.shape == (2, 6, 5, 7)
+    padded, wanted = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 2)]), np.zeros((2, 6, 5, 7))
+    for r, s in np.ndindex(3, 3):
+        windows = padded[:, :, r : r + 5, s : s + 7].reshape(2, 2, 2, 5, 7)
+        wanted += np.einsum("ngchw,goc->ngohw", windows, k[:, :, r, s].reshape(2, 3, 2)).reshape(2, 6, 5, 7)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12, atol=1e-12)
+    spread = ir.conv(x, k[:4, :1].repeat(4, 1), low=2, high=2, input_dilation=2, flipped=True)
+    assert spread.shape == (2, 4, 11, 13)
+    of_x, of_k = ir.grad(lambda x, k: ir.conv(x, k, 2, dilation=[1, 2], groups=2).sum(), (0, 1))(
+        ir.Tensor(x), ir.Tensor(k)
+    )
+    assert of_x.shape == x.shape and of_k.shape == k.shape
+    with pytest.raises(IrcError, match="in 3 groups"):
+        ir.conv(x, k, groups=3)
+    with pytest.raises(IrcError, match="2 integers of 1 or more for strides"):
+        ir.conv(x, k, [1], groups=2)

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 import irc
 from irc.dialects import nd
-from irc.dialects.nd.linear import placed
+from irc.dialects.nd.convolution import placed
 from irc.interpreters.nd.interpreter import evaluate_op
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import (

@@ -62,10 +62,45 @@ def transformer_block(params: Any, x: np.ndarray[Any, Any], heads: int) -> np.nd
     return x + hidden @ params["down"]["weight"] + params["down"]["bias"]
 
 
+def convolution(params: Any, x: np.ndarray[Any, Any], stride: int, padding: int, groups: int = 1) -> Any:
+    """Over two axes, one tap after the other."""
+    weight = params["weight"]
+    outputs, rows, columns, inputs = weight.shape
+    x = np.pad(x, [(0, 0), (padding, padding), (padding, padding), (0, 0)])
+    height, width = ((n - taps) // stride + 1 for n, taps in zip(x.shape[1:3], (rows, columns), strict=True))
+    y = np.zeros((len(x), height, width, groups, outputs // groups))
+    for r, s in np.ndindex(rows, columns):
+        pixels = x[:, r : r + height * stride : stride, s : s + width * stride : stride][:, :height, :width]
+        kernel = weight[:, r, s].reshape(groups, outputs // groups, inputs)
+        y += np.einsum("nhwgc,goc->nhwgo", pixels.reshape(*pixels.shape[:3], groups, inputs), kernel)
+    return y.reshape(*y.shape[:3], outputs) + params["bias"]
+
+
+def transposed(params: Any, x: np.ndarray[Any, Any], stride: int, padding: int, more: int) -> Any:
+    """Over one axis: each element is spread over the window."""
+    weight, count = params["weight"], x.shape[1]
+    outputs, taps, _ = weight.shape
+    y = np.zeros((len(x), (count - 1) * stride + taps + more, outputs))
+    for place, tap in np.ndindex(count, taps):
+        y[:, place * stride + tap] += x[:, place] @ weight[:, tap].T
+    return y[:, padding : y.shape[1] - padding] + params["bias"]
+
+
 LAYERS: dict[str, tuple[nn.Layer, Any, Callable[[Any, Any], Any]]] = {
     "linear": (nn.Linear(7, 5), drawn(3, 7), lambda p, x: x @ p["weight"] + p["bias"]),
     "linear of rows of rows": (nn.Linear(7, 5), drawn(2, 3, 4, 7), lambda p, x: x @ p["weight"] + p["bias"]),
     "linear of one row": (nn.Linear(7, 5, bias=False), drawn(7), lambda p, x: x @ p["weight"]),
+    "convolution": (nn.Conv(4, 6, (3, 2), 2, 1), drawn(2, 6, 7, 4), lambda p, x: convolution(p, x, 2, 1)),
+    "convolution in groups": (
+        nn.Conv(4, 6, (3, 3), groups=2),
+        drawn(2, 5, 6, 4),
+        lambda p, x: convolution(p, x, 1, 0, 2),
+    ),
+    "transposed convolution": (
+        nn.ConvTranspose(3, 5, (4,), 2, 1, 1),
+        drawn(2, 6, 3),
+        lambda p, x: transposed(p, x, 2, 1, 1),
+    ),
     "embedding": (nn.Embedding(11, 6), RNG.integers(0, 11, (4, 3)), lambda p, x: p["table"][x]),
     "layer norm": (nn.LayerNorm(9), drawn(4, 5, 9) * 3 + 1, layer_norm),
     "rms norm": (

@@ -13,7 +13,7 @@ from irc_frontend.torch.graphs import Compiled, watching
 
 pytestmark = pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled")
 
-LEFT = {"convolution", "max_pool2d", "native_dropout"}
+LEFT = {"max_pool2d", "native_dropout"}
 """What torch does of these models: ops that have this in their names."""
 
 

@@ -98,14 +98,14 @@ def test_training_keeps_channels_last(graphs: dict[str, Compiled]) -> None:
     """What a forward graph keeps is as its convolutions take it; what it and the backward graph give is row-major."""
     trained(Residual(), graphs)
     assert turned(graphs["forward"]) >= 3
-    backward: list[Any] = [node for level in graphs["backward"].division.left for node in level]
+    backward: list[Any] = [node for program in graphs["backward"].programs for node in program.part.own]
     taken = [node.args[:3] for node in backward if node.target is aten.convolution_backward.default]
     assert len(taken) == 3
     assert all(each.op == "placeholder" for _, x, weight in taken for each in (x, weight)), (
         "copied by the forward graph"
     )
-    normed = next(each for each in graphs["forward"].programs if each.part.level == 1)
-    assert not permutes(normed), "the norm, the pool and what is kept of them are all in one order"
+    (forward,) = graphs["forward"].programs
+    assert permutes(forward) == 5, "of x, two weights and two results: what lies between them is in one order"
 
 
 def permutes(program: Program) -> int:

@@ -10,6 +10,7 @@ that gradients, optimizers and checkpoints see plain trees:
 
 from irc_frontend.nn.attention import MultiHeadAttention
 from irc_frontend.nn.checkpoint import load, save
+from irc_frontend.nn.convolution import Conv, ConvTranspose
 from irc_frontend.nn.dropout import Dropout
 from irc_frontend.nn.layer import Layer, Params
 from irc_frontend.nn.linear import Embedding, Linear
@@ -19,6 +20,8 @@ from irc_frontend.nn.seeds import fold
 from irc_frontend.nn.transformer import TransformerBlock
 
 __all__ = [
+    "Conv",
+    "ConvTranspose",
     "Dropout",
     "Embedding",
     "Layer",

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from typing import cast
+from typing import Any, cast
+
+import torch
+from torch.fx import Node as FxNode
+from xdsl.ir import Block
 
 from irc.analysis.cascades import cascade_of
 from irc.analysis.op_classes import is_product
+from irc.analysis.window_operands import is_window_loadable
 from irc.decomposition.indexed import comparisons
+from irc.dialects import nd
 from irc.dialects.kernel import Anchor, FusedOp
 from irc.driver.compiler import resolve_arch
 from irc.driver.lowering import levels
 from irc.fusion.cascade_cost import cascade_cost
 from irc.fusion.cascades import fits
+from irc.ir.dtypes import element_named
 from irc.ir.functions import entry_of
-from irc.ir.targets import set_target, target_of
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT, set_target, target_of
+from irc.support.integers import round_up
 from irc_frontend.build import build_module
 from irc_frontend.graph import ARGUMENT, Node, sorted_nodes, structure
 
@@ -31,6 +39,8 @@ def why_slow(results: Iterable[Node]) -> str | None:
     scatters = filter(None, map(_why_scattered, order))
     if (reason := next(scatters, None)) is not None:
         return reason
+    if not all(_has_window(node) for node in order if node.op == "conv"):
+        return "a convolution whose window is beyond the limits of TMA"
     return _why_several(order, results) if _is_attention(order) else None
 
 
@@ -49,6 +59,50 @@ def _why_scattered(node: Node) -> str | None:
     if not places or comparisons(places, count, math.prod(node.shape) // places) <= MAX_COMPARISONS:
         return None
     return f"a scatter of {count} to {places} places, too many to compare"
+
+
+MIN_CHANNELS = 16
+"""Of inputs and of outputs: from so many on TMA brings pixels of a window, and tiles are full."""
+
+
+def why_slow_convolution(node: FxNode) -> str | None:
+    """Why a convolution, or its gradients, are cuDNN's on a GPU, by the arrays' shapes and strides. On an H200, in
+    bf16 with channels last, irc's take 0.6 to 1.1 of cuDNN's time where x has two axes of space and channels in one
+    group, forward and for the gradient of x (benchmarks/results/2026-11-24-h200-notes.md). Those of weights take 0.9 to
+    1.25, groups 20 times as long and more."""
+    is_gradient = node.target is torch.ops.aten.convolution_backward.default
+    args: Any = node.args[1:] if is_gradient else node.args
+    x, weight = (each.meta["val"] for each in args[:2])
+    first: Any = node.args[0]
+    read = first.meta["val"]
+    groups, element = args[8], str(x.dtype).removeprefix("torch.")
+    if x.dtype not in (torch.bfloat16, torch.float16):
+        return f"a convolution of {element} on a GPU, which is cuDNN's"
+    if groups != 1:
+        return f"a convolution of {groups} groups, for which cuDNN is faster"
+    if x.ndim != 4 or not read.is_contiguous(memory_format=torch.channels_last):
+        return "a convolution over one or three axes, or with channels first, for which there are no measurements"
+    if is_gradient and args[9][1]:
+        return "the gradient of a convolution's weight, for which cuDNN is faster"
+    if min(weight.shape[:2]) < MIN_CHANNELS:
+        return f"a convolution of {min(weight.shape[:2])} channels, fewer than {MIN_CHANNELS}"
+    return None
+
+
+def _has_window(node: Node) -> bool:
+    """Whether TMA brings the pixels of a convolution's window, with channels last in rows that are filled with
+    zeros."""
+    attributes: dict[str, Any] = dict(node.attributes)
+    x, kernel = list(node.operands)
+    element, last = element_named(x.element), [0, len(x.shape) - 1, *range(1, len(x.shape) - 1)]
+    axes = attributes["kernel_axes"] or range(len(x.shape))
+    weights = [kernel.shape[axis] for axis in axes]
+    channels = round_up(x.shape[1], TENSOR_MAP_ALIGNMENT // element.size)
+    shapes = [x.shape[0], *x.shape[2:], channels], [weights[0], *weights[2:], channels]
+    values = Block(arg_types=[nd.tensor(shape, element) for shape in shapes]).args
+    orders = {"x_axes": last, "kernel_axes": last, "result_axes": last}
+    op = nd.ConvOp(*values, **{**attributes, **orders}, element=element_named(node.element))
+    return is_window_loadable(op, 0)
 
 
 _known: dict[Hashable, str | None] = {}

@@ -21,6 +21,7 @@ from irc_frontend.torch.flex import with_flex_attention
 from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
 from irc_frontend.torch.program import Program
 from irc_frontend.torch.rules import value_of
+from irc_frontend.torch.separation import separate_gradients
 
 Watcher = Callable[[str, "Compiled"], None]
 """Told of each graph that is compiled: forward, backward or inference, and what became of it."""
@@ -94,6 +95,8 @@ def compile_graph(
         module = with_channels_last(module, inputs, visible)
         strides = _strides(module)
         strides = [] if strides == traced else strides
+    if why_left is None:
+        separate_gradients(module.graph)
     refused = {} if why_left is None else dict.fromkeys(module.graph.nodes, why_left)
     while True:
         division = divide(module.graph, refused)

@@ -49,11 +49,13 @@ class Left(IrcError):
 @dataclass(frozen=True)
 class Rule:
     """How an op is recorded. promotion: the operands are cast to one type first, by torch's rule for elementwise ops.
-    targets: where it can run."""
+    targets: where it can run. cost: why a node is torch's on a GPU, where that depends on how its operands lie in
+    memory."""
 
     record: Callable[..., Any]
     promotion: PROMOTION | None
     targets: frozenset[str]
+    cost: Callable[[FxNode], str | None] | None
 
 
 RULES: dict[Any, Rule] = {}
@@ -86,13 +88,16 @@ BOOL = PROMOTION.ALWAYS_BOOL
 
 
 def rule(
-    *ops: Any, promotion: PROMOTION | None = None, targets: Iterable[str] = ("cpu", "cuda")
+    *ops: Any,
+    promotion: PROMOTION | None = None,
+    targets: Iterable[str] = ("cpu", "cuda"),
+    cost: Callable[[FxNode], str | None] | None = None,
 ) -> Callable[[RuleT], RuleT]:
     """Registers the decorated function as the rule of `ops`, which are OpOverloads."""
 
     def register(function: RuleT) -> RuleT:
         for op in ops:
-            RULES[op] = Rule(function, promotion, frozenset(targets))
+            RULES[op] = Rule(function, promotion, frozenset(targets), cost)
         return function
 
     return register
@@ -106,8 +111,8 @@ def value_of(node: FxNode) -> Any:
 def device_of(node: FxNode) -> torch.device | None:
     """The device of a node's tensor, or the first of its tensors; None where it has none."""
     value = value_of(node)
-    first = value[0] if isinstance(value, tuple | list) and value else value
-    return first.device if isinstance(first, torch.Tensor) else None
+    values = value if isinstance(value, tuple | list) else (value,)
+    return next((each.device for each in values if isinstance(each, torch.Tensor)), None)
 
 
 def element_of(dtype: torch.dtype) -> str:
@@ -137,6 +142,8 @@ def why_left(node: FxNode, target: str) -> str | None:
         return f"not on the target {target}"
     try:
         _expect_plain(node, target)
+        if target == "cuda" and found.cost is not None and (reason := found.cost(node)) is not None:
+            return reason
         with on_target(target):
             found = record(node, {operand: _stand_in(operand) for operand in node.all_input_nodes})
     except IrcError as error:
@@ -255,7 +262,7 @@ def _fitted(node: FxNode, result: Any) -> Any:
         raise Left(f"the rule gave {len(result)} results, torch has {len(value)}")
     used = [user.args[1] for user in node.users]
     return tuple(
-        _fit(each, want) if position in used else None
+        _fit(each, want) if position in used and want is not None else None
         for position, (each, want) in enumerate(zip(result, value, strict=True))
     )
 

@@ -20,7 +20,7 @@ from irc.autodiff.gradients.rule import Rule
 from irc.autodiff.gradients.shapes import dilated
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
-from irc.dialects.nd.linear import placed
+from irc.dialects.nd.convolution import placed
 from irc.dialects.nd.terms import Term, deferred_cast
 from irc.ir.dtypes import accumulator
 from irc.ir.rewriting import location_of

@@ -31,6 +31,7 @@ from irc.dialects.nd.composed import (
     SoftmaxFamilyOp,
     SoftmaxOp,
 )
+from irc.dialects.nd.convolution import ConvOp
 from irc.dialects.nd.creation import (
     ConstantOp,
     IotaOp,
@@ -80,7 +81,7 @@ from irc.dialects.nd.indexed import (
     TakeAlongOp,
     TakeOp,
 )
-from irc.dialects.nd.linear import ConvOp, MatmulOp
+from irc.dialects.nd.linear import MatmulOp
 from irc.dialects.nd.reduce import (
     AccumulateOp,
     AllOp,

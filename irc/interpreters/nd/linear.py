@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
-from irc.dialects.nd.linear import in_order, placed
+from irc.dialects.nd.convolution import in_order, placed
 from irc.interpreters.nd.base import Array, Precision, convert, is_floating, meaning, rounded, wide
 from irc.ir.dtypes import Element, element_of
 from irc.ir.rounding import cast_array

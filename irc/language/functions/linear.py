@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irc.dialects.nd.linear import conv_shape, in_order, placed
+from irc.dialects.nd.convolution import conv_shape, in_order, placed
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.operators import emit_matmul, matmul, matrices, product_element

@@ -21,11 +21,12 @@ from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
+from irc.analysis.costs import flops_of
 from irc.analysis.window_operands import MIN_RUN, is_window_loadable, run_of
 from irc.configs.product_instructions import WGMMA_OPERANDS
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
-from irc.dialects.nd.linear import in_order
+from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.terms import Term
 from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
@@ -115,7 +116,7 @@ def _is_possible(op: nd.ConvOp, machine: Target) -> bool:
 
 
 def _pays(op: nd.ConvOp, sides: Sequence[int], machine: Target) -> bool:
-    work = 2 * iteration_of(op).points
+    work = flops_of(op)
     saved = (SLOWDOWN - 1) * work / machine.flops[element_of(op.x).name]
     moved = sum(2 * element_of(value).size * prod(shape_of(value)) for value in (op.operands[side] for side in sides))
     return saved > moved / machine.bandwidth + machine.launch_time * len(sides)

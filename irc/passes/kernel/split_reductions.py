@@ -101,7 +101,9 @@ def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
         raise IrcError(message, location_of(kernel), "run choose-config")
     iteration = iteration_of(kernel.cores()[0])
     sizes = {"b": 1, "m": tile["m"], "n": tile["n"]}
-    groups = [(tuple(sorted(iteration.axes(iteration.result, role))), size) for role, size in sizes.items()]
+    axes = {role: iteration.axes(iteration.result, role) for role in sizes}
+    axes["m"] = iteration.touched(iteration.result, "m")  # phases of places are along their axes too
+    groups = [(tuple(sorted(axes[role])), size) for role, size in sizes.items()]
     whole = whole_rows(kernel)
     return {op: [_side(op, *group) for group in groups if group[0]] for op in reductions if op not in whole}
 

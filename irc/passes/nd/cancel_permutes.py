@@ -8,15 +8,16 @@ concats are the same ops with their axes renamed (`orders.py`). Done in memory's
 order that one of the region's permutes asks for, the ops that are permuted are those on one side of a minimum cut: an
 array that one side makes and the other uses is permuted, which costs its bytes, once for all users; so is the operand
 of a broadcast or the result of a reduction whose own axes change places. An array that a permute makes (or that a
-permute alone uses) is there in that order already, and a convolution reads and makes arrays in any order. Splats and
-arrays whose axes of extent 1 alone move are free.
+permute alone uses) is there in that order already, and a convolution reads and makes arrays in any order; where
+all else is equal it makes them with channels last, in which TMA reads them again. Splats and arrays whose axes of
+extent 1 alone move are free.
 
 **When.** A region is permuted where its arrays have fewer permutes, and less than half of the bytes are still permuted,
 counted exactly for that choice: a kernel that has one array in another order than the rest moves the same bytes
 whichever one it is. So a permute is never moved across an op just because it is cheaper there (a cast), a lone permute
 and the transposed operand of a product stay where they are, and the pass ends. Products, convolutions, reshapes,
 gathers and scans are no part of a region. A product reads its operands in any order of axes that leaves the last one in
-its place: it does not ask for one.
+its place: it does not ask for one. What a convolution made it reads as well with the contracted axis last.
 """
 
 from __future__ import annotations
@@ -30,12 +31,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from irc.analysis.min_cut import Network
 from irc.canonicalization.axis_orders import Order, composed, inverse, main_arrays, op_in_order, permuted, small_array
+from irc.canonicalization.convolution import with_result
 from irc.canonicalization.shapes import moves_only_ones
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
+from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.declared import declared_element
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter
@@ -53,7 +57,7 @@ class CancelPermutesPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]
-        for _ in range(sum(isinstance(inner, nd.PermuteOp) for inner in op.walk())):  # each round takes some out
+        for _ in range(sum(isinstance(inner, _ASKING) for inner in op.walk())):  # each round takes some out
             if not any([_turn(function.body.block) for function in functions]):  # noqa: C419
                 return
             CanonicalizeNdPass(fold_constants=self.fold_constants).apply(ctx, op)
@@ -68,6 +72,10 @@ def _turn(block: Block) -> bool:
             if choices:
                 replaced |= _apply(region, max(choices, key=lambda choice: choice.saved))
     return bool(replaced)
+
+
+_ASKING = (nd.PermuteOp, nd.ConvOp)
+"""Ops that ask for an order of axes."""
 
 
 @dataclass
@@ -93,8 +101,8 @@ def _price(value: SSAValue, order: Order, made: Order | None = None) -> int:
 
 
 def _regions(block: Block) -> list[_Region]:
-    """The regions of the block that meet a permute."""
-    if not any(isinstance(op, nd.PermuteOp) for op in block.ops):
+    """The regions of the block that meet a permute or a convolution."""
+    if not any(isinstance(op, _ASKING) for op in block.ops):
         return []
     leaders: dict[object, object] = {}
 
@@ -129,9 +137,12 @@ class _Region:
         self.arrays.update(dict.fromkeys(main_arrays(op)))
 
     def orders(self) -> Iterator[Order]:
-        """The orders in which permutes have the region's arrays, or make others of them, each once."""
+        """The orders in which permutes have the region's arrays, or make others of them, and channels last of those
+        that convolutions make; each once."""
         found: dict[Order, None] = {}
         for array in self.arrays:
+            if (channels := _channels_of(array)) is not None:
+                found[(*(axis for axis in range(rank_of(array)) if axis != channels), channels)] = None
             if isinstance(array.owner, nd.PermuteOp):
                 found[inverse(ints(array.owner.permutation))] = None
             found.update(dict.fromkeys(tuple(ints(op.permutation)) for op in _permutes(array)))
@@ -145,7 +156,7 @@ class _Region:
             return None
         bytes_before, count_before = self._cost(order, set())
         bytes_after, count_after = self._cost(order, ops)
-        if 2 * bytes_after >= bytes_before or count_after >= count_before:
+        if 2 * bytes_after >= bytes_before or count_after >= count_before:  # counts of convolutions come second
             return None
         return _Choice(order, ops, bytes_before - bytes_after)
 
@@ -163,6 +174,8 @@ class _Region:
                 continue
             maker, users = self._maker(array, order), self._users(array, order)
             needs_permuted, needs_plain = ("permuted", array), ("as it is", array)
+            if _channels_of(array) == order[-1]:
+                network.connect(maker, _PERMUTED, _PREFERENCE)
             network.connect(maker, needs_permuted, price)
             network.connect(needs_plain, maker, price)
             for user in users:
@@ -192,26 +205,44 @@ class _Region:
                     users[_PERMUTED] = None
             elif _is_main(user, array) and user in self.ops:
                 users[user] = None
-            elif not _takes(user, order):
+            elif not self._takes(user, array, order):
                 users[_AS_IT_IS] = None
         return users
 
-    def _cost(self, order: Order, chosen: set[Operation]) -> tuple[int, int]:
-        """The bytes that permutes of the region's arrays and of small ones move, and how many the former are."""
+    def _takes(self, user: Operation, array: SSAValue, order: Order) -> bool:
+        """Whether an op that is no part of the region reads an array that is permuted as well as it does now."""
+        if _takes(user, order):
+            return True
+        is_made = any(isinstance(each.owner, nd.ConvOp) for each in self.arrays)
+        return is_made and isinstance(user, nd.MatmulOp) and _contracted(user, array) == {order[-1]}
+
+    def _cost(self, order: Order, chosen: set[Operation]) -> tuple[int, tuple[int, int]]:
+        """The bytes that permutes of the region's arrays and of small ones move; how many the former are, and how many
+        convolutions make arrays with something else than channels last."""
         needs: dict[SSAValue, set[Order]] = defaultdict(set)
         for array in self.arrays:
             base, at = _base(array)
             needs[base] |= {composed(at, need) for need in self._needs(array, order, chosen)}
-        total = count = 0
+        total = count = unlike = 0
         for base, orders in needs.items():
             plain = tuple(range(rank_of(base)))
             made = [order] if base.owner in chosen and base in self.arrays else [plain]
             if isinstance(base.owner, nd.ConvOp):
                 made = sorted({plain, *orders})
-            prices = min(([_price(base, composed(inverse(m), need), m) for need in orders] for m in made), key=sum)
-            total, count = total + sum(prices), count + sum(map(bool, prices))
+            prices = min(
+                (
+                    (
+                        [_price(base, composed(inverse(m), need), m) for need in orders],
+                        _channels_of(base) not in (None, m[-1]),
+                    )
+                    for m in made
+                ),
+                key=lambda found: (sum(found[0]), found[1]),
+            )
+            total, count = total + sum(prices[0]) + prices[1] * _PREFERENCE, count + sum(map(bool, prices[0]))
+            unlike += prices[1]
         total += sum(_bytes_of(small) for op in chosen if (small := small_array(op, order)) is not None)
-        return total, count
+        return total, (count, unlike)
 
     def _needs(self, array: SSAValue, order: Order, chosen: set[Operation]) -> set[Order]:
         """The orders in which the array is used; what permutes make of it, if it is no array of the region, as well."""
@@ -222,7 +253,7 @@ class _Region:
             if isinstance(user, nd.ConvOp):
                 continue
             if not isinstance(user, nd.PermuteOp):
-                if not _takes(user, order):
+                if not self._takes(user, array, order):
                     found.add(order if user in chosen and _is_main(user, array) else plain)
             elif user.result not in self.arrays:
                 found.add(tuple(ints(user.permutation)))
@@ -231,6 +262,21 @@ class _Region:
 
 _AS_IT_IS = "as it is"
 _PERMUTED = "permuted"
+_PREFERENCE = 1
+"""Bytes that it counts for where a convolution makes an array with something else than channels last."""
+
+
+def _channels_of(array: SSAValue) -> int | None:
+    """The axis of channels of what a convolution makes; None of others, and without axes of space."""
+    owner, rank = array.owner, rank_of(array)
+    if not isinstance(owner, nd.ConvOp) or rank < 3 or ints(owner.parts):
+        return None
+    return in_order(range(rank), ints(owner.result_axes))[1]
+
+
+def _contracted(op: nd.MatmulOp, array: SSAValue) -> set[int]:
+    """The contracted axes of an operand of a product."""
+    return set(ints(op.lhs_contract if op.lhs is array else op.rhs_contract))
 
 
 def _is_main(op: Operation, array: SSAValue) -> bool:
@@ -284,4 +330,21 @@ def _apply(region: _Region, choice: _Choice) -> set[SSAValue]:
         replaced.add(result)
         op.detach()
         op.erase()
+    for array in [array for array in region.arrays if isinstance(array.owner, nd.ConvOp)]:
+        _make_as_used(array)
     return replaced
+
+
+def _make_as_used(array: SSAValue) -> None:
+    """Has a convolution make an array in the order in which all uses have it."""
+    conv, permutes = array.owner, _permutes(array)
+    assert isinstance(conv, nd.ConvOp)
+    orders = {tuple(ints(op.permutation)) for op in permutes}
+    if ints(conv.parts) or len(orders) != 1 or len(permutes) != len(list(array.uses)):
+        return
+    made = with_result(conv, orders.pop(), Inserter.before(conv))
+    assert isinstance(made.owner, nd.ConvOp)
+    made.owner.attributes |= conv.attributes
+    for op in permutes:
+        Rewriter.replace_op(op, [], [made])
+    Rewriter.erase_op(conv)

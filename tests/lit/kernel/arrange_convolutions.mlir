@@ -84,7 +84,8 @@ func.func @depthwise_turned(%x: tensor<64x56x56x96xbf16>, %w: tensor<7x7x1x96xbf
   func.return %cast : tensor<64x50x50x96xbf16>
 }
 
-// Left alone: arrays that tensor maps read, a small convolution, few channels, groups of few, f32, and dilated x.
+// Left alone: arrays that tensor maps read, a small convolution, few channels, groups of few, f32, and zeros between
+// the elements of x over which a window moves by three.
 // CHECK-LABEL: func.func @as_they_are
 // CHECK-NEXT:    nd.conv %x, %w
 // CHECK-LABEL: func.func @small
@@ -121,7 +122,18 @@ func.func @wide(%x: tensor<64x128x28x28xf32>, %w: tensor<128x128x3x3xf32>) -> te
   %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<64x128x28x28xf32>, tensor<128x128x3x3xf32>) -> tensor<64x128x26x26xf32>
   func.return %conv : tensor<64x128x26x26xf32>
 }
-func.func @dilated(%x: tensor<64x128x28x28xbf16>, %w: tensor<128x128x3x3xbf16>) -> tensor<64x128x53x53xbf16> {
+func.func @dilated(%x: tensor<64x128x28x28xbf16>, %w: tensor<128x128x3x3xbf16>) -> tensor<64x128x18x18xbf16> {
+  %conv = nd.conv %x, %w {strides = [3, 3], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [2, 2], groups = 1, nd.declared = bf16} : (tensor<64x128x28x28xbf16>, tensor<128x128x3x3xbf16>) -> tensor<64x128x18x18xf32>
+  %cast = nd.cast %conv : tensor<64x128x18x18xf32> -> tensor<64x128x18x18xbf16>
+  func.return %cast : tensor<64x128x18x18xbf16>
+}
+
+// A transposed convolution goes over pixels as any other: a phase of it reads no zeros.
+// CHECK-LABEL: func.func @transposed
+// CHECK-NEXT:    %[[X:.*]] = nd.permute %x {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    nd.conv %[[X]], %[[W]]
+func.func @transposed(%x: tensor<64x128x28x28xbf16>, %w: tensor<128x128x3x3xbf16>) -> tensor<64x128x53x53xbf16> {
   %conv = nd.conv %x, %w {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [2, 2], groups = 1, nd.declared = bf16} : (tensor<64x128x28x28xbf16>, tensor<128x128x3x3xbf16>) -> tensor<64x128x53x53xf32>
   %cast = nd.cast %conv : tensor<64x128x53x53xf32> -> tensor<64x128x53x53xbf16>
   func.return %cast : tensor<64x128x53x53xbf16>

@@ -197,3 +197,47 @@ func.func @beside_products(%x: tensor<2x64x4x16xf32>, %y: tensor<2x64x4x16xf32>,
   %6 = nd.matmul %5, %v {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [4], rhs_contract = [3]} : (tensor<2x2x2x64x16xf32>, tensor<2x2x64x16xf32>) -> tensor<2x2x2x64x64xf32>
   func.return %3, %4, %6 : tensor<2x4x64xf32>, tensor<2x4x64x64xf32>, tensor<2x2x2x64x64xf32>
 }
+
+// What a convolution makes has channels last where nothing asks for another order: work after it is done so, and another
+// convolution and a product of its channels read it so.
+// CHECK-LABEL: func.func @chain
+// CHECK-NEXT:    %[[Y:.*]] = nd.conv %x, %k {{{.*}}, x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : {{.*}} -> tensor<2x8x8x16xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.relu %[[Y]] : tensor<2x8x8x16xf32>
+// CHECK-NEXT:    %[[Z:.*]] = nd.conv %[[R]], %l {{{.*}}, x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]}
+// CHECK-NEXT:    %[[E:.*]] = nd.exp %[[Z]] : tensor<2x8x8x16xf32>
+// CHECK-NEXT:    %[[M:.*]] = nd.matmul %[[E]], %m {lhs_contract = [3], rhs_contract = [1]}
+// CHECK-NEXT:    func.return %[[M]]
+func.func @chain(%x: tensor<2x8x8x4xf32>, %k: tensor<16x4x3x3xf32>, %l: tensor<16x16x3x3xf32>, %m: tensor<5x16xf32>) -> tensor<2x8x8x5xf32> {
+  %0 = nd.conv %x, %k {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2]} : (tensor<2x8x8x4xf32>, tensor<16x4x3x3xf32>) -> tensor<2x16x8x8xf32>
+  %1 = nd.relu %0 : tensor<2x16x8x8xf32>
+  %2 = nd.conv %1, %l {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<2x16x8x8xf32>
+  %3 = nd.exp %2 : tensor<2x16x8x8xf32>
+  %4 = nd.matmul %3, %m {lhs_contract = [1], rhs_contract = [1]} : (tensor<2x16x8x8xf32>, tensor<5x16xf32>) -> tensor<2x8x8x5xf32>
+  func.return %4 : tensor<2x8x8x5xf32>
+}
+
+// Several uses of its result in one order are one array.
+// CHECK-LABEL: func.func @several
+// CHECK:         %[[Y:.*]] = nd.conv {{.*}} result_axes = [0, 3, 1, 2]}
+// CHECK-NEXT:    %[[R:.*]] = nd.relu %[[Y]]
+// CHECK-NEXT:    %[[E:.*]] = nd.exp %[[Y]]
+// CHECK-NEXT:    func.return %[[R]], %[[E]]
+func.func @several(%x: tensor<2x8x8x4xf32>, %k: tensor<16x4x3x3xf32>) -> (tensor<2x8x8x16xf32>, tensor<2x8x8x16xf32>) {
+  %0 = nd.conv %x, %k {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2]} : (tensor<2x8x8x4xf32>, tensor<16x4x3x3xf32>) -> tensor<2x16x8x8xf32>
+  %1 = nd.relu %0 : tensor<2x16x8x8xf32>
+  %2 = nd.permute %1 {permutation = [0, 2, 3, 1]} : tensor<2x16x8x8xf32> -> tensor<2x8x8x16xf32>
+  %3 = nd.exp %0 : tensor<2x16x8x8xf32>
+  %4 = nd.permute %3 {permutation = [0, 2, 3, 1]} : tensor<2x16x8x8xf32> -> tensor<2x8x8x16xf32>
+  func.return %2, %4 : tensor<2x8x8x16xf32>, tensor<2x8x8x16xf32>
+}
+
+// Channels first stay where the program's result has them.
+// CHECK-LABEL: func.func @first
+// CHECK-NEXT:    nd.conv %x, %k {{{.*}} groups = 1} :
+// CHECK-NEXT:    nd.relu
+// CHECK-NEXT:    func.return
+func.func @first(%x: tensor<2x4x8x8xf32>, %k: tensor<16x4x3x3xf32>) -> tensor<2x16x8x8xf32> {
+  %0 = nd.conv %x, %k {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x4x8x8xf32>, tensor<16x4x3x3xf32>) -> tensor<2x16x8x8xf32>
+  %1 = nd.relu %0 : tensor<2x16x8x8xf32>
+  func.return %1 : tensor<2x16x8x8xf32>
+}

@@ -3,6 +3,7 @@
 from irc_frontend.torch.ops import (
     attention,
     bessel,
+    convolutions,
     distances,
     elementwise,
     functions,
@@ -27,6 +28,7 @@ __all__ = [
     "VIEWS",
     "attention",
     "bessel",
+    "convolutions",
     "distances",
     "elementwise",
     "functions",

@@ -1,0 +1,65 @@
+"""Convolutions, on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irc_frontend.graph import Node, fail
+from irc_frontend.linear import product_element
+
+Numbers = int | Sequence[int]
+"""One for each axis of space, or one for all."""
+
+
+def conv(
+    x: Node,
+    kernel: Node,
+    strides: Numbers = 1,
+    low: Numbers = 0,
+    high: Numbers = 0,
+    dilation: Numbers = 1,
+    input_dilation: Numbers = 1,
+    groups: int = 1,
+    *,
+    kernel_axes: Sequence[int] = (),
+    flipped: bool = False,
+    element: str | None = None,
+) -> Node:
+    """The op `nd.conv`: x is [N, C, space...], the kernel [O, C / groups, space...] in the order that `kernel_axes`
+    says, the result [N, O, space...]."""
+    from irc.dialects.nd.convolution import conv_shape, in_order
+
+    if x.rank < 2 or x.rank != kernel.rank:
+        raise fail(f"conv takes x and a kernel of as many axes, 2 or more, found {x.type} and {kernel.type}")
+    if x.element != kernel.element or x.is_bool:
+        raise fail(f"cannot convolve {x.type} with {kernel.type}", "cast them to one type of numbers")
+    weights = in_order(kernel.shape, kernel_axes)
+    if groups < 1 or x.shape[1] % groups or weights[0] % groups or x.shape[1] // groups != weights[1]:
+        hint = "x is [N, C, ...], the kernel [O, C / groups, ...]"
+        raise fail(f"cannot convolve {x.type} with {kernel.type} in {groups} groups", hint)
+    rank = x.rank - 2
+    strides, low, high = (
+        _numbers("strides", strides, rank, 1),
+        _numbers("low", low, rank, 0),
+        _numbers("high", high, rank, 0),
+    )
+    dilation, spread = _numbers("dilation", dilation, rank, 1), _numbers("input_dilation", input_dilation, rank, 1)
+    attributes = (
+        ("strides", strides),
+        ("low", low),
+        ("high", high),
+        ("dilation", dilation),
+        ("input_dilation", spread),
+        ("groups", groups),
+        ("kernel_axes", tuple(kernel_axes)),
+        ("flipped", flipped),
+    )
+    shape = conv_shape(x.shape, weights, strides, low, high, dilation, spread)
+    return Node("conv", (x, kernel), shape, element or product_element(x.element), attributes)
+
+
+def _numbers(name: str, value: Numbers, count: int, least: int) -> tuple[int, ...]:
+    found = (value,) * count if isinstance(value, int) else tuple(value)
+    if len(found) != count or any(number < least for number in found):
+        raise fail(f"conv takes {count} integers of {least} or more for {name}, found {list(found)}")
+    return found

@@ -1,0 +1,109 @@
+"""Rules of convolutions and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from irc.ir.dtypes import accumulator, element_named
+from irc_frontend.convolution import conv
+from irc_frontend.graph import ARGUMENT, Node
+from irc_frontend.reverse import reverse
+from irc_frontend.tensor import Tensor
+from irc_frontend.torch.costs import why_slow_convolution
+from irc_frontend.torch.rules import deferred, rule, wide
+
+aten = torch.ops.aten
+
+
+@rule(aten.convolution.default, cost=why_slow_convolution)
+def _convolution(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    y = _product(x, weight, stride, padding, dilation, transposed, output_padding, groups)
+    if bias is None:
+        return y
+    return y + deferred(bias, y.element).reshape(1, -1, *[1] * (y.ndim - 2))
+
+
+@rule(aten.convolution_backward.default, cost=why_slow_convolution)
+def _gradients(
+    g: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,  # that of g's channels
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, ...]:
+    """The gradients of x, of the weight and of the bias, those that the mask has."""
+    wanted = [each for each, is_wanted in zip((x, weight), output_mask[:2], strict=True) if is_wanted]
+    found: list[Tensor] = []
+    if wanted:
+        inputs = {each: Tensor.of(Node(ARGUMENT, (), each.shape, each.element)) for each in wanted}
+        operands = inputs.get(x, x), inputs.get(weight, weight)
+        y = _product(*operands, stride, padding, dilation, transposed, output_padding, groups)
+        loss = (y * deferred(g, y.element)).sum()
+        nodes = [each.node for each in inputs.values()], [each.node for each in inputs]
+        found = [Tensor.of(node) for node in reverse([loss.node], *nodes)[1]]
+    gradients = iter(found)
+    sums = wide(g).sum((0, *range(2, g.ndim))) if output_mask[2] else None
+    return (*(next(gradients) if is_wanted else None for is_wanted in output_mask[:2]), sums)
+
+
+def _product(
+    x: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The convolution; that of narrow floats is f32, and rounded where it is stored."""
+    rank = x.ndim - 2
+    stride, padding, dilation, output_padding = (
+        tuple(each) * rank if len(each) == 1 else tuple(each) for each in (stride, padding, dilation, output_padding)
+    )
+    element = accumulator(element_named(x.element)).name
+    if x.element in ("i8", "u8", "i16"):
+        x, weight, element = x.astype("i64"), weight.astype("i64"), "i64"
+    if not transposed:
+        return Tensor.of(conv(x.node, weight.node, stride, padding, padding, dilation, 1, groups, element=element))
+    windows = [(taps - 1) * step + 1 for taps, step in zip(weight.shape[2:], dilation, strict=True)]
+    low = [window - 1 - before for window, before in zip(windows, padding, strict=True)]
+    high = [before + more for before, more in zip(low, output_padding, strict=True)]
+    axes: tuple[int, ...] = (1, 0, *range(2, x.ndim))
+    if groups > 1:
+        inputs, outputs, *taps = weight.shape
+        weight = weight.reshape(groups, inputs // groups, outputs, *taps).swapaxes(1, 2)
+        weight, axes = weight.reshape(groups * outputs, inputs // groups, *taps), ()
+    y = conv(
+        x.node,
+        weight.node,
+        low=[max(0, each) for each in low],
+        high=[max(0, each) for each in high],
+        dilation=dilation,
+        input_dilation=stride,
+        groups=groups,
+        kernel_axes=axes,
+        flipped=True,
+        element=element,
+    )
+    # More padding than the window has before its last tap takes places away.
+    cut = (slice(max(0, -a), n - max(0, -b)) for a, b, n in zip(low, high, y.shape[2:], strict=True))
+    return Tensor.of(y)[(slice(None), slice(None), *cut)] if min(low + high, default=0) < 0 else Tensor.of(y)

@@ -1,0 +1,294 @@
+"""Convolutions of any rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeVar
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from irc.dialects.nd.base import (
+    Location,
+    NdOp,
+    Operand,
+    bool_prop,
+    check_count,
+    check_element,
+    check_result_shape,
+    element_of,
+    int_prop,
+    integer,
+    ints,
+    ints_prop,
+    is_number,
+    rank_of,
+    shape_of,
+    tensor,
+)
+from irc.ir.dtypes import Element
+from irc.ir.iteration import Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
+from irc.support.integers import ceil_div
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Along an axis of space: the place in x, and where it is inside of x; the tap in the kernel as it lies, and where
+    there is one; the place in the result."""
+
+    at: AffineExpr
+    inside: tuple[Bound, ...]
+    tap: AffineExpr
+    exists: tuple[Bound, ...]
+    place: AffineExpr
+
+
+def _most_taps(taps: int, phases: int, low: int) -> int:
+    """How many of the taps along an axis a phase has at most, numbered as `iteration` does."""
+    return taps if phases == 1 else (taps + phases - 2 - low % phases) // phases + 1
+
+
+@irdl_op_definition
+class ConvOp(NdOp, IterationInterface):
+    """An n-dimensional convolution (cross-correlation).
+
+    x has the axes N, C, spatial..., the kernel O, C / groups, spatial..., the result N, O, spatial..., in this order
+    unless `x_axes`, `kernel_axes` and `result_axes` say where each of them is: channels last is [0, 3, 1, 2].
+
+    x is padded with `low` and `high` zeros on each spatial axis after `input_dilation - 1` zeros are put between its
+    elements (a transposed convolution's stride); the kernel's elements are `dilation` apart; the window moves by
+    `strides`. A `flipped` kernel has its elements in the opposite order along each spatial axis. Accumulates as
+    `matmul` does.
+
+    With `batch_groups`, images and output channels are in so many groups, and the channels are those of each: output
+    channel o is of the images in group o // (O / batch_groups), and the result has as many images as a group. So are
+    the gradients of the kernels of grouped convolutions.
+
+    `parts` cuts what is summed, the channels of a group and the kernel's spatial axes in order, into so many parts
+    each. The result has an axis in front for each number: the sums of each part by itself. Parts are what
+    `split-reductions` makes; they have no gradient.
+    """
+
+    name = "nd.conv"
+    PATTERN: ClassVar[Pattern] = Pattern.CONVOLUTION
+    x = operand_def(TensorType)
+    kernel = operand_def(TensorType)
+    result = result_def(TensorType)
+    strides = ints_prop()
+    low = ints_prop()
+    high = ints_prop()
+    dilation = ints_prop()
+    input_dilation = ints_prop()
+    groups = int_prop()
+    x_axes = ints_prop([])
+    kernel_axes = ints_prop([])
+    result_axes = ints_prop([])
+    flipped = bool_prop(False)
+    batch_groups = int_prop(1)
+    parts = ints_prop([])
+
+    def __init__(
+        self,
+        x: Operand,
+        kernel: Operand,
+        *,
+        strides: Sequence[int] | None = None,
+        low: Sequence[int] | None = None,
+        high: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+        input_dilation: Sequence[int] | None = None,
+        groups: int = 1,
+        x_axes: Sequence[int] = (),
+        kernel_axes: Sequence[int] = (),
+        result_axes: Sequence[int] = (),
+        flipped: bool = False,
+        batch_groups: int = 1,
+        parts: Sequence[int] = (),
+        element: Attribute | Element | None = None,
+        location: Location | None = None,
+    ):
+        ones, zeros = [1] * (rank_of(x) - 2), [0] * (rank_of(x) - 2)
+        numbers = (strides or ones, low or zeros, high or zeros, dilation or ones, input_dilation or ones)
+        shapes = in_order(shape_of(x), x_axes), in_order(shape_of(kernel), kernel_axes)
+        shape = (*parts, *placed(conv_shape(*shapes, *numbers, batch_groups=batch_groups), result_axes))
+        names = ("strides", "low", "high", "dilation", "input_dilation")
+        orders = {"x_axes": x_axes, "kernel_axes": kernel_axes, "result_axes": result_axes}
+        properties = {
+            **dict(zip(names, numbers, strict=True)),
+            "groups": groups,
+            **{name: () if list(axes) == sorted(axes) else axes for name, axes in orders.items()},
+            "flipped": flipped,
+            "batch_groups": batch_groups,
+            "parts": parts,
+        }
+        self.setup([x, kernel], [tensor(shape, element or element_of(x))], properties, location)
+
+    @property
+    def is_flipped(self) -> bool:
+        return bool(self.flipped.value.data)
+
+    @property
+    def x_shape(self) -> tuple[int, ...]:
+        """The extents of x: N, C, spatial."""
+        return in_order(shape_of(self.x), ints(self.x_axes))
+
+    @property
+    def kernel_shape(self) -> tuple[int, ...]:
+        """The extents of the kernel: O, C / groups, spatial."""
+        return in_order(shape_of(self.kernel), ints(self.kernel_axes))
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """The extents of the result, of one part: N, O, spatial."""
+        return in_order(shape_of(self.result)[len(ints(self.parts)) :], ints(self.result_axes))
+
+    @property
+    def phases(self) -> tuple[int, ...]:
+        """How many sets of taps the places along each spatial axis have, one after the other: as many as zeros and an
+        element of x are, where windows move by one over neighbors, and all taps are summed together; else 1."""
+        numbers = zip(ints(self.input_dilation), ints(self.strides), ints(self.dilation), strict=True)
+        groups = max(integer(self.groups), integer(self.batch_groups))
+        is_divided = groups > 1 or any(parts > 1 for parts in ints(self.parts)[1:])
+        is_empty = 0 in (*shape_of(self.x), *shape_of(self.kernel), *shape_of(self.result))
+        return tuple(1 if is_divided or is_empty or (s, d) != (1, 1) else e for e, s, d in numbers)
+
+    def iteration(self) -> Iteration:
+        """m0 is the image, n0 one of the output channels, k0 one of the input channels; the other m are the place in
+        the result, the other k that in the window. The first b are the parts; several groups are the last b, n0 and k0,
+        or n0 and m0, are of one then.
+
+        Along an axis with phases, e of them, b is the place modulo e, m the place divided by it, and k goes over the
+        taps that meet elements of x there. With c = low mod e, that are the taps e k + c - b which there are: at the
+        place e m + b they read x at m + k - low floordiv e, and no zero is multiplied.
+        """
+        kernel, parts, phases = self.kernel_shape, ints(self.parts), self.phases
+        of_images = integer(self.batch_groups)
+        groups = max(integer(self.groups), of_images)
+        counts = [_most_taps(*numbers) for numbers in zip(kernel[2:], phases, ints(self.low), strict=True)]
+        summed = [n // p for n, p in zip((*kernel[1:2], *counts), (*parts, *[1] * len(kernel)), strict=False)]
+        places = [ceil_div(n, e) for n, e in zip(self.result_shape[2:], phases, strict=True)]
+        m, window = (self.result_shape[0], *places), numbered("k", summed, Kind.WINDOW, "sum")
+        channels = kernel[0] // groups
+        outer = [*parts, groups] if groups > 1 else parts
+        batches = numbered("b", [*outer, *(e for e in phases if e > 1)])
+        dims = (*batches, *numbered("m", m), *numbered("n", [channels]), *window)
+        dims = tuple(replace(dim, kind=Kind.REDUCE) if dim.name == "k0" else dim for dim in dims)
+        exprs = dim_exprs(len(dims))
+        part, of_phase, (image, *place) = exprs[: len(parts)], exprs[len(outer) : len(batches)], exprs[len(batches) :]
+        place, (output, *inner) = place[: len(m) - 1], place[len(m) - 1 :]
+        starts = [each * extent for each, extent in zip(part, summed, strict=False)]
+        inner[: len(parts)] = [start + at for start, at in zip(starts, inner, strict=False)]
+        depth, *taps = inner
+        source, input = image, depth
+        if groups > 1:
+            group = exprs[len(parts)]
+            output = group * channels + output
+            if of_images > 1:
+                source = group * m[0] + image
+            else:
+                input = group * kernel[1] + depth
+        phase = iter(of_phase)
+        axes = [
+            self._along(axis, p, tap, next(phase) if e > 1 else None)
+            for axis, (p, tap, e) in enumerate(zip(place, taps, phases, strict=True))
+        ]
+        x = access(len(dims), placed((source, input, *(axis.at for axis in axes)), ints(self.x_axes)))
+        x = replace(x, inside=tuple(bound for axis in axes for bound in axis.inside), outside=0)
+        weights = access(len(dims), placed((output, depth, *(axis.tap for axis in axes)), ints(self.kernel_axes)))
+        if exists := tuple(bound for axis in axes for bound in axis.exists):
+            weights = replace(weights, inside=exists, outside=0)
+        result = (*part, *placed((image, output, *(axis.place for axis in axes)), ints(self.result_axes)))
+        return Iteration(dims, (x, weights), AffineMap(len(dims), 0, result))
+
+    def _along(self, axis: int, place: AffineExpr, tap: AffineExpr, phase: AffineExpr | None) -> _Axis:
+        numbers = (self.strides, self.dilation, self.low, self.input_dilation)
+        stride, dilation, low, apart = (ints(p)[axis] for p in numbers)
+        extent, taps = self.x_shape[axis + 2], self.kernel_shape[axis + 2]
+        exists = ()
+        if phase is None:
+            padded = place * stride + tap * dilation - low
+            at, inside = padded, (Bound(padded, 0, (extent - 1) * apart + 1),)
+            if apart > 1:
+                at, inside = padded // apart, (*inside, Bound(padded % apart, 0, 1))
+        else:
+            at = place + tap - low // apart
+            inside = (Bound(at, 0, extent),)
+            tap, place = tap * apart + phase * -1 + low % apart, place * apart + phase
+            exists = (Bound(tap, 0, taps),)
+        return _Axis(at, inside, tap * -1 + (taps - 1) if self.is_flipped else tap, exists, place)
+
+    def check(self) -> None:
+        rank, groups = rank_of(self.x), integer(self.groups)
+        if rank < 2 or rank != rank_of(self.kernel):
+            raise self.fail(f"expects x and kernel of one rank, 2 or more, found {self.x.type} and {self.kernel.type}")
+        if element_of(self.x) is not element_of(self.kernel):
+            raise self.fail(f"expects operands with one element type, found {self.x.type} and {self.kernel.type}")
+        check_element(self, self.x, is_number, "float or integer")
+        check_element(self, self.result, is_number, "float or integer result")
+        self._check_windows(rank - 2)
+        self._check_orders(rank)
+        x, kernel = self.x_shape, self.kernel_shape
+        if groups < 1 or x[1] % groups or kernel[0] % groups:
+            raise self.fail(f"expects groups that divide {x[1]} input and {kernel[0]} output channels, found {groups}")
+        of_images = integer(self.batch_groups)
+        if of_images < 1 or x[0] % of_images or kernel[0] % of_images or (groups > 1 < of_images):
+            found = f"{of_images}, and {groups} groups of channels"
+            raise self.fail(
+                f"expects batch_groups that divide {x[0]} images and {kernel[0]} output channels, found {found}"
+            )
+        if x[1] // groups != kernel[1]:
+            raise self.fail(f"expects a kernel with {x[1] // groups} input channels a group, found {kernel[1]}")
+        parts = ints(self.parts)
+        if len(parts) >= rank or any(p < 1 or n % p for p, n in zip(parts, kernel[1:], strict=False)):
+            raise self.fail(f"expects parts that divide {list(kernel[1:])}, what is summed, found {list(parts)}")
+        numbers = (ints(p) for p in (self.strides, self.low, self.high, self.dilation, self.input_dilation))
+        shape = placed(conv_shape(x, kernel, *numbers, batch_groups=of_images), ints(self.result_axes))
+        check_result_shape(self, (*parts, *shape))
+
+    def _check_windows(self, rank: int) -> None:
+        for name, least in (("strides", 1), ("low", 0), ("high", 0), ("dilation", 1), ("input_dilation", 1)):
+            values = ints(getattr(self, name))
+            check_count(self, values, rank, f"{name}, one for each spatial axis")
+            if any(value < least for value in values):
+                raise self.fail(f"expects {name} of {least} or more, found {list(values)}")
+
+    def _check_orders(self, rank: int) -> None:
+        for name in ("x_axes", "kernel_axes", "result_axes"):
+            axes = ints(getattr(self, name))
+            if axes and sorted(axes) != list(range(rank)):
+                raise self.fail(f"expects {name} to be the axes 0 to {rank - 1} in some order, found {list(axes)}")
+
+
+T = TypeVar("T")
+
+
+def in_order(values: Sequence[T], axes: Sequence[int]) -> tuple[T, ...]:
+    """What an array has along each of its axes, in the order that `axes` says; as it is where that is empty."""
+    return tuple(values[axis] for axis in axes) if axes else tuple(values)
+
+
+def placed(values: Sequence[T], axes: Sequence[int]) -> tuple[T, ...]:
+    """What is in the order that `axes` says, along each axis of the array."""
+    return tuple(values[axes.index(axis)] for axis in range(len(axes))) if axes else tuple(values)
+
+
+def conv_shape(
+    x: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    low: Sequence[int],
+    high: Sequence[int],
+    dilation: Sequence[int],
+    input_dilation: Sequence[int],
+    batch_groups: int = 1,
+) -> tuple[int, ...]:
+    """The result shape of a convolution."""
+    spatial: list[int] = []
+    for i in range(len(x) - 2):
+        extent = max(0, (x[i + 2] - 1) * input_dilation[i] + 1) if x[i + 2] else 0
+        window = (kernel[i + 2] - 1) * dilation[i] + 1
+        spatial.append(max(0, (extent + low[i] + high[i] - window) // strides[i] + 1))
+    return (x[0] // batch_groups, kernel[0], *spatial)
