@@ -55,7 +55,7 @@ class Rule:
     record: Callable[..., Any]
     promotion: PROMOTION | None
     targets: frozenset[str]
-    cost: Callable[[FxNode], str | None] | None
+    cost: Callable[[FxNode], str | None] | None = None
 
 
 RULES: dict[Any, Rule] = {}
