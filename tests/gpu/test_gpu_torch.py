@@ -94,6 +94,11 @@ def test_convolutions_are_trained_in_channels_last() -> None:
         assert float((a.grad - b.grad).float().norm()) <= 5e-2 * float(b.grad.float().norm())
 
 
+def lies(x: Any) -> list[int]:
+    """The strides of the axes that have more than one place."""
+    return [stride for stride, extent in zip(x.stride(), x.shape, strict=True) if extent > 1]
+
+
 @pytest.mark.parametrize("is_last", [False, True], ids=["channels first", "channels last"])
 def test_convolutions_of_many_channels_are_irc_s(is_last: bool) -> None:
     """Strided, transposed and of points, forward and their gradients; those of weights are cuDNN's."""
@@ -127,7 +132,7 @@ def test_convolutions_of_many_channels_are_irc_s(is_last: bool) -> None:
         (a.grad, b.grad) for a, b in zip([inputs[0], *model.parameters()], [inputs[1], *twin.parameters()], strict=True)
     ]
     for a, b in pairs:
-        assert a is not None and b is not None and a.stride() == b.stride()
+        assert a is not None and b is not None and lies(a) == lies(b)
         assert float((a - b).float().norm()) <= 5e-2 * float(b.float().norm())
 
 
