@@ -70,7 +70,7 @@ EXCHANGE_BYTES = 32 * KIB
 REDUCTION_BYTES = KIB
 """Left to the reductions of each partition that computes."""
 
-LEAST_EXCHANGED = 3 * KIB
+MIN_EXCHANGED = 3 * KIB
 """Of tiles that an epilogue exchanges, where the channels of what it reads take the rest."""
 
 MAX_STAGES = 8

@@ -19,7 +19,7 @@ from irc.support.integers import ceil_div, power_of_two, round_up
 INSTRUCTIONS = 3
 """Of a thread for a multiply-add: it, the conversion of a factor, and parts of loads."""
 
-LEAST = 16
+MIN_EXTENT = 16
 """Rows, columns and depth that a matrix instruction multiplies at least."""
 
 RUN_BYTES = 128
@@ -44,8 +44,8 @@ def pays(product: Product, machine: Target) -> bool:
     if not product.taps:
         return False
     direct = INSTRUCTIONS * product.k / machine.scalar_multiply_adds
-    columns = round_up(product.n, LEAST) / max(product.n, 1)
-    multiplied = columns * round_up(product.k, LEAST) / machine.multiply_adds(product.lhs.name)
+    columns = round_up(product.n, MIN_EXTENT) / max(product.n, 1)
+    multiplied = columns * round_up(product.k, MIN_EXTENT) / machine.multiply_adds(product.lhs.name)
     read = product.taps * round_up(product.k // product.taps * product.lhs.size, SECTOR_BYTES)
     return direct < multiplied + read / max(product.n, 1) / machine.costs.operand_bytes
 

@@ -13,8 +13,8 @@ from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
 from irc.configs.direct import choose_direct, pays
 from irc.configs.product_instructions import best_instruction, wgmma_operands
-from irc.configs.wgmma import comes_in_subtiles, ranked_plans, turn
-from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Plan, can_share_columns, shared_pair
+from irc.configs.wgmma import comes_in_subtiles, ranked_blockings, transposed
+from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Blocking, can_share_columns, shared_pair
 from irc.configs.window_steps import step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import KIB, Target
@@ -56,18 +56,18 @@ def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Itera
         given = given.completed(ConfigAttr.of(schedule="persistent"))
     if given.tile:
         given = given.completed(ConfigAttr.of(swap_ab=False))
-    for plan in ranked_plans(product, machine, given, sums=sums, parts=parts):
-        yield _warp_group(product, machine, given, plan, sums)
+    for blocking in ranked_blockings(product, machine, given, sums=sums, parts=parts):
+        yield _warp_group(product, machine, given, blocking, sums)
 
 
-def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan, sums: int) -> ConfigAttr:
-    schedule, side = plan.schedule, plan.side
+def _warp_group(product: Product, machine: Target, given: ConfigAttr, blocking: Blocking, sums: int) -> ConfigAttr:
+    schedule, side = blocking.schedule, blocking.side
     depth = _depth(product, side)
-    chosen = TileSizes(m=plan.tile[0], n=plan.tile[1], k=depth)
+    chosen = TileSizes(m=blocking.tile[0], n=blocking.tile[1], k=depth)
     tile = chosen if given.tile is None else given.tile.completed(chosen)
     rows = tile[side]
     room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile, schedule) if product.returns else 0)
-    if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth, plan.split):
+    if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth, blocking.split):
         tile = TileSizes(tile, k=depth * _steps_together(product, tile, side, room, given.stages))
     stages = room // max(stage_bytes(product, tile, side), 1)
     return ConfigAttr.of(
@@ -75,11 +75,11 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, plan: Plan
         stages=max(1, min(MAX_STAGES, stages)),
         cluster=_cluster(product, (tile["m"], tile["n"]), schedule)
         if side == "m"
-        else _cluster(turn(product), (tile["n"], tile["m"]), schedule)[::-1],
+        else _cluster(transposed(product), (tile["n"], tile["m"]), schedule)[::-1],
         warps=GROUP_WARPS * (1 if schedule == "pingpong" else GROUPS.get(rows, max(1, rows // WGMMA_ROWS))),
         schedule=schedule,
         group=GROUP,
-        split=None if given.tile or plan.split == 1 else plan.split,
+        split=None if given.tile or blocking.split == 1 else blocking.split,
         indexing="tma",
         instruction="wgmma",
         swap_ab=True if side == "n" else None,

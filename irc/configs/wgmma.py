@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from irc.analysis.product_problem import Product
-from irc.configs.wgmma_cycles import COLUMNS, GROUPS, STEP_BYTES, Model, Plan
+from irc.configs.wgmma_cycles import COLUMNS, GROUPS, STEP_BYTES, Blocking, Model
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_COLUMNS, WGMMA_ROWS
@@ -39,41 +39,41 @@ SHOWN = 4
 """Plans that an explanation lists."""
 
 
-def ranked_plans(product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int) -> list[Plan]:
-    """The plans that have the rows, the schedule and the parts of K of `given`; first those that have its tile sizes,
+def ranked_blockings(product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int) -> list[Blocking]:
+    """The blockings with the rows, the schedule and the parts of K of `given`; first those that have its tile sizes,
     those that are made for its warps, then those with the fewest cycles; among equals the largest tile. `sums`,
     `parts`: accumulators of a tile and tiles of an operand, as in `OperandType`."""
     candidates = _candidates(product, machine, given, sums=sums, parts=parts)
     if not candidates:  # no tile has whole rows: check_config says so
-        return ranked_plans(replace(product, row=1), machine, given, sums=sums, parts=parts)
+        return ranked_blockings(replace(product, row=1), machine, given, sums=sums, parts=parts)
 
-    def differs(plan: Plan) -> tuple[bool, bool]:
+    def differs(blocking: Blocking) -> tuple[bool, bool]:
         sizes = given.tile or TileSizes()
-        return not sizes.agrees(dict(zip("mn", plan.tile, strict=True))), given.warps not in (None, plan.warps)
+        return not sizes.agrees(dict(zip("mn", blocking.tile, strict=True))), given.warps not in (None, blocking.warps)
 
-    return [plan for _, plan in sorted(candidates, key=lambda c: (*differs(c[1]), *_rank(c)))]
+    return [blocking for _, blocking in sorted(candidates, key=lambda c: (*differs(c[1]), *_rank(c)))]
 
 
 def explain_plans(product: Product, machine: Target, *, sums: int, parts: int) -> str:
-    """The plans with the fewest cycles, the best first, and what the model makes of them; a line each."""
+    """The blockings with the fewest cycles, the best first, and what the model makes of them; a line each."""
     candidates = sorted(_candidates(product, machine, ConfigAttr.of(), sums=sums, parts=parts), key=_rank)
-    return "".join(f"  {model.describe(plan)}\n" for model, plan in candidates[:SHOWN])
+    return "".join(f"  {model.describe(blocking)}\n" for model, blocking in candidates[:SHOWN])
 
 
 def _candidates(
     product: Product, machine: Target, given: ConfigAttr, *, sums: int, parts: int
-) -> list[tuple[Model, Plan]]:
-    sides = {"m": product, "n": turn(product)}
+) -> list[tuple[Model, Blocking]]:
+    sides = {"m": product, "n": transposed(product)}
     return [
-        (Model(sides[side], machine, parts), plan)
+        (Model(sides[side], machine, parts), blocking)
         for side in (_sides(product) if given.swap_ab is None else ("n",) if given.swap_ab else ("m",))
-        for plan in _plans(sides[side], side, sums, given)
+        for blocking in _blockings(sides[side], side, sums, given)
     ]
 
 
-def _rank(candidate: tuple[Model, Plan]) -> tuple[float, int]:
-    model, plan = candidate
-    return model.cycles(plan), -plan.rows * plan.columns
+def _rank(candidate: tuple[Model, Blocking]) -> tuple[float, int]:
+    model, blocking = candidate
+    return model.cycles(blocking), -blocking.rows * blocking.columns
 
 
 def _sides(product: Product) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def _sides(product: Product) -> tuple[str, ...]:
     return ("m", "n") if is_short else ("m",)
 
 
-def turn(product: Product) -> Product:
+def transposed(product: Product) -> Product:
     """The product of the transposed operands, whose result is the transposed one."""
     return replace(
         product,
@@ -97,22 +97,22 @@ def turn(product: Product) -> Product:
         rhs=product.lhs,
         lhs_pitch=product.rhs_pitch,
         rhs_pitch=product.lhs_pitch,
-        rhs_along="k",  # not that of the left operand: what is turned has few columns
+        rhs_along="k",  # not that of the left operand: what is transposed has few columns
         lhs_made=product.rhs_made,
         rhs_made=product.lhs_made,
     )
 
 
-def _plans(product: Product, side: str, sums: int, given: ConfigAttr) -> Iterator[Plan]:
+def _blockings(product: Product, side: str, sums: int, given: ConfigAttr) -> Iterator[Blocking]:
     takes_turns = product.is_copied and side == "m"
     schedules = (given.schedule,) if given.schedule else ("persistent", "pingpong") if takes_turns else ("persistent",)
     splits = [given.split] if given.split else _splits(product)
     for name in schedules:
         for rows in GROUPS:
             for columns in _columns(product):
-                plan = Plan(rows, columns, name, 1, side)
-                if _fits(product, plan, sums):
-                    yield from (replace(plan, split=split) for split in splits)
+                blocking = Blocking(rows, columns, name, 1, side)
+                if _fits(product, blocking, sums):
+                    yield from (replace(blocking, split=split) for split in splits)
 
 
 def _columns(product: Product) -> list[int]:
@@ -125,18 +125,19 @@ def _columns(product: Product) -> list[int]:
     return [n for n in found if n >= product.row]
 
 
-def _fits(product: Product, plan: Plan, sums: int) -> bool:
+def _fits(product: Product, blocking: Blocking, sums: int) -> bool:
     """Whether a thread has registers for it. Threads of a producer that computes operands need some too."""
-    if plan.rows > WGMMA_ROWS and product.row > 1 and product.returns and not comes_in_subtiles(product, plan.schedule):
+    is_read_again = product.row > 1 and product.returns
+    if blocking.rows > WGMMA_ROWS and is_read_again and not comes_in_subtiles(product, blocking.schedule):
         return False  # whole rows of another array pass through shared memory
-    if plan.rows > 2 * WGMMA_ROWS and (not product.is_copied or plan.schedule == "pingpong"):
+    if blocking.rows > 2 * WGMMA_ROWS and (not product.is_copied or blocking.schedule == "pingpong"):
         return False
-    if plan.schedule == "pingpong" and plan.columns % COLUMNS and plan.columns > COLUMNS:
+    if blocking.schedule == "pingpong" and blocking.columns % COLUMNS and blocking.columns > COLUMNS:
         return False
-    if plan.rows == TALL and plan.columns * product.count > TALL_COLUMNS:
+    if blocking.rows == TALL and blocking.columns * product.count > TALL_COLUMNS:
         return False
-    held = sums * plan.rows * plan.columns * product.count // (plan.groups * WARP_GROUP)
-    most = ACCUMULATORS[2 if plan.schedule == "pingpong" else plan.groups]
+    held = sums * blocking.rows * blocking.columns * product.count // (blocking.groups * WARP_GROUP)
+    most = ACCUMULATORS[2 if blocking.schedule == "pingpong" else blocking.groups]
     return held <= (most if product.is_copied and not product.returns else min(most, FEW_ACCUMULATORS))
 
 

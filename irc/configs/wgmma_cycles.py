@@ -1,4 +1,4 @@
-"""How long a warp-group product takes by a plan: a model of an SM.
+"""How long a warp-group product takes by a blocking: a model of an SM.
 
 The model counts cycles of the SM that has most to do. A tile takes its steps along K, each as long as the slower of its
 products and the operands' way from the L2 cache, and then its epilogue. "persistent" adds all of them up; "pingpong"
@@ -78,7 +78,7 @@ results are written and read again in a cycle of the GPU."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class Blocking:
     """rows, columns: of a tile, for each product; the rows lie along M or, with the side "n", along N. split: parts of
     K."""
 
@@ -105,48 +105,50 @@ class Plan:
 
 
 class Model:
-    """Cycles of a product by different plans."""
+    """Cycles of a product by different blockings."""
 
     def __init__(self, product: Product, machine: Target, parts: int):
         self._product, self._machine = product, machine
         self._passes = 3 if parts > 1 else 1
 
-    def describe(self, plan: Plan) -> str:
-        """The plan, and its cycles: of all, of a tile's steps along K and of its epilogue, and of device memory."""
-        tile = " x ".join(map(str, plan.tile)) + (f", {plan.split} parts of K" if plan.split > 1 else "")
-        each = f"{self._mainloop(plan):.0f} of products and {self._epilogue(plan):.0f} of epilogue"
-        rounds = f"{self._tiles(plan)} tiles, {self._tiles(plan) / self._machine.sms:.2f} rounds, each {each}"
+    def describe(self, blocking: Blocking) -> str:
+        """The blocking, and its cycles: of all, of a tile's steps along K and of its epilogue, and of device memory."""
+        tile = " x ".join(map(str, blocking.tile)) + (f", {blocking.split} parts of K" if blocking.split > 1 else "")
+        each = f"{self._mainloop(blocking):.0f} of products and {self._epilogue(blocking):.0f} of epilogue"
+        rounds = f"{self._tiles(blocking)} tiles, {self._tiles(blocking) / self._machine.sms:.2f} rounds, each {each}"
         memory = f"memory takes {self._memory():.0f}"
-        return f"{self.cycles(plan):.0f} cycles: {plan.schedule} {tile}: {rounds}; {memory}"
+        return f"{self.cycles(blocking):.0f} cycles: {blocking.schedule} {tile}: {rounds}; {memory}"
 
-    def _tiles(self, plan: Plan) -> int:
+    def _tiles(self, blocking: Blocking) -> int:
         product = self._product
-        return product.batch * ceil_div(product.m, plan.rows) * ceil_div(product.n, plan.columns) * plan.split
+        tiles = ceil_div(product.m, blocking.rows) * ceil_div(product.n, blocking.columns)
+        return product.batch * tiles * blocking.split
 
-    def cycles(self, plan: Plan) -> float:
-        rounds = ceil_div(self._tiles(plan), self._machine.sms)
-        mainloop, epilogue = self._mainloop(plan), self._epilogue(plan)
-        if plan.schedule == "pingpong":
-            busy = rounds * (mainloop + self._fetched(plan)) + epilogue + TAKE_TURNS_CYCLES
+    def cycles(self, blocking: Blocking) -> float:
+        rounds = ceil_div(self._tiles(blocking), self._machine.sms)
+        mainloop, epilogue = self._mainloop(blocking), self._epilogue(blocking)
+        if blocking.schedule == "pingpong":
+            busy = rounds * (mainloop + self._fetched(blocking)) + epilogue + TAKE_TURNS_CYCLES
         else:
-            busy = rounds * (mainloop + epilogue + self._fetched(plan))
-        return max(busy, self._memory()) + BESIDE_MEMORY * min(busy, self._memory()) + self._finish(plan)
+            busy = rounds * (mainloop + epilogue + self._fetched(blocking))
+        return max(busy, self._memory()) + BESIDE_MEMORY * min(busy, self._memory()) + self._finish(blocking)
 
-    def _mainloop(self, plan: Plan) -> float:
+    def _mainloop(self, blocking: Blocking) -> float:
         """The steps along K of a tile."""
-        product, total = self._product, plan.columns * self._product.count
+        product, total = self._product, blocking.columns * self._product.count
         depth, rate = STEP_BYTES // product.lhs.size, self._machine.costs.multiply_adds * 2 / product.lhs.size
-        products = self._passes * plan.rows * total * depth / rate
-        blocks = shared_pair(product, (plan.rows, plan.columns))
-        rows = _loaded(plan.rows, product.m) * product.lhs_count
+        products = self._passes * blocking.rows * total * depth / rate
+        blocks = shared_pair(product, (blocking.rows, blocking.columns))
+        rows = _loaded(blocking.rows, product.m) * product.lhs_count
         loaded = rows * self._lhs_bytes * _lines(product.lhs_pitch) / blocks[1]
-        columns = _loaded(plan.columns, product.n) * product.rhs_count
-        if product.rhs_along == "n" and plan.columns % (2 * COLUMNS):
+        columns = _loaded(blocking.columns, product.n) * product.rhs_count
+        if product.rhs_along == "n" and blocking.columns % (2 * COLUMNS):
             columns *= NARROW_BOXES
         loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
-        steps = ceil_div(ceil_div(product.k, plan.split), depth)
+        steps = ceil_div(ceil_div(product.k, blocking.split), depth)
         loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
-        return steps * max(products + self._computed(plan, depth), loaded * depth / self._machine.costs.operand_bytes)
+        arriving = loaded * depth / self._machine.costs.operand_bytes
+        return steps * max(products + self._computed(blocking, depth), arriving)
 
     @property
     def _lhs_bytes(self) -> int:
@@ -154,27 +156,27 @@ class Model:
         made, size = self._product.lhs_made, self._product.lhs.size
         return size if made is None or not made.loaded else made.loaded
 
-    def _computed(self, plan: Plan, depth: int) -> float:
+    def _computed(self, blocking: Blocking, depth: int) -> float:
         """What the threads that multiply take to compute a step of the left operand."""
         made = self._product.lhs_made
         if made is None:
             return 0.0
         steps, parts = 1 if made.loaded < self._product.lhs.size else 2, depth // PART
-        return steps * STEP_CYCLES + parts * (PART_CYCLES + plan.rows * PART * made.instructions / THREADS)
+        return steps * STEP_CYCLES + parts * (PART_CYCLES + blocking.rows * PART * made.instructions / THREADS)
 
-    def _epilogue(self, plan: Plan) -> float:
+    def _epilogue(self, blocking: Blocking) -> float:
         product = self._product
-        if plan.split > 1:
-            return plan.rows * plan.columns * product.count * product.result.size * STORE_CYCLES
+        if blocking.split > 1:
+            return blocking.rows * blocking.columns * product.count * product.result.size * STORE_CYCLES
         following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
-        stored = product.stored * STORE_CYCLES * (NARROW_SUBTILES if plan.columns % COLUMNS else 1.0)
-        return plan.rows * plan.columns * (stored + following)
+        stored = product.stored * STORE_CYCLES * (NARROW_SUBTILES if blocking.columns % COLUMNS else 1.0)
+        return blocking.rows * blocking.columns * (stored + following)
 
-    def _fetched(self, plan: Plan) -> float:
+    def _fetched(self, blocking: Blocking) -> float:
         """What a tile waits for code that does not stay in the SM."""
         product = self._product
-        values = plan.rows * plan.columns * product.count // (plan.groups * WARP_GROUP)
-        consumers = 2 if plan.schedule == "pingpong" else 1
+        values = blocking.rows * blocking.columns * product.count // (blocking.groups * WARP_GROUP)
+        consumers = 2 if blocking.schedule == "pingpong" else 1
         code = MIN_CODE + consumers * values * product.instructions * INSTRUCTION_BYTES
         return max(0, code - CODE_CACHE) / CODE_RATE
 
@@ -186,12 +188,12 @@ class Model:
         )
         return product.batch * product.k * read * machine.clock / machine.bandwidth
 
-    def _finish(self, plan: Plan) -> float:
+    def _finish(self, blocking: Blocking) -> float:
         """The kernel that adds parts."""
-        if plan.split == 1:
+        if blocking.split == 1:
             return 0.0
         product = self._product
-        partial = plan.split * product.count * product.batch * product.m * product.n * product.result.size
+        partial = blocking.split * product.count * product.batch * product.m * product.n * product.result.size
         return FINISH_CYCLES + 2 * partial / FINISH_BYTES
 
 

@@ -264,7 +264,7 @@ def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> boo
 
 def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     """Takes the elementwise ops that only the operands of the products need, up to `MAX_PROLOGUE_COST`, where that
-    pays; and what puts them into the order of the operands of products of 16 bits, which are turned on their way to
+    pays; and what puts them into the order of the operands of products of 16 bits, which are transposed on their way to
     registers. Gives the costs that were compared."""
     products = [i for i in bits(cluster.members) if is_contraction(graph.ops[i])]
     budget = MAX_PROLOGUE_COST

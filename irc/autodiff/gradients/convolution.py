@@ -87,11 +87,11 @@ def _of_input(op: nd.ConvOp, kernel: Term, g: Term, groups: int) -> Term:
 
 
 def _of_kernel(op: nd.ConvOp, x: Term, g: Term, groups: int) -> Term:
-    turned = [1, 0, *range(2, len(x.shape))]
+    swapped = [1, 0, *range(2, len(x.shape))]
     if groups == 1 and all(s == 1 for s in ints(op.strides)) and any(e != 1 for e in ints(op.input_dilation)):
         result = _cut(
-            g.permute(turned),
-            x.permute(turned),
+            g.permute(swapped),
+            x.permute(swapped),
             op.kernel_shape[2:],
             [w - 1 - padding for w, padding in zip(_window(op), ints(op.low), strict=True)],
             strides=ints(op.dilation),
@@ -101,8 +101,8 @@ def _of_kernel(op: nd.ConvOp, x: Term, g: Term, groups: int) -> Term:
         )
         return result if op.is_flipped else result.flip(range(2, len(g.shape)))
     result = _cut(
-        x.permute(turned),
-        g.permute(turned),
+        x.permute(swapped),
+        g.permute(swapped),
         op.kernel_shape[2:],
         ints(op.low),
         strides=ints(op.dilation),
@@ -113,7 +113,7 @@ def _of_kernel(op: nd.ConvOp, x: Term, g: Term, groups: int) -> Term:
     )
     if op.is_flipped:
         result = result.flip(range(2, len(g.shape)))
-    return result.permute(turned)
+    return result.permute(swapped)
 
 
 def _window(op: nd.ConvOp) -> list[int]:

@@ -3,7 +3,7 @@
 TMA reads pixels of a window where x has its channels last, in rows of multiples of 16 bytes (cuTensorMapEncodeIm2col).
 Threads that gather x element by element, where pixels or taps lie side by side in memory, take several times as long
 as the tensor cores. A copy moves x once more, beside what made it, as convolutions of libraries do too. The kernel is
-read in rows of channels, of inputs or of outputs; it is small, and turned likewise where its taps are innermost.
+read in rows of channels, of inputs or of outputs; it is small, and permuted likewise where its taps are innermost.
 
 A depthwise convolution is summed in registers. Threads that have words of channels of the result read words of x, and
 words of the kernel where its output channels are innermost, else one element after another.
@@ -164,5 +164,5 @@ def _roles_of_result(op: nd.ConvOp) -> list[int]:
 
 def _copy(array: Term, order: tuple[int, ...], zeros: int) -> Term:
     """The array with its axes in this order, and zeros behind the last one."""
-    turned = array.permute(order)
-    return turned.pad([0] * len(order), [0] * (len(order) - 1) + [zeros]) if zeros else turned
+    permuted = array.permute(order)
+    return permuted.pad([0] * len(order), [0] * (len(order) - 1) + [zeros]) if zeros else permuted

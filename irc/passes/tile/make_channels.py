@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.budgets import EPILOGUE_BYTES, LEAST_EXCHANGED, MAX_STAGES, block_memory, shared_left
+from irc.analysis.budgets import EPILOGUE_BYTES, MAX_STAGES, MIN_EXCHANGED, block_memory, shared_left
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import has_producer, is_in_step
@@ -172,7 +172,7 @@ def _stage_reads(program: tile.ProgramOp, loop: scf.ForOp, machine: Target) -> N
     by_type: dict[Attribute, list[tile.AllocOp]] = {}
     limit = block_memory(machine, config_of(program).occupancy)
     exchanged = max((tile_bytes(op.result) for op in program.walk() if isinstance(op, tile.ConvertOp)), default=0)
-    exchanged = max(exchanged, LEAST_EXCHANGED)
+    exchanged = max(exchanged, MIN_EXCHANGED)
     for read in [op for op in loop.body.block.ops if isinstance(op, tile.ReadOp)]:
         if isinstance(read.buffer.owner, tile.AllocOp):
             by_type.setdefault(read.buffer.type, []).append(read.buffer.owner)

@@ -24,7 +24,7 @@ from irc.tiling.groups import group_results, reachable
 from irc.tiling.nodes import Choose, Coordinate, Dot, Load, signless
 from irc.tiling.products import MatmulPlan
 from irc.tiling.program import Program
-from irc.tiling.tile_groups import Config, Plan, box_group, emit_group, plan_group
+from irc.tiling.tile_groups import Config, GroupTiling, box_group, emit_group, plan_group
 from irc.tiling.trace import Trace
 from irc.tiling.view_bounds import keep_bounds
 
@@ -146,11 +146,11 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     return op
 
 
-def _traced_again(program: Program, plans: list[Plan], config: Config) -> list[Plan]:
+def _traced_again(program: Program, plans: list[GroupTiling], config: Config) -> list[GroupTiling]:
     """Plans in which what reductions read and what results read are the same nodes, as
     their columns are now the same."""
     program.trace.forget()
-    again: list[Plan] = []
+    again: list[GroupTiling] = []
     for plan in plans:
         if plan.matmul is None:
             plan.group.trace_again(program.trace)
@@ -176,7 +176,7 @@ def _input(argument: BlockArgument) -> Operand:
     return operand
 
 
-def _settle(program: Program, plans: list[Plan], config: Config) -> None:
+def _settle(program: Program, plans: list[GroupTiling], config: Config) -> None:
     """Decides all dimensions and views: after this, coordinates do not change any more."""
     domains = program.domains
     roots = [r.node for plan in plans for r in plan.group.results]
