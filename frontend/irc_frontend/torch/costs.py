@@ -67,7 +67,7 @@ MIN_CHANNELS = 16
 
 def why_slow_convolution(node: FxNode) -> str | None:
     """Why a convolution, or its gradients, are cuDNN's on a GPU, by the arrays' shapes and strides. On an H200, in
-    bf16 with channels last, irc's take 0.6 to 1.1 of cuDNN's time where x has two axes of space and channels in one
+    bf16 with channels last, irc's take 0.6 to 1.2 of cuDNN's time where x has two axes of space and channels in one
     group, forward and for the gradient of x (benchmarks/results/2026-11-24-h200-notes.md). Those of weights take 0.9 to
     1.25, groups 20 times as long and more."""
     is_gradient = node.target is torch.ops.aten.convolution_backward.default
