@@ -58,8 +58,13 @@ def conv(
     return Node("conv", (x, kernel), shape, element or product_element(x.element), attributes)
 
 
+def for_each_axis(value: Numbers, count: int) -> tuple[int, ...]:
+    """One number for each of so many axes."""
+    return (value,) * count if isinstance(value, int) else tuple(value)
+
+
 def _numbers(name: str, value: Numbers, count: int, least: int) -> tuple[int, ...]:
-    found = (value,) * count if isinstance(value, int) else tuple(value)
+    found = for_each_axis(value, count)
     if len(found) != count or any(number < least for number in found):
         raise fail(f"conv takes {count} integers of {least} or more for {name}, found {list(found)}")
     return found

@@ -8,6 +8,7 @@ what they know to be taken. `plan-shared` and lowering, which know all that is, 
 from __future__ import annotations
 
 from irc.ir.targets import KIB, MAX_REGISTERS, Target
+from irc.support.integers import round_up
 
 # Registers
 
@@ -52,7 +53,7 @@ def writer_registers(
     launched = launched_registers(machine, warps, blocks)
     left = launched * (PRODUCER_WARPS + warps) - consumer * warps
     most = _whole(left // PRODUCER_WARPS) if left > 0 else launched
-    return min(MAX_REGISTERS, most, -_whole(-WRITER_REGISTERS - held))
+    return min(MAX_REGISTERS, most, round_up(WRITER_REGISTERS + held, REGISTER_STEP))
 
 
 def _whole(registers: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod, sqrt
 
-from irc_frontend.convolution import Numbers
+from irc_frontend.convolution import Numbers, for_each_axis
 from irc_frontend.graph import fail
 from irc_frontend.linear_functions import conv
 from irc_frontend.making_functions import random_uniform, zeros
@@ -48,8 +48,7 @@ class Conv(Layer):
             self.dilation,
             groups=self.groups,
         )
-        y = y.permute(0, *range(2, y.ndim), 1)
-        return y + params["bias"] if self.bias else y
+        return _channels_last(y, params["bias"] if self.bias else None)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class ConvTranspose(Layer):
         return Conv(self.inputs, self.outputs, self.window, bias=self.bias, dtype=self.dtype).init(seed)
 
     def __call__(self, params: Params, x: Like) -> Tensor:
-        padding, more = (_each(numbers, len(self.window)) for numbers in (self.padding, self.more))
+        padding, more = (for_each_axis(numbers, len(self.window)) for numbers in (self.padding, self.more))
         low = [taps - 1 - before for taps, before in zip(self.window, padding, strict=True)]
         if min(low, default=0) < 0:
             raise fail(f"a transposed convolution of a window {self.window} has no padding of {padding}")
@@ -86,8 +85,13 @@ class ConvTranspose(Layer):
             input_dilation=self.stride,
             flipped=True,
         )
-        y = y.permute(0, *range(2, y.ndim), 1)
-        return y + params["bias"] if self.bias else y
+        return _channels_last(y, params["bias"] if self.bias else None)
+
+
+def _channels_last(y: Tensor, bias: Like | None) -> Tensor:
+    """The result of `conv` with channels last, and the bias of these, if there is one."""
+    y = y.permute(0, *range(2, y.ndim), 1)
+    return y if bias is None else y + bias
 
 
 def _channels_second(x: Like, window: tuple[int, ...]) -> Tensor:
@@ -96,7 +100,3 @@ def _channels_second(x: Like, window: tuple[int, ...]) -> Tensor:
     if array.ndim != len(window) + 2:
         raise fail(f"a convolution with a window {window} takes {len(window) + 2} axes, found {array.node.type}")
     return array.permute(0, array.ndim - 1, *range(1, array.ndim - 1))
-
-
-def _each(numbers: Numbers, count: int) -> tuple[int, ...]:
-    return (numbers,) * count if isinstance(numbers, int) else tuple(numbers)
