@@ -78,7 +78,7 @@ class KernelPrinter:
 
     def print(self) -> str:
         """The text of the kernel."""
-        if self.kernel.most_sets > 1:
+        if self.kernel.max_sets > 1:
             self._print_for_sets()
         else:
             arguments = [self._argument(i) for i in range(len(self.kernel.arguments))]
@@ -99,7 +99,7 @@ class KernelPrinter:
         for value, field in zip(self.kernel.arguments, fields, strict=True):
             self.line(f"  {self._field(value)} {field};")
         self.line("};")
-        self.line(f"struct {name}_sets {{ {name}_set at[{self.kernel.most_sets}]; }};")
+        self.line(f"struct {name}_sets {{ {name}_set at[{self.kernel.max_sets}]; }};")
         self.line(f'extern "C" __global__ void {self._attributes()}')
         self.line(f"{name}(const __grid_constant__ {name}_sets sets) {{")
         self.line(f"  const {name}_set& own = sets.at[blockIdx.z];")

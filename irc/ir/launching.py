@@ -37,5 +37,5 @@ class LaunchableInterface(Operation, ABC):
 
     @property
     @abstractmethod
-    def most_sets(self) -> int:
+    def max_sets(self) -> int:
         """How many sets of operands a launch has at most."""

@@ -60,7 +60,7 @@ class Cells:
         self.addresses = self._unknown
         self.users: list[list[int]] = [[] for _ in range(count)]
         # What is aligned most comes first: its size keeps all of it aligned.
-        distinct = {_key(p): p for launch in launches if launch.most_sets == 1 for p in launch.parameters}
+        distinct = {_key(p): p for launch in launches if launch.max_sets == 1 for p in launch.parameters}
         ordered = sorted(distinct.items(), key=lambda item: -_CELL_BYTES[type(item[1])])
         arrays = [_array(launch) for launch in launches]
         size = sum(size for _, size in arrays) + sum(_CELL_BYTES[type(p)] for _, p in ordered)
@@ -80,7 +80,7 @@ class Cells:
             self._fill(parameter, cells[key])
         self._pointers: list[Any] = []
         for index, launch in enumerate(launches):
-            if launch.most_sets == 1:
+            if launch.max_sets == 1:
                 self._pointers.append(_pointers([cells[_key(p)] for p in launch.parameters]))
             else:
                 self._pointers.append(_pointers([starts[index]]))
@@ -143,11 +143,11 @@ class Cells:
 def _array(launch: Launch) -> tuple[list[int], int]:
     """Where each parameter of a launch lies in its array of structs, and the bytes of the array; nothing for a kernel
     that takes no sets."""
-    if launch.most_sets == 1:
+    if launch.max_sets == 1:
         return [], 0
     offsets, size = layout_of_set([isinstance(p, TensorMap) for p in launch.parameters_of_sets[0]])
     everywhere = [number * size + offset for number in range(launch.sets) for offset in offsets]
-    return everywhere, round_up(launch.most_sets * size, _ALIGNMENT)
+    return everywhere, round_up(launch.max_sets * size, _ALIGNMENT)
 
 
 def _buffer(parameter: Buffer | TensorMap) -> Buffer:

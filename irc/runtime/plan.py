@@ -61,7 +61,7 @@ class Launch:
     """`grid` and `cluster` are blocks along x, y, z, `block` threads along x, `shared` bytes of dynamic shared
     memory. One that `overlaps` may start before the launch before it on its stream is done: it waits for that itself
     (`cuda.dependency_wait`). `parameters` are those of `sets` sets of operands, one behind the other, each for a grid
-    along z of its own; the kernel takes them as an array of `most_sets` structs, unless that is 1."""
+    along z of its own; the kernel takes them as an array of `max_sets` structs, unless that is 1."""
 
     kernel: str
     grid: tuple[int, int, int]
@@ -72,7 +72,7 @@ class Launch:
     stream: int
     overlaps: bool = False
     sets: int = 1
-    most_sets: int = 1
+    max_sets: int = 1
 
     @property
     def parameters_of_sets(self) -> list[tuple[Parameter, ...]]:

@@ -125,7 +125,7 @@ class _Reader:
             parameters=tuple(parameters),
             stream=stream,
             sets=sets,
-            most_sets=kernel.most_sets,
+            max_sets=kernel.max_sets,
         )
 
     def _parameter(self, type: Attribute, value: SSAValue) -> Parameter:

@@ -112,7 +112,7 @@ class NotedCall:
 
     def values(self) -> list[Any]:
         """The addresses, and the bytes of numbers; of all sets where the kernel takes them."""
-        if self._launch.most_sets > 1:
+        if self._launch.max_sets > 1:
             (array,) = (ctypes.c_void_p * 1).from_address(self._parameters)
             sets = self._launch.parameters_of_sets
             offsets, size = layout_of_set([isinstance(p, TensorMap) for p in sets[0]])

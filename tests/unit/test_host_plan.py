@@ -274,10 +274,10 @@ def test_launches_of_one_kernel_side_by_side_are_one_launch_of_several_sets() ->
     both, last = plan.steps
     assert isinstance(both, Launch)
     assert isinstance(last, Launch)
-    assert (plan.streams, both.kernel, both.sets, both.most_sets, both.grid) == (1, "neg", 2, 2, (2, 1, 2))
+    assert (plan.streams, both.kernel, both.sets, both.max_sets, both.grid) == (1, "neg", 2, 2, (2, 1, 2))
     x = Buffer("argument", 0, 0, 32)
     assert both.parameters_of_sets == [(x, Buffer("arena", 0, offset, 32)) for offset in (0, 256)]
-    assert (last.kernel, last.sets, last.most_sets, last.grid) == ("add", 1, 1, (1, 1, 1))
+    assert (last.kernel, last.sets, last.max_sets, last.grid) == ("add", 1, 1, (1, 1, 1))
     assert [both.overlaps, last.overlaps] == [True, True]
     assert Plan.from_json(plan.to_json()) == plan
 

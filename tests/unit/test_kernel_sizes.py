@@ -103,7 +103,7 @@ def test_adaptive_pools(dtype: torch.dtype, size: tuple[int, int], turns: bool) 
         graph: Any = make_fx(averaged(size, turns), decomposition_table=decompositions())(x)
     division = divide(graph.graph, {})
     assert not any(division.left)
-    parts = [part for level in division.parts for part in level]
+    parts = [part for level in division.subgraphs for part in level]
     assert sum(compile_within(Program(part).module()) for part in parts) <= 3
 
 

@@ -76,8 +76,8 @@ def test_sets_of_operands_lie_in_an_array_of_the_launchs_own() -> None:
     """Beside a launch that shares cells; a set that the launch does not have is not written."""
     number = Scalar("i32", 7)
     sets = (RESULT, MAP, number, SCRATCH, MAP, number)
-    first = replace(a_launch(*sets), grid=(2, 1, 2), sets=2, most_sets=3)
-    second, third = replace(a_launch(*sets[:3]), most_sets=3), a_launch(MAP, number)
+    first = replace(a_launch(*sets), grid=(2, 1, 2), sets=2, max_sets=3)
+    second, third = replace(a_launch(*sets[:3]), max_sets=3), a_launch(MAP, number)
     cells, device = cells_of(first, second, third, slots=Slots(1, 1), count=3)
     cells.place([4096, 8192, 1 << 20])
     seven = np.int32(7).tobytes()
@@ -96,7 +96,7 @@ def test_sets_of_operands_lie_in_an_array_of_the_launchs_own() -> None:
 def test_maps_whose_address_is_a_word_are_written_without_the_driver() -> None:
     device = NotingDevice()
     device.map_word = 0
-    first, second = a_launch(MAP, RESULT), replace(a_launch(SCRATCH, MAP), most_sets=2)
+    first, second = a_launch(MAP, RESULT), replace(a_launch(SCRATCH, MAP), max_sets=2)
     cells = Cells((first, second), Slots(1, 1), device.map_encoder, 3)
     for argument in (4096, 64):
         cells.place([argument, 8192, 1 << 20])

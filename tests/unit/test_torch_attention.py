@@ -145,7 +145,7 @@ def check(function: Function, inputs: list[Tensor], others: list[Tensor] | None 
         torch.testing.assert_close(mine.double(), best, rtol=0, atol=tolerance)
     assert [kind for kind, _ in seen] == ["forward", "backward"]
     assert not [reason for _, graph in seen for reason in graph.division.reasons.values()]
-    kept = [node.meta["val"] for _, graph in seen[1:] for program in graph.programs for node in program.part.inputs]
+    kept = [node.meta["val"] for _, graph in seen[1:] for program in graph.programs for node in program.subgraph.inputs]
     scores = [BATCH * HEADS * LENGTH * keys for keys in (5, LENGTH, 20)]
     assert not [
         x.shape for x in kept if x.is_floating_point() and x.numel() in (*scores, *(count // BATCH for count in scores))
@@ -171,7 +171,7 @@ def test_autocast() -> None:
     def watch(kind: str, graph: Compiled) -> None:
         assert not graph.division.reasons
         for program in graph.programs:
-            kinds.update(str(node.meta["val"][0].dtype) for node in program.part.body if "irc" in str(node.target))
+            kinds.update(str(node.meta["val"][0].dtype) for node in program.subgraph.body if "irc" in str(node.target))
 
     with watching(watch), torch.autocast("cpu", torch.bfloat16):
         found, wanted = torch.compile(model, backend=backend)(x), twin(x)
@@ -199,7 +199,7 @@ def test_parts_of_a_product_are_kept_as_it() -> None:
     with watching(lambda kind, graph: seen.append(graph)):
         torch.compile(Block(), backend=backend)(torch.randn(2, 12, 32)).sum().backward()
     _, backward = seen
-    kept = [node.meta["val"] for program in backward.programs for node in program.part.inputs]
+    kept = [node.meta["val"] for program in backward.programs for node in program.subgraph.inputs]
     assert (24, 96) in [tuple(x.shape) for x in kept]
     assert all(torch.ops.aten.is_non_overlapping_and_dense(x) for x in kept)
 
@@ -211,7 +211,7 @@ def test_checkpoints() -> None:
 
     def watch(kind: str, graph: Compiled) -> None:
         assert not graph.division.reasons
-        ops = [node.target for program in graph.programs for node in program.part.body]
+        ops = [node.target for program in graph.programs for node in program.subgraph.body]
         kinds.extend(kind for op in ops if op is torch.ops.irc.attention.default)
 
     with watching(watch):

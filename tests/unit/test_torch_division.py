@@ -10,16 +10,16 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from irc_frontend.torch import backend, division
-from irc_frontend.torch.division import Part, divide
+from irc_frontend.torch.division import Subgraph, divide
 
 NARROW, WIDE = torch.empty(1024, 512, dtype=torch.bfloat16), torch.empty(1024, 512)
 """Arrays of one and two MiB."""
 
 
-def parts_of(function: Callable[..., Any], *inputs: torch.Tensor) -> list[list[Part]]:
+def subgraphs_of(function: Callable[..., Any], *inputs: torch.Tensor) -> list[list[Subgraph]]:
     graph = make_fx(function, tracing_mode="fake")(*inputs).graph
     refused = graph.find_nodes(op="call_function", target=torch.ops.aten.erfinv.default)
-    return divide(graph, dict.fromkeys(refused, "a test")).parts
+    return divide(graph, dict.fromkeys(refused, "a test")).subgraphs
 
 
 def left(x: torch.Tensor) -> torch.Tensor:
@@ -33,7 +33,7 @@ def names(nodes: list[torch.fx.Node]) -> list[str]:
 
 def test_what_torch_stands_before_is_computed_behind_it() -> None:
     """A cast for a later program alone: that reads what is cast, and the first program has nothing to do."""
-    first, second = parts_of(lambda x, y: (x.float() - 1) * left(y), NARROW, WIDE)
+    first, second = subgraphs_of(lambda x, y: (x.float() - 1) * left(y), NARROW, WIDE)
     assert not first
     assert names(second[0].inputs) == ["x_1", "erfinv"]
     assert (names(second[0].repeated), names(second[0].own)) == (["_to_copy", "sub"], ["mul"])
@@ -44,10 +44,10 @@ def test_what_is_stored_anyway_is_read_unless_less_is() -> None:
         wide = x.float() - 1
         return wide, wide * left(y)
 
-    first, second = parts_of(both, NARROW, WIDE)
+    first, second = subgraphs_of(both, NARROW, WIDE)
     assert names(first[0].results) == ["sub"]
     assert names(second[0].inputs) == ["x_1", "erfinv"]
-    first, second = parts_of(both, WIDE, WIDE)
+    first, second = subgraphs_of(both, WIDE, WIDE)
     assert names(second[0].inputs) == ["sub", "erfinv"] and not second[0].repeated
 
 
@@ -56,7 +56,7 @@ def test_a_sum_that_is_read_in_its_place_too_is_stored() -> None:
         both = x + y
         return both + left(both.sum(1, keepdim=True))
 
-    first, second = parts_of(residual, WIDE, WIDE.clone())
+    first, second = subgraphs_of(residual, WIDE, WIDE.clone())
     assert names(first[0].results) == ["add", "sum"]
     assert names(second[0].inputs) == ["add", "erfinv"]
 
@@ -69,7 +69,7 @@ def test_several_arrays_that_are_made_of_one() -> None:
         inner, other = torch.tanh(wide * wide), torch.exp(wide)
         return inner * left(y) + other
 
-    first, second = parts_of(gelu, NARROW, WIDE)
+    first, second = subgraphs_of(gelu, NARROW, WIDE)
     assert not first
     assert names(second[0].inputs) == ["x_1", "erfinv"]
 
@@ -82,7 +82,7 @@ def test_through_views_and_from_what_others_store() -> None:
         mean = wide.mean(1)
         return (wide - mean.unsqueeze(1)).reshape(512, 1024) * left(y)
 
-    first, second = parts_of(centred, NARROW, WIDE.reshape(512, 1024))
+    first, second = subgraphs_of(centred, NARROW, WIDE.reshape(512, 1024))
     assert names(first[0].results) == ["mean"]
     assert names(second[0].inputs) == ["x_1", "mean", "erfinv"]
     assert names(second[0].repeated) == ["_to_copy", "sub"]
@@ -92,13 +92,13 @@ def test_small_arrays_and_long_chains_are_stored(monkeypatch: pytest.MonkeyPatch
     def scaled(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return x.sin().cos() * left(y)
 
-    first, _ = parts_of(scaled, torch.empty(64), torch.empty(64))
+    first, _ = subgraphs_of(scaled, torch.empty(64), torch.empty(64))
     assert names(first[0].results) == ["cos"]
     monkeypatch.setattr(division, "MAX_REPEATED", 1)
-    first, _ = parts_of(scaled, WIDE, WIDE)
+    first, _ = subgraphs_of(scaled, WIDE, WIDE)
     assert names(first[0].results) == ["cos"]
     monkeypatch.setattr(division, "MAX_REPEATED", 2)
-    first, _ = parts_of(scaled, WIDE, WIDE)
+    first, _ = subgraphs_of(scaled, WIDE, WIDE)
     assert not first
 
 
@@ -109,7 +109,7 @@ def test_numbers_that_wait_for_nothing_are_drawn_first() -> None:
         y = (x.sin() * 2).sum(1, keepdim=True)
         return y * torch.randint(0, 100, (512, 1024)) + y
 
-    assert len(parts_of(drawn, torch.ones(512, 1024))) == 1
+    assert len(subgraphs_of(drawn, torch.ones(512, 1024))) == 1
 
     def both(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         first = torch.rand(3)

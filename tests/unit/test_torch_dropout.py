@@ -267,7 +267,7 @@ def test_no_attention_is_left(make: Callable[[], tuple[nn.Module, tuple[Tensor, 
 
     def watch(kind: str, graph: Compiled) -> None:
         graphs.append(graph)
-        ops.extend(node.target for program in graph.programs for node in program.part.body)
+        ops.extend(node.target for program in graph.programs for node in program.subgraph.body)
 
     with watching(watch):
         found = torch.compile(model.train(), backend=backend)(*inputs)

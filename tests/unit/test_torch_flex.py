@@ -127,7 +127,7 @@ def test_lists_of_blocks_are_not_read() -> None:
     inputs, graphs = arrays(), list[Compiled]()
     with watching(lambda kind, graph: graphs.append(graph)):
         torch.compile(flex.flex_attention, backend=backend)(*inputs).sum().backward()
-    ops = [str(node.target) for graph in graphs for program in graph.programs for node in program.part.body]
+    ops = [str(node.target) for graph in graphs for program in graph.programs for node in program.subgraph.body]
     assert set(ops) <= {"flex_attention", "flex_attention_backward", "<built-in function getitem>"} | {
         op for op in ops if "alias" in op or "expand" in op or "view" in op
     }

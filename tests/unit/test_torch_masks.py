@@ -231,5 +231,5 @@ def test_through_the_backend(mode: Callable[[], AbstractContextManager[object]],
             found.square().sum().backward()
             f(twin).square().sum().backward()
             torch.testing.assert_close(leaf.grad, twin.grad, rtol=1e-4, atol=1e-4)
-    bodies = [str(node.target) for graph in seen for program in graph.programs for node in program.part.body]
+    bodies = [str(node.target) for graph in seen for program in graph.programs for node in program.subgraph.body]
     assert not [target for target in bodies if "cumsum" in target or "arange" in target]

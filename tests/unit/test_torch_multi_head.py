@@ -79,7 +79,7 @@ def test_modules(name: str, is_training: bool) -> None:
 
 
 def targets(graph: Compiled) -> list[Any]:
-    return [node.target for program in graph.programs for node in program.part.body]
+    return [node.target for program in graph.programs for node in program.subgraph.body]
 
 
 def test_autocast() -> None:
@@ -88,7 +88,7 @@ def test_autocast() -> None:
     twin = copy.deepcopy(model)
 
     def watch(kind: str, graph: Compiled) -> None:
-        nodes = [node for program in graph.programs for node in program.part.body]
+        nodes = [node for program in graph.programs for node in program.subgraph.body]
         kinds.update(node.meta["val"][0].dtype for node in nodes if "irc" in str(node.target))
 
     def call(model: nn.Module, x: Tensor) -> Tensor:

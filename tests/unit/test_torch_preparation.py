@@ -98,7 +98,7 @@ def test_training_keeps_channels_last(graphs: dict[str, Compiled]) -> None:
     """What a forward graph keeps is as its convolutions take it; what it and the backward graph give is row-major."""
     trained(Residual(), graphs)
     assert turned(graphs["forward"]) >= 3
-    backward: list[Any] = [node for program in graphs["backward"].programs for node in program.part.own]
+    backward: list[Any] = [node for program in graphs["backward"].programs for node in program.subgraph.own]
     taken = [node.args[:3] for node in backward if node.target is aten.convolution_backward.default]
     assert len(taken) == 3
     assert all(each.op == "placeholder" for _, x, weight in taken for each in (x, weight)), (

@@ -242,12 +242,12 @@ def test_changing_shapes_compile_a_bounded_number_of_programs(seen: list[Compile
 
 def test_the_number_of_shapes_is_an_option(seen: list[Compiled]) -> None:
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
-    run = compiled(model, dynamic=True, options={"most_shapes": 2})
-    with pytest.warns(ManyShapes, match='for 2 of them.*"most_shapes": 8') as warned:
+    run = compiled(model, dynamic=True, options={"max_shapes": 2})
+    with pytest.warns(ManyShapes, match='for 2 of them.*"max_shapes": 8') as warned:
         for rows in (2, 3, 4, 5):
             run(torch.randn(rows, 4)).sum().backward()
-    assert [graph.division.parts != [] for graph in seen] == [True] * 4 and len(warned) == 1
-    with pytest.raises(Exception, match="has the option most_shapes alone, found speed"):
+    assert [graph.division.subgraphs != [] for graph in seen] == [True] * 4 and len(warned) == 1
+    with pytest.raises(Exception, match="has the option max_shapes alone, found speed"):
         compiled(nn.ReLU(), options={"speed": 1})(torch.ones(2))
 
 

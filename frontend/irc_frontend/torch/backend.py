@@ -24,7 +24,7 @@ from irc_frontend.torch.partition import partition
 from irc_frontend.torch.scaled_dot_product import with_fast_attention
 
 MAX_SHAPES = 8
-"""For how many shapes a graph of dynamic shapes is compiled, unless the option `most_shapes` says otherwise."""
+"""For how many shapes a graph of dynamic shapes is compiled, unless the option `max_shapes` says otherwise."""
 
 
 class ManyShapes(UserWarning):
@@ -36,24 +36,24 @@ def backend(
 ) -> Callable[..., Any]:
     """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable.
 
-    Option: `most_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others."""
+    Option: `max_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others."""
     options = dict(options or {})
-    most_shapes = options.pop("most_shapes", MAX_SHAPES)
+    max_shapes = options.pop("max_shapes", MAX_SHAPES)
     if options or others:
         found = ", ".join({**options, **others})
-        raise TypeError(f"the irc backend has the option most_shapes alone, found {found}")
-    if type(most_shapes) is not int or most_shapes < 0:
-        raise ValueError(f"most_shapes: expected a count of shapes, found {most_shapes!r}")
-    return _aot(most_shapes)(with_own_heads(with_fast_attention(module)), inputs)
+        raise TypeError(f"the irc backend has the option max_shapes alone, found {found}")
+    if type(max_shapes) is not int or max_shapes < 0:
+        raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
+    return _aot(max_shapes)(with_own_heads(with_fast_attention(module)), inputs)
 
 
-def _compile(module: GraphModule, inputs: Sequence[Any], kind: str, most_shapes: int) -> Run:
+def _compile(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Run:
     """One graph of AOTAutograd: forward, backward, or inference."""
     values = [node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")]
     if any(map(is_nested_int, values)):
         return compile_graph(module, kind, is_turned=False, why_left="of a jagged nested tensor").run
     if any(map(_is_symbolic, values)):
-        return boxed(_Shapes(module, kind, most_shapes).run)
+        return boxed(_Shapes(module, kind, max_shapes).run)
     compiled = compile_graph(module, kind, inputs, _visible(kind))
     context = TracingContext.try_get()
     if kind == "forward" and context is not None and context.output_strides is not None:
@@ -111,7 +111,7 @@ class _Shapes:
         message = (
             f"irc compiled a graph of dynamic shapes for {self._most} of them; torch runs it op by op for all others. "
             "Pad the inputs to a few shapes, or let irc compile more: "
-            f'torch.compile(..., backend="irc", options={{"most_shapes": {4 * max(1, self._most)}}})'
+            f'torch.compile(..., backend="irc", options={{"max_shapes": {4 * max(1, self._most)}}})'
         )
         warnings.warn(message, ManyShapes, stacklevel=2)
 
@@ -131,8 +131,8 @@ def specialized(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
 
 
 @cache
-def _aot(most_shapes: int) -> Callable[..., Any]:
-    compiler = partial(_compile, most_shapes=most_shapes)
+def _aot(max_shapes: int) -> Callable[..., Any]:
+    compiler = partial(_compile, max_shapes=max_shapes)
     return aot_autograd(
         fw_compiler=partial(compiler, kind="forward"),
         bw_compiler=partial(compiler, kind="backward"),

@@ -37,7 +37,7 @@ MAX_REPEATED = 64
 
 
 @dataclass
-class Part:
+class Subgraph:
     """The nodes of one program. own: those that it alone computes, or computes first; repeated: those of others that it
     computes again; body: all of them, in the order of the graph, with the views that it reads through; inputs: what
     they take from outside; results: what others take of them."""
@@ -53,12 +53,12 @@ class Part:
 
 @dataclass
 class Division:
-    """first: the numbers that torch draws before anything else, for nothing has to be there. parts: the programs by
+    """first: the numbers that torch draws before anything else, for nothing has to be there. subgraphs: the programs by
     level. left: the other nodes of torch by level, in order, with the views that they need. writes: the copies into
     arguments that come last. reasons: why each node that could have been irc's stays with torch."""
 
     first: list[FxNode]
-    parts: list[list[Part]]
+    subgraphs: list[list[Subgraph]]
     left: list[list[FxNode]]
     writes: list[FxNode]
     reasons: dict[FxNode, str]
@@ -77,8 +77,8 @@ class _Divider:
         """The level of a program that can use the node."""
         self._done: dict[FxNode, int] = {}
         """The level at whose end the node is there."""
-        self._parts: dict[tuple[int, torch.device], Part] = {}
-        self._part_of: dict[FxNode, Part] = {}
+        self._subgraphs: dict[tuple[int, torch.device], Subgraph] = {}
+        self._subgraph_of: dict[FxNode, Subgraph] = {}
         self._loose: set[FxNode] = set()
         """Views, and arrays made from nothing."""
         self._refused = refused
@@ -125,28 +125,30 @@ class _Divider:
 
     def _own(self, node: FxNode, level: int) -> None:
         if node.target is operator.getitem:
-            part = self._part_of[node.all_input_nodes[0]]
+            subgraph = self._subgraph_of[node.all_input_nodes[0]]
         else:
             device = device_of(node)
             assert device is not None  # a node without one stays with torch
-            part = self._parts.setdefault((level, device), Part(level, device))
-        part.own.append(node)
-        self._part_of[node] = part
+            subgraph = self._subgraphs.setdefault((level, device), Subgraph(level, device))
+        subgraph.own.append(node)
+        self._subgraph_of[node] = subgraph
 
     def division(self) -> Division:
         left = [node for node in self._order if node in self._reasons or node.op == "output"]
         taken = {node: None for top in (*left, *self._writes) for node in self._through(top.all_input_nodes)}
         # What a program takes is known as soon as those behind it are complete.
-        for part in sorted(self._parts.values(), key=lambda part: part.level)[::-1]:
-            self._complete(part, taken)
-            taken.update(dict.fromkeys(part.inputs))
-        levels = 1 + max([part.level for part in self._parts.values()] + [self._done[node] for node in left])
+        for subgraph in sorted(self._subgraphs.values(), key=lambda subgraph: subgraph.level)[::-1]:
+            self._complete(subgraph, taken)
+            taken.update(dict.fromkeys(subgraph.inputs))
+        levels = 1 + max(
+            [subgraph.level for subgraph in self._subgraphs.values()] + [self._done[node] for node in left]
+        )
         of_torch = [node for node in self._order if node in self._reasons or (node in taken and node in self._loose)]
         of_torch = [node for node in of_torch if node not in self._first]
         return Division(
             self._first,
             [
-                [part for part in self._parts.values() if part.level == level and part.results]
+                [subgraph for subgraph in self._subgraphs.values() if subgraph.level == level and subgraph.results]
                 for level in range(levels)
             ],
             [[node for node in of_torch if self._done[node] == level] for level in range(levels)],
@@ -161,21 +163,21 @@ class _Divider:
             if node in self._loose:
                 yield from self._through(node.all_input_nodes)
 
-    def _complete(self, part: Part, taken: Mapping[FxNode, None]) -> None:
-        """Finds the results of a part, which others take, what they need of its nodes, what these read, through views,
-        and what of that it computes again."""
-        part.results = [node for node in part.own if node in taken]
-        own = set(part.own)
-        body, inputs = self._needed(part.results, lambda node: node in own or node in self._loose)
+    def _complete(self, subgraph: Subgraph, taken: Mapping[FxNode, None]) -> None:
+        """Finds the results of a subgraph, which others take, what they need of its nodes, what these read, through
+        views, and what of that it computes again."""
+        subgraph.results = [node for node in subgraph.own if node in taken]
+        own = set(subgraph.own)
+        body, inputs = self._needed(subgraph.results, lambda node: node in own or node in self._loose)
         for node in self._sorted(inputs)[::-1]:
-            if self._is_repeatable(node, part.device) and nbytes_of(node) >= MIN_REPEATED:
-                cone, leaves = self._cone(node, part.device, inputs)
+            if self._is_repeatable(node, subgraph.device) and nbytes_of(node) >= MIN_REPEATED:
+                cone, leaves = self._cone(node, subgraph.device, inputs)
                 if len(cone) <= MAX_REPEATED and self._pays(node, cone, leaves - body - inputs, taken):
                     body |= cone
                     inputs = (inputs | leaves) - body
-        part.own = [node for node in part.own if node in body]
-        part.repeated = [node for node in self._sorted(body) if node not in own and node not in self._loose]
-        part.body, part.inputs = self._sorted(body), self._sorted(inputs)
+        subgraph.own = [node for node in subgraph.own if node in body]
+        subgraph.repeated = [node for node in self._sorted(body) if node not in own and node not in self._loose]
+        subgraph.body, subgraph.inputs = self._sorted(body), self._sorted(inputs)
 
     def _sorted(self, nodes: Iterable[FxNode]) -> list[FxNode]:
         return sorted(nodes, key=self._order.__getitem__)
@@ -201,26 +203,28 @@ class _Divider:
         if node in self._loose:
             return True
         is_pointwise = node.target is _CAST or torch.Tag.pointwise in getattr(node.target, "tags", ())
-        return is_pointwise and node in self._part_of and self._part_of[node].device == device
+        return is_pointwise and node in self._subgraph_of and self._subgraph_of[node].device == device
 
     def _pays(self, node: FxNode, cone: set[FxNode], leaves: Iterable[FxNode], taken: Mapping[FxNode, None]) -> bool:
         """Whether to compute an array again, by the nodes of a cone from leaves that would not be read otherwise, moves
-        fewer bytes than to read it. Unless others take it, too, it is not stored then; and where its own part has no
-        other use for it, that does not read the leaves which nothing else there reads."""
-        home, size = self._part_of[node], nbytes_of(node)
+        fewer bytes than to read it. Unless others take it, too, it is not stored then; and where its own subgraph has
+        no other use for it, that does not read the leaves which nothing else there reads."""
+        home, size = self._subgraph_of[node], nbytes_of(node)
         saved = size
         # A leaf that another program makes for itself is stored for this.
-        needed = sum(nbytes_of(x) if x in taken or x not in self._part_of else 2 * nbytes_of(x) for x in leaves)
+        needed = sum(nbytes_of(x) if x in taken or x not in self._subgraph_of else 2 * nbytes_of(x) for x in leaves)
         if node not in taken:
             saved += size
             if not self._is_read(node, home):
                 saved += sum(nbytes_of(x) for x in leaves if not self._is_read(x, home, apart_from=cone))
         return needed < saved
 
-    def _is_read(self, node: FxNode, part: Part, apart_from: Container[FxNode] = ()) -> bool:
-        """Whether nodes of a part, apart from some, read the node or a view of it."""
+    def _is_read(self, node: FxNode, subgraph: Subgraph, apart_from: Container[FxNode] = ()) -> bool:
+        """Whether nodes of a subgraph, apart from some, read the node or a view of it."""
         readers = (user for user in node.users if user not in apart_from)
-        return any(self._part_of.get(x) is part or (x in self._loose and self._is_read(x, part)) for x in readers)
+        return any(
+            self._subgraph_of.get(x) is subgraph or (x in self._loose and self._is_read(x, subgraph)) for x in readers
+        )
 
 
 def nbytes_of(node: FxNode) -> int:

@@ -147,8 +147,8 @@ def _backward(model: Any, results: Any, inputs: Any) -> None:
 def _report(kind: str, compiled: Compiled) -> GraphReport:
     reasons = compiled.division.reasons
     left = Counter((str(node.target), reason) for node, reason in reasons.items() if not _is_item(node))
-    parts = [program.part for program in compiled.programs]
-    computed = {node for part in parts for node in (*part.own, *part.repeated)}
+    subgraphs = [program.subgraph for program in compiled.programs]
+    computed = {node for each in subgraphs for node in (*each.own, *each.repeated)}
     costs = [cost_of(op) for program in compiled.programs for op in _kernels(program.module())]
     return GraphReport(
         kind=kind,

@@ -120,16 +120,16 @@ class _Refused(Exception):
 
 
 def _programs(division: Division, refused: dict[FxNode, str]) -> dict[int, Program]:
-    """The program of each part, by its identity."""
+    """The program of each subgraph, by its identity."""
     programs: dict[int, Program] = {}
-    for level in division.parts:
-        for part in level:
+    for level in division.subgraphs:
+        for subgraph in level:
             try:
-                programs[id(part)] = Program(part)
+                programs[id(subgraph)] = Program(subgraph)
             except IrcError as error:
                 reason = f"not compiled: {error}"
-                warnings.warn(f"irc leaves {len(part.own)} ops to torch, {reason}", NotCompiled, stacklevel=2)
-                refused.update(dict.fromkeys(part.own, reason))
+                warnings.warn(f"irc leaves {len(subgraph.own)} ops to torch, {reason}", NotCompiled, stacklevel=2)
+                refused.update(dict.fromkeys(subgraph.own, reason))
                 raise _Refused from error
     return programs
 
@@ -156,7 +156,7 @@ class _Boxed(CodeGen):
 
 
 def _joined(module: GraphModule, division: Division, programs: dict[int, Program]) -> Run:
-    """The graph in which each part is one call."""
+    """The graph in which each subgraph is one call."""
     graph = Graph()
     graph.set_codegen(_Boxed())
     known: dict[FxNode, FxNode] = {}
@@ -165,11 +165,11 @@ def _joined(module: GraphModule, division: Division, programs: dict[int, Program
             known[node] = graph.node_copy(node)
     for node in division.first:
         known[node] = graph.node_copy(node)
-    for parts, left in zip(division.parts, division.left, strict=True):
-        for part in parts:
-            call = graph.call_function(programs[id(part)], tuple(known[node] for node in part.inputs))
-            for position, node in enumerate(part.results):
-                single = len(part.results) == 1
+    for subgraphs, left in zip(division.subgraphs, division.left, strict=True):
+        for subgraph in subgraphs:
+            call = graph.call_function(programs[id(subgraph)], tuple(known[node] for node in subgraph.inputs))
+            for position, node in enumerate(subgraph.results):
+                single = len(subgraph.results) == 1
                 known[node] = call if single else graph.call_function(operator.getitem, (call, position))
         for node in left:
             known[node] = copied = graph.node_copy(node, known.__getitem__)

@@ -1,4 +1,4 @@
-"""A part of a graph as a program that is called with torch's tensors."""
+"""A subgraph as a program that is called with torch's tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irc_frontend.build import build_module
 from irc_frontend.evaluation import compile_nodes, target
 from irc_frontend.graph import Node, sorted_nodes
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.division import Part
+from irc_frontend.torch.division import Subgraph
 from irc_frontend.torch.preparation import order_of
 from irc_frontend.torch.rules import argument, record, value_of
 
@@ -96,33 +96,33 @@ class Layouts:
 
 
 class Program:
-    """Callable with the tensors of a part's inputs, in order; gives those of its results, the only one as it is."""
+    """Callable with the tensors of a subgraph's inputs, in order; gives those of its results, the only one as it is."""
 
-    def __init__(self, part: Part):
-        self.part = part
-        self.__name__ = self.__qualname__ = f"irc_program_{part.level}"
-        self._taken = [Layout(value_of(node)) for node in part.inputs]
-        self._made = [Layout(value_of(node)) for node in part.results]
-        with target(part.device.type):
+    def __init__(self, subgraph: Subgraph):
+        self.subgraph = subgraph
+        self.__name__ = self.__qualname__ = f"irc_program_{subgraph.level}"
+        self._taken = [Layout(value_of(node)) for node in subgraph.inputs]
+        self._made = [Layout(value_of(node)) for node in subgraph.results]
+        with target(subgraph.device.type):
             self.executable = compile_nodes(*self._recorded())
-        self._run = self._on_host if part.device.type == "cpu" else self._on_device(part.device)
+        self._run = self._on_host if subgraph.device.type == "cpu" else self._on_device(subgraph.device)
 
     def _recorded(self) -> tuple[list[Node], list[Node], list[Node]]:
         """The nodes of the program in order, its results and its arguments."""
-        part = self.part
+        subgraph = self.subgraph
         arguments = [argument(layout.extents, layout.dtype) for layout in self._taken]
         known: dict[FxNode, Any] = {
-            node: layout.from_memory(x) for node, layout, x in zip(part.inputs, self._taken, arguments, strict=True)
+            node: layout.from_memory(x) for node, layout, x in zip(subgraph.inputs, self._taken, arguments, strict=True)
         }
-        for node in part.body:
+        for node in subgraph.body:
             known[node] = record(node, known)
-        results = [layout.to_memory(known[node]) for node, layout in zip(part.results, self._made, strict=True)]
+        results = [layout.to_memory(known[node]) for node, layout in zip(subgraph.results, self._made, strict=True)]
         roots, leaves = [x.node for x in results], [x.node for x in arguments]
         return sorted_nodes([*leaves, *roots]), roots, leaves
 
     def module(self) -> ModuleOp:
         """The nd module that was compiled."""
-        with target(self.part.device.type):
+        with target(self.subgraph.device.type):
             return build_module(*self._recorded())
 
     def __call__(self, *tensors: torch.Tensor) -> Any:

@@ -150,7 +150,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         return frozenset(zip(found[::2], found[1::2], strict=True))
 
     @property
-    def most_sets(self) -> int:
+    def max_sets(self) -> int:
         return 1 if self.sets is None else self.sets.value.data
 
     @property
@@ -188,7 +188,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
             raise VerifyException(f"expected a size of shared memory, found {self.shared.value.data}")
         self._verify_arguments()
         if self.sets is not None:
-            self._verify_sets(self.most_sets)
+            self._verify_sets(self.max_sets)
         if not isinstance(self.body.block.last_op, ReturnOp):
             raise VerifyException("expected cuda.kernel to end with cuda.return")
 

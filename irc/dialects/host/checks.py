@@ -66,9 +66,9 @@ def _check_launch(launch: LaunchOp, kernel: LaunchableInterface | None) -> None:
     """A launch names a kernel, and passes what its arguments describe, for no more sets than the kernel has."""
     if kernel is None:
         raise VerifyException(f"expected {launch.kernel} to be a kernel of the module, found none")
-    if launch.sets.value.data > kernel.most_sets:
+    if launch.sets.value.data > kernel.max_sets:
         raise VerifyException(
-            f"expected at most {kernel.most_sets} sets of operands for {launch.kernel}, found {launch.sets.value.data}"
+            f"expected at most {kernel.max_sets} sets of operands for {launch.kernel}, found {launch.sets.value.data}"
         )
     for operands in launch.operand_sets:
         _check_operands(launch, operands, kernel)

@@ -259,7 +259,7 @@ def _joined(steps: Sequence[_Step]) -> _Step:
 
 def _take_sets(kernel: KernelOp, sets: int) -> None:
     """The kernel may be launched with as many sets of operands."""
-    kernel.sets = number(max(sets, kernel.most_sets))
+    kernel.sets = number(max(sets, kernel.max_sets))
 
 
 def _allow_overwriting(kernel: KernelOp) -> None:
