@@ -117,6 +117,37 @@ func.func @reduced(%x: tensor<4xf32>) -> tensor<f32> {
   func.return %b : tensor<f32>
 }
 
+// A sum over rows of a reshape of what is computed is one over axes of that. A cast in between stays before the sum.
+// CHECK-LABEL: func.func @sum_of_rows
+// CHECK-NEXT:    %[[Y:.*]] = nd.neg %x : tensor<4x8x6xbf16>
+// CHECK-NEXT:    %[[Z:.*]] = nd.reshape %[[Y]] : tensor<4x8x6xbf16> -> tensor<32x6xbf16>
+// CHECK-NEXT:    %[[W:.*]] = nd.cast %[[Y]] : tensor<4x8x6xbf16> -> tensor<4x8x6xf32>
+// CHECK-NEXT:    %[[S:.*]] = nd.sum %[[W]] {axes = [0, 1]} : tensor<4x8x6xf32> -> tensor<6xf32>
+// CHECK-NEXT:    %[[M:.*]] = nd.max %[[Y]] {axes = [2]} : tensor<4x8x6xbf16> -> tensor<4x8xbf16>
+// CHECK-NEXT:    %[[R:.*]] = nd.reshape %[[M]] : tensor<4x8xbf16> -> tensor<32xbf16>
+// CHECK-NEXT:    func.return %[[Z]], %[[S]], %[[R]]
+func.func @sum_of_rows(%x: tensor<4x8x6xbf16>) -> (tensor<32x6xbf16>, tensor<6xf32>, tensor<32xbf16>) {
+  %y = nd.neg %x : tensor<4x8x6xbf16>
+  %z = nd.reshape %y : tensor<4x8x6xbf16> -> tensor<32x6xbf16>
+  %w = nd.cast %z : tensor<32x6xbf16> -> tensor<32x6xf32>
+  %s = nd.sum %w {axes = [0]} : tensor<32x6xf32> -> tensor<6xf32>
+  %m = nd.max %z {axes = [1]} : tensor<32x6xbf16> -> tensor<32xbf16>
+  func.return %z, %s, %m : tensor<32x6xbf16>, tensor<6xf32>, tensor<32xbf16>
+}
+
+// Parts of an axis, and reshapes of arguments, are reduced as they are.
+// CHECK-LABEL: func.func @sum_of_parts
+// CHECK:         nd.sum %{{.*}} {axes = [0]} : tensor<2x16x6xf32> -> tensor<16x6xf32>
+// CHECK:         nd.sum %{{.*}} {axes = [0]} : tensor<32x6xf32> -> tensor<6xf32>
+func.func @sum_of_parts(%x: tensor<32x6xf32>, %a: tensor<4x8x6xf32>) -> (tensor<16x6xf32>, tensor<6xf32>) {
+  %y = nd.neg %x : tensor<32x6xf32>
+  %z = nd.reshape %y : tensor<32x6xf32> -> tensor<2x16x6xf32>
+  %s = nd.sum %z {axes = [0]} : tensor<2x16x6xf32> -> tensor<16x6xf32>
+  %b = nd.reshape %a : tensor<4x8x6xf32> -> tensor<32x6xf32>
+  %t = nd.sum %b {axes = [0]} : tensor<32x6xf32> -> tensor<6xf32>
+  func.return %s, %t : tensor<16x6xf32>, tensor<6xf32>
+}
+
 // A sum over an axis of extent 1 is the element in the type of the sum.
 // CHECK-LABEL: func.func @sum_of_ones
 // CHECK-NEXT:    %[[C:.*]] = nd.cast %x : tensor<4x1xbf16> -> tensor<4x1xf32>
