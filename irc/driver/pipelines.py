@@ -23,6 +23,7 @@ PASSES: dict[str, str] = {
     "align-operands": "irc.passes.kernel.align_operands:AlignOperandsPass",
     "choose-config": "irc.passes.kernel.choose_config:ChooseConfigPass",
     "split-reductions": "irc.passes.kernel.split_reductions:SplitReductionsPass",
+    "tile-arrays": "irc.passes.tile.tile_arrays:TileArraysPass",
     "tile-kernels": "irc.passes.tile.tile_kernels:TileKernelsPass",
     "share-programs": "irc.passes.tile.share_programs:ShareProgramsPass",
     "mark-in-place": "irc.passes.tile.mark_in_place:MarkInPlacePass",
@@ -99,6 +100,7 @@ KERNEL: tuple[str, ...] = (
 
 TILE: tuple[str, ...] = (
     *KERNEL,
+    "tile-arrays",
     "tile-kernels",
     "share-programs",
     "mark-in-place",

@@ -79,9 +79,13 @@ _NARROW = frozenset({Float16Type(), BFloat16Type(), Float8E4M3FNType(), Float8E5
 
 RELAXABLE = frozenset(
     f"nd.{name}"
-    for name in "cos div reciprocal erf exp exp2 expm1 log log2 log1p pow sigmoid silu sin sqrt tanh".split()
+    for name in (
+        "cos div reciprocal erf exp exp2 expm1 log log2 log1p pow sigmoid silu sin sqrt tanh "
+        "gelu softmax log_softmax layer_norm rms_norm"
+    ).split()
 )
-"""Ops that have an approximation of about 2 ** -20 for all arguments which is cheaper than f32's accuracy."""
+"""Ops that have an approximation of about 2 ** -20 for all arguments which is cheaper than f32's accuracy, and ops that
+are composed of such."""
 
 DECLARED = "nd.declared"
 DEFERRED = "nd.deferred"
@@ -118,13 +122,13 @@ _OF_OPS = (
     ),
     Discardable(
         RELAXED,
-        "its value, in f32, was declared narrow or belongs to such a one: it may be computed to about 2 ** -20",
+        "its value, in f32, was declared narrow or becomes such a one: it may be computed to about 2 ** -20",
         "ops of nd with a cheaper approximation",
         lambda op: op.name in RELAXABLE,
         "unit",
         _is_unit,
-        "decompose-nd, fuse-kernels",
-        "canonicalize-nd, scale-exponents, tile-kernels",
+        "decompose-nd, fuse-kernels, tile-arrays, and `irc_frontend.kernels`",
+        "decompose-nd, canonicalize-nd, scale-exponents, tile-arrays, tile-kernels",
     ),
     Discardable(
         REPEATED,

@@ -9,8 +9,9 @@ operand or result. The user did not ask for it, so `widen-arithmetic` drops it w
 arithmetic; with `strict-rounding` it rounds.
 
 `nd.relaxed` on an op in f32: its result was declared narrow, or it belongs to the decomposition of an op whose result
-was. It may be computed to about 2 ** -20 (relative), which is far below what rounding to the declared type takes; what
-the user declared f32 is computed to f32's accuracy. `decompose-nd` and `fuse-kernels` mark the ops of `RELAXABLE`.
+was, or to a kernel written in Python all results of which are narrow. It may be computed to about 2 ** -20 (relative),
+which is far below what rounding to the declared type takes; what the user declared f32 is computed to f32's accuracy.
+`decompose-nd`, `fuse-kernels` and `tile-arrays` mark the ops of `RELAXABLE`.
 """
 
 from __future__ import annotations

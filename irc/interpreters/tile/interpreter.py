@@ -24,7 +24,9 @@ from xdsl.traits import SymbolTable
 from irc.dialects import tile
 from irc.dialects.cuda import KernelOp
 from irc.dialects.kernel import LaunchOp
+from irc.dialects.nd import NdOp
 from irc.interpreters.nd import interpreter as nd
+from irc.interpreters.nd.base import evaluate_op
 from irc.interpreters.tile.scalars import dtype_of, scalar_function
 from irc.ir.dtypes import element_of
 from irc.ir.rounding import cast_array
@@ -103,7 +105,7 @@ class _Step:
 
     @staticmethod
     def of(op: Operation) -> _Step:
-        rule = _RULES.get(type(op))
+        rule = _array if isinstance(op, NdOp) else _RULES.get(type(op))
         return _Step(op, rule, scalar_function(op) if rule is None else None, tuple(op.operands), tuple(op.results))
 
 
@@ -148,6 +150,11 @@ def _steps_of(block: Block) -> tuple[list[_Step], tuple[SSAValue, ...]]:
     if isinstance(last, scf.YieldOp | tile.YieldOp):
         return [_Step.of(op) for op in block.ops if op is not last], tuple(last.operands)
     return [_Step.of(op) for op in block.ops], ()
+
+
+def _array(m: _Machine, op: NdOp) -> list[Any]:
+    """An op on arrays, before `tile-arrays`; f16, bf16 and f8 are carried in f32."""
+    return list(evaluate_op(op, m.get(op.operands), "excess"))
 
 
 # Control

@@ -41,7 +41,7 @@ from irc.decomposition.random import RANDOM
 from irc.decomposition.shapes import SHAPES
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.composed import ComposedOp
-from irc.dialects.nd.declared import relax
+from irc.dialects.nd.declared import is_relaxed, relax
 from irc.dialects.nd.terms import Decomposition
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, rewrite
@@ -70,7 +70,7 @@ class DecomposePattern(RewritePattern):
         before = op.prev_op
         term = decomposition(op, Inserter.before(op, rewriter))
         accuracy = op.accuracy if isinstance(op, ComposedOp) else element_of(op.results[0])
-        if accuracy.is_narrow_float:
+        if accuracy.is_narrow_float or is_relaxed(op):
             _relax_between(before, op)
         rewriter.replace(op, (), [term.value])
 

@@ -3,7 +3,7 @@
 A value that the user declared narrow is computed in f32 and not rounded; its op carries `nd.declared = bf16`. It is
 rounded by an inserted cast, once, only where docs/language.md (Numbers) says that it is seen or asked for:
 
-- results of the function,
+- results of the function, what a tile program stores and what its loops carry,
 - operands of `matmul`, `conv` and `attention`, and of `bitcast`,
 - casts to a narrow type that the user wrote. A cast that a decomposition left (`nd.deferred`) rounds nothing.
 
@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsolatedFromAbove
 
 from irc.dialects import nd
 from irc.dialects.nd.declared import declare, is_deferred
@@ -51,12 +51,11 @@ class WidenArithmeticPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.strict_rounding:
             op.attributes[STRICT] = UnitAttr()
-        for function in op.walk():
-            if not isinstance(function, FuncOp):
-                continue
-            for block in function.body.blocks:
-                _Widening(self.strict_rounding).run(block)
-            remove_dead_code(function)
+        for symbol in op.ops:
+            for region in symbol.regions:
+                for block in region.blocks:
+                    _Widening(self.strict_rounding).run(block)
+            remove_dead_code(symbol)
 
 
 def is_narrow(type: Attribute) -> bool:
@@ -66,7 +65,8 @@ def is_narrow(type: Attribute) -> bool:
 
 @dataclass
 class _Widening:
-    """One walk over a block, in order. Keys of the maps are values of the program as it was, of narrow type."""
+    """One walk over a block and those in it, in order. Keys of the maps are values of the program as it was, of narrow
+    type."""
 
     strict: bool
     unrounded: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
@@ -78,10 +78,17 @@ class _Widening:
     replaced: list[Operation] = field(default_factory=list[Operation])
 
     def run(self, block: Block) -> None:
+        self._walk(block)
+        for op in reversed(self.replaced):
+            op.detach()
+            op.erase()
+
+    def _walk(self, block: Block) -> None:
         for op in list(block.ops):
             self._visit(op)
-        for op in reversed(self.replaced):
-            block.erase_op(op)
+            if not op.has_trait(IsolatedFromAbove):
+                for inner in (inner for region in op.regions for inner in region.blocks):
+                    self._walk(inner)
 
     def _visit(self, op: Operation) -> None:
         if isinstance(op, nd.AccumulateOp):
@@ -119,7 +126,7 @@ class _Widening:
         return self.widened[value]
 
     def _widen(self, value: SSAValue, user: Operation) -> SSAValue:
-        at = Inserter.before(user)
+        at = _beside(value, user)
         constant = value.owner
         if isinstance(constant, nd.ConstantOp) and constant.splat_value is not None:
             return at.value(nd.ConstantOp.splat(constant.splat_value, nd.tensor(nd.shape_of(value), _f32())))
@@ -131,7 +138,7 @@ class _Widening:
             return value
         if value not in self.rounded:
             cast = nd.CastOp(self.unrounded[value], element_of(value.type))
-            self.rounded[value] = _hinted(Inserter.before(user).value(cast), value)
+            self.rounded[value] = _hinted(_beside(value, user).value(cast), value)
         return self.rounded[value]
 
     # Ops
@@ -224,6 +231,16 @@ class _Widening:
                 old.replace_all_uses_with(_hinted(at.value(nd.CastOp(new, element_of(old.type))), old))
             else:
                 self.unrounded[old] = new
+
+
+def _beside(value: SSAValue, user: Operation) -> Inserter:
+    """Before a user of the value, in the value's own block: users further in share what is made of it."""
+    block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    while user.parent is not block:
+        outer = user.parent_op()
+        assert outer is not None
+        user = outer
+    return Inserter.before(user)
 
 
 def _f32() -> Element:
