@@ -26,6 +26,7 @@ from irc_frontend import (
     elementwise_functions,
     functions,
     gradients,
+    kernels,
     linear_functions,
     logic_functions,
     making_functions,
@@ -39,6 +40,7 @@ from irc_frontend.evaluation import target
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
 from irc_frontend.jit import jit
+from irc_frontend.kernels import *  # noqa: F403
 from irc_frontend.linear_functions import *  # noqa: F403
 from irc_frontend.logic_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
@@ -56,6 +58,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *elementwise_functions.__all__,
     *functions.__all__,
     *gradients.__all__,
+    *kernels.__all__,
     *linear_functions.__all__,
     *logic_functions.__all__,
     *making_functions.__all__,

@@ -12,18 +12,20 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
+from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd import ConstantOp, Nd, TopkOp, tensor
 from irc.dialects.nd.base import Tensor as TensorAttr
 from irc.dialects.nd.base import plain
 from irc.dialects.nd.declared import defer
 from irc.ir.dtypes import element_named
-from irc_frontend.graph import DEFERRED, LEAF, Node
+from irc_frontend.graph import DEFERRED, EMPTY, LAUNCH, LEAF, Node, fail
+from irc_frontend.launch import Launch
 from irc_frontend.place import CallSite
 
 FUNCTION = "graph"
 """The name of the function."""
 
-SEVERAL = frozenset(["topk"])
+SEVERAL = frozenset(["topk", LAUNCH])
 """Ops with several results."""
 
 MAX_KEPT = 4096
@@ -47,13 +49,15 @@ def build_module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[
         argument.name_hint = f"x{number}"
         values[leaf] = argument
     shared: dict[Hashable, Operation] = {}
+    programs: dict[Launch, str] = {}
     for node in order:
         if node in values:
             continue
         key = (node.op, node.operands, node.attributes)
         op = shared.get(key) if node.op in SEVERAL else None
         if op is None:
-            op = _build(node, [values[operand] for operand in node.operands])
+            operands = [values[operand] for operand in node.operands]
+            op = _launch(node, operands, programs) if node.op == LAUNCH else build_op(node, operands)
             block.add_op(op)
             shared[key] = op
         values[node] = op.results[node.result]
@@ -63,10 +67,24 @@ def build_module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[
         FunctionType.from_lists([_type(leaf) for leaf in leaves], [_type(root) for root in roots]),
         Region(block),
     )
-    return ModuleOp([function])
+    return ModuleOp([*(program.named(name) for program, name in programs.items()), function])
 
 
-def _build(node: Node, operands: Sequence[SSAValue]) -> Operation:
+def _launch(node: Node, operands: Sequence[SSAValue], programs: dict[Launch, str]) -> Operation:
+    """The launch of a kernel's program, which is named here."""
+    launch = dict(node.attributes)["program"]
+    assert isinstance(launch, Launch)
+    taken = set(programs.values())
+    if launch not in programs:
+        names = (f"{launch.name}_{number}" for number in range(len(taken) + 1))
+        programs[launch] = next(name for name in names if name not in taken)
+    return LaunchOp(programs[launch], operands, launch.result_types, location=location_of_node(node))
+
+
+def build_op(node: Node, operands: Sequence[SSAValue]) -> Operation:
+    """The nd op of a node, at its place."""
+    if node.op == EMPTY:
+        raise fail("an array that `empty` made is read, and no kernel wrote it")
     location = location_of_node(node)
     if node.op == "constant":
         return ConstantOp.splat(_number(dict(node.attributes)["value"]), _type(node), location=location)

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from irc.support.diagnostics import IrcError
-from irc_frontend.graph import ARGUMENT, LEAF, Node, fail, sorted_nodes, structure
+from irc_frontend.graph import ARGUMENT, LEAF, TILE, Node, fail, sorted_nodes, structure
 from irc_frontend.leaves import placed
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ def evaluate(roots: Sequence[Node]) -> list[Any]:
 
 def _compute(wanted: Sequence[Node]) -> None:
     order = sorted_nodes(wanted)
+    if any(node.op == TILE for node in order):
+        raise fail(
+            "a tile has no value while its kernel is traced",
+            "`if` and `while` cannot depend on one: where(condition, a, b) chooses elements",
+        )
     if any(node.op == ARGUMENT for node in order):
         raise fail(
             "a value is asked for while a function is recorded",

@@ -15,6 +15,18 @@ LEAF = "leaf"
 ARGUMENT = "argument"
 """The op of a node that stands for an argument of a function while the function is recorded."""
 
+EMPTY = "empty"
+"""The op of an array that a kernel has to write."""
+
+LAUNCH = "launch"
+"""The op of what a kernel wrote; its attribute is the program, its operands the arrays that it reads."""
+
+TILE = "tile value"
+"""The op of a node that stands for a tile while a kernel is traced: no nd op gives it."""
+
+ARRAYS = (LEAF, ARGUMENT, EMPTY, LAUNCH)
+"""Ops of whole arrays, which a kernel reads tiles of."""
+
 DEFERRED = "nd.deferred"
 """The attribute of a cast that the user did not write (`irc.dialects.nd.declared`)."""
 

@@ -57,7 +57,7 @@ def _jit(function: Callable[..., Any], donate: Sequence[int] = ()) -> Callable[.
         leaves = tree_leaves((args, options))
         if any(isinstance(leaf, Tensor) and leaf.node.is_recorded for leaf in leaves):
             return function(*args, **options)
-        nodes = [node_of(leaf) for leaf in leaves if _is_array(leaf)]
+        nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
         given = _donated(args, donate, nodes)
         key = _key((args, options), leaves, nodes)
         with lock:
@@ -79,7 +79,7 @@ def _donated(args: Sequence[Any], donate: Sequence[int], nodes: Sequence[Node]) 
     """The numbers of the nodes of donated arguments."""
     if not donate:
         return []
-    ends = list(accumulate((sum(map(_is_array, tree_leaves(each))) for each in args), initial=0))
+    ends = list(accumulate((sum(map(is_array, tree_leaves(each))) for each in args), initial=0))
     if beyond := [number for number in donate if not 0 <= number < len(args)]:
         raise fail(f"jit donates positional argument {beyond[0]}, and {len(args)} are given")
     given = [node for number in sorted(donate) for node in range(ends[number], ends[number + 1])]
@@ -89,14 +89,14 @@ def _donated(args: Sequence[Any], donate: Sequence[int], nodes: Sequence[Node]) 
     return given
 
 
-def _is_array(leaf: Any) -> bool:
+def is_array(leaf: Any) -> bool:
     return isinstance(leaf, Tensor | np.ndarray | np.generic) or hasattr(leaf, "__dlpack__")
 
 
 def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:
     """The kind of the arguments."""
-    others = tuple((type(leaf), leaf) for leaf in leaves if not _is_array(leaf))
-    places = tuple(map(_is_array, leaves))
+    others = tuple((type(leaf), leaf) for leaf in leaves if not is_array(leaf))
+    places = tuple(map(is_array, leaves))
     key = (current_target(), shape_of_tree(tree), places, others, tuple((node.shape, node.element) for node in nodes))
     try:
         hash(key)
@@ -135,7 +135,7 @@ def _record(
     """`donate`: numbers of the nodes whose memory the program may write results to."""
     inputs = [Node(ARGUMENT, (), node.shape, node.element) for node in nodes]
     remaining = iter(inputs)
-    leaves = (Tensor.of(next(remaining)) if _is_array(leaf) else leaf for leaf in tree_leaves((args, options)))
+    leaves = (Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in tree_leaves((args, options)))
     new_args, new_options = rebuilt((args, options), leaves)
     tree = function(*new_args, **new_options)
     roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]

@@ -14,6 +14,7 @@ from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import LEAF, Node, element_named, fail
 from irc_frontend.leaves import leaf, moved, to_numpy
 from irc_frontend.shapes import Axes
+from irc_frontend.tile_indices import trace_at
 
 Like: TypeAlias = "Tensor | np.ndarray[Any, Any] | np.generic | Number"
 """What operators take beside a Tensor: arrays become inputs, numbers take the other side's element type."""
@@ -265,9 +266,24 @@ class Tensor:
     def __getitem__(self, key: Any) -> Tensor:
         """`x[1, :4, None, ..., ::-1]`, or `x[indices]` with an array of integers, as `take` has them. Masks choose by
         `where`: how many elements one chooses depends on values, and shapes do not."""
+        if (trace := trace_at(self._node, key)) is not None:
+            return trace.load(self, key)
         if isinstance(key, Tensor | np.ndarray | list):
             return Tensor.of(indexed.take(self._node, indexed.indices_of(node_of(key)), 0, "raise"))
         return Tensor.of(structure.index(self._node, key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Writes a tile, in a kernel (docs/kernels.md)."""
+        trace = trace_at(self._node, key)
+        if trace is None:
+            raise fail(
+                "Tensors do not change; a loop over tiles writes arrays", "where(condition, a, b) makes another one"
+            )
+        trace.store(self, key, value)
+
+    def become(self, node: Node) -> None:
+        """Stands for another node from now on: what a kernel wrote."""
+        self._node = node
 
     # Methods, as numpy has them.
 

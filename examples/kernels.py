@@ -1,0 +1,205 @@
+"""Kernels written in Python: loops over tiles, traced to tile programs (docs/kernels.md).
+
+python examples/kernels.py            runs each and compares it with numpy
+"""
+
+from typing import Any
+
+import numpy as np
+
+import irc_frontend as ir
+
+Array = np.ndarray[Any, Any]
+
+
+@ir.kernel
+def matmul(x: ir.Tensor, w: ir.Tensor):
+    (M, K), N = x.shape, w.shape[1]
+    out = ir.empty((M, N), x.dtype)
+    for m, n in ir.tiles(M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K):
+            acc = ir.addmm(acc, x[m, k], w[k, n])
+        out[m, n] = acc
+    return out
+
+
+@ir.kernel
+def dense(x: ir.Tensor, w: ir.Tensor, b: ir.Tensor, residual: ir.Tensor):
+    """The product with an epilogue: a bias, a gelu and a residual."""
+    (M, K), N = x.shape, w.shape[1]
+    out = ir.empty((M, N), x.dtype)
+    for m, n in ir.tiles(M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K):
+            acc = ir.addmm(acc, x[m, k], w[k, n])
+        out[m, n] = ir.gelu(acc + b[n].astype("f32")) + residual[m, n].astype("f32")
+    return out
+
+
+@ir.kernel
+def batched_matmul(x: ir.Tensor, w: ir.Tensor):
+    """A range is walked one by one: its index takes the axis away."""
+    (B, M, K), N = x.shape, w.shape[2]
+    out = ir.empty((B, M, N), x.dtype)
+    for b, m, n in ir.tiles(range(B), M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K):
+            acc = ir.addmm(acc, x[b, m, k], w[b, k, n])
+        out[b, m, n] = acc
+    return out
+
+
+@ir.kernel
+def softmax(x: ir.Tensor):
+    out = ir.empty_like(x)
+    for m in ir.tiles(x.shape[0]):
+        e = ir.exp(x[m, :] - x[m, :].max(axis=1, keepdims=True))
+        out[m, :] = e / e.sum(axis=1, keepdims=True)
+    return out
+
+
+@ir.kernel
+def long_softmax(x: ir.Tensor):
+    """Rows that no block can hold: one walk for the maximum and the sum, one for the result."""
+    M, N = x.shape
+    out = ir.empty_like(x)
+    for m in ir.tiles(M):
+        top, total = ir.full((m,), -np.inf), ir.zeros((m,))
+        for n in ir.tiles(N):
+            row = x[m, n].astype("f32")
+            new = ir.maximum(top, row.max(axis=1))
+            total = total * ir.exp(top - new) + ir.exp(row - new[:, None]).sum(axis=1)
+            top = new
+        for n in ir.tiles(N):
+            out[m, n] = ir.exp(x[m, n].astype("f32") - top[:, None]) / total[:, None]
+    return out
+
+
+@ir.kernel
+def layer_norm(x: ir.Tensor, weight: ir.Tensor, bias: ir.Tensor, eps: float = 1e-5):
+    out, mean, rstd = ir.empty_like(x), ir.empty(x.shape[0]), ir.empty(x.shape[0])
+    for m in ir.tiles(x.shape[0]):
+        row = x[m, :].astype("f32")
+        centered = row - row.mean(axis=1, keepdims=True)
+        scale = ir.rsqrt((centered**2).mean(axis=1, keepdims=True) + eps)
+        mean[m], rstd[m] = row.mean(axis=1), scale[:, 0]
+        out[m, :] = centered * scale * weight[:].astype("f32") + bias[:].astype("f32")
+    return out, mean, rstd
+
+
+@ir.kernel
+def layer_norm_backward(g: ir.Tensor, x: ir.Tensor, weight: ir.Tensor, mean: ir.Tensor, rstd: ir.Tensor):
+    """Two launches: rows for the gradient of x, columns for those of weight and bias."""
+    M, N = x.shape
+    dx, dw, db = ir.empty_like(x), ir.empty_like(weight), ir.empty_like(weight)
+    for m in ir.tiles(M):
+        normed = (x[m, :].astype("f32") - mean[m][:, None]) * rstd[m][:, None]
+        h = g[m, :].astype("f32") * weight[:].astype("f32")
+        inner = (h * normed).mean(axis=1, keepdims=True)
+        dx[m, :] = (h - h.mean(axis=1, keepdims=True) - normed * inner) * rstd[m][:, None]
+    for n in ir.tiles(N):
+        weights, biases = ir.zeros((n,)), ir.zeros((n,))
+        for m in ir.tiles(M):
+            normed = (x[m, n].astype("f32") - mean[m][:, None]) * rstd[m][:, None]
+            gradient = g[m, n].astype("f32")
+            weights += (gradient * normed).sum(axis=0)
+            biases += gradient.sum(axis=0)
+        dw[n], db[n] = weights, biases
+    return dx, dw, db
+
+
+@ir.kernel
+def rms_norm(x: ir.Tensor, weight: ir.Tensor, eps: float = 1e-6):
+    out = ir.empty_like(x)
+    for m in ir.tiles(x.shape[0]):
+        row = x[m, :].astype("f32")
+        out[m, :] = row * ir.rsqrt((row**2).mean(axis=1, keepdims=True) + eps) * weight[:].astype("f32")
+    return out
+
+
+@ir.kernel
+def cross_entropy(logits: ir.Tensor, labels: ir.Tensor):
+    """The loss of each row, whose logits are read once."""
+    M, N = logits.shape
+    loss = ir.empty(M)
+    for m in ir.tiles(M):
+        top, total, picked = ir.full((m,), -np.inf), ir.zeros((m,)), ir.zeros((m,))
+        for n in ir.tiles(N):
+            row = logits[m, n].astype("f32")
+            new = ir.maximum(top, row.max(axis=1))
+            total = total * ir.exp(top - new) + ir.exp(row - new[:, None]).sum(axis=1)
+            picked += ir.where(labels[m][:, None] == n.index, row, 0.0).sum(axis=1)
+            top = new
+        loss[m] = ir.log(total) + top - picked
+    return loss
+
+
+@ir.kernel
+def attention(q: ir.Tensor, k: ir.Tensor, v: ir.Tensor, causal: bool = True):
+    B, S, D = q.shape
+    out = ir.empty_like(q)
+    for b, m in ir.tiles(range(B), S):
+        top, total, acc = ir.full((m,), -1e30), ir.zeros((m,)), ir.zeros((m, D))
+        for n in ir.tiles(S, end=m.end if causal else None):
+            scores = ir.matmul(q[b, m, :], k[b, n, :].T, dtype="f32") * D**-0.5
+            if causal:
+                scores = ir.where(m.index[:, None] >= n.index, scores, -1e30)
+            new = ir.maximum(top, scores.max(axis=1))
+            p, scale = ir.exp(scores - new[:, None]), ir.exp(top - new)
+            total = total * scale + p.sum(axis=1)
+            acc = ir.addmm(acc * scale[:, None], p.astype(v.dtype), v[b, n, :])
+            top = new
+        out[b, m, :] = acc / total[:, None]
+    return out
+
+
+@ir.kernel
+def embedding(table: ir.Tensor, ids: ir.Tensor):
+    """A tile of integers gathers rows."""
+    N = table.shape[1]
+    out = ir.empty((ids.shape[0], N), table.dtype)
+    for m, n in ir.tiles(ids.shape[0], N):
+        out[m, n] = table[ids[m], n]
+    return out
+
+
+@ir.kernel
+def running_sums(x: ir.Tensor):
+    out = ir.empty_like(x)
+    for m in ir.tiles(x.shape[0]):
+        out[m, :] = ir.cumsum(x[m, :], axis=1)
+    return out
+
+
+@ir.kernel
+def column_sums(x: ir.Tensor):
+    M, N = x.shape
+    out = ir.empty(N, "f32")
+    for n in ir.tiles(N):
+        acc = ir.zeros((n,))
+        for m in ir.tiles(M):
+            acc += x[m, n].sum(axis=0, dtype="f32")
+        out[n] = acc
+    return out
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> Array:
+        return rng.standard_normal(shape, dtype=np.float32)
+
+    def compare(name: str, found: Array, expected: Array) -> None:
+        print(f"{name:<16} largest error {np.abs(found - expected).max():.1e}")
+
+    x, w = drawn(100, 72), drawn(72, 136)
+    compare("matmul", matmul(x, w), x @ w)
+    compare("softmax", softmax(x), (e := np.exp(x)) / e.sum(1, keepdims=True))
+    compare("column_sums", column_sums(x), x.sum(0))
+    labels = rng.integers(0, 72, 100).astype(np.int32)
+    compare("cross_entropy", cross_entropy(x, labels), np.log(np.exp(x).sum(1)) - x[np.arange(100), labels])
+
+
+if __name__ == "__main__":
+    main()

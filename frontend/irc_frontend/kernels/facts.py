@@ -1,0 +1,51 @@
+"""What a traced loop nest is: its program, and what is known of it to choose a config."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from irc.dialects import tile
+from irc_frontend.graph import Node
+from irc_frontend.kernels.access import Access
+from irc_frontend.kernels.indices import Dim
+from irc_frontend.kernels.ragged import Axes
+from irc_frontend.tensor import Tensor
+
+Numbers: TypeAlias = tuple[int | None, ...]
+"""The numbers of the loops' tiles that the axes of a value are."""
+
+
+@dataclass
+class Launched:
+    """A traced loop nest: the program, the arrays that it reads, the Tensors that it writes, and what is known of it to
+    choose a config."""
+
+    program: tile.ProgramOp
+    reads: list[Node]
+    writes: list[Tensor]
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of tiles: the axes of its operands, element types, and whether each is loaded as it lies in memory."""
+
+    lhs: Axes
+    rhs: Axes
+    shape: tuple[int, int, int]
+    element: str
+    loads: tuple[Access | None, Access | None]
+
+
+@dataclass
+class Facts:
+    """What a loop nest does, for the choice of a config. carried: for each loop inside the axes of what it carries
+    behind an iteration."""
+
+    outer: list[Dim] = field(default_factory=list[Dim])
+    inner: list[Dim] = field(default_factory=list[Dim])
+    products: list[Product] = field(default_factory=list[Product])
+    accesses: list[Access] = field(default_factory=list[Access])
+    carried: list[list[Numbers]] = field(default_factory=list[list[Numbers]])
+    reduced: list[Dim] = field(default_factory=list[Dim])

@@ -1,0 +1,135 @@
+"""`kernel`: a function with loops over tiles, traced for each kind of its arguments."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, overload
+
+from irc_frontend.evaluation import current_target, evaluate
+from irc_frontend.graph import EMPTY, Node, element_named, fail, sorted_nodes
+from irc_frontend.jit import is_array
+from irc_frontend.leaves import as_given
+from irc_frontend.linear import matmul
+from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
+from irc_frontend.shapes import shape_of
+from irc_frontend.tensor import Like, Tensor, node_of
+from irc_frontend.tile_indices import open_trace
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from irc_frontend.kernels.recording import Recorded, Recorder
+
+__all__ = ["Kernel", "addmm", "empty", "empty_like", "kernel"]
+
+Config = Mapping[str, Any]
+
+
+@overload
+def kernel(function: Callable[..., Any]) -> Kernel: ...
+
+
+@overload
+def kernel(*, config: Config | None = None) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
+def kernel(function: Callable[..., Any] | None = None, *, config: Config | None = None) -> Any:
+    """The function, whose loops over tiles are launches of kernels (docs/kernels.md).
+
+    `config` has any fields of `#kernel.config`, `tile` by the names of the loops: `{"tile": {"m": 128, "n": 256},
+    "warps": 8}`. What it leaves open is chosen.
+    """
+    if function is None:
+        return functools.partial(kernel, config=config)
+    return Kernel(function, config)
+
+
+class Kernel:
+    """A function of arrays. Called with Tensors it gives Tensors, recorded as other ops are; called with arrays of
+    numpy or of a device it gives such arrays. Other values, such as numbers, are constants of a kind of call."""
+
+    def __init__(self, function: Callable[..., Any], config: Config | None = None):
+        if not isinstance(function, FunctionType):
+            raise fail("a kernel is a function that `def` makes", "@kernel stands before a def")
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._config = config
+        if config is not None:
+            from irc_frontend.kernels.sizes import config_of
+
+            config_of(config)
+        self._lock = threading.Lock()
+        self._recorded: dict[Hashable, Recorded] = {}
+
+    @functools.cached_property
+    def _recorder(self) -> Recorder:
+        from irc_frontend.kernels.recording import Recorder
+
+        return Recorder(self.function, self._config)
+
+    def with_config(self, **config: Any) -> Kernel:
+        """The same function with another config: `matmul.with_config(tile={"m": 128}, warps=8)`."""
+        return Kernel(self.function, config)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if open_trace() is not None:
+            return self._recorder.function(*args, **options)
+        tree, nodes = self._nodes(args, options)
+        leaves = tree_leaves((args, options))
+        lazy = any(isinstance(leaf, Tensor) for leaf in leaves)
+        values = map(Tensor.of, nodes) if lazy else (as_given(value, leaves) for value in evaluate(nodes))
+        return rebuilt(tree, (next(values) if isinstance(leaf, Tensor) else leaf for leaf in tree_leaves(tree)))
+
+    def module(self, *args: Any, **options: Any) -> ModuleOp:
+        """The IR of a call: its tile programs, and the function of the arrays, in order, that launches them."""
+        from irc_frontend.build import build_module
+
+        inputs = [Tensor.of(node_of(leaf)) if is_array(leaf) else leaf for leaf in tree_leaves((args, options))]
+        arrays = [leaf.node for leaf in inputs if isinstance(leaf, Tensor)]
+        new_args, new_options = rebuilt((args, options), iter(inputs))
+        _, nodes = self._nodes(new_args, new_options)
+        return build_module(sorted_nodes([*arrays, *nodes]), nodes, arrays)
+
+    def _nodes(self, args: Any, options: Any) -> tuple[Any, list[Node]]:
+        """The tree of results, and the nodes of the Tensors in it."""
+        leaves = tree_leaves((args, options))
+        nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
+        key = self._key((args, options), leaves, nodes)
+        with self._lock:
+            found = self._recorded.get(key)
+        if found is None:
+            found = self._recorder.record(args, options, leaves, nodes)
+            with self._lock:
+                found = self._recorded.setdefault(key, found)
+        return found.tree, found.of(nodes)
+
+    @staticmethod
+    def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:
+        others = tuple((type(leaf), leaf) for leaf in leaves if not is_array(leaf))
+        places = tuple(map(is_array, leaves))
+        key = current_target(), shape_of_tree(tree), places, others, tuple((n.shape, n.element) for n in nodes)
+        try:
+            hash(key)
+        except TypeError as error:
+            raise fail(f"an argument of a kernel is neither an array nor constant: {error}") from error
+        return key
+
+
+def empty(shape: int | Sequence[int], dtype: Any = "f32") -> Tensor:
+    """An array that a loop over tiles writes; what it does not write is undefined."""
+    return Tensor.of(Node(EMPTY, (), shape_of(shape), element_named(dtype)))
+
+
+def empty_like(x: Like, dtype: Any = None) -> Tensor:
+    """`empty` of the shape of an array, and its element type unless one is given."""
+    node = node_of(x)
+    return empty(node.shape, node.element if dtype is None else dtype)
+
+
+def addmm(c: Like, a: Like, b: Like) -> Tensor:
+    """c + a @ b, as torch has it: the product is summed in the element type of `c`, f32 for operands of 16 bits."""
+    total = Tensor.of(node_of(c))
+    return total + Tensor.of(matmul(node_of(a), node_of(b), total.element))

@@ -1,0 +1,258 @@
+"""The steps of a loop nest's dimensions, and its config: what the user set, and for the rest a choice by what the nest
+does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from irc.analysis.product_problem import Product as ProductProblem
+from irc.configs.product import choose_product
+from irc.dialects.kernel import ConfigAttr, TileSizes
+from irc.driver.compiler import resolve_arch
+from irc.ir.dtypes import element_named
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target
+from irc.support.integers import ceil_div
+from irc_frontend.graph import fail
+from irc_frontend.kernels.access import Access
+from irc_frontend.kernels.facts import Facts
+from irc_frontend.kernels.indices import Dim
+from irc_frontend.kernels.loops import Choice
+
+ELEMENTS = 4096
+"""Of a tile where nothing is multiplied: 16 for each of 256 threads."""
+
+ELEMENTS_PER_THREAD = 8
+"""That a thread has at least of such a tile, two vectors of 16 bits or one of 32."""
+
+MAX_WARPS = 16
+"""Of a block where nothing is multiplied."""
+
+RUN = 256
+"""Elements of a tile along an axis that is contiguous in memory, where it has several."""
+
+MIN_RUN = 32
+"""Elements that such a tile keeps where others would have more blocks: a sector of 8 bits, two of 16."""
+
+MAX_ELEMENTS_PER_THREAD = 32
+"""That a thread holds of a tile before a block has more warps than `MAX_WARPS`."""
+
+ACCUMULATED = 256
+"""Columns of accumulators of 64 rows that the threads of a warp group hold: 128 registers of each."""
+
+BLOCKS_PER_SM = 2
+"""That a nest gives an SM at least, where smaller tiles do."""
+
+
+OTHERS = ("split", "swap_ab", "reduction", "unroll", "loop_order", "lag", "evict_last", "indexing")
+"""Fields that say how fused regions become loops, which a kernel has of its own."""
+
+
+def config_of(given: Mapping[str, Any] | None) -> ConfigAttr:
+    """The config that a user set. IrcError where a field is none, or its value is not of its type."""
+    fields = dict(given or {})
+    sizes = fields.pop("tile", None)
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise fail("config: tile has sizes by the names of loops", 'config={"tile": {"m": 128, "n": 128}}')
+    if others := [name for name in OTHERS if name in fields]:
+        raise fail(f"config: {others[0]} is for kernels that irc fuses", "a kernel of tiles has its own loops")
+    lists = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    try:
+        return ConfigAttr.of(**lists, tile=None if sizes is None else TileSizes(sizes))
+    except (TypeError, ValueError) as error:
+        known = "tile, stages, cluster, warps, schedule, group, occupancy, instruction, ..."
+        raise fail(f"config: {str(error).removeprefix('ConfigFields.__init__() ')}", f"its fields: {known}") from error
+
+
+def _check_warps(config: ConfigAttr) -> None:
+    warps = config.warps or 1
+    if config.instruction == "wgmma" and warps % 4:
+        raise fail(f"config: 4 warps execute a wgmma together, found warps = {warps}", "a multiple of 4")
+    if config.instruction != "wgmma" and warps & (warps - 1):
+        raise fail(f"config: warps are a power of two, found warps = {warps}")
+
+
+def check_names(config: ConfigAttr, nests: Sequence[Facts]) -> None:
+    """IrcError where the config has a size of a loop that there is not."""
+    names = {dim.name for facts in nests for dim in (*facts.outer, *facts.inner)}
+    if unknown := [name for name in config.tile or () if name not in names]:
+        raise fail(
+            f"config: tile has a size of {unknown[0]}, and no loop over tiles has that name",
+            f"the loops are over {', '.join(sorted(names))}",
+        )
+
+
+def choose(facts: Facts, given: ConfigAttr) -> Choice:
+    """The steps and the config of one nest."""
+    machine = target(resolve_arch(None))
+    found = _products(facts, given, machine) if facts.products else _memory(facts, given, machine)
+    dims = (*facts.outer, *facts.inner)
+    sizes = {dim.name: found.sizes.get(dim.name, 1) for dim in dims}
+    if given.tile is not None:
+        sizes.update({name: size for name, size in given.tile.items() if name in sizes})
+    config = given.replace(tile=None).completed(found.config) if found.config is not None else given
+    _check_warps(config)
+    return Choice(sizes, config.replace(tile=TileSizes(sizes)), facts.carried)
+
+
+def _rounded(extent: int) -> int:
+    """The least power of two that holds it."""
+    return 1 << max(extent - 1, 0).bit_length()
+
+
+# Products
+
+
+def _products(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
+    if (roles := _one_product(facts)) is not None:
+        return _product(facts, roles, given, machine)
+    return _chain(facts, given, machine)
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """The loops of a nest whose products are all of one M, N and K."""
+
+    m: Dim
+    n: Dim
+    k: Dim
+
+
+def _one_product(facts: Facts) -> _Roles | None:
+    found = {(each.lhs, each.rhs) for each in facts.products}
+    if len(found) != 1:
+        return None
+    ((m, k), (j, n)) = found.pop()
+    if m is None or n is None or k is None or j is not k or k not in facts.inner or n not in facts.outer:
+        return None
+    return _Roles(m, n, k) if m in facts.outer else None
+
+
+def _product(facts: Facts, roles: _Roles, given: ConfigAttr, machine: Target) -> Choice:
+    """As a kernel of such products has it."""
+    product = facts.products[0]
+    element = element_named(product.element)
+    others = [a for a in facts.accesses if roles.m in a.dims and roles.n in a.dims]
+    stored = sum(element_named(a.array.element).size for a in others)
+    problem = ProductProblem(
+        count=len(facts.products),
+        batch=1,
+        m=roles.m.extent,
+        n=roles.n.extent,
+        k=roles.k.extent,
+        lhs=element,
+        rhs=element,
+        result=element_named("f32" if element.is_float else "i32"),
+        is_loadable=all(access is None or _is_loadable(access) for p in facts.products for access in p.loads),
+        is_computed=any(access is None for p in facts.products for access in p.loads),
+        is_copied=all(access is not None for p in facts.products for access in p.loads),
+        rhs_along="k" if product.loads[1] is not None and product.loads[1].dims[-1] is roles.k else "n",
+        stored=stored,
+        returns=len(others) > 1,
+    )
+    names = {"m": roles.m.name, "n": roles.n.name, "k": roles.k.name}
+    sizes = {role: size for role, name in names.items() if (size := _given(given, name)) is not None}
+    fields = given.replace(tile=None).completed(ConfigAttr.of(swap_ab=False))
+    wanted = fields.replace(tile=TileSizes(sizes) if sizes else None)
+    chosen = next(iter(choose_product(problem, machine, wanted, None)))
+    assert chosen.tile is not None
+    tiles = TileSizes(sizes).completed(chosen.tile)
+    config = fields.completed(chosen).replace(split=None, swap_ab=None)
+    return Choice({name: tiles[role] for role, name in names.items()}, config)
+
+
+def _given(config: ConfigAttr, name: str) -> int | None:
+    """The size that the user set."""
+    return None if config.tile is None else config.tile.get(name)
+
+
+def _is_loadable(access: Access) -> bool:
+    """Whether tensor maps bring it: rows of multiples of 16 bytes."""
+    row = access.array.shape[-1] * element_named(access.array.element).size
+    return row % TENSOR_MAP_ALIGNMENT == 0
+
+
+def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
+    """Products that feed each other, in rows of a block."""
+    elements = {each.element for each in facts.products}
+    narrow = elements <= {"f16", "bf16"}
+    loadable = all(access is None or _is_loadable(access) for each in facts.products for access in each.loads)
+    instruction = given.instruction or (
+        "wgmma" if narrow and machine.has_wgmma and loadable else "mma" if narrow else "fma"
+    )
+    rows = _row_dims(facts)
+    whole = max((_whole(a) for a in facts.accesses), default=1)
+    sizes: dict[str, int] = {}
+    for dim in (*facts.outer, *facts.inner):
+        if instruction == "wgmma":
+            step = 128 if dim in rows and dim.extent > 64 else 64
+            if dim not in rows:
+                step = 128 if whole + 128 <= ACCUMULATED and dim.extent > 64 else 64
+        else:
+            step = 64 if instruction == "mma" else 32
+        sizes[dim.name] = min(step, max(_rounded(dim.extent), 64 if instruction == "wgmma" else 16))
+    tall = max((sizes[dim.name] for dim in rows), default=64)
+    warps = {"wgmma": max(tall // 64, 1) * 4, "mma": 4, "fma": 4}[instruction]
+    config = ConfigAttr.of(
+        instruction=instruction,
+        warps=warps,
+        stages=2 if instruction == "wgmma" else 1,
+        schedule="persistent" if instruction == "wgmma" else "grid",
+    )
+    return Choice(sizes, config)
+
+
+def _row_dims(facts: Facts) -> list[Dim]:
+    return [dim for dim in facts.outer if any(each.lhs[0] is dim for each in facts.products)]
+
+
+def _whole(access: Access) -> int:
+    """Elements of an access along axes that are no loop's, rounded to powers of two."""
+    return prod(_rounded(extent) for extent, dim in zip(access.shape, access.dims, strict=True) if dim is None)
+
+
+# Memory
+
+
+def _memory(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
+    """A tile that keeps each thread's loads in flight: along the axes that are contiguous first, then along those of
+    loops inside, then along the others."""
+    room = max(1, ELEMENTS // max((_whole(a) for a in facts.accesses), default=1))
+    rank = max((len(a.dims) for a in facts.accesses), default=0)
+    ends = [a.dims[-1] for a in facts.accesses if a.dims and len(a.dims) == rank]
+    runs = [dim for dim in facts.outer if dim in ends]
+    others = [dim for dim in facts.outer if dim not in runs]
+    inner = sorted(facts.inner, key=lambda dim: dim not in ends)
+    most = RUN if len(facts.outer) + len(inner) > 1 else ELEMENTS
+    sizes = {dim.name: min(_rounded(dim.extent), most, room) for dim in runs}
+    if not others:
+        _spread(facts.outer, sizes, runs, MIN_RUN, machine)
+    room = max(1, room // prod(sizes.values()))
+    for dim in (*inner, *reversed(others)):
+        if dim.name not in sizes:
+            sizes[dim.name] = _given(given, dim.name) or min(_rounded(dim.extent), room)
+            room = max(1, room // sizes[dim.name])
+    _spread(facts.outer, sizes, others, 1, machine)
+    held = max((_elements(access, sizes) for access in facts.accesses), default=1)
+    warps = held // (machine.warp_size * ELEMENTS_PER_THREAD)
+    most_warps = MAX_WARPS if held <= MAX_WARPS * machine.warp_size * MAX_ELEMENTS_PER_THREAD else 2 * MAX_WARPS
+    config = ConfigAttr.of(warps=1 << (max(1, min(most_warps, warps)).bit_length() - 1), schedule="grid")
+    return Choice(sizes, config)
+
+
+def _elements(access: Access, sizes: Mapping[str, int]) -> int:
+    """Of a tile of these sizes."""
+    axes = zip(access.shape, access.dims, strict=True)
+    return prod(_rounded(extent) if dim is None else sizes[dim.name] for extent, dim in axes)
+
+
+def _spread(outer: Sequence[Dim], sizes: dict[str, int], dims: Sequence[Dim], least: int, machine: Target) -> None:
+    """Smaller tiles along `dims`, of `least` elements or more, until each SM has some."""
+    while True:
+        blocks = prod(ceil_div(dim.extent, sizes[dim.name]) for dim in outer)
+        large = next((dim for dim in dims if sizes[dim.name] > least), None)
+        if large is None or blocks >= BLOCKS_PER_SM * machine.sms:
+            return
+        sizes[large.name] //= 2

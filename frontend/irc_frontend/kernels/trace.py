@@ -1,0 +1,395 @@
+"""A loop nest over tiles becomes a tile program: what its body does with tiles is recorded as Tensors are, and the
+nodes become nd ops in the program's blocks.
+
+A node's op goes to the outermost block that has its operands, so that what a loop does not change stands before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType, UnknownLoc, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineExpr,
+)
+
+from irc.dialects import tile
+from irc.dialects.kernel import ConfigAttr
+from irc.dialects.nd import tensor
+from irc.dialects.nd.declared import relax
+from irc.ir.dtypes import element_named
+from irc_frontend.build import build_op
+from irc_frontend.graph import ARRAYS, EMPTY, TILE, Node, fail, sorted_nodes
+from irc_frontend.kernels.access import Access, access_of
+from irc_frontend.kernels.facts import Facts, Launched, Numbers, Product
+from irc_frontend.kernels.index_code import counted, index_code
+from irc_frontend.kernels.indices import Dim, Index
+from irc_frontend.kernels.ragged import Axes, Ragged
+from irc_frontend.kernels.stores import stored
+from irc_frontend.place import here
+from irc_frontend.structure import reshape
+from irc_frontend.tensor import Tensor
+
+
+def location_here() -> LocationAttr:
+    place = here()
+    return UnknownLoc() if place is None else place.span().location()
+
+
+@dataclass
+class Frame:
+    """A block that is being made, and the loop that it is of, where it is one inside; `number` of those."""
+
+    block: Block
+    inits: list[SSAValue] = field(default_factory=list[SSAValue])
+    bounds: tuple[SSAValue, SSAValue, SSAValue] | None = None
+    number: int = 0
+
+
+class Trace:
+    """One loop nest that is being traced. sizes: the step of a dimension, of its name and extent. names: of
+    arrays. earlier: what an earlier trace of it found its loops to carry (`Facts.carried`)."""
+
+    def __init__(
+        self,
+        sizes: Callable[[str, int], int],
+        names: Mapping[Node, str],
+        earlier: Sequence[Sequence[Numbers]] | None = None,
+    ):
+        self._sizes = sizes
+        self._names = names
+        self._earlier = earlier
+        self._dims: dict[int | None, Dim] = {}
+        self.facts = Facts()
+        self._views: dict[Node, SSAValue] = {}
+        self._written: dict[Node, tuple[Tensor, SSAValue]] = {}
+        self._frames: list[Frame] = []
+        self._symbols: list[tuple[SSAValue, int]] = []
+        self._values: dict[Node, tuple[SSAValue, int]] = {}
+        self._ranges: list[range] = []
+        self._loads: dict[Hashable, Tensor] = {}
+        self._zero: SSAValue | None = None
+        self._top = Block()
+        self._tiles: tile.ForTilesOp | None = None
+        self._positions: dict[int, Tensor] = {}
+        self.ragged = Ragged(self.positions)
+
+    @property
+    def depth(self) -> int:
+        """Loops that are open, of the nest."""
+        return len(self._frames)
+
+    # Loops
+
+    def open_outer(self, names: Sequence[str], extents: Sequence[int | range]) -> list[Dim | Index]:
+        """Begins the loop over all tiles of the nest."""
+        steps = [
+            1 if isinstance(each, range) else self._sizes(name, each) for name, each in zip(names, extents, strict=True)
+        ]
+        counts = [len(each) if isinstance(each, range) else each for each in extents]
+        self._tiles = tile.ForTilesOp(counts, steps, location=location_here())
+        block = self._tiles.body.block
+        self._frames.append(Frame(block))
+        found: list[Dim | Index] = []
+        for name, each, step, argument in zip(names, extents, steps, block.args, strict=True):
+            argument.name_hint = None if name == "_" else name
+            found.append(self._index(name, each, step, argument))
+        self.facts.outer = [each for each in found if isinstance(each, Dim)]
+        return found
+
+    def open_inner(
+        self,
+        name: str,
+        extent: int | range,
+        begin: Index | int | None,
+        end: Index | int | None,
+        carried: Sequence[Node],
+    ) -> tuple[Dim | Index, list[Node]]:
+        """Begins a loop inside, and gives its tile and what stands for the values that it carries."""
+        step = 1 if isinstance(extent, range) else self._sizes(name, extent)
+        count = len(extent) if isinstance(extent, range) else extent
+        inits = [self.emit(node) for node in carried]
+        low = self._bound(0 if begin is None else begin)
+        high = self._bound(count if end is None else end)
+        bounds = (low, high, self._constant(step))
+        block = Block(arg_types=[IndexType(), *(value.type for value in inits)])
+        block.args[0].name_hint = None if name == "_" else name
+        number = len(self.facts.carried)
+        self.facts.carried.append([])
+        self._frames.append(Frame(block, inits, bounds, number))
+        index = self._index(name, extent, step, block.args[0])
+        if isinstance(index, Dim):
+            self.facts.inner.append(index)
+        made = [
+            self._given(node.shape, node.element, argument, self._carried_axes(node, number, at))
+            for at, (node, argument) in enumerate(zip(carried, block.args[1:], strict=True))
+        ]
+        return index, made
+
+    def close_inner(self, carried: Sequence[Node]) -> list[Node]:
+        """Ends the loop inside, whose next iteration gets these values; gives those behind it."""
+        values = [self.emit(node) for node in carried]
+        frame = self._frames.pop()
+        numbers = [tuple(dim and dim.number for dim in self.ragged.axes_of(node)) for node in carried]
+        self.facts.carried[frame.number] = numbers
+        place = location_here()
+        for value, init, node in zip(values, frame.inits, carried, strict=True):
+            assert value.type == init.type, node
+        last = scf.YieldOp(*values)
+        last.location = place
+        frame.block.add_op(last)
+        assert frame.bounds is not None
+        loop = scf.ForOp(*frame.bounds, frame.inits, Region(frame.block))
+        loop.location = place
+        self._frames[-1].block.add_op(loop)
+        return [
+            self._given(node.shape, node.element, value, self.ragged.axes_of(node))
+            for node, value in zip(carried, loop.results, strict=True)
+        ]
+
+    def _carried_axes(self, node: Node, loop: int, at: int) -> Axes:
+        """Those of what a loop carries in its later iterations, as an earlier trace saw them, else in its first one."""
+        if self._earlier is None:
+            return self.ragged.axes_of(node)
+        return tuple(self._dims.get(number) for number in self._earlier[loop][at])
+
+    def close_outer(self, config: ConfigAttr | None) -> Launched:
+        """Ends the nest. Where all that it writes is rounded to 16 bits or less, its functions need not have f32's
+        accuracy (docs/decisions/narrow-functions.md)."""
+        assert self._tiles is not None
+        self._frames.pop()
+        if not self._written:
+            raise fail("a loop over tiles writes no array", "make one by empty or empty_like: `out[m, n] = tile`")
+        if all(element_named(array.element).is_narrow_float for array, _ in self._written.values()):
+            for op in self._tiles.walk():
+                relax(op)
+        if config is not None and config.schedule in ("persistent", "pingpong"):
+            self._tiles.properties.update(
+                tile.ForTilesOp(
+                    self._tiles.extent_values,
+                    self._tiles.step_values,
+                    schedule="persistent",
+                    group=config.group,
+                    cluster=config.cluster if config.cluster not in (None, (1, 1)) else None,
+                ).properties
+            )
+        views = [*self._views.values(), *(value for _, value in self._written.values())]
+        types: list[Any] = [value.type for value in views]
+        program = tile.ProgramOp("program", types, len(self._written), config=config, location=self._tiles.location)
+        for value, argument in zip(views, program.body.block.args, strict=True):
+            argument.name_hint = value.name_hint
+            value.replace_all_uses_with(argument)
+        program.body.block.add_op(self._tiles)
+        return Launched(program, [*self._views], [each for each, _ in self._written.values()], self.facts)
+
+    # Indices
+
+    def _index(self, name: str, extent: int | range, step: int, offset: SSAValue) -> Dim | Index:
+        self._symbols.append((offset, self.depth - 1))
+        self._ranges.append(range(0, len(extent) if isinstance(extent, range) else extent, step))
+        number = len(self._symbols) - 1
+        if isinstance(extent, range):
+            return Index(self, AffineExpr.symbol(number) * extent.step + extent.start)
+        dim = self._dims[number] = Dim(self, name, number, step, extent)
+        return dim
+
+    def _constant(self, value: int) -> SSAValue:
+        op = arith.ConstantOp.from_int_and_width(value, IndexType())
+        op.location = location_here()
+        self._frames[0].block.add_op(op)
+        return op.result
+
+    def _bound(self, bound: Index | int) -> SSAValue:
+        if not isinstance(bound, Index):
+            return self._constant(bound)
+        value = self._scalar(bound.expr)
+        if bound.limit is not None:
+            value = self._added(arith.MinSIOp(value, self._constant(bound.limit)))
+        return value
+
+    def _scalar(self, expr: AffineExpr) -> SSAValue:
+        return index_code(expr, lambda number: self._symbols[number][0], self._constant, self._added)
+
+    def _added(self, op: Operation) -> SSAValue:
+        op.location = location_here()
+        self._frames[-1].block.add_op(op)
+        return op.results[0]
+
+    def positions(self, dim: Dim) -> Tensor:
+        """The positions of a tile's elements, i32."""
+        if dim.number not in self._positions:
+            offset, depth = self._symbols[dim.number]
+            iota = tile.IotaOp(offset, 0, TensorType(IndexType(), [dim.step]), location=location_here())
+            made = counted(iota.result, [dim.step], location_here())
+            for op in (iota, made):
+                self._frames[depth].block.add_op(op)
+            node = self._given((dim.step,), "i32", made.results[0], (dim,), depth)
+            self._positions[dim.number] = Tensor.of(node)
+        return self._positions[dim.number]
+
+    def scalar(self, index: Index) -> Tensor:
+        """A position as a number of tiles, i32."""
+        value = self._bound(index)
+        cast = arith.IndexCastOp(value, i32)
+        splat = tile.SplatOp(self._added(cast), TensorType(i32, []))
+        return Tensor.of(self._given((), "i32", self._added(splat), ()))
+
+    # Memory
+
+    def load(self, array: Tensor, key: Any) -> Tensor:
+        """The tile of an array at an index."""
+        if array.node.op == TILE or not self._is_array(array.node):
+            raise fail("a tile is not indexed by tiles: it is one already", "slices and None index it")
+        if array.node in self._written:
+            raise fail("an array is read that the same loop nest writes: another block may not have written it yet")
+        if array.node.op == EMPTY:
+            raise fail("an array that `empty` made is read before it is written")
+        access = access_of(array.node, key, self._ranges)
+        if (known := self._loads.get(access.key)) is not None:
+            return known if access.added is None else known[access.added]
+        self.facts.accesses.append(access)
+        view = self._view(array.node)
+        result = tensor(access.shape, element_named(array.element))
+        gathers = [self._gathered(node, axis, len(access.shape)) for node, axis in access.gathers]
+        depths = (self._values[node][1] for node in gathers)
+        depth = max([0, *(self._symbols[number][1] for number in access.symbols), *depths])
+        op = tile.LoadOp.of(
+            view,
+            [self._offset(dim) for dim in access.dims],
+            result,
+            symbols=[*(self._symbols[number][0] for number in access.given), *(self._values[n][0] for n in gathers)],
+            map=access.map,
+            checked=access.checked,
+            location=location_here(),
+        )
+        self._frames[depth].block.add_op(op)
+        node = self._given(access.shape, array.element, op.result, self._axes_of(access), depth)
+        self.ragged.note_load(node, access)
+        loaded = self._loads[access.key] = Tensor.of(node)
+        return loaded if access.added is None else loaded[access.added]
+
+    def _gathered(self, node: Node, axis: int, rank: int) -> Node:
+        """A tile of integers along an axis of what they gather."""
+        shape = [node.shape[0] if number == axis else 1 for number in range(rank)]
+        placed = reshape(node, shape)
+        self.emit(placed)
+        return placed
+
+    def _axes_of(self, access: Access) -> Axes:
+        axes = list(access.dims)
+        for node, axis in access.gathers:
+            axes[axis] = self.ragged.axes_of(node)[0]
+        return tuple(axes)
+
+    def store(self, array: Tensor, key: Any, value: Any) -> None:
+        """Writes a tile to an array at an index."""
+        if array.node.op != EMPTY:
+            raise fail("a kernel writes arrays that `empty` or `empty_like` made in it", "copy what is to be changed")
+        access = access_of(array.node, key, self._ranges)
+        self.facts.accesses.append(access)
+        if access.gathers:
+            raise fail("a tile is not stored at places that are computed", "two blocks could write one element")
+        tile_node = stored(value, array, access)
+        if array.node not in self._written:
+            self._written[array.node] = array, self._new_view(array.node)
+        elif self._written[array.node][0] is not array:
+            raise fail("an array is written under two names")
+        op = tile.StoreOp.of(
+            self.emit(tile_node),
+            self._written[array.node][1],
+            [self._offset(dim) for dim in access.dims],
+            symbols=[self._symbols[number][0] for number in access.given],
+            map=access.map,
+            checked=access.checked,
+            location=location_here(),
+        )
+        self._frames[-1].block.add_op(op)
+
+    def _offset(self, dim: Dim | None) -> SSAValue:
+        if dim is not None:
+            return self._symbols[dim.number][0]
+        if self._zero is None:
+            self._zero = self._constant(0)
+        return self._zero
+
+    @staticmethod
+    def _is_array(node: Node) -> bool:
+        return all(each.op != TILE for each in sorted_nodes([node]))
+
+    def _view(self, node: Node) -> SSAValue:
+        if node not in self._views:
+            self._views[node] = self._new_view(node)
+        return self._views[node]
+
+    def _new_view(self, node: Node) -> SSAValue:
+        element = element_named(node.element)
+        if element.name == "u8":
+            raise fail("tiles have no elements of u8 so far", "cast the array: x.astype('i32')")
+        type = tile.ViewType.of(node.shape, element.type)
+        argument = self._top.insert_arg(type, len(self._top.args))
+        argument.name_hint = self._names.get(node)
+        return argument
+
+    # Values
+
+    def _given(self, shape: Sequence[int], element: str, value: SSAValue, axes: Axes, depth: int | None = None) -> Node:
+        """A node of a value that exists."""
+        node = Node(TILE, (), shape, element)
+        self._values[node] = value, self.depth - 1 if depth is None else depth
+        self.ragged.note(node, axes)
+        return node
+
+    def emit(self, root: Node) -> SSAValue:
+        """The value of a node, whose ops are added where they are not yet."""
+        if root.op in ARRAYS:
+            raise fail("an array is stored, or carried by a loop, as a whole", "index its tiles: `x[m, k]`")
+        for node in sorted_nodes([root]):
+            if node not in self._values and node.op not in ARRAYS:
+                self._emit_one(node)
+        return self._values[root][0]
+
+    def _emit_one(self, node: Node) -> None:
+        if any(each.op in ARRAYS for each in node.operands):
+            raise fail_at(node, "a loop over tiles computes with an array as a whole", "index its tiles: `x[m, k]`")
+        operands = [self._masked(node, number, each) for number, each in enumerate(node.operands)]
+        depth = max([0, *(self._values[each][1] for each in operands)])
+        op = build_op(node, [self._values[each][0] for each in operands])
+        self._frames[depth].block.add_op(op)
+        self._values[node] = op.results[node.result], depth
+        self.ragged.note_op(node, op, operands)
+        if node.op == "matmul":
+            self._note_product(node, operands)
+        for axis in self.ragged.joined(node, op):
+            dim = self.ragged.axes_of(operands[0])[axis]
+            if dim is not None:
+                self.facts.reduced.append(dim)
+
+    def _masked(self, node: Node, number: int, operand: Node) -> Node:
+        """The operand with what its op has to find beyond the ends of arrays."""
+        masked = self.ragged.masked(node, number, operand)
+        self.emit(masked)
+        return masked
+
+    def _note_product(self, node: Node, operands: Sequence[Node]) -> None:
+        lhs, rhs = operands
+        attributes: Mapping[str, Any] = dict(node.attributes)
+        if len(node.shape) != 2 or len(lhs.shape) != 2 or len(rhs.shape) != 2:
+            return
+        (k,), (j,) = attributes["lhs_contract"], attributes["rhs_contract"]
+        a, b = self.ragged.axes_of(lhs), self.ragged.axes_of(rhs)
+        left, right = (a[1 - k], a[k]), (b[j], b[1 - j])
+        shape = node.shape[0], node.shape[1], lhs.shape[k]
+        loads = self.ragged.load_of(lhs), self.ragged.load_of(rhs)
+        self.facts.products.append(Product(left, right, shape, lhs.element, loads))
+
+
+def fail_at(node: Node, message: str, hint: str | None = None):
+    """The diagnostic of a wrong use, at the line of a node."""
+    found = fail(message, hint)
+    if node.place is not None:
+        found.location = node.place.span()
+    return found

@@ -1,0 +1,39 @@
+"""A kernel's program as the attribute of a recorded launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import StringAttr, TensorType
+
+from irc.dialects import tile
+from irc.ir.printer import print_ir
+
+
+class Launch:
+    """A tile program, equal to others of the same text; `name` is what its kernels are called."""
+
+    __slots__ = ("_program", "_text", "name")
+
+    def __init__(self, name: str, program: tile.ProgramOp):
+        self.name = name
+        self._program = program
+        self._text = print_ir(program)
+
+    @property
+    def result_types(self) -> list[TensorType[Any]]:
+        """Of the arrays that it writes."""
+        types = [value.type for value in self._program.outputs]
+        return [TensorType(type.element_type, type.get_shape()) for type in types if isinstance(type, tile.ViewType)]
+
+    def named(self, name: str) -> tile.ProgramOp:
+        """A copy of the program with this symbol."""
+        copy = self._program.clone()
+        copy.sym_name = StringAttr(name)
+        return copy
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Launch) and (self.name, self._text) == (other.name, other._text)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self._text))

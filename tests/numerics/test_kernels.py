@@ -1,0 +1,149 @@
+"""Kernels written in Python mean on the interpreters and on the simulator what numpy says."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import irc_frontend as ir
+from irc.driver.lowering import lower
+from irc.interpreters.tile import interpreter
+
+Array = np.ndarray[Any, Any]
+
+_spec = importlib.util.spec_from_file_location("kernels", Path(__file__).parents[2] / "examples" / "kernels.py")
+assert _spec is not None
+assert _spec.loader is not None
+kernels: Any = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(kernels)
+
+
+def drawn(*shape: int, dtype: Any = np.float32, seed: int = 0) -> Array:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape, dtype=np.float32).astype(dtype)
+
+
+def wide(x: Array) -> Array:
+    return np.asarray(x).astype(np.float64)
+
+
+BF16 = ml_dtypes.bfloat16
+
+
+def _softmax(x: Array) -> Array:
+    e = np.exp(wide(x) - wide(x).max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def _gelu(x: Array) -> Array:
+    from math import erf
+
+    return 0.5 * x * (1 + np.vectorize(erf)(x / np.sqrt(2)))
+
+
+def _normed(x: Array) -> tuple[Array, Array, Array]:
+    mean = wide(x).mean(1, keepdims=True)
+    rstd = 1 / np.sqrt(wide(x).var(1, keepdims=True) + 1e-5)
+    return (wide(x) - mean) * rstd, mean, rstd
+
+
+def _layer_norm(x: Array, w: Array, b: Array) -> tuple[Array, ...]:
+    normed, mean, rstd = _normed(x)
+    return normed * wide(w) + wide(b), mean[:, 0], rstd[:, 0]
+
+
+def _layer_norm_backward(g: Array, x: Array, w: Array, mean: Array, rstd: Array) -> tuple[Array, ...]:
+    normed, _, scale = _normed(x)
+    h = wide(g) * wide(w)
+    dx = (h - h.mean(1, keepdims=True) - normed * (h * normed).mean(1, keepdims=True)) * scale
+    return dx, (wide(g) * normed).sum(0), wide(g).sum(0)
+
+
+def _rms_norm(x: Array, w: Array) -> Array:
+    return wide(x) / np.sqrt((wide(x) ** 2).mean(1, keepdims=True) + 1e-6) * wide(w)
+
+
+def _cross_entropy(x: Array, labels: Array) -> Array:
+    return -np.log(_softmax(x))[np.arange(len(x)), labels]
+
+
+def _attention(q: Array, k: Array, v: Array, causal: bool = True) -> Array:
+    scores = wide(q) @ wide(k).transpose(0, 2, 1) * q.shape[-1] ** -0.5
+    if causal:
+        scores = np.where(np.tril(np.ones(scores.shape[1:], bool)), scores, -np.inf)
+    return _softmax(scores) @ wide(v)
+
+
+x, w = drawn(50, 40), drawn(40, 72)
+norm_x = drawn(19, 200)
+norm_w, norm_b = drawn(200, seed=1), drawn(200, seed=2)
+_, norm_mean, norm_rstd = _layer_norm(norm_x, norm_w, norm_b)
+heads = [drawn(2, 100, 64, dtype=BF16, seed=n) for n in range(3)]
+CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
+    "matmul_f32": ("matmul", [x, w], lambda x, w: wide(x) @ wide(w)),
+    "matmul_bf16": (
+        "matmul",
+        [drawn(100, 72, dtype=BF16), drawn(72, 200, dtype=BF16)],
+        lambda x, w: wide(x) @ wide(w),
+    ),
+    "matmul_odd": ("matmul", [drawn(33, 17, dtype=BF16), drawn(17, 5, dtype=BF16)], lambda x, w: wide(x) @ wide(w)),
+    "dense": (
+        "dense",
+        [drawn(70, 64, dtype=BF16), drawn(64, 96, dtype=BF16), drawn(96, dtype=BF16), drawn(70, 96, dtype=BF16)],
+        lambda x, w, b, r: _gelu(wide(x) @ wide(w) + wide(b)) + wide(r),
+    ),
+    "batched_matmul": (
+        "batched_matmul",
+        [drawn(3, 40, 24, dtype=np.float16), drawn(3, 24, 56, dtype=np.float16)],
+        lambda x, w: wide(x) @ wide(w),
+    ),
+    "softmax_bf16": ("softmax", [drawn(7, 300, dtype=BF16)], _softmax),
+    "softmax_f32": ("softmax", [drawn(40, 24)], _softmax),
+    "long_softmax": ("long_softmax", [drawn(5, 3000)], _softmax),
+    "layer_norm": ("layer_norm", [norm_x, norm_w, norm_b], _layer_norm),
+    "layer_norm_backward": (
+        "layer_norm_backward",
+        [drawn(19, 200, seed=3), norm_x, norm_w, norm_mean.astype(np.float32), norm_rstd.astype(np.float32)],
+        _layer_norm_backward,
+    ),
+    "rms_norm": ("rms_norm", [drawn(9, 100, dtype=BF16), drawn(100, dtype=BF16)], _rms_norm),
+    "cross_entropy": ("cross_entropy", [drawn(9, 3000), np.arange(9, dtype=np.int32) * 300], _cross_entropy),
+    "attention": ("attention", heads, _attention),
+    "attention_full": ("attention", [*heads, False], _attention),
+    "embedding": ("embedding", [drawn(50, 70), np.arange(0, 50, 3, dtype=np.int32)[::-1].copy()], lambda t, i: t[i]),
+    "running_sums": ("running_sums", [drawn(7, 100)], lambda x: wide(x).cumsum(1)),
+    "column_sums": ("column_sums", [drawn(300, 70)], lambda x: wide(x).sum(0)),
+}
+TOLERANCE = {"float32": 3e-5, "float16": 4e-3, "bfloat16": 2e-2}
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("case", CASES)
+def test_an_example(case: str, target: str) -> None:
+    name, arguments, meaning = CASES[case]
+    with ir.target(target):
+        found = getattr(kernels, name)(*arguments)
+    expected = meaning(*arguments)
+    for result, wanted in zip(
+        *(each if isinstance(each, tuple) else (each,) for each in (found, expected)), strict=True
+    ):
+        error = np.abs(wide(result) - wanted).max() / max(1.0, np.abs(wanted).max())
+        assert error < TOLERANCE[str(result.dtype)], error
+
+
+@pytest.mark.parametrize("level", ["nd", "kernel", "tile"])
+@pytest.mark.parametrize("case", ["dense", "layer_norm", "cross_entropy", "attention", "embedding", "running_sums"])
+def test_a_level_keeps_the_meaning(case: str, level: str) -> None:
+    """What the traced program means on the interpreter stays, down to tiles with layouts and channels."""
+    name, arguments, _ = CASES[case]
+    module = getattr(kernels, name).module(*arguments)
+    before = interpreter.evaluate(module, arguments)
+    after = interpreter.evaluate(lower(module, level, arch="sm_90a"), arguments)
+    for a, b in zip(before, after, strict=True):
+        error = np.abs(wide(a) - wide(b)).max() / max(1.0, np.abs(wide(a)).max())
+        assert error < TOLERANCE[str(a.dtype)]

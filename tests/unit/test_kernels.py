@@ -1,0 +1,372 @@
+"""Kernels written in Python: what calls give, how configs are taken, and the errors of what cannot be traced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irc_frontend as ir
+from irc.dialects import tile
+from irc.support.diagnostics import IrcError, render
+
+Array = np.ndarray[Any, Any]
+
+
+@ir.kernel
+def scaled(x: ir.Tensor, factor: float = 2.0) -> ir.Tensor:
+    out = ir.empty_like(x)
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n] * factor
+    return out
+
+
+@ir.kernel
+def product(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
+    (M, K), N = x.shape, w.shape[1]
+    out = ir.empty((M, N), x.dtype)
+    for m, n in ir.tiles(M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K):
+            acc = ir.addmm(acc, x[m, k], w[k, n])
+        out[m, n] = acc
+    return out
+
+
+X = np.arange(30, dtype=np.float32).reshape(5, 6)
+HALF = np.zeros((256, 256), np.float16)
+
+
+def program_of(module: Any) -> tile.ProgramOp:
+    return next(op for op in module.ops if isinstance(op, tile.ProgramOp))
+
+
+# Calls
+
+
+def test_arrays_give_arrays_and_tensors_give_tensors() -> None:
+    with ir.target("cpu"):
+        assert isinstance(scaled(X), np.ndarray)
+        lazy = scaled(ir.Tensor(X))
+        assert isinstance(lazy, ir.Tensor)
+        assert not lazy.is_computed
+        np.testing.assert_array_equal(ir.tanh(lazy + 1.0).numpy(), np.tanh(2 * X + 1))
+
+
+def test_a_kernel_is_part_of_a_graph() -> None:
+    """Ops before and behind it are kernels of their own, of the same program."""
+
+    @ir.jit
+    def step(x: ir.Tensor) -> ir.Tensor:
+        return scaled(x + 1.0, 3.0).sum()
+
+    with ir.target("sim"):
+        assert float(step(X)) == (3 * (X + 1)).sum()
+
+
+def test_tensors_of_torch_give_tensors_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    with ir.target("cpu"):
+        for dtype in (torch.float32, torch.bfloat16):
+            x = torch.arange(30, dtype=dtype).reshape(5, 6)
+            found = scaled(x)
+            assert found.dtype is dtype
+            assert torch.equal(found, 2 * x)
+
+
+def test_another_constant_is_another_kind() -> None:
+    with ir.target("cpu"):
+        np.testing.assert_array_equal(scaled(X, 3.0), 3 * X)
+        np.testing.assert_array_equal(scaled(X, factor=4.0), 4 * X)
+
+
+def test_a_kernel_calls_kernels_and_functions() -> None:
+    @ir.kernel
+    def row_sum(x: ir.Tensor, m: Any) -> ir.Tensor:
+        total = ir.zeros((m,))
+        for n in ir.tiles(x.shape[1]):
+            total += x[m, n].sum(axis=1)
+        return total
+
+    def half(t: ir.Tensor) -> ir.Tensor:
+        return t * 0.5
+
+    @ir.kernel
+    def halves(x: ir.Tensor) -> ir.Tensor:
+        out = ir.empty(x.shape[0])
+        for m in ir.tiles(x.shape[0]):
+            out[m] = half(row_sum(x, m))
+        return out
+
+    with ir.target("cpu"):
+        np.testing.assert_array_equal(halves(X), X.sum(1) / 2)
+
+
+def test_host_code_and_plain_loops() -> None:
+    """A range is unrolled, with break; what is before and behind loops over tiles is recorded as any graph is."""
+
+    @ir.kernel
+    def powers(x: ir.Tensor) -> ir.Tensor:
+        y = x + 1.0
+        out = ir.empty_like(x)
+        for m, n in ir.tiles(*x.shape):
+            t = y[m, n]
+            for power in range(10):
+                if power == 2:
+                    break
+                t = t * y[m, n]
+            out[m, n] = t
+        return out.sum(axis=1)
+
+    with ir.target("cpu"):
+        np.testing.assert_allclose(powers(X), ((X + 1) ** 3).sum(1), rtol=1e-6)
+
+
+def test_ops_have_the_lines_of_the_file() -> None:
+    program = program_of(product.module(HALF, HALF))
+    lines = {op.name: str(op.location) for op in program.walk()}
+    first = product.function.__code__.co_firstlineno
+    for name, line in (("tile.for_tiles", 4), ("scf.for", 6), ("nd.matmul", 7), ("tile.store", 8)):
+        assert f'test_kernels.py":{first + line}:' in lines[name]
+
+
+# Configs
+
+
+def test_a_config_is_any_part() -> None:
+    given = product.with_config(tile={"m": 128, "k": 32}, warps=8, stages=3)
+    program = program_of(given.module(HALF, HALF))
+    config: Any = program.config
+    assert (config.tile["m"], config.tile["k"], config.warps, config.stages) == (128, 32, 8, 3)
+    assert config.instruction == "wgmma"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"tile": {"m": 64, "n": 64, "k": 32}, "instruction": "mma", "warps": 4},
+        {"tile": {"m": 32, "n": 16}, "instruction": "fma", "warps": 2},
+        {"tile": {"m": 128, "n": 64}, "schedule": "pingpong", "warps": 4},
+    ],
+)
+def test_configs_agree(config: dict[str, Any]) -> None:
+    x = np.random.default_rng(0).standard_normal((128, 48), np.float32).astype(np.float16)
+    with ir.target("sim"):
+        found = product.with_config(**config)(x, x.T.copy())
+    expected = x.astype(np.float32) @ x.T.astype(np.float32)
+    assert np.abs(found - expected).max() < 4e-3 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"tile": {"q": 64}}, "no loop over tiles has that name"),
+        ({"color": 1}, "unexpected keyword argument 'color'"),
+        ({"warps": -1}, "warps must be a positive integer"),
+        ({"warps": 3}, "4 warps execute a wgmma together"),
+        ({"split": 2}, "split is for kernels that irc fuses"),
+        ({"tile": 64}, "tile has sizes by the names of loops"),
+        ({"tile": {"m": 48}}, "multiple of 64 rows"),
+    ],
+)
+def test_a_config_that_does_not_apply(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(IrcError, match=message) as caught, ir.target("sim"):
+        product.with_config(**config)(HALF, HALF)
+    assert "test_kernels.py" in render(caught.value)
+
+
+# Errors
+
+
+def _branch(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        t = x[m, n]
+        if t.sum() > 0:  # here
+            t = -t
+        out[m, n] = t
+
+
+def _numpy(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = np.exp(x[m, n])  # here
+
+
+def _math(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n] * math.sqrt(x[m, n].sum())  # here
+
+
+def _axes(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n] + x[m, :].sum(axis=1)  # here
+
+
+def _break(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(x.shape[0]):
+        for n in ir.tiles(x.shape[1]):
+            out[m, n] = x[m, n]
+            break  # here
+
+
+def _number(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(x.shape[0]):
+        total = 0.0
+        for n in ir.tiles(x.shape[1]):  # here
+            total = total + x[m, n].sum(axis=1)
+        out[m, 0] = total
+
+
+def _type(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(x.shape[0]):
+        total = ir.zeros((m,), "f16")
+        for n in ir.tiles(x.shape[1]):  # here
+            total = x[m, n].sum(axis=1) + total.astype("f32")
+        out[m, 0] = total
+
+
+def _gone(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(x.shape[0]):
+        for n in ir.tiles(x.shape[1]):
+            t = x[m, n]
+        out[m, 0] = t.sum(axis=1)  # here  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def _outer(x: ir.Tensor, out: ir.Tensor) -> None:
+    total = ir.zeros((6,))
+    for m in ir.tiles(x.shape[0]):  # here
+        total = total + x[m, :].sum(axis=0)
+        out[m, :] = x[m, :]
+    out[0, :] = total
+
+
+def _reads_written(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n]
+        out[m, n] = out[m, n] + 1.0  # here
+
+
+def _writes_argument(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        x[m, n] = x[m, n] + 1.0  # here
+
+
+def _whole(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n] + x.sum()  # here
+
+
+def _extent(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[n, m]  # here
+
+
+def _transposed(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n] + x[:, n].sum(axis=0)[:, None]  # here
+
+
+def _mean(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(x.shape[0]):
+        for n in ir.tiles(x.shape[1]):
+            out[m, n] = x[m, n] - x[m, n].mean(axis=1)[:, None]  # here
+
+
+def _softmax(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = ir.softmax(x[m, n], axis=1)  # here
+
+
+def _names(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(*x.shape):  # here
+        out[m, :] = x[m, :]
+
+
+def _nothing(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):  # here
+        x[m, n]
+
+
+def _integers(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n].astype("i32")  # here
+
+
+def _sorted(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(x.shape[0]):
+        out[m, :] = ir.sort(x[m, :], axis=1)  # here
+
+
+def _scatters(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(x.shape[0]):
+        out[x[m, 0].astype("i32"), 0] = x[m, 0]  # here
+
+
+def _gathers_by_floats(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(x.shape[0]):
+        out[m, :] = x[x[m, 0], :]  # here
+
+
+ERRORS: list[tuple[Callable[..., None], str]] = [
+    (_branch, "a tile has no value while its kernel is traced"),
+    (_numpy, "numpy computes no tiles"),
+    (_math, "a tile has no value while its kernel is traced"),
+    (_axes, "tiles of n meet tiles of m along one axis"),
+    (_break, "break leaves a loop over tiles early"),
+    (_number, "total is a float before the loop"),
+    (_type, "total is f16.* before the loop and f32.* after an iteration"),
+    (_gone, "t is a value of one iteration"),
+    (_outer, "total goes from tile to tile of the outermost loop"),
+    (_reads_written, "an array is read that the same loop nest writes"),
+    (_writes_argument, "a kernel writes arrays that `empty`"),
+    (_whole, "computes with an array as a whole"),
+    (_extent, "the tiles n are of 6 elements, and axis 0 of .* has 5"),
+    (_transposed, "tiles of m meet tiles of n along one axis"),
+    (_mean, "mean is over tiles the last of which goes beyond the end"),
+    (_softmax, "softmax is along the tiles n"),
+    (_names, "2 dimensions are given 1 names"),
+    (_nothing, "writes no array"),
+    (_integers, "an array of f32 is given a tile of i32"),
+    (_scatters, "a tile is not stored at places that are computed"),
+    (_gathers_by_floats, "an array is indexed by tiles of integers along one axis, found f32"),
+    (_sorted, "nd.sort is not computed of tiles so far"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), ERRORS, ids=[body.__name__[1:] for body, _ in ERRORS])
+def test_an_error_is_at_the_users_line(body: Callable[..., None], message: str) -> None:
+    inner = ir.kernel(body)
+
+    @ir.kernel
+    def whole(x: ir.Tensor) -> ir.Tensor:
+        out = ir.empty_like(x)
+        inner._recorder.function(x, out)  # pyright: ignore[reportPrivateUsage]
+        return out
+
+    with pytest.raises(IrcError, match=message) as caught, ir.target("sim"):
+        whole(X[:, :5] if body in (_axes, _transposed) else X)
+    assert "# here" in render(caught.value).split("\n")[1]
+    assert caught.value.hint is not None or body in (_nothing, _reads_written, _type, _sorted)
+
+
+def test_tiles_are_for_kernels() -> None:
+    with pytest.raises(IrcError, match="tiles are for the `for` statements of a kernel"):
+        list(ir.tiles(4))
+    with pytest.raises(IrcError, match="extents of tiles are integers or ranges, found str"):
+        ir.tiles("4")  # pyright: ignore[reportArgumentType]
+
+
+def test_an_array_that_nothing_writes() -> None:
+    @ir.kernel
+    def nothing(x: ir.Tensor) -> ir.Tensor:
+        return ir.empty_like(x)
+
+    with pytest.raises(IrcError, match="returns an array that no loop over tiles wrote"):
+        nothing(X)
+
+
+def test_a_tensor_is_not_written_elsewhere() -> None:
+    with pytest.raises(IrcError, match="Tensors do not change"):
+        ir.Tensor(X)[0] = 1.0
