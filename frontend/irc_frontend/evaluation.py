@@ -79,15 +79,20 @@ def _executable(order: Sequence[Node], roots: Sequence[Node]) -> Executable:
 
 
 def compile_nodes(
-    order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node] | None = None, donate: Sequence[int] = ()
+    order: Sequence[Node],
+    roots: Sequence[Node],
+    leaves: Sequence[Node] | None = None,
+    donate: Sequence[int] = (),
+    *,
+    any_order: bool = False,
 ) -> Executable:
     """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current target.
-    The leaves numbered in `donate` are donated."""
+    The leaves numbered in `donate` are donated. any_order: whether sums may be added up in any order."""
     import irc
     from irc_frontend.build import build_module
 
     try:
-        return irc.compile(build_module(order, roots, leaves), current_target(), donate=donate)
+        return irc.compile(build_module(order, roots, leaves), current_target(), donate=donate, any_order=any_order)
     except IrcError as error:
         if error.location is None and roots[0].place is not None:
             error.location = roots[0].place.span()

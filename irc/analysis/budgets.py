@@ -22,6 +22,9 @@ OTHER_REGISTERS = 40
 TMA_REGISTERS = 40
 """A thread's registers where it only issues TMA."""
 
+FEWEST_TMA_REGISTERS = 24
+"""The same where threads that multiply need all that they can get: the fewest that setmaxnreg takes."""
+
 WRITER_REGISTERS = 56
 """A thread's registers where it loads, computes and writes operands itself, besides those that hold them."""
 

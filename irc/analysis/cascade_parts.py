@@ -45,7 +45,7 @@ def blocks_of(cascade: Cascade) -> int:
 def parts_of(cascade: Cascade, machine: Target) -> int:
     """The fewest parts that keep about as many SMs busy as any number of them does; 1 where blocks are enough."""
     blocks, columns = blocks_of(cascade), cascade.domain[-1]
-    if cascade.axes != (len(cascade.domain) - 1,) or blocks == 0 or blocks >= ENOUGH * machine.sms:
+    if cascade.across or cascade.axes != (len(cascade.domain) - 1,) or blocks == 0 or blocks >= ENOUGH * machine.sms:
         return 1
 
     def busy(parts: int) -> float:

@@ -10,7 +10,7 @@ cascaded reductions in general (RedFuser, 2025).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log, prod
@@ -30,6 +30,7 @@ from irc.analysis.op_classes import (
 from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
 from irc.dialects.nd.base import ints
+from irc.ir.discardable import ANY_ORDER
 from irc.ir.iteration import is_broadcast, iteration_of
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
@@ -54,17 +55,25 @@ Exponents = Mapping[Operation, float]
 class Cascade:
     """`products` multiply on the left what is computed from `scores`, products of one shape, element by element, and
     contract the same axes of it. `between`: what depends on the scores and feeds the products, or reduces what does
-    along `axes`; each op after what it reads."""
+    along `axes`; each op after what it reads. `across`: products that contract the other axes, those of the rows. Each
+    tile of rows has a part of their sums, which are added up in any order."""
 
     scores: tuple[Operation, ...]
     products: tuple[Operation, ...]
     axes: tuple[int, ...]
     between: tuple[Operation, ...]
+    across: tuple[Operation, ...] = ()
 
     @property
     def domain(self) -> tuple[int, ...]:
         """The shape of the scores."""
         return shape_of(self.scores[0].results[0])
+
+    @property
+    def operands(self) -> list[SSAValue]:
+        """The arrays that its products multiply."""
+        read = [value for op in self.scores for value in op.operands]
+        return list(dict.fromkeys([*read, *(op.operands[1] for op in (*self.products, *self.across))]))
 
     @property
     def reductions(self) -> list[Operation]:
@@ -162,12 +171,26 @@ def cascade_of(product: Operation) -> Cascade | None:
         scores |= dict.fromkeys(score for each in added for score in scores_of(each))
         along = computed_from(scores)
         added = [op for op in dict.fromkeys(_products_of(along)) if op not in products]
-    axes = contracted_axes(product)
-    alike = all(contracted_axes(op) == axes and scores_of(op) for op in products)
-    if not products or not alike or len({shape_of(op.results[0]) for op in products}) > 1:
+    if not products or not all(map(scores_of, products)):
         return None
-    cascade = Cascade(tuple(scores), tuple(products), axes, cascade_between(scores, products, axes))
-    return cascade if _is_apart(cascade, along) else None
+    cascade = joined_cascade(tuple(scores), tuple(products))
+    return cascade if cascade is not None and _is_apart(cascade, along) else None
+
+
+def joined_cascade(scores: tuple[Operation, ...], products: Sequence[Operation]) -> Cascade | None:
+    """The cascade of all these products. Those that may be added up in any order are `across` where they contract
+    other axes than the rest do, and nothing has to be rescaled."""
+    by_axes: dict[tuple[int, ...], list[Operation]] = {}
+    for op in products:
+        by_axes.setdefault(contracted_axes(op), []).append(op)
+    axes = max(by_axes, key=lambda each: len(by_axes[each]))
+    along = by_axes.pop(axes)
+    across = [op for ops in by_axes.values() for op in ops]
+    if len({shape_of(op.results[0]) for op in along}) > 1 or not all(ANY_ORDER in op.attributes for op in across):
+        return None
+    between = cascade_between(scores, products, axes)
+    cascade = Cascade(scores, tuple(along), axes, between, tuple(across))
+    return None if across and (len(across) > 1 or cascade.reductions) else cascade
 
 
 def contracted_axes(product: Operation) -> tuple[int, ...]:
@@ -299,10 +322,10 @@ def _is_apart(cascade: Cascade, along: Iterable[SSAValue]) -> bool:
     """Whether nothing else reads the scores, or what is computed `along` them, and reductions are of their rows."""
     if not all(_reduces(op, cascade.domain, cascade.axes) for op in cascade.reductions):
         return False
-    users = {*cascade.between, *cascade.products}
+    users = {*cascade.between, *cascade.products, *cascade.across}
     if any(use.operation not in users for value in along for use in value.uses):
         return False
-    return all(op.operands[1] not in along for op in cascade.products)
+    return all(op.operands[1] not in along for op in (*cascade.products, *cascade.across))
 
 
 def _keeps(op: Operation) -> bool:

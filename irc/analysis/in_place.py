@@ -15,7 +15,7 @@ def may_share(operand: SSAValue, result: SSAValue) -> bool:
     if operand.type != result.type or operand.uses.get_length() != 1 or result.uses.get_length() != 1:
         return False
     (load,), (store,) = ([use.operation for use in value.uses] for value in (operand, result))
-    if not isinstance(load, tile.LoadOp) or not isinstance(store, tile.StoreOp):
+    if not isinstance(load, tile.LoadOp) or not isinstance(store, tile.StoreOp) or store.add is not None:
         return False
     same_place = (
         load.parent_block() is store.parent_block()

@@ -57,15 +57,17 @@ def _tma_load_im2col(rank: int, *, multicast: bool) -> Snippet:
     return Snippet(name, text, ("TensorMap",))
 
 
-def _tma_store(rank: int) -> Snippet:
+def _tma_store(rank: int, *, add: bool) -> Snippet:
+    name, kind, reduction = ("tma_add", "cp.reduce", ".add.tile") if add else ("tma_store", "cp", "")
     parameters, inputs = _coordinates(rank)
+    instruction = f"{kind}.async.bulk.tensor.{rank}d.global.shared::cta{reduction}.bulk_group"
     at = placeholders(2, rank)
     text = (
-        f"DEVICE void tma_store_{rank}d(const TensorMap& map, unsigned address, {parameters}) {{\n"
-        f'  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%0, {at}], [%1];"\n'
+        f"DEVICE void {name}_{rank}d(const TensorMap& map, unsigned address, {parameters}) {{\n"
+        f'  asm volatile("{instruction} [%0, {at}], [%1];"\n'
         f'    :: "l"(&map), "r"(address), {inputs} : "memory");\n}}\n'
     )
-    return Snippet(f"tma_store_{rank}d", text, ("TensorMap",))
+    return Snippet(f"{name}_{rank}d", text, ("TensorMap",))
 
 
 def _cp_async(size: int) -> Snippet:
@@ -99,7 +101,7 @@ ASYNC: tuple[Snippet, ...] = (
     *(_tma_load(rank) for rank in range(1, 6)),
     *(_tma_load_multicast(rank) for rank in range(1, 6)),
     *(_tma_load_im2col(rank, multicast=multicast) for rank in range(3, 6) for multicast in (False, True)),
-    *(_tma_store(rank) for rank in range(1, 6)),
+    *(_tma_store(rank, add=add) for add in (False, True) for rank in range(1, 6)),
     Snippet(
         "prefetch_tensor_map",
         "DEVICE void prefetch_tensor_map(const TensorMap& map) {\n"

@@ -61,7 +61,7 @@ def tma_load(p: KernelPrinter, op: TmaLoadOp) -> None:
 
 @prints(TmaStoreOp)
 def tma_store(p: KernelPrinter, op: TmaStoreOp) -> None:
-    _call(p, f"tma_store_{len(op.coordinates)}d", op.map, op.address, *op.coordinates)
+    _call(p, f"tma_{'add' if op.adds else 'store'}_{len(op.coordinates)}d", op.map, op.address, *op.coordinates)
 
 
 @prints(TmaStoreCommitOp)

@@ -42,6 +42,9 @@ LONG = 32
 STAGED_COLUMNS = 128
 """Of a result that is stored: two subtiles of 64 columns."""
 
+SUM_BYTES = 4
+"""Of an element of what a step adds to sums, which is in f32."""
+
 MULTIPLE = 16
 """Of which steps are: the depth of an instruction on 16 bits."""
 
@@ -65,6 +68,13 @@ of addresses, counters and rows, of which a thread has fewer where there are thr
 ROW_REGISTERS = 16
 """What reductions of rows take besides, which a cascade of several scores has none of."""
 
+SUM_REGISTERS = 16
+"""What a step that adds to sums may hold besides: its scores, which are issued together, are used up before the last
+product's left operand is there. ptxas 13.0 spills nothing of 128 columns of 64 elements."""
+
+STAGED_SUM_COLUMNS = 64
+"""As `STAGED_COLUMNS`, of results beside sums: one subtile."""
+
 MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 """Of warp-wide products, whose left operands pass through shared memory."""
 
@@ -76,7 +86,8 @@ class CascadeProblem:
     for each. columns: of the products, all together. moved: bytes of results, and of arrays that are read with them,
     for each row. size: bytes of an operand's element. is_loadable: whether tensor maps load all operands. is_masked:
     whether the work of a block may depend on its rows. is_relative: whether exponentials are relative to a
-    reduction. lasting: values for each of the scores that stay until other scores are there, beside one of each."""
+    reduction. lasting: values for each of the scores that stay until other scores are there, beside one of each.
+    summed: columns of the products that contract the rows, of which each step adds a part to sums."""
 
     rows: int
     steps: int
@@ -91,11 +102,13 @@ class CascadeProblem:
     is_masked: bool
     is_relative: bool
     lasting: int
+    summed: int = 0
 
     def shared_memory(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
         """Bytes of operands that are held, of what the steps in flight load, and of arrays beside results."""
         streamed = self.streamed if instruction == "wgmma" else self.apart
-        return rows * (self.size * self.held + self.moved) + self.size * stages * step * streamed
+        added = step * (self.size * rows + SUM_BYTES * self.summed) if self.summed else 0
+        return rows * (self.size * self.held + self.moved) + self.size * stages * step * streamed + added
 
     def taken(self, rows: int, step: int, stages: int) -> int:
         """Bytes of shared memory of a block, with what is left to the barriers of channels and to alignment."""
@@ -110,7 +123,11 @@ class CascadeProblem:
     def allowed_registers(self, rows: int, machine: Target, blocks: int = 1) -> int:
         warps = GROUP_WARPS * ceil_div(rows, WGMMA_ROWS)
         held = min(HELD_REGISTERS, consumer_registers(machine, warps, blocks=blocks) - ADDRESSES)
-        return held + (ROW_REGISTERS if self.scores > 1 else 0)
+        return held + (ROW_REGISTERS if self.scores > 1 else 0) + (SUM_REGISTERS if self.summed else 0)
+
+    def is_divided(self, rows: int, step: int) -> bool:
+        """Whether warp groups divide what a step adds to sums: its columns, or those of the sums."""
+        return not self.summed or not (step % rows and self.summed % rows)
 
 
 def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
@@ -124,6 +141,8 @@ def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
     for op, each in zip(cascade.scores, first, strict=True):
         rows, columns = cascade.sides(op)
         held[rows] = streamed[columns] = each.extent("k")
+    wide = {op.operands[1]: iteration_of(op).extent("n") for op in cascade.across}
+    held = wide | held
     return CascadeProblem(
         rows_of(cascade.products[0]),
         last[0].extent("k"),
@@ -138,6 +157,7 @@ def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
         bool(cascade.references),
         _lasting(cascade),
+        sum(wide.values()),
     )
 
 
@@ -168,10 +188,12 @@ def _moved(kernel: FusedOp, cascade: Cascade, parts: int) -> int:
     size, extents = size_of(results[0]), [iteration_of(op).extent("n") for op in cascade.products]
     if parts > 1:
         return element_of(results[0].type).size * sum(extents)
-    operands = {value for op in cascade.scores for value in op.operands} | {op.operands[1] for op in cascade.products}
-    read = [v for v in kernel.block.args if size_of(v) == size and v not in operands]
-    stored = [v for v in kernel.outputs if size_of(v) == size]
-    columns = sum(extents if read else (min(STAGED_COLUMNS, extent) for extent in extents))
+    pairs = zip(kernel.outputs, kernel.yielded.outputs, strict=True)
+    sums = {value for value, output in pairs if output.owner in cascade.across}
+    read = [v for v in kernel.block.args if size_of(v) == size and v not in cascade.operands]
+    stored = [v for v in kernel.outputs if size_of(v) == size and v not in sums]
+    most = STAGED_SUM_COLUMNS if cascade.across else STAGED_COLUMNS
+    columns = sum(extents if read else (min(most, extent) for extent in extents))
     return sum(element_of(v.type).size for v in (*read, *stored)) * columns // len(results)
 
 
@@ -206,7 +228,8 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
     asked = (given.tile or {}).get("m")
     rows = [asked] if asked else dict.fromkeys([_rows(problem, machine), WGMMA_ROWS])
     configs = [config for each in rows for config in _of_rows(each, problem, machine, given)]
-    yield from _side_by_side(problem, machine, given)
+    if not problem.summed:
+        yield from _side_by_side(problem, machine, given)
     yield from configs if problem.scores == 1 else sorted(configs, key=_how_far_ahead, reverse=True)
 
 
@@ -235,6 +258,7 @@ def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigA
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
     allowed = problem.allowed_registers(rows, machine)
     steps = [step for step in STEPS if problem.registers(step) <= allowed]
+    steps = [step for step in steps if problem.is_divided(rows, step)]
     for step, stages in [(step, stages) for step in steps for stages in range(given.stages or MAX_STAGES, 0, -1)]:
         if problem.taken(rows, step, stages) <= machine.shared_memory:
             takes_turns = rows >= TURN_ROWS and problem.scores == 1 and not problem.is_masked
@@ -281,7 +305,11 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
             return f"turns are of two warp groups or more, found {warps} warps and turns = true"
         if rows * GROUP_WARPS != warps * WGMMA_ROWS:
             return f"each 4 warps of wgmma compute {WGMMA_ROWS} rows of a cascade, found {warps} warps and m = {rows}"
-        if (need := problem.registers(step) + OTHER_REGISTERS) > machine.registers_per_thread:
+        if not problem.is_divided(rows, step):
+            sums = f"steps of k = {step} beside sums of {problem.summed} columns"
+            return f"of what a step adds, k or the columns are a multiple of m = {rows}, found {sums}"
+        spared = SUM_REGISTERS if problem.summed else 0
+        if (need := problem.registers(step) + OTHER_REGISTERS - spared) > machine.registers_per_thread:
             limit = machine.registers_per_thread
             return f"steps of k = {step} need about {need} registers in each thread, {machine.name} has {limit}"
         need, blocks = problem.registers(step), config.occupancy or 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -30,18 +30,18 @@ SEPARATE_ROUNDING = ("--fmad=false",)
 """The option by which NVRTC leaves a product and the sum that takes it two operations, each with its rounding."""
 
 
-def build(module: ModuleOp, *, strict_rounding: bool = False) -> Artifact:
-    """Compiles a module with one nd function; the module is lowered in place."""
+def build(module: ModuleOp, **options: Any) -> Artifact:
+    """Compiles a module with one nd function; the module is lowered in place. `options` as for `levels`."""
     with seldom_collecting():
-        return _build(module, strict_rounding)
+        return _build(module, options)
 
 
-def _build(module: ModuleOp, strict_rounding: bool) -> Artifact:
+def _build(module: ModuleOp, options: Mapping[str, Any]) -> Artifact:
     arch = target_of(module).name
     arguments, results = signature(entry_of(module))
     texts: dict[str, str] = {}
     facts: dict[str, KernelFacts] = {}
-    for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), strict_rounding=strict_rounding):
+    for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), **options):
         texts[level] = timed("print", lambda lowered=lowered: print_ir(lowered))
         if level == "kernel":
             facts = kernel_facts(lowered)
@@ -65,14 +65,15 @@ def _build(module: ModuleOp, strict_rounding: bool) -> Artifact:
     )
 
 
-def simulate(module: ModuleOp, *, strict_rounding: bool = False) -> Executable:
-    """Compiles a module with one nd function for the simulator; the module is lowered in place."""
+def simulate(module: ModuleOp, **options: Any) -> Executable:
+    """Compiles a module with one nd function for the simulator; the module is lowered in place. `options` as for
+    `levels`."""
     from irc.runtime.sim import SimProgram
 
     entry = entry_of(module)
     name, (arguments, results) = entry.sym_name.data, signature(entry)
     facts: dict[str, KernelFacts] = {}
-    for level, lowered in levels(module, ("kernel", "all"), strict_rounding=strict_rounding):
+    for level, lowered in levels(module, ("kernel", "all"), **options):
         if level == "kernel":
             facts = kernel_facts(lowered)
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]

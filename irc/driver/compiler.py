@@ -40,15 +40,23 @@ class Options:
     """What beside the program decides the result.
 
     arch: of the kernels, `sm_90a`; empty on the cpu target. dims: replacements of the program's dims. func: the entry
-    function, None for the last. strict_rounding: round after every operation, as eager frameworks do. donate: numbers
-    of arguments whose memory gets a result, the first of its type that no argument before it took.
+    function, None for the last. strict_rounding: round after every operation, as eager frameworks do. any_order: sums
+    may be added up in any order where that is faster, so that results differ in their last bits from run to run; else
+    they are the same in every run. donate: numbers of arguments whose memory gets a result, the first of its type that
+    no argument before it took.
     """
 
     arch: str = ""
     dims: tuple[tuple[str, int], ...] = ()
     func: str | None = None
     strict_rounding: bool = False
+    any_order: bool = False
     donate: tuple[int, ...] = ()
+
+    @property
+    def of_passes(self) -> dict[str, Any]:
+        """What goes to the passes that have such an option."""
+        return {"strict_rounding": self.strict_rounding, "any_order": self.any_order}
 
 
 def compile(
@@ -59,6 +67,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     func: str | None = None,
     strict_rounding: bool = False,
+    any_order: bool = False,
     donate: Sequence[int] = (),
 ) -> Executable:
     """Compiles a program for a target.
@@ -67,8 +76,8 @@ def compile(
     target: `cpu` (numpy), `cuda`, or `sim` (the kernels of `cuda`, simulated thread by thread); by default `cuda` where
     a GPU is present, else `cpu`.
     arch: the architecture of the kernels; by default the present GPU's.
-    dims, func, donate: see `Options`. A donated argument on the device is overwritten by a call, and returned as the
-    result; arguments on the host stay as they are.
+    dims, func, any_order, donate: see `Options`. A donated argument on the device is overwritten by a call, and
+    returned as the result; arguments on the host stay as they are.
 
     Raises IrcError for a bad program, an unknown target or architecture, and where a GPU is asked for and there is
     none.
@@ -79,6 +88,7 @@ def compile(
         dims=tuple(sorted((dims or {}).items())),
         func=func,
         strict_rounding=strict_rounding,
+        any_order=any_order,
         donate=tuple(donate),
     )
     subject = _subject(program)
@@ -96,11 +106,12 @@ def compile_artifact(
     dims: Mapping[str, int] | None = None,
     func: str | None = None,
     strict_rounding: bool = False,
+    any_order: bool = False,
 ) -> Artifact:
     """Compiles a program to kernels and a host plan without loading them: this needs no GPU.
 
     `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
-    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding)
+    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding, any_order)
     return _artifact(_subject(program), options)
 
 
@@ -112,14 +123,15 @@ def lower_program(
     dims: Mapping[str, int] | None = None,
     func: str | None = None,
     strict_rounding: bool = False,
+    any_order: bool = False,
 ) -> ModuleOp:
     """The entry function of a program, alone in its module, at a level: nothing below it runs. Without a level it is as
     it was read. `arch` is as for `compile_artifact`."""
     from irc.driver.lowering import levels
 
-    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func)
+    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding, any_order)
     module = _subject(program).module(options)
-    for _ in levels(module, [] if upto is None else [upto], strict_rounding=strict_rounding):
+    for _ in levels(module, [] if upto is None else [upto], **options.of_passes):
         pass
     return module
 
@@ -239,7 +251,7 @@ def _on_cuda(subject: Subject, options: Options) -> Executable:
 def _on_sim(subject: Subject, options: Options) -> Executable:
     from irc.driver.build import simulate
 
-    return simulate(subject.module(options), strict_rounding=options.strict_rounding)
+    return simulate(subject.module(options), **options.of_passes)
 
 
 _ON = {"cpu": _on_cpu, "cuda": _on_cuda, "sim": _on_sim}
@@ -253,12 +265,12 @@ def _artifact(subject: Subject, options: Options) -> Artifact:
         return found
     module = subject.module(options)
     places = _places(module)
-    module_key = cache.key_of("module", _module_text(module), options.strict_rounding)
+    module_key = cache.key_of("module", _module_text(module), options.of_passes)
     artifact = None if is_reporting() else _stored(module_key)
     if artifact is None:
         from irc.driver.build import build
 
-        artifact = replace(build(module, strict_rounding=options.strict_rounding), places=places)
+        artifact = replace(build(module, **options.of_passes), places=places)
         cache.write("artifacts", module_key, artifact.to_bytes())
     artifact = artifact.at_places(places)
     if text_key is not None:

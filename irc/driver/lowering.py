@@ -55,8 +55,8 @@ def levels(
     module: ModuleOp, stops: Sequence[str] = LEVELS, *, context: Context | None = None, **options: Any
 ) -> Iterator[tuple[str, ModuleOp]]:
     """Lowers the module in place, which has been verified, and yields it after each of the levels `stops`. The last one
-    is verified. `options` (`strict_rounding`) go to the passes that have them. Passes that the module had are not run
-    again."""
+    is verified. `options` (`strict_rounding`, `any_order`) go to the passes that have them. Passes that the module had
+    are not run again."""
     done, given = passes_had(module), is_lowered(module)
     instruments = watch(module)
     checked = given or instruments.verify_each

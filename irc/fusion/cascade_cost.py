@@ -29,6 +29,9 @@ BUSY_ALONE = 0.75
 PARTIAL_BYTES = 4
 """Of a part's sums, which are in f32."""
 
+SUM_BYTES = 2 * PARTIAL_BYTES + 2
+"""Of each sum that tiles of rows add to: it is set to zero, read, and stored in 16 bits."""
+
 
 @dataclass(frozen=True)
 class CascadeCost:
@@ -50,21 +53,25 @@ def cascade_cost(cascade: Cascade, machine: Target) -> CascadeCost:
     """Of a cascade whose products have the extents b x m x n x k. Both ways take no less than to load the operands."""
     first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
     batch, rows, steps = prod(last[0].extents("b")), last[0].extent("m"), last[0].extent("k")
-    columns = sum(each.extent("n") for each in last)
+    columns = sum(iteration_of(op).extent("n") for op in (*cascade.products, *cascade.across))
     work = steps * (sum(each.extent("k") for each in first) + columns) / machine.costs.multiply_adds
-    operands = {value for op in cascade.scores for value in op.operands} | {op.operands[1] for op in cascade.products}
-    loaded = machine.costs.byte * sum(size_of(value) * element_of(value.type).size for value in operands)
+    loaded = machine.costs.byte * sum(size_of(value) * element_of(value.type).size for value in cascade.operands)
     parts = parts_of(cascade, machine)
     blocks = ceil_div(blocks_of(cascade) * parts, machine.sms) * machine.sms
     fused = max(blocks * rows_of_block(cascade) * work / parts / BUSY, loaded)
     if parts > 1:
         partials = parts * batch * rows * (columns + len(cascade.reductions)) * PARTIAL_BYTES
         fused += machine.costs.byte * 2 * partials + machine.costs.launch
+    if cascade.across:
+        sums = batch * steps * sum(iteration_of(op).extent("n") for op in cascade.across)
+        added = PARTIAL_BYTES * sums * ceil_div(rows, rows_of_block(cascade))
+        fused = max(fused, machine.costs.byte * added) + machine.costs.byte * SUM_BYTES * sums
+        fused += 2 * machine.costs.launch
     scores = sum(element_of(op.results[0].type).size for op in cascade.scores)
-    weights = sum(element_of(op.operands[0].type).size for op in cascade.products)
+    weights = sum(element_of(op.operands[0].type).size for op in (*cascade.products, *cascade.across))
     is_stored = bool(cascade.reductions) or len(cascade.scores) > 1
     moved = 2 * batch * rows * steps * ((scores + weights) if is_stored else weights)
-    launches = len(first) + len(last) - 1 + bool(cascade.reductions)
+    launches = len(first) + len(last) + len(cascade.across) - 1 + bool(cascade.reductions)
     stored = max(batch * rows * work / BUSY_ALONE, loaded)
     stored += machine.costs.byte * moved + machine.costs.launch * launches
     return CascadeCost(fused / machine.sms, stored / machine.sms)

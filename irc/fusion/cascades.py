@@ -24,9 +24,14 @@ MULTIPLE = 16
 """Of either: the depth of an instruction."""
 
 
+SUMMED = 128
+"""Of which the columns of sums that tiles add to are a multiple: two warp groups divide them. Where they divide steps
+instead, of 128 columns, ptxas 13.0 has no registers left to keep products in flight (C7514, at 64 columns)."""
+
+
 def fits(cascade: Cascade, machine: Target) -> bool:
     """Whether a block can hold rows of all products, of matrix instructions on operands of 16 bits that are arrays."""
-    products = (*cascade.scores, *cascade.products)
+    products = (*cascade.scores, *cascade.products, *cascade.across)
     narrow = all(multiplied(op, side).size == 2 for op in products for side in (0, 1))
     if not narrow or not machine.mma:
         return False
@@ -34,10 +39,11 @@ def fits(cascade: Cascade, machine: Target) -> bool:
     depths, columns = [each.extents("k") for each in first], [each.extents("n") for each in last]
     if any(len(extents) != 1 or extents[0] % MULTIPLE for extents in (*depths, *columns)):
         return False
+    if any(iteration_of(op).extent("n") % SUMMED for op in cascade.across):
+        return False
     if sum(extent for (extent,) in columns) > MAX_HELD or max(depths) > (MAX_HELD,):
         return False
-    operands = [value for op in cascade.scores for value in op.operands] + [op.operands[1] for op in cascade.products]
-    return last[0].extent("k") >= MIN_ROWS and all(map(_is_array, operands))
+    return last[0].extent("k") >= MIN_ROWS and all(map(_is_array, cascade.operands))
 
 
 def is_one_kernel(cascade: Cascade, machine: Target) -> bool:
@@ -54,7 +60,7 @@ def cascades_in(module: ModuleOp) -> Iterator[Cascade]:
     for product in [op for op in module.walk() if is_product(op)]:
         cascade = None if product in seen else cascade_of(product)
         if cascade is not None and is_one_kernel(cascade, machine):
-            seen |= {*cascade.products}
+            seen |= {*cascade.products, *cascade.across}
             yield cascade
 
 
@@ -85,7 +91,7 @@ def seed_cascades(graph: FusionGraph) -> list[CascadeCost]:
 
 def _joined(graph: FusionGraph, cascade: Cascade) -> Cluster | None:
     """One cluster of the cascade, unless nodes outside depend on it and feed it."""
-    ops = (*cascade.scores, *cascade.between, *cascade.products)
+    ops = (*cascade.scores, *cascade.between, *cascade.products, *cascade.across)
     nodes = [graph.index[op] for op in ops if op in graph.index]
     if not all(graph.is_free(i) for i in nodes):
         return None

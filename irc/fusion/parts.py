@@ -52,7 +52,7 @@ def _cascades(block: Block) -> Iterator[Cascade]:
     for product in [op for op in block.ops if is_product(op)]:
         cascade = None if product in seen else cascade_of(product)
         if cascade is not None and cascade.is_rolled and is_one_kernel(cascade, machine):
-            seen |= {*cascade.products}
+            seen |= {*cascade.products, *cascade.across}
             yield cascade
 
 

@@ -91,6 +91,7 @@ DECLARED = "nd.declared"
 DEFERRED = "nd.deferred"
 RELAXED = "nd.relaxed"
 REPEATED = "nd.repeated"
+ANY_ORDER = "nd.any_order"
 SCHEDULED = "scheduled"
 CLAMPED = "clamped"
 UNROLL = "unroll"
@@ -139,6 +140,16 @@ _OF_OPS = (
         _is_unit,
         "recompute-nd",
         "fuse-kernels",
+    ),
+    Discardable(
+        ANY_ORDER,
+        "its sums may be added up in any order, so that they differ in their last bits from run to run",
+        "`nd.matmul`",
+        _named("nd.matmul"),
+        "unit",
+        _is_unit,
+        "separate-cascades",
+        "fuse-kernels, choose-config, tile-kernels",
     ),
     Discardable(
         SCHEDULED,

@@ -285,8 +285,11 @@ def _matrix_modes(modes: Sequence[Mode]) -> tuple[list[Mode], list[Mode]]:
 
 
 def _wgmma(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulates: bool) -> None:
-    """Steps of 32 bytes along K. Without `accumulates` the first of them overwrites the accumulator."""
+    """Steps of 32 bytes along K. Without `accumulates` the first of them overwrites the accumulator. The threads meet
+    before they read what they have written themselves."""
     e = code.e
+    if not all(in_channel(buffer) for buffer in (op.lhs, op.rhs) if isinstance(buffer.type, tile.BufferType)):
+        code.before_read()
     if isinstance(op.lhs.type, TensorType):
         _wgmma_registers(code, op, rhs, acc, accumulates=accumulates)
         return

@@ -41,7 +41,8 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     if not write_matrices(code, registers, buffer):
         write_shared(code, registers, buffer)
     use = op.result.get_user_of_unique_use()
-    if isinstance(use, tile.StoreOp) and reads_words(target, layout, realigned_vector(target, access_of(use))):
+    stores = use if isinstance(use, tile.StoreOp) and use.add is None else None
+    if stores is not None and reads_words(target, layout, realigned_vector(target, access_of(stores))):
         code.values[op.result] = Exchanged(buffer, region, target)
     else:
         code.before_read(region, owners)

@@ -96,15 +96,16 @@ def element_accesses(
     access: Callable[[SSAValue, SSAValue, int], Operation],
     outside: Callable[[Index, int], None] | None = None,
     fetch: Fetch | None = None,
+    vector: int | None = None,
 ) -> Accesses:
-    """Makes a thread's accesses to its elements of a tile, in vectors; those of a vector that the end of the view can
-    cut are made one by one there.
+    """Makes a thread's accesses to its elements of a tile, in vectors of the given length, or the longest; those of a
+    vector that the end of the view can cut are made one by one there.
 
     access: makes the op, of a register, an offset in the view and a count. outside: what the registers get (the first
     one, and the count) whose elements are outside of the view.
     """
     fragment = held.fragment
-    vector = global_vector(fragment, access_of(op))
+    vector = vector or global_vector(fragment, access_of(op))
     straddles = bool(access_of(op).straddled(fragment.vector[0], vector))
 
     def one(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
@@ -192,13 +193,16 @@ def store_registers(code: Code, op: tile.StoreOp, source: Registers, fetch: Fetc
     once = code.first_copy(source.fragment)
 
     def store(register: SSAValue, offset: SSAValue, count: int) -> Operation:
+        if op.add is not None:
+            return cuda.AtomicOp("add", code.e.value(cuda.GetOp(source.array, register)), pointer, offset)
         return cuda.StoreOp(source.array, register, pointer, offset, count=count)
 
     if once is not None and is_overwritten(op.view):
         code.sync()  # other threads have copies of what this one writes over
     with code.e.when(once):
-        accesses = element_accesses(code, op, source, store, fetch=fetch)
-        by_tile(code, op, source.fragment, global_vector(source.fragment, access_of(op)), accesses)
+        vector = 1 if op.add is not None else global_vector(source.fragment, access_of(op))
+        accesses = element_accesses(code, op, source, store, fetch=fetch, vector=vector)
+        by_tile(code, op, source.fragment, vector, accesses)
 
 
 def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from irc.analysis.im2col import channel_dim, first_pixel
+from irc.analysis.matrix_instructions import reads_shared
 from irc.analysis.tma import box_access
 from irc.dialects import cuda, tile
 from irc.lowering import channels, exchanges, memory, step_channels
@@ -19,7 +20,7 @@ from irc.lowering.emitter import Index
 from irc.lowering.memory import element_offset
 from irc.lowering.order import ANY
 from irc.lowering.values import Buffer, Code, element_bytes
-from irc.scheduling.channels import is_staging
+from irc.scheduling.channels import is_staging, readers_of, root_of
 from irc.support.diagnostics import IrcError
 
 SWIZZLE_ROWS = 8
@@ -89,14 +90,17 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     with e.when(channels.issuer(code)):
         for panel in range(buffer.shape[1] // width):
             address, at = _box_start(code, op, buffer, [0, panel * width], op.access_map.results)
-            e.insert(cuda.TmaStoreOp(mapping, address, at))
+            e.insert(cuda.TmaStoreOp(mapping, address, at, add=op.add is not None))
         e.insert(cuda.TmaStoreCommitOp())
 
 
 def lower_write(code: Code, op: tile.WriteOp) -> None:
-    """Registers to a buffer. What TMA stores from there, each thread makes visible to it after its last write."""
+    """Registers to a buffer. What TMA stores from there, or wgmma reads, each thread makes visible to it after its last
+    write (PTX ISA, 9.7.15.4)."""
     memory.lower_write(code, op)
-    if is_staging(op) and not _is_followed(op):
+    is_multiplied = any(isinstance(each, tile.DotOp) and reads_shared(each) for each in readers_of(root_of(op.buffer)))
+    is_own = isinstance(root_of(op.buffer).owner, tile.AllocOp)
+    if (is_own and is_multiplied) or (is_staging(op) and not _is_followed(op)):
         code.e.insert(cuda.FenceProxyAsyncOp())
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.matrix_instructions import is_asynchronous
 from irc.dialects import tile
-from irc.scheduling.channels import fills_of, readers_of, root_of
+from irc.scheduling.channels import fills_of, is_exchanged, readers_of, root_of
 from irc.support.diagnostics import IrcError
 
 
@@ -44,7 +44,7 @@ def buffer_groups(program: tile.ProgramOp) -> list[BufferGroup]:
             chains.reads(beside, root_of(read.buffer), only_first=True)
     members: dict[tuple[tile.DotOp, Block], list[SSAValue]] = {}
     for buffer in _in_order(program):
-        if buffer in chains.reader:
+        if buffer in chains.reader and _is_own(buffer):
             key = chains.find(chains.reader[buffer]), _fill_block(buffer)
             members.setdefault(key, []).append(buffer)
     order = {op: at for at, op in enumerate(program.walk())}
@@ -94,7 +94,8 @@ def _buffers_of(dot: tile.DotOp) -> Iterator[SSAValue]:
 
 
 def _is_own(buffer: SSAValue) -> bool:
-    return isinstance(buffer.owner, tile.AllocOp)
+    """Whether other threads may fill a buffer than those that multiply."""
+    return isinstance(buffer.owner, tile.AllocOp) and not is_exchanged(buffer)
 
 
 def _in_order(program: tile.ProgramOp) -> list[SSAValue]:

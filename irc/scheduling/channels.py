@@ -28,6 +28,7 @@ from irc.dialects.tile import (
     shape_of,
 )
 from irc.ir.dtypes import element_of
+from irc.scheduling.operand_sources import is_of_a_dot
 from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
 
@@ -60,6 +61,7 @@ def channel_bytes(loop: ForTilesOp, stages: int, loads: int = LOAD_STAGES) -> in
     for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
         operands = [root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)]
         read = {b: aligned(tile_bytes(b)) for b in dict.fromkeys(operands) if readers_of(b)}
+        size += sum(read.pop(b) for b in list(read) if is_exchanged(b))
         held = sum(read[b] for b in read if not any(block.find_ancestor_op_in_block(fill) for fill in fills_of(b)))
         kind = (block.parent_block(), tuple(b.type for b in read))
         if not any(isinstance(op, DotOp) for op in block.ops):
@@ -153,6 +155,12 @@ def is_staging(op: Operation) -> bool:
         return False
     root = root_of(op.buffer)
     return isinstance(root.owner, AllocOp) and not any(isinstance(each, DotOp) for each in readers_of(root))
+
+
+def is_exchanged(buffer: SSAValue) -> bool:
+    """Whether threads that multiply write a buffer, with what they have computed from what a dot gave."""
+    fills = fills_of(root_of(buffer))
+    return bool(fills) and all(isinstance(fill, WriteOp) and is_of_a_dot(fill.tile) for fill in fills)
 
 
 def readers_of(buffer: SSAValue) -> list[DotOp | ReadOp]:

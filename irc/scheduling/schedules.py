@@ -47,9 +47,12 @@ by it. Others write to shared memory, or threads meet in them."""
 
 def in_order(loop: scf.ForOp) -> Schedule:
     """The ops in the order in which they stand. A dot whose result nothing but the next dot needs stays in flight: the
-    stage that it reads is released an iteration later, when that one has been issued."""
-    late = _later(loop)
-    return {op: tile.AtAttr.of(int(op in late), order) for order, op in enumerate(body_of(loop))}
+    stage that it reads is released an iteration later, when that one has been issued. Where a step stores something,
+    stages are released behind that: dots that it does not need stay in flight."""
+    late, ops = _later(loop), body_of(loop)
+    if any(isinstance(op, tile.StoreOp) for op in ops):
+        ops.sort(key=lambda op: isinstance(op, tile.ReleaseOp))
+    return {op: tile.AtAttr.of(int(op in late), order) for order, op in enumerate(ops)}
 
 
 def _later(loop: scf.ForOp) -> set[Operation]:

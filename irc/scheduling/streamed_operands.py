@@ -7,12 +7,11 @@ do so beside the products that they have in flight.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeGuard
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.im2col import channel_dim, im2col_access
@@ -23,6 +22,7 @@ from irc.ir.dtypes import element_of
 from irc.layout.instructions import WGMMA_ROWS, wgmma_depth
 from irc.scheduling.channels import fills_of, root_of
 from irc.scheduling.operand_columns import group_of, make_columns
+from irc.scheduling.operand_sources import is_of_a_dot, owners_of
 
 _COMPUTED = (tile.MapOp, tile.LoadOp, tile.IotaOp, tile.SplatOp)
 
@@ -38,7 +38,7 @@ def is_streamed(dot: tile.DotOp) -> bool:
     rows, depth = shape_of(value.type)
     if size != 2 or rows % WGMMA_ROWS or depth % wgmma_depth(size):
         return False
-    owners = list(_owners(value))
+    owners = list(owners_of(value))
     made = [op for op in owners if isinstance(op, _COMPUTED)]
     arrays = [op for op in made if _is_array(op, value) and group_of(op) is None]
     inside = [op for op in made if op.parent is loop.body.block]
@@ -50,36 +50,11 @@ def stays_in_registers(dot: tile.DotOp) -> bool:
     """Whether the left operand is computed from what dots gave, in elements of 16 bits: the accumulator of wgmma has
     the fragment of its left operand (PTX ISA, 9.7.15.5.1), so that those who hold one can go on with it."""
     value = dot.lhs
-    if not isinstance(value.type, TensorType) or not is_of_a_dot(value):
+    if not isinstance(value.type, TensorType) or not is_of_a_dot(value) or isinstance(value.owner, tile.PermuteOp):
         return False
     size = element_of(element_type_of(value.type)).size
     rows, depth = shape_of(value.type)
     return size == 2 and rows % WGMMA_ROWS == 0 and depth % wgmma_depth(size) == 0
-
-
-def is_of_a_dot(value: SSAValue) -> bool:
-    """Whether a tile is computed from what a dot gave, or from what a loop carries."""
-    return any(isinstance(owner, Block) or _has_dot(owner) for owner in _owners(value))
-
-
-def _has_dot(owner: object) -> bool:
-    """Whether an op is a dot, or a loop with one."""
-    return isinstance(owner, Operation) and any(isinstance(op, tile.DotOp) for op in owner.walk())
-
-
-def _owners(value: SSAValue) -> Iterator[object]:
-    """What makes a tile: ops, and blocks where it depends on what they carry. Ops outside the loop over K make columns,
-    which are the same for all of K."""
-    seen: set[object] = set()
-    pending = [value]
-    while pending:
-        owner = pending.pop().owner
-        if owner in seen:
-            continue
-        seen.add(owner)
-        yield owner
-        if isinstance(owner, Operation):
-            pending += [v for v in owner.operands if isinstance(v.type, TensorType)]
 
 
 def _is_array(op: Operation, like: SSAValue) -> TypeGuard[tile.LoadOp]:
@@ -102,7 +77,7 @@ def reads_bytes_of_rows(dot: tile.DotOp) -> bool:
     """Whether the left operand is computed from elements of 8 bits that are contiguous along M: transposed as pairs,
     they give threads neighboring rows."""
     reads = (
-        [op for op in _owners(dot.lhs) if isinstance(op, tile.ReadOp)] if isinstance(dot.lhs.type, TensorType) else []
+        [op for op in owners_of(dot.lhs) if isinstance(op, tile.ReadOp)] if isinstance(dot.lhs.type, TensorType) else []
     )
     for fill in [fill for op in reads for fill in fills_of(root_of(op.buffer))]:
         shape, element = shape_of(fill.buffer.type), element_of(element_type_of(fill.buffer.type))
@@ -119,13 +94,13 @@ def stream(dot: tile.DotOp) -> None:
     again: they are held by other threads there."""
     loop = dot.parent_op()
     assert isinstance(loop, scf.ForOp)
-    made = {o for o in _owners(dot.lhs) if isinstance(o, Operation)}
+    made = {o for o in owners_of(dot.lhs) if isinstance(o, Operation)}
     make_columns(loop, [op for op in loop.body.block.ops if op in made])
-    for op in [o for o in _owners(dot.lhs) if isinstance(o, tile.MapOp) and o.parent is loop.body.block]:
+    for op in [o for o in owners_of(dot.lhs) if isinstance(o, tile.MapOp) and o.parent is loop.body.block]:
         for at, value in enumerate(op.inputs):
             if isinstance(value.owner, Operation) and value.owner.parent is not loop.body.block:
                 op.operands[at] = _made_again(value, loop)
-    for load in [o for o in _owners(dot.lhs) if isinstance(o, tile.LoadOp) and o.parent is loop.body.block]:
+    for load in [o for o in owners_of(dot.lhs) if isinstance(o, tile.LoadOp) and o.parent is loop.body.block]:
         if _is_copied(load):
             copied(load, loop)
 

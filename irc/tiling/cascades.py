@@ -22,7 +22,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
 from irc.support.integers import ceil_div
 from irc.tiling.combiners import combine_tiles, map_tiles
-from irc.tiling.config import Config
+from irc.tiling.config import GROUP_WARPS, Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result
 from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
@@ -34,6 +34,7 @@ from irc.tiling.reductions import ReduceStage, depth_of
 from irc.tiling.references import References, Values
 from irc.tiling.scalar_body import Body
 from irc.tiling.stage import Stage
+from irc.tiling.sums_across import SumAcross
 
 TILE = {"m": 64, "k": 64}
 """The sizes that a config leaves open."""
@@ -42,7 +43,8 @@ TILE = {"m": 64, "k": 64}
 @dataclass
 class CascadePlan:
     """The dimensions of a cascade. `outer` and `steps` are contracted by the products, and are the columns of the
-    scores: all steps are walked over for each of what is outside. `depths` are what each of the scores contracts."""
+    scores: all steps are walked over for each of what is outside. `depths` are what each of the scores contracts.
+    `across` are products of the cascade that contract its rows, each with the dimension of its columns."""
 
     cascade: Cascade
     products: list[Dot]
@@ -54,6 +56,7 @@ class CascadePlan:
     outer: Space
     steps: Space
     depths: list[Space]
+    across: list[tuple[Dot, Space]]
 
     @property
     def spaces(self) -> list[Space]:
@@ -62,7 +65,14 @@ class CascadePlan:
     @property
     def single(self) -> list[Space]:
         """Those that become one dimension each."""
-        return [self.m, self.n, *([self.outer] if self.outer else []), self.steps, *self.depths]
+        return [
+            self.m,
+            self.n,
+            *([self.outer] if self.outer else []),
+            self.steps,
+            *self.depths,
+            *(n for _, n in self.across),
+        ]
 
     @staticmethod
     def of(program: Program, group: Group, own: Space) -> CascadePlan | None:
@@ -74,12 +84,16 @@ class CascadePlan:
         first, *others = [n for n in dots if n.op in cascade.products]
         for node in others:
             _bind(program, _dims(program, node, "n"), _dims(program, first, "n"))
+        for node in [n for n in dots if n.op in cascade.across]:
+            _bind(program, _dims(program, node, "m"), first.k)
         first, *others = [n for n in _traced_again(program, group) if isinstance(n, Dot) and n.op in cascade.products]
         for node in others:
             _bind(program, node.k, first.k)
         for node in group.nodes(program.trace):
             if isinstance(node, Reduced) and node.op in cascade.reductions:
                 _bind(program, node.dims, first.k)
+            if isinstance(node, Dot) and node.op in cascade.across:
+                _bind(program, node.k, _dims(program, first, "m"))
         nodes = _traced_again(program, group)
         scores, products = (
             [n for n in nodes if isinstance(n, Dot) and n.op in ops] for ops in (cascade.scores, cascade.products)
@@ -88,12 +102,14 @@ class CascadePlan:
         products.sort(key=lambda dot: len(_dots_below(dot)))
         rows, n = _dims(program, products[0], "m"), _dims(program, products[0], "n")
         m = rows[-1:] if rows and rows[-1].extent >= MIN_ROWS else rows
-        batch = [d for d in own if d not in (*m, *n) and d not in program.domains.bindings.values]
+        across = [(dot, _dims(program, dot, "n")) for dot in nodes if isinstance(dot, Dot) and dot.op in cascade.across]
+        taken = {d for dims in (m, n, _free(program, first.k), *(columns for _, columns in across)) for d in dims}
+        batch = [d for d in own if d not in taken and d not in program.domains.bindings.values]
         depths = [list(node.k) for node in scores]
         columns = _free(program, first.k)
         at = len(columns) - 1 if columns[-1].extent >= MIN_ROWS else 0
         outer, steps = columns[:at], columns[at:]
-        return CascadePlan(cascade, products, scores, reductions, batch, m, n, outer, steps, depths)
+        return CascadePlan(cascade, products, scores, reductions, batch, m, n, outer, steps, depths, across)
 
 
 def _traced_again(program: Program, group: Group) -> list[Node]:
@@ -141,8 +157,14 @@ def emit_cascade(program: Program, plan: CascadePlan, results: Sequence[Result],
     zero = Stage(program, loop.body.block, [], {}).index(0)
     axes = [Axis(m, loop.offsets[-1], rows), Axis(n, zero, n.extent)]
     stage = _RowStage(program, loop.body.block, axes, scalars)
-    _Walk(program, plan, stage, config.tile.get("k", TILE["k"]), config.lag).emit()
-    for result in results:
+    groups = max(1, (config.warps or 1) // GROUP_WARPS)
+    stored = {result.node: result for result in results}
+    sums = [SumAcross(program, dot, n[0], stored[dot], groups, stage) for dot, n in plan.across]
+    _Walk(program, plan, stage, config.tile.get("k", TILE["k"]), config.lag, sums).emit()
+    added = [each.result for each in sums]
+    if added:
+        program.op.sums = tile.dense([program.result_argument(result.index) for result in added])
+    for result in [each for each in results if each not in added]:
         stage.store(program.result_argument(result.index), result.at, result.node)
 
 
@@ -158,13 +180,15 @@ class _RowStage(ReduceStage):
 @dataclass
 class _Walk:
     """The loop over the columns of the scores. `stage` has the tiles of the products. `lag`: the powers of two by which
-    what exponentials are relative to may lag behind (`irc/tiling/references.py`); None where it does not."""
+    what exponentials are relative to may lag behind (`irc/tiling/references.py`); None where it does not. `across`:
+    what each step adds to sums of all rows."""
 
     program: Program
     plan: CascadePlan
     stage: ReduceStage
     step: int
     lag: int | None = None
+    across: Sequence[SumAcross] = ()
 
     def __post_init__(self) -> None:
         self.column = self.plan.steps[0]
@@ -191,7 +215,7 @@ class _Walk:
         inner = ReduceStage(self.program, block, [rows, Axis(self.column, offset, self.step)], scalars)
         weights = [self._weights(dot) for dot in plan.products]
         roots = [self._masked(r) for r in plan.reductions]
-        self.program.shared = _shared([*roots, *weights])
+        self.program.shared = _shared([*roots, *weights, *(each.weights for each in self.across)])
         for scores, depth in zip(plan.scores, plan.depths, strict=True):
             inner.computed[scores] = self._scores(inner, scores, depth[0])
         carried = dict(zip(plan.reductions, block.args[1:], strict=False))
@@ -200,10 +224,15 @@ class _Walk:
         found += references.follow(inner, block.args[1 + len(roots) : -len(sums)])
         right = ReduceStage(self.program, block, [inner.axes[1], columns], scalars)
         for dot, lhs in zip(plan.products, weights, strict=True):
+            if dot is plan.products[-1]:
+                for each in self.across:  # Before the last product, which runs while they are added.
+                    each.multiply(inner)
             total = references.rescaled(inner, dot, carried, sums)
             a = inner.tile(lhs, inner.shape)
             b = right.tile(self._operand(dot.rhs), right.shape)
             found.append(inner.insert(dot_of(dot, a, b, total), dot.location))
+        for each in self.across:
+            each.add()
         inner.insert(scf.YieldOp(*found), self.program.op.location)
         loop = scf.ForOp(*(bounds or (*self._bounds(), stage.index(self.step))), initial, Region(block))
         loop.location = plan.products[0].location
@@ -252,7 +281,7 @@ class _Walk:
     def _common(self, support: Support) -> Inequalities:
         """What holds of the columns that change a reduction, or a product."""
         found = [support.of(r.input, _nothing(r)) for r in self.plan.reductions]
-        found += [support.of(dot.lhs, 0) for dot in self.plan.products]
+        found += [support.of(dot.lhs, 0) for dot in (*self.plan.products, *(dot for dot, _ in self.plan.across))]
         return frozenset[Lin].intersection(*found)
 
     def _scores(self, inner: ReduceStage, scores: Dot, depth: Dim) -> SSAValue:

@@ -8,6 +8,9 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
+GROUP_WARPS = 4
+"""Of a warp group."""
+
 
 @dataclass
 class Config:
@@ -24,6 +27,8 @@ class Config:
     """Whether the rows of a product's instruction lie along N."""
     lag: int | None = None
     """Powers of two by which exponentials of a cascade may exceed 1 (`irc/tiling/references.py`)."""
+    warps: int | None = None
+    """Where the instruction is one of warp groups: how many multiply."""
     is_direct: bool = False
     """Whether a product is summed in registers, without tiles of its operands."""
 
@@ -48,5 +53,6 @@ class Config:
             fields.cluster,
             bool(fields.swap_ab),
             fields.lag,
+            fields.warps if fields.instruction == "wgmma" else None,
             fields.instruction == "direct",
         )

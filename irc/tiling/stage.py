@@ -165,8 +165,8 @@ class Stage:
             self._loads[key] = self.insert(op, node.location)
         return self._loads[key]
 
-    def store(self, argument: int, coords: Sequence[Lin], node: Node) -> None:
-        """Stores the node's value at the coordinates of a result, for every element of the tile.
+    def store(self, argument: int, coords: Sequence[Lin], node: Node, *, add: bool = False) -> None:
+        """Stores the node's value at the coordinates of a result, or adds it there, for every element of the tile.
 
         A reduction of the tile itself has one element on the axes that it reduces; only that is stored.
         """
@@ -174,7 +174,7 @@ class Stage:
         map, symbols, checked, _, _ = self.access(argument, coords)
         offsets = [a.offset for a in self.axes]
         view = self.program.argument(argument)
-        op = tile.StoreOp.of(value, view, offsets, symbols=symbols, map=map, checked=checked)
+        op = tile.StoreOp.of(value, view, offsets, symbols=symbols, map=map, checked=checked, add=add)
         self.insert(op, node.location)
 
     def stored_shape(self, node: Node, coords: Sequence[Lin]) -> Shape:

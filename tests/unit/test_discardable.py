@@ -34,6 +34,10 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %w = nd.cast %c : tensor<4xbf16> -> tensor<4xf32>
   func.return %w : tensor<4xf32>
 }
+func.func @product(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %m = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : tensor<4x4xf32> -> tensor<4x4xf32>
+  func.return %m : tensor<4x4xf32>
+}
 cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

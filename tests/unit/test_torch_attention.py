@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from irc_frontend.evaluation import compile_nodes
 from irc_frontend.torch import backend
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.masks import Seen
@@ -351,3 +352,23 @@ def test_op(bias: str, keys: int, causal: bool, window: int | None) -> None:
     g = torch.randn_like(y)
     saved = [x.detach() for x in (g, *inputs, y, sums)]
     torch.library.opcheck(torch.ops.irc.attention_gradients.default, (*saved, given, None, causal, window, 0.3, 0.0))
+
+
+@pytest.mark.parametrize("is_deterministic", [False, True])
+def test_sums_are_in_any_order_unless_torch_wants_a_fixed_one(
+    is_deterministic: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def recorded(*args: Any, any_order: bool, **options: Any) -> Any:
+        seen.append(any_order)
+        return compile_nodes(*args, any_order=any_order, **options)
+
+    monkeypatch.setattr("irc_frontend.torch.program.compile_nodes", recorded)
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(is_deterministic)
+    try:
+        torch.compile(lambda x: x * 2 + int(is_deterministic), backend="irc")(torch.ones(8))
+    finally:
+        torch.use_deterministic_algorithms(before)
+    assert seen == [not is_deterministic]

@@ -32,6 +32,11 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict-rounding", action="store_true", help="round after every operation, as eager frameworks do"
     )
+    parser.add_argument(
+        "--any-order",
+        action="store_true",
+        help="add up sums in any order where that is faster: results differ in their last bits from run to run",
+    )
     add_reports(parser, verify_each=False)
 
 

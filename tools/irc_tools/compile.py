@@ -57,6 +57,7 @@ def _run(arguments: list[str]) -> int:
         "dims": parse_definitions(args.define),
         "func": args.func,
         "strict_rounding": args.strict_rounding,
+        "any_order": args.any_order,
     }
     path = Path(args.file)
     with parse_reports(args, PASSES) or nullcontext():

@@ -90,6 +90,7 @@ def _run(arguments: list[str]) -> int:
             dims=dims,
             func=args.func,
             strict_rounding=args.strict_rounding,
+            any_order=args.any_order,
         )
     compiling = time.perf_counter() - begin
     arrays = make_arguments(executable.arguments, files, args.seed)

@@ -144,22 +144,31 @@ class TmaLoadOp(IRDLOperation):
 
 @irdl_op_definition
 class TmaStoreOp(IRDLOperation):
-    """Store a box from shared memory; it belongs to the thread's next bulk group. For one thread."""
+    """Store a box from shared memory; it belongs to the thread's next bulk group. For one thread. With `add` each
+    element is added to the one in memory, at once (PTX ISA, cp.reduce.async.bulk.tensor); they are of f32."""
 
     name = "cuda.tma_store"
     map = operand_def(TensorMapType)
     address = operand_def(i32)
     coordinates = var_operand_def(i32)
+    add = prop_def(BoolAttr, default_value=FALSE)
     traits = traits_def(*effects())
+    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$address `->` $map `[` $coordinates `]` attr-dict `:` type($map)"
 
-    def __init__(self, map: SSAValue, address: SSAValue, coordinates: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[map, address, coordinates])
+    def __init__(self, map: SSAValue, address: SSAValue, coordinates: Sequence[SSAValue], *, add: bool = False) -> None:
+        super().__init__(operands=[map, address, coordinates], properties={"add": flag(add)})
+
+    @property
+    def adds(self) -> bool:
+        return bool(self.add.value.data)
 
     def verify_(self) -> None:
         _check_coordinates(self.map, self.coordinates)
         if isinstance(self.map.type, TensorMapType) and self.map.type.is_im2col:
             raise VerifyException(f"expected a tensor map without a window to store to, found {self.map.type}")
+        if self.adds and isinstance(self.map.type, TensorMapType) and str(self.map.type.element) != "f32":
+            raise VerifyException(f"expected a tensor map of f32 to add to, found {self.map.type}")
 
 
 @irdl_op_definition

@@ -65,7 +65,8 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     memory; `index` is the width, 32 or 64, of `index` values; `min_blocks` is the blocks an SM should hold
     (`__launch_bounds__`). `operands` names, for each argument, the operand of the launch that it describes (several
     may describe one); `writes` is 1 for an argument through which the kernel may write. `in_place` has pairs of launch
-    operands: the second may be written to the memory of the first. Pointers do not overlap, unless `aliased` is there.
+    operands: the second may be written to the memory of the first. `sums` are launch operands that are zero before the
+    launch, to which it adds. Pointers do not overlap, unless `aliased` is there.
     `sets`: a launch has up to so many sets of operands, and as many grids along z; each block works on the set of its
     number there, and knows nothing of the others.
     """
@@ -82,6 +83,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     launch_operands = opt_prop_def(DenseArrayBase, prop_name="operands")
     writes = opt_prop_def(DenseArrayBase)
     in_place = opt_prop_def(DenseArrayBase)
+    sums = opt_prop_def(DenseArrayBase)
     aliased = opt_prop_def(UnitAttr)
     sets = opt_prop_def(IntegerAttr)
     body = region_def("single_block")
@@ -102,6 +104,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         operands: Sequence[int] | None = None,
         writes: Sequence[int] | None = None,
         in_place: Sequence[int] | None = None,
+        sums: Sequence[int] | None = None,
         aliased: bool = False,
         sets: int = 1,
     ):
@@ -119,6 +122,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
                 "operands": numbers(operands),
                 "writes": numbers(writes),
                 "in_place": numbers(in_place),
+                "sums": numbers(sums),
                 "aliased": UnitAttr() if aliased else None,
                 "sets": number(sets) if sets != 1 else None,
             },
@@ -148,6 +152,11 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         """Pairs of launch operands of which the second may be written to the memory of the first."""
         found = () if self.in_place is None else values_of(self.in_place)
         return frozenset(zip(found[::2], found[1::2], strict=True))
+
+    @property
+    def summed(self) -> frozenset[int]:
+        """The launch operands that are zero before the launch."""
+        return frozenset(() if self.sums is None else values_of(self.sums))
 
     @property
     def max_sets(self) -> int:
@@ -265,7 +274,7 @@ def _named(argument: SSAValue) -> str:
     return "an argument" if argument.name_hint is None else f"%{argument.name_hint}"
 
 
-_LISTS = ("grid", "cluster", "operands", "writes", "in_place")
+_LISTS = ("grid", "cluster", "operands", "writes", "in_place", "sums")
 _CLAUSES = (
     "grid",
     "block",
@@ -276,6 +285,7 @@ _CLAUSES = (
     "operands",
     "writes",
     "in_place",
+    "sums",
     "aliased",
     "sets",
 )

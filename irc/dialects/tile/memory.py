@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     DenseArrayBase,
+    Float32Type,
     IndexType,
     IntegerAttr,
     LocationAttr,
@@ -179,11 +180,14 @@ class LoadOp(AccessOp):
 class StoreOp(AccessOp):
     """Registers or a shared buffer -> global memory. What falls outside a checked dimension of the view is dropped.
 
-    A store from a buffer is asynchronous: the buffer may be written again after a `store_wait`.
+    A store from a buffer is asynchronous: the buffer may be written again after a `store_wait`. With `add` elements are
+    added to what is in memory, each at once, in any order of the stores of a launch. The view is a result in the
+    program's `sums`, of f32: sums in any order differ in their last bits from run to run.
     """
 
     name = "tile.store"
     tile = operand_def()
+    add = opt_prop_def(UnitAttr)
 
     traits = traits_def(MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
@@ -201,11 +205,12 @@ class StoreOp(AccessOp):
         symbols: Sequence[SSAValue] = (),
         map: AffineMap | None = None,
         checked: Sequence[int] = (),
+        add: bool = False,
         location: LocationAttr | None = None,
     ) -> StoreOp:
         op = StoreOp(
             operands=[tile, view, list(offsets), list(symbols)],
-            properties=_access_properties(map, checked, len(offsets)),
+            properties={**_access_properties(map, checked, len(offsets)), "add": UnitAttr() if add else None},
         )
         op.location = location if location is not None else op.location
         return op
@@ -214,6 +219,8 @@ class StoreOp(AccessOp):
         if not isinstance(self.tile.type, TensorType | BufferType):
             raise VerifyException(f"expected a tile or a buffer to store, found {self.tile.type}")
         self.verify_access(self.tile.type)
+        if self.add is not None and not isinstance(self.view_type.element_type, Float32Type):
+            raise VerifyException(f"expected elements of f32 to add to, found {self.view_type.element_type}")
 
 
 @irdl_op_definition

@@ -13,7 +13,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.channel import ChannelOp
-from irc.dialects.tile.memory import ints
+from irc.dialects.tile.memory import StoreOp, ints
 from irc.dialects.tile.order import OrderOp
 from irc.dialects.tile.protocol import verify_order, verify_protocol
 from irc.dialects.tile.types import ViewType, verify_fragment
@@ -21,7 +21,7 @@ from irc.dialects.tile.types import ViewType, verify_fragment
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
 """What passes decide about a program, and its least value."""
 
-PROGRAM_PROPERTIES = ("results", *DECIDED, "in_place", "config")
+PROGRAM_PROPERTIES = ("results", *DECIDED, "in_place", "sums", "config")
 """The properties of a program, in the order in which they are printed."""
 
 
@@ -31,7 +31,8 @@ class ProgramOp(IRDLOperation):
 
     Passes add what they decide: `threads` of a block (`assign-layouts`), bytes of `shared` memory that channels and
     buffers take (`plan-shared`), blocks of the `grid` (`lower-schedule`). `in_place` are pairs of the numbers of an
-    operand and of a result that may be written over it, counted behind the operands (`mark-in-place`).
+    operand and of a result that may be written over it, counted behind the operands (`mark-in-place`). `sums` are the
+    numbers of results, counted so, that are zero before the launch, and that its stores add to.
     """
 
     name = "tile.program"
@@ -41,6 +42,7 @@ class ProgramOp(IRDLOperation):
     shared = opt_prop_def(IntegerAttr)
     grid = opt_prop_def(IntegerAttr)
     in_place = opt_prop_def(DenseArrayBase)
+    sums = opt_prop_def(DenseArrayBase)
     config = opt_prop_def()
     body = region_def("single_block")
 
@@ -91,6 +93,7 @@ class ProgramOp(IRDLOperation):
         for operand, result in self.shared_places:
             if not (0 <= operand < inputs <= result < len(args)):
                 raise VerifyException(f"expected in_place to pair an operand and a result, found {operand}, {result}")
+        self._verify_sums(inputs)
         arguments = (arg for op in self.walk() for region in op.regions for b in region.blocks for arg in b.args)
         results = (result for op in self.walk() for result in op.results)
         for type in dict.fromkeys(value.type for value in (*arguments, *results)):
@@ -100,6 +103,25 @@ class ProgramOp(IRDLOperation):
                 verify_protocol(op)
             elif isinstance(op, OrderOp):
                 verify_order(op)
+
+    def _verify_sums(self, inputs: int) -> None:
+        """Whether what is added to is nothing but a sum."""
+        args = self.body.block.args
+        if any(not inputs <= number < len(args) for number in ints(self.sums)):
+            raise VerifyException(f"expected results in sums, found {list(ints(self.sums))}")
+        sums = {args[number] for number in ints(self.sums)}
+        for use in (use for arg in args for use in arg.uses):
+            adds = isinstance(use.operation, StoreOp) and use.operation.add is not None
+            if adds != (use.operation.operands[use.index] in sums):
+                found = f"{use.operation.name} of {'another view' if adds else 'a sum'}"
+                raise VerifyException(
+                    f"expected stores that add to the program's sums, and nothing else, found {found}"
+                )
+
+    @property
+    def summed(self) -> tuple[SSAValue, ...]:
+        """The results of `sums`."""
+        return tuple(self.body.block.args[number] for number in ints(self.sums))
 
     @property
     def shared_places(self) -> tuple[tuple[int, int], ...]:

@@ -128,15 +128,20 @@ def _as_moved(s: Strand, op: cuda.TmaLoadOp, lane: int, moved: Sequence[int]) ->
 
 def _check_source(s: Strand, op: Operation, copy: _Copy) -> None:
     """Global memory is read through the asynchronous proxy; a kernel that also writes it would need more fences."""
+    _require_written(s, op, copy)
+    memory = copy.pointer.span.memory
+    if copy.pointer.tracked:
+        lanes = np.full(len(copy.source), copy.lane)
+        copy.frame.grid.shadow(memory).read(s, op, lanes, copy.source, copy.element)
+
+
+def _require_written(s: Strand, op: Operation, copy: _Copy) -> None:
     memory = copy.pointer.span.memory
     missing = ~memory.is_written(copy.source // copy.element, copy.element)
     if missing.any():
         element = int(copy.source[missing][0] - copy.pointer.span.start) // copy.element
         text = f"{op.name} of element {element} of {memory.name}, which nothing has written"
         s.fail("uninitialized", op, text, s.numbers == copy.lane)
-    if copy.pointer.tracked:
-        lanes = np.full(len(copy.source), copy.lane)
-        copy.frame.grid.shadow(memory).read(s, op, lanes, copy.source, copy.element)
 
 
 def _load_box(s: Strand, op: cuda.TmaLoadOp, copy: _Copy, address: int, barrier: int, block: int) -> None:
@@ -215,7 +220,8 @@ class _Stores:
         units, who = self.frame.units, f"a TMA store of thread {self.frame.thread[lane]}"
         return units.agent(("store reads", thread), who), units.agent(("store writes", thread), who)
 
-    def store(self, s: Strand, op: Operation, copy: _Copy, byte_offsets: Array) -> None:
+    def store(self, s: Strand, op: Operation, copy: _Copy, byte_offsets: Array, *, adds: bool) -> None:
+        """Additions are atomic: those of several threads to one element are no race, and order nothing."""
         frame, lane = self.frame, copy.lane
         reads, writes = self.agents(lane)
         group = int(self.groups.committed[lane])
@@ -225,17 +231,22 @@ class _Stores:
         read_shared(s, op, chunks, CHUNK, lanes, np.full(len(chunks), frame.clocks.async_key(reads, group)))
         require_proxy_fence(s, op, lanes, chunks, last_writes(s, chunks))
         memory, size = copy.pointer.span.memory, copy.element
-        key = int(frame.clocks.async_key(writes, group))
-        shadow = frame.grid.shadow(memory)
-        shadow.write(s, op, np.full(len(copy.source), lane), copy.source, size, np.full(len(copy.source), key))
-        self._unseen.append(_Write(lane, group, shadow, copy.source, size, key, frame.code.number(op)))
-        memory.mark(copy.source // size, size)
+        if adds:
+            _require_written(s, op, copy)
+        else:
+            key = int(frame.clocks.async_key(writes, group))
+            shadow = frame.grid.shadow(memory)
+            shadow.write(s, op, np.full(len(copy.source), lane), copy.source, size, np.full(len(copy.source), key))
+            self._unseen.append(_Write(lane, group, shadow, copy.source, size, key, frame.code.number(op)))
+            memory.mark(copy.source // size, size)
         copy.count(op)
 
         def finish() -> None:
-            put_elements(
-                memory.data, copy.source, size, get_elements(frame.shared.data, byte_offsets[copy.inside], size)
-            )
+            content = get_elements(frame.shared.data, byte_offsets[copy.inside], size)
+            if adds:
+                before = get_elements(memory.data, copy.source, size).view(np.float32)
+                content = (before + content.view(np.float32)).view(np.uint8)
+            put_elements(memory.data, copy.source, size, content)
 
         self.groups.issue(lane, finish, lazy=frame.units.lazy)
 
@@ -275,7 +286,7 @@ def tma_store(s: Strand, op: cuda.TmaStoreOp, map: TensorMap, address: Any, *coo
     for i, (lane, start) in enumerate(_starts(s, coordinates)):
         copy = _Copy(s, op, map, lane, start)
         byte_offsets = copy.shared_bytes(s, op, int(addresses[i]), lane // s.frame.threads)
-        _stores(s).store(s, op, copy, byte_offsets)
+        _stores(s).store(s, op, copy, byte_offsets, adds=op.adds)
 
 
 @simulates(cuda.TmaStoreCommitOp)

@@ -363,7 +363,10 @@ def _copy(m: _Machine, op: tile.CopyOp) -> list[Any]:
 def _store(m: _Machine, op: tile.StoreOp) -> list[Any]:
     value = m.values[op.tile]
     view, place, inside = _addresses(m, op, value.shape)
-    view.memory[place[inside]] = value[inside]
+    if op.add is not None:
+        np.add.at(view.memory, place[inside], value[inside])
+    else:
+        view.memory[place[inside]] = value[inside]
     return []
 
 

@@ -116,6 +116,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
         operands=operands,
         writes=writes,
         in_place=None if program.in_place is None else values_of(program.in_place),
+        sums=None if program.sums is None else values_of(program.sums),
     )
     kernel.location = program.location
     return kernel

@@ -27,7 +27,18 @@ from xdsl.ir import Block, Operation, SSAValue
 from irc.analysis.invariants import PLANNED, THREADS
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.memory import GlobalLoadOp
-from irc.dialects.host import ArenaOp, BufferOp, ConstantOp, CopyOp, LaunchOp, PlanOp, RecordOp, WaitOp, bytes_of
+from irc.dialects.host import (
+    ArenaOp,
+    BufferOp,
+    ConstantOp,
+    CopyOp,
+    LaunchOp,
+    MemsetOp,
+    PlanOp,
+    RecordOp,
+    WaitOp,
+    bytes_of,
+)
 from irc.dialects.host import ReturnOp as EndOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
@@ -51,7 +62,8 @@ class BuildHostPlanPass(Pass):
     `sets` sets of operands, others on different streams, at most `streams` of them; a wait stands only where nothing
     else orders two steps. A result that belongs to a donated argument (`irc.donated`) is
     written to its memory behind everything that reads it, by the kernel itself where that may work in place, by a copy
-    otherwise. A function with an op that has no kernel is an error at that op.
+    otherwise. Arrays that a kernel adds to are set to zero before it. A function with an op that has no kernel is an
+    error at that op.
     """
 
     name = "build-host-plan"
@@ -79,8 +91,8 @@ class BuildHostPlanPass(Pass):
 
 @dataclass
 class _Step:
-    """A launch, or a copy (without a kernel) to a result: the arrays it reads and writes, by their roots. `sets` are
-    the launches that it stands for, itself where that is one."""
+    """A launch, or, without a kernel, a copy to a result or zeros in an array: the arrays it reads and writes, by their
+    roots. What a kernel adds to it reads. `sets` are the launches that it stands for, itself where that is one."""
 
     reads: list[SSAValue]
     writes: list[SSAValue]
@@ -139,10 +151,20 @@ class _Builder:
             root = self._root(value)
             if root is self._donated.get(index):
                 continue
-            if isinstance(root.owner, KernelLaunchOp) and root not in self._direct:
+            is_sum = isinstance(root.owner, KernelLaunchOp) and self._is_sum(root.owner, root)
+            if (
+                isinstance(root.owner, KernelLaunchOp)
+                and root not in self._direct
+                and not (is_sum and index in self._donated)
+            ):
                 self._direct[root] = index
             else:
                 self._copies.append((index, root))
+
+    def _is_sum(self, op: KernelLaunchOp, root: SSAValue) -> bool:
+        """Whether a launch adds to its result, which is zero before: it may be no memory that is read by then."""
+        kernel = self._kernels.get(_callee(op))
+        return kernel is not None and any([*op.inputs, *op.outputs][number] is root for number in kernel.summed)
 
     def _visit(self, op: Operation) -> None:
         if isinstance(op, ReturnOp) or op.name == "nd.reshape":
@@ -161,10 +183,15 @@ class _Builder:
             raise IrcError(f"kernel.launch: no cuda.kernel is named {name}", location_of(op))
         if not any(result.uses for result in op.outputs) or all(bytes_of(v.type) == 0 for v in op.outputs):
             return
-        self._add(_Step([self._root(v) for v in op.inputs], list(op.outputs), location_of(op), name))
+        first = len(op.inputs)
+        summed = [v for i, v in enumerate(op.outputs, first) if i in self._kernels[name].summed]
+        for value in summed:
+            self._add(_Step([], [value], location_of(op)))
+        step = _Step([self._root(v) for v in op.inputs], list(op.outputs), location_of(op), name)
+        self._add(step, summed)
 
-    def _add(self, step: _Step) -> None:
-        step.needs = sorted({self._maker[root] for root in step.reads if root in self._maker})
+    def _add(self, step: _Step, summed: Sequence[SSAValue] = ()) -> None:
+        step.needs = sorted({self._maker[root] for root in (*step.reads, *summed) if root in self._maker})
         for value in step.writes:
             self._maker[value] = len(self._steps)
         self._steps.append(step)
@@ -326,6 +353,8 @@ class _Emitter:
         return self._plan.outputs[result] if argument is None else self._plan.inputs[argument]
 
     def _step(self, step: _Step, stream: int) -> Operation:
+        if step.result is None and step.kernel is None:
+            return MemsetOp(self._buffers[step.writes[0]], stream=stream)
         if step.result is None:
             assert step.kernel is not None
             buffers = [self._buffers[value] for each in step.sets for value in (*each.reads, *each.writes)]
@@ -338,10 +367,14 @@ class _Emitter:
         for index, step in enumerate(self._steps):
             for root in step.reads:
                 users.setdefault(root, []).append(index)
-        values = [(v, i) for i, step in enumerate(self._steps) for v in step.writes if v not in self._buffers]
+        made: dict[SSAValue, int] = {}
+        for i, step in enumerate(self._steps):
+            for value in step.writes:
+                if made.setdefault(value, i) != i:
+                    users.setdefault(value, []).append(i)
+        values = [(v, i) for v, i in made.items() if v not in self._buffers]
         lifetimes = [Lifetime(bytes_of(v.type), made, tuple(users.get(v, ()))) for v, made in values]
         placement = place(lifetimes, self._made.before)
-        made = {v for v, _ in values}
         empty = [v for step in self._steps for v in step.reads if v not in self._buffers and v not in made]
         if not values and not empty:
             return

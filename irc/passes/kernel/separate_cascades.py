@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -23,10 +23,13 @@ from irc.analysis.cascades import (
     computed_along,
     computed_from,
     contracted_axes,
+    joined_cascade,
     scores_of,
 )
 from irc.analysis.op_classes import is_elementwise, is_product, is_splittable, reduced_axes, shape_of
-from irc.fusion.cascades import is_one_kernel
+from irc.fusion.cascade_cost import cascade_cost
+from irc.fusion.cascades import fits, is_one_kernel
+from irc.ir.discardable import ANY_ORDER, DECLARED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import Target, target_of
@@ -37,16 +40,22 @@ class SeparateCascadesPass(Pass):
     """Copies products, and what is computed of them element by element, for each cascade that multiplies by it, where
     one kernel computes each of these cascades. Reductions of their rows stay with the first one that they can be
     rescaled in. Where anything else needs an array of them, nothing is copied.
+
+    With `any-order`, products that sum over the columns of the same scores and a product that sums over their rows stay
+    one cascade, where that takes less time: the latter gets `nd.any_order`, and each tile of rows adds its part. One
+    that has it stays whatever it costs.
     """
 
     name: ClassVar[str] = "separate-cascades"
+    any_order: bool = False
+    """Sums may be added up in any order: results differ in their last bits from run to run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
             block = function.body.block
             order = {each: i for i, each in enumerate(block.ops)}
             for products in list(_families(block)):
-                _separate(products, order, target_of(op))
+                _separate(products, order, target_of(op), any_order=self.any_order)
             remove_dead_code(function)
 
 
@@ -66,16 +75,48 @@ def _families(block: Block) -> Iterator[list[Operation]]:
             yield products
 
 
-def _separate(products: Sequence[Operation], order: Mapping[Operation, int], machine: Target) -> None:
+def _separate(
+    products: Sequence[Operation], order: Mapping[Operation, int], machine: Target, *, any_order: bool
+) -> None:
+    any_order = any_order or any(ANY_ORDER in product.attributes for product in products)
     cascades = _cascades(products, order, machine)
     owner = next((each for each in cascades if each.reductions and each.can_be_rolled), None)
     if len(cascades) < 2 or not all(is_one_kernel(each, machine) for each in cascades):
         return
     if not _are_alone(cascades, owner):
         return
+    if any_order:
+        others = [cascade for cascade in cascades if cascade is not owner]
+        if owner is not None:
+            _copy([product for cascade in others for product in cascade.products])
+        if len(others) < 2 or _stay_together(others, machine):
+            return
+        owner = others[0]
+        cascades = others
     for cascade in cascades:
         if cascade is not (owner or cascades[0]):
-            _copy(cascade)
+            _copy(cascade.products)
+
+
+def _stay_together(cascades: Sequence[Cascade], machine: Target) -> bool:
+    """Marks what sums over other axes than most of the products do, where one kernel of all takes the least time."""
+    products = [product for cascade in cascades for product in cascade.products]
+    most = max(cascades, key=lambda each: len(each.products))
+    across = [product for product in products if product not in most.products]
+    unmarked = [product for product in across if ANY_ORDER not in product.attributes]
+    for product in unmarked:
+        product.attributes[ANY_ORDER] = UnitAttr()
+    scores = tuple(dict.fromkeys(score for product in products for score in scores_of(product)))
+    joined = joined_cascade(scores, products)
+    if joined is not None and joined.products == most.products and fits(joined, machine):
+        apart = sum(cascade_cost(each, machine).fused for each in cascades)
+        if not unmarked or cascade_cost(joined, machine).fused < apart:
+            for product in across:
+                product.attributes.pop(DECLARED, None)  # What is added to is in f32.
+            return True
+    for product in unmarked:
+        del product.attributes[ANY_ORDER]
+    return False
 
 
 def _cascades(products: Sequence[Operation], order: Mapping[Operation, int], machine: Target) -> list[Cascade]:
@@ -134,14 +175,14 @@ def _are_alone(cascades: Sequence[Cascade], owner: Cascade | None) -> bool:
     return inside and all(product.operands[1] not in values for product in products)
 
 
-def _copy(cascade: Cascade) -> None:
+def _copy(products: Sequence[Operation]) -> None:
     """Gives the products what only they are computed from."""
     copies: dict[SSAValue, SSAValue] = {}
-    for op in dict.fromkeys(op for product in cascade.products for op in computed_along(product)):
+    for op in dict.fromkeys(op for product in products for op in computed_along(product)):
         block = op.parent
         assert block is not None
         copy = op.clone({operand: copies.get(operand, operand) for operand in op.operands})
         block.insert_op_after(copy, op)
         copies[op.results[0]] = copy.results[0]
-    for product in cascade.products:
+    for product in products:
         product.operands[0] = copies[product.operands[0]]

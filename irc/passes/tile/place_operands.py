@@ -23,12 +23,15 @@ from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
-from irc.layout.instructions import WGMMA_ROWS
 from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, MatrixInstruction
 from irc.layout_assignment.operand_layouts import k_major, matrix_major
 from irc.scheduling.dead import erase_dead
-from irc.scheduling.streamed_operands import is_of_a_dot, is_streamed, stays_in_registers, stream
+from irc.scheduling.operand_sources import is_of_a_dot
+from irc.scheduling.streamed_operands import is_streamed, stays_in_registers, stream
 from irc.support.diagnostics import IrcError
+
+EXCHANGED_BYTES = 2
+"""Of elements that threads which multiply hand to each other."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,8 @@ class PlaceOperandsPass(Pass):
     that multiply. A load that threads can make asynchronously becomes a copy where the instruction is mma and there are
     several stages. Any other operand is computed in registers and written, transposed on the way where wgmma reads it
     along K only. Loads of the same elements, one the transpose of the other, share a buffer where either direction can
-    be multiplied. The parts of a concatenation fill parts of one buffer. f8 is widened to f16, which is exact, for
-    instructions that do not have it.
+    be multiplied, and so does a permutation with what it permutes. The parts of a concatenation fill parts of one
+    buffer. f8 is widened to f16, which is exact, for instructions that do not have it.
     """
 
     name: ClassVar[str] = "place-operands"
@@ -74,6 +77,8 @@ def _place_all(program: tile.ProgramOp, way: str | None) -> None:
                 continue
             value = dot.operands[at]
             _check(dot, value, way)
+            if isinstance(value.owner, tile.PermuteOp) and is_described and (value, None) not in placed:
+                _turn(dot, value.owner, placed, way)
             major = k_major(value.type, at) if is_described else matrix_major(value.type, at)
             if (value, major) not in placed and way == "tma" and major is None:
                 _share(dot, value, placed)
@@ -107,14 +112,29 @@ def _are_transposed(a: Operation | Block, b: Operation | Block) -> bool:
     return is_swapped and all(_via(load, shape_of(load.result.type), "tma", None) == "tma" for load in (a, b))
 
 
+def _turn(
+    dot: tile.DotOp, permute: tile.PermuteOp, placed: dict[tuple[SSAValue, int | None], SSAValue], way: str | None
+) -> None:
+    """Places what is permuted, where either direction can be multiplied: no element moves."""
+    source, element = permute.source, element_of(element_type_of(permute.source.type))
+    if element.size != EXCHANGED_BYTES:
+        return
+    if (source, None) not in placed:
+        placed[source, None] = _place(dot, source, way, None)
+    type = tile.BufferType.of(shape_of(permute.result.type), element_type_of(source.type))
+    transpose = tile.TransposeOp(placed[source, None], permute.dim_values, type, dot.location)
+    transpose.result.name_hint = permute.result.name_hint
+    Rewriter.insert_op(transpose, InsertPoint.before(dot))
+    placed[permute.result, None] = transpose.result
+
+
 def _check(dot: tile.DotOp, value: SSAValue, way: str | None) -> None:
-    """Raises where threads that multiply would have to hand an operand to each other, which only those of mma and fma
-    do."""
-    if way == "tma" and is_of_a_dot(value):
+    """Raises where wgmma cannot take what threads that multiply hand to each other: it reads elements of 16 bits in
+    either direction."""
+    if way == "tma" and is_of_a_dot(value) and element_of(element_type_of(value.type)).size != EXCHANGED_BYTES:
         raise IrcError(
-            "wgmma takes from what a dot or a loop gave only left operands of 16-bit elements, of multiples of "
-            f"{WGMMA_ROWS} rows and 16 columns, found a {'left' if value is dot.lhs else 'right'} operand of type "
-            f"{value.type}",
+            "wgmma takes from what a dot or a loop gave only operands of 16-bit elements, found a "
+            f"{'left' if value is dot.lhs else 'right'} operand of type {value.type}",
             dot.location,
             'instruction = "mma" in its #kernel.config',
         )

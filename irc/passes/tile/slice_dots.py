@@ -20,7 +20,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.layout.instructions import wgmma_depth
 from irc.scheduling.dead import erase_dead
-from irc.scheduling.streamed_operands import is_of_a_dot
+from irc.scheduling.operand_sources import is_of_a_dot
 from irc.support.integers import round_up
 
 HALF_BYTES = 32

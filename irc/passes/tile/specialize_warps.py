@@ -15,6 +15,7 @@ from xdsl.traits import IsTerminator
 
 from irc.analysis.budgets import (
     CONSUMER_REGISTERS,
+    FEWEST_TMA_REGISTERS,
     PRODUCER_WARPS,
     TMA_REGISTERS,
     consumer_registers,
@@ -28,7 +29,7 @@ from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES
 from irc.layout_assignment.attributes import fragment_layout
-from irc.scheduling.channels import is_staging
+from irc.scheduling.channels import root_of
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.loops import with_carried
 from irc.scheduling.registers import registers_of
@@ -65,10 +66,10 @@ def _specialize(program: tile.ProgramOp) -> None:
     loads, *computes = (_clone(body) for _ in range(1 + consumers))
     for op in reversed(body):
         Rewriter.erase_op(op, safe_erase=False)
-    writes = [op for op in loads.walk() if isinstance(op, tile.WriteOp) and not is_staging(op)]
+    writes = [op for op in loads.walk() if isinstance(op, tile.WriteOp) and _is_fill(op)]
     machine, given, blocks = target_of(program), config_of(program).registers, config_of(program).occupancy or 1
     held = sum(_held(op.tile) for op in writes)
-    mine = TMA_REGISTERS
+    mine = TMA_REGISTERS if program.sums is None else FEWEST_TMA_REGISTERS
     if writes:
         mine = writer_registers(machine, consumers * warps, held, given or CONSUMER_REGISTERS, blocks)
     theirs = given or consumer_registers(machine, consumers * warps, mine, blocks)
@@ -130,7 +131,9 @@ def _consumer(region: Region) -> None:
 
 
 def _is_fill(op: Operation) -> bool:
-    return isinstance(op, FILLS) and not is_staging(op)
+    """Whether an op fills a channel: consumers write their own buffers, results and operands from other dots."""
+    is_own = isinstance(op, tile.WriteOp) and isinstance(root_of(op.buffer).owner, tile.AllocOp)
+    return isinstance(op, FILLS) and not is_own
 
 
 def _erase_dead(region: Region) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,6 +25,7 @@ from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import aligned, channel_bytes, tile_bytes
 from irc.scheduling.loops import trips
+from irc.scheduling.operand_sources import is_of_a_dot
 
 
 @dataclass(frozen=True)
@@ -51,24 +53,43 @@ class StageStoresPass(Pass):
 
 
 def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> None:
-    config = config_of(program)
     made = _from_products(loop)
     every = [op for op in loop.walk() if isinstance(op, tile.StoreOp)]
     stores = [op for op in every if op.tile in made and _fits_tma(op)]
-    blocks = dict.fromkeys(op.parent_block() for op in stores)
-    if len(blocks) != 1:
+    by_block: dict[Block, list[tile.StoreOp]] = {}
+    for op in stores:
+        assert op.parent is not None
+        by_block.setdefault(op.parent, []).append(op)
+    others = [op for op in every if op not in stores]
+    sums = [op for op in stores if op.add is not None]
+    if len(by_block) > 1 + len(sums):
         return
-    (block,) = blocks
-    assert block is not None
-    shapes = {shape_of(op.tile.type) for op in every}
+    taken = 0
+    for block, own in sorted(by_block.items(), key=lambda item: item[1][0].add is None):
+        taken += _stage_block(program, loop, machine, block, own, others, taken)
+
+
+def _stage_block(
+    program: tile.ProgramOp,
+    loop: tile.ForTilesOp,
+    machine: Target,
+    block: Block,
+    stores: Sequence[tile.StoreOp],
+    others: Sequence[tile.StoreOp],
+    taken: int,
+) -> int:
+    """Stages the stores of one block of a tile's code, beside `taken` bytes of others. Gives the bytes that it
+    takes."""
+    config = config_of(program)
+    shapes = {shape_of(op.tile.type) for op in (*stores, *others)}
     loads = [op.result for op in block.ops if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
-    exchanged = max((tile_bytes(v) for v in (*loads, *(op.tile for op in every if op not in stores))), default=0)
-    channels = channel_bytes(loop, config.stages or 1, config.load_stages or LOAD_STAGES)
+    exchanged = max((tile_bytes(v) for v in (*loads, *(op.tile for op in others))), default=0)
+    channels = channel_bytes(loop, config.stages or 1, config.load_stages or LOAD_STAGES) + taken
     room = shared_left(block_memory(machine, config.occupancy), channels, exchanged, consumer_partitions(program))
     need = sum(aligned(tile_bytes(op.tile)) for op in stores)
     if need > room:
-        return
-    count = config.store_stages or STORE_STAGES
+        return 0
+    count = 1 if any(op.add is not None for op in stores) else config.store_stages or STORE_STAGES
     count = count if count * need <= room and _turns(block) % count == 0 else 1
     waits = [tile.StoreWaitOp((count - 1) * len(stores)), tile.StoreWaitOp()]
     for wait in waits:
@@ -80,6 +101,7 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> N
     for store in stores:
         store.detach()
         _append(block, store)
+    return count * need
 
 
 def _fits_tma(op: tile.StoreOp) -> bool:
@@ -92,8 +114,10 @@ def _fits_tma(op: tile.StoreOp) -> bool:
 
 
 def _from_products(loop: tile.ForTilesOp) -> set[SSAValue]:
-    """The values that depend on a product."""
+    """The values that depend on a product, behind its loop, and those of a step that its loop adds to sums."""
     found: set[SSAValue] = set()
+    adding = [op.tile for op in loop.walk() if isinstance(op, tile.StoreOp) and op.add is not None]
+    found.update(value for value in adding if is_of_a_dot(value))
     for op in loop.walk():
         inside = isinstance(op, scf.ForOp) and any(isinstance(o, tile.DotOp) for o in op.body.block.ops)
         if inside or any(v in found for v in op.operands):

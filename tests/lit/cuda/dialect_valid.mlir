@@ -90,6 +90,8 @@ cuda.kernel @asynchronous(%m: !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 
   cuda.barrier_wait %s, %s
   // CHECK: cuda.tma_store %s -> %m[%s, %s, %s] : !cuda.tensor_map
   cuda.tma_store %s -> %m[%s, %s, %s] : !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 128, 1], box [1, 8, 32], swizzle 128>
+  // CHECK: cuda.tma_store %s -> %m[%s, %s, %s] {add = true} : !cuda.tensor_map
+  cuda.tma_store %s -> %m[%s, %s, %s] {add = true} : !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 128, 1], box [1, 8, 32], swizzle 128>
   // CHECK: cuda.tma_store_wait {pending = 1 : i64, read = true}
   cuda.tma_store_wait {pending = 1, read = true}
   // CHECK: cuda.barrier_arrive_cluster %s, %s

@@ -29,7 +29,9 @@ class Case:
         """`program` replaces the row's own."""
         self.row = row
         self._bench = bench
-        self.executable: Executable = compile_program(program or row.program, "cuda", dims=row.dims)
+        self.executable: Executable = compile_program(
+            program or row.program, "cuda", dims=row.dims, any_order=row.any_order
+        )
         if program is None:
             _refuse_unknown(row, self.executable.arguments)
         specs = (*self.executable.arguments, *self.executable.results)

@@ -85,16 +85,17 @@ def _compile_all(rows: Sequence[Row]) -> None:
     if workers < 2:
         return
     begin, arch = time.perf_counter(), present_arch()
+    works = [(row.program, dict(row.dims), arch, row.any_order) for row in rows]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for number, _ in enumerate(pool.map(_compile_one, [(row.program, dict(row.dims), arch) for row in rows]), 1):
+        for number, _ in enumerate(pool.map(_compile_one, works), 1):
             if number % 10 == 0 or number == len(rows):
                 _say(f"compiled {number} of {len(rows)} programs, {time.perf_counter() - begin:.1f} s")
 
 
-def _compile_one(work: tuple[str, dict[str, int], str]) -> None:
-    program, dims, arch = work
+def _compile_one(work: tuple[str, dict[str, int], str, bool]) -> None:
+    program, dims, arch, any_order = work
     try:
-        compile_artifact(program, arch=arch, dims=dims)
+        compile_artifact(program, arch=arch, dims=dims, any_order=any_order)
     except IrcError:
         return
 

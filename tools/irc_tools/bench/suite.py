@@ -5,9 +5,9 @@ of the dims, with `torch`, that gives a module and its inputs), and may have `gr
 `-D`), `small` (dims at which a CPU checks it), `torch` (the body of a Python function of the program's arguments, with
 `torch` and `F`), `reference` (one for float64, where `torch` does not do), `rival` (another irc program to time),
 `inputs` (how arguments are drawn, see `irc_tools.bench.draws`), `bars`, `peers`, `clock` and `tolerance` (by element
-type, in place of irc-run's). A model is timed in inference, or where it has a `loss` (the body of a Python function of
-`model` and `inputs`, a tuple) in training. A program is compiled for contiguous arrays: strided views are written in
-it, and in the body.
+type, in place of irc-run's), and `any_order = true` where its sums may be added up in any order. A model is timed in
+inference, or where it has a `loss` (the body of a Python function of `model` and `inputs`, a tuple) in training. A
+program is compiled for contiguous arrays: strided views are written in it, and in the body.
 
 What a row does not say is as in the row of its name in the suite that `base` names, a file beside this one.
 """
@@ -54,6 +54,7 @@ class Row:
     tolerance: Mapping[str, float] = field(default_factory=dict[str, float])
     model: str = ""
     loss: str = ""
+    any_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
         peers=_peers(_listed(table["peers"], f"{where}: peers"), where) if "peers" in table else peers,
         clock=_one_of(table.get("clock", "device"), CLOCKS, f"{where}: clock"),
         tolerance=dict(table.get("tolerance", {})),
+        any_order=bool(table.get("any_order", False)),
     )
 
 

@@ -1,0 +1,35 @@
+// RUN: irc-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{expected stores that add to the program's sums, and nothing else, found tile.store of another view}}
+tile.program @not_a_sum(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [64] {
+    %t = tile.load %x[%i] : !tile.view<64xf32> -> tensor<64xf32>
+    tile.store %t, %y[%i] {add} : tensor<64xf32>, !tile.view<64xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expected stores that add to the program's sums, and nothing else, found tile.store of a sum}}
+tile.program @overwritten(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64, sums = array<i64: 1>} {
+  tile.for_tiles (%i) extents [64] steps [64] {
+    %t = tile.load %x[%i] : !tile.view<64xf32> -> tensor<64xf32>
+    tile.store %t, %y[%i] : tensor<64xf32>, !tile.view<64xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expected results in sums, found [0]}}
+tile.program @operand(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64, sums = array<i64: 0>} {
+}
+
+// -----
+
+tile.program @narrow(%x: !tile.view<64xbf16>, %y: !tile.view<64xbf16>) {results = 1 : i64, sums = array<i64: 1>} {
+  tile.for_tiles (%i) extents [64] steps [64] {
+    %t = tile.load %x[%i] : !tile.view<64xbf16> -> tensor<64xbf16>
+    // expected-error @+1 {{expected elements of f32 to add to, found bf16}}
+    tile.store %t, %y[%i] {add} : tensor<64xbf16>, !tile.view<64xbf16>
+  }
+}
