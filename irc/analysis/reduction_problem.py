@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.op_classes import is_position, is_reduction, is_scan, is_splittable, reduced_axes, shape_of
+from irc.analysis.runs import ends_reduced, outer_axes, run_of, short_run
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_of
 from irc.support.integers import ceil_div, power_of_two
@@ -19,14 +20,17 @@ class Reduction:
     """The reductions of a kernel over `rows` of `extent` elements each; `count` is of their accumulators, an index too.
 
     role: of the dimensions that rows run along, `r`, or `s` of scans.
-    columns: extent of the innermost kept axis where the rows are not contiguous, else 1.
+    columns: extent of the innermost kept axis where the rows are not contiguous, of several where one is less than a
+    line of memory; else 1.
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
     after they have been reduced. gives_rows: whether a result has their size. is_nested: whether one reduction needs
     the result of another. is_splittable: whether parts can be reduced first. element: what is reduced. loaded: the
     element of the largest operand. arrays: operands of the domain's size. weights: those as long as a row, which all
     rows read. is_aligned: whether runs of contiguous elements that are alike start at multiples of 16 bytes. together:
     elements of a column that follow each other in one row, when rows are put together so that they start at such
-    multiples and fill tiles; else 1.
+    multiples and fill tiles; else 1. inner: reduced elements that follow each other in memory, where they are so few
+    that a first kernel keeps them apart, as columns, and a second one joins them; else 1. The other fields are those of
+    the first kernel then.
     """
 
     count: int
@@ -45,6 +49,7 @@ class Reduction:
     is_nested: bool
     is_splittable: bool
     together: int
+    inner: int
 
     @property
     def can_be_split(self) -> bool:
@@ -57,28 +62,30 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     cores = kernel.cores()
     op = cores[0]
     shape, axes = shape_of(op.operands[0]), reduced_axes(op)
+    inner = _inner(kernel, shape, axes)
+    axes = axes if inner == 1 else outer_axes(shape, axes)
     kept = [axis for axis in range(len(shape)) if axis not in axes]
-    long = [axis for axis, extent in enumerate(shape) if extent != 1]
     extent = prod(shape[axis] for axis in axes)
-    together = _together(kernel, shape, axes)
+    together = 1 if inner > 1 else _together(kernel, shape, axes)
     return Reduction(
         count=sum(2 if is_position(core) else 1 for core in cores),
         role="s" if is_scan(op) else "r",
         rows=prod(shape[axis] for axis in kept),
         extent=extent,
-        columns=1 if not long or long[-1] in axes else shape[long[-1]],
+        columns=_columns(shape, axes, _loaded(kernel, op)),
         element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
         loaded=_loaded(kernel, op),
         arrays=sum(2 * prod(shape_of(value)) > prod(shape) for value in kernel.inputs),
         weights=sum(extent <= prod(shape_of(value)) < prod(shape) // 2 for value in kernel.inputs),
-        is_aligned=together * _run(shape, axes) * _loaded(kernel, op).size % ALIGNED == 0
-        or _run(shape, axes) == prod(shape),
-        is_contiguous=_is_contiguous(shape, axes),
+        is_aligned=together * run_of(shape, axes) * _loaded(kernel, op).size % ALIGNED == 0
+        or run_of(shape, axes) == prod(shape),
+        is_contiguous=ends_reduced(shape, axes),
         returns=_returns(kernel, shape),
         gives_rows=any(prod(shape_of(value)) >= prod(shape) > 1 for value in kernel.outputs),
         is_nested=_is_nested(kernel),
         is_splittable=all(is_reduction(core) for core in cores),
         together=together,
+        inner=inner,
     )
 
 
@@ -92,11 +99,28 @@ MIN_ROW = 4096
 """Elements of such a row that waste little of its last tile."""
 
 
+LINE = 128
+"""Bytes of a line of memory."""
+
+
+def _columns(shape: tuple[int, ...], axes: tuple[int, ...], loaded: Element) -> int:
+    innermost = next((axis for axis in reversed(range(len(shape))) if shape[axis] != 1), None)
+    if innermost is None or innermost in axes:
+        return 1
+    return shape[innermost] if shape[innermost] * loaded.size >= LINE else run_of(shape, axes)
+
+
+def _inner(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    cores = kernel.cores()
+    is_simple = all(is_splittable(core) and not is_position(core) for core in cores)
+    return short_run(shape, axes) if is_simple and not _is_nested(kernel) and not _returns(kernel, shape) else 1
+
+
 def _together(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     """Rows of the innermost axes, of a reduction over all others, that are put together; 1 where there is no need."""
-    columns, size = _run(shape, axes), _loaded(kernel, kernel.cores()[0]).size
+    columns, size = run_of(shape, axes), _loaded(kernel, kernel.cores()[0]).size
     extent = prod(shape[axis] for axis in axes)
-    is_over_columns = 0 < columns * extent == prod(shape) and columns > 1 and not _is_contiguous(shape, axes)
+    is_over_columns = 0 < columns * extent == prod(shape) and columns > 1 and not ends_reduced(shape, axes)
     if not is_over_columns or columns * size % ALIGNED == 0 or any(not is_splittable(c) for c in kernel.cores()):
         return 1
     if _is_nested(kernel) or _returns(kernel, shape):
@@ -104,22 +128,6 @@ def _together(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) ->
     least = ALIGNED // gcd(ALIGNED, columns * size)
     together = least * max(1, power_of_two(ceil_div(MIN_ROW, least * columns)))
     return together if extent >= MIN_ROWS * together else 1
-
-
-def _is_contiguous(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
-    long = [axis for axis, extent in enumerate(shape) if extent != 1]
-    return not long or long[-1] in axes
-
-
-def _run(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    """Elements of the innermost axes that are all reduced or all kept."""
-    run, first = 1, None
-    for axis in reversed(range(len(shape))):
-        if shape[axis] != 1 and first is not None and (axis in axes) != first:
-            break
-        run *= shape[axis]
-        first = (axis in axes) if shape[axis] != 1 and first is None else first
-    return run
 
 
 def _is_nested(kernel: FusedOp) -> bool:

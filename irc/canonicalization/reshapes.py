@@ -7,7 +7,10 @@ Canonical forms:
 - no reduction of such a reshape: the axes of extent 1 play no part in it;
 - no reduction of a reshape of what is computed, or of a cast of one, that keeps what is reduced apart: the sum over the
   rows of `reshape(y)` is one over axes of y, so that the kernel that computes y can sum it;
-- a cast to a narrower type comes before a reshape that it alone uses, next to what computes the value.
+- a cast to a narrower type comes before a reshape that it alone uses, next to what computes the value;
+- so does elementwise work on reshapes of one shape that it alone uses, next to what computes the values;
+- axes are split before they are permuted, and merged after they are where a result or a convolution asks for the order:
+  what lies between has all axes, and `cancel-permutes` finds its order.
 
 Other reshapes stay where they are: of an argument, one is a view and costs nothing.
 """
@@ -17,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.canonicalization.shapes import kept_axes
 from irc.canonicalization.simplify import Table, defined_by, for_each, merged, rebuilt, splat_of
@@ -36,8 +40,15 @@ def _unit_reshape(value: SSAValue) -> nd.ReshapeOp | None:
     return reshape
 
 
+def _own_reshape(value: SSAValue) -> nd.ReshapeOp | None:
+    """The reshape of something computed that defines the value, where nothing else uses it."""
+    reshape = defined_by(value, nd.ReshapeOp)
+    is_own = reshape is not None and value.has_one_use() and not isinstance(reshape.x, BlockArgument)
+    return reshape if is_own else None
+
+
 def before_reshape(op: Elementwise, at: Inserter) -> SSAValue | None:
-    reshapes = [_unit_reshape(operand) for operand in op.operands]
+    reshapes = [_unit_reshape(operand) or _own_reshape(operand) for operand in op.operands]
     shapes = {shape_of(reshape.x) for reshape in reshapes if reshape is not None}
     if len(shapes) != 1:
         return None
@@ -115,11 +126,65 @@ def narrowing_cast_of_reshape(op: nd.CastOp, at: Inserter) -> SSAValue | None:
     return at.value(nd.ReshapeOp(rebuilt(at, op, [reshape.x], shape_of(reshape.x)), shape_of(op.result)))
 
 
+def _factors(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Axes of a reshape's operand and of its result that have the same elements, in order; none where there are no
+    elements."""
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while prod(source) and (i < len(source) or j < len(target)):
+        old, new = [i] if i < len(source) else [], [j] if j < len(target) else []
+        while (a := prod(source[axis] for axis in old)) != (b := prod(target[axis] for axis in new)):
+            if a < b:
+                old.append(old[-1] + 1 if old else i)
+            else:
+                new.append(new[-1] + 1 if new else j)
+        i, j = i + len(old), j + len(new)
+        groups.append((old, new))
+    return groups
+
+
+def split_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
+    """A reshape of a permute that splits axes: they are split first. Products read any order of what was split."""
+    permute = defined_by(op.x, nd.PermuteOp)
+    is_factor = any(isinstance(use.operation, nd.MatmulOp) for use in op.result.uses)
+    if permute is None or is_factor or kept_axes(shape_of(op.x), shape_of(op.result)) is not None:
+        return None
+    groups = _factors(shape_of(op.x), shape_of(op.result))
+    if not groups or any(len(old) != 1 for old, _ in groups):
+        return None
+    order = ints(permute.permutation)
+    inside = sorted(range(len(order)), key=order.__getitem__)  # the group of each axis in memory
+    extents = [shape_of(op.result)[axis] for group in inside for axis in groups[group][1]]
+    starts = {group: sum(len(groups[other][1]) for other in inside[:place]) for place, group in enumerate(inside)}
+    places = [starts[group] + at for group, (_, new) in enumerate(groups) for at in range(len(new))]
+    return at.value(nd.PermuteOp(at.value(nd.ReshapeOp(permute.x, extents)), places))
+
+
+def merge_after_permute(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
+    """A permute of a reshape that merges axes: they are permuted first, where that gives the order that a result or a
+    convolution has, or where they are permuted already."""
+    reshape = defined_by(op.x, nd.ReshapeOp)
+    if reshape is None or kept_axes(shape_of(reshape.x), shape_of(op.x)) is not None:
+        return None
+    is_asked = all(isinstance(use.operation, ReturnOp | nd.ConvOp) for use in op.result.uses)
+    if isinstance(reshape.x, BlockArgument) or not (is_asked or isinstance(reshape.x.owner, nd.PermuteOp)):
+        return None
+    groups = _factors(shape_of(reshape.x), shape_of(op.x))
+    if not groups or any(len(new) != 1 for _, new in groups):
+        return None
+    order = [axis for group in ints(op.permutation) for axis in groups[group][0]]
+    return at.value(nd.ReshapeOp(at.value(nd.PermuteOp(reshape.x, order)), shape_of(op.result)))
+
+
 ELEMENTWISE = tuple(op for op in nd.Nd.operations if issubclass(op, Elementwise))
 REDUCTIONS = (nd.SumOp, nd.ProdOp, nd.MaxOp, nd.MinOp, nd.AnyOp, nd.AllOp)
 
 RESHAPES: Table = merged(
     for_each(ELEMENTWISE, before_reshape),
     for_each(REDUCTIONS, reduce_of_reshape, reduce_before_reshape),
-    {nd.CastOp: [narrowing_cast_of_reshape]},
+    {
+        nd.CastOp: [narrowing_cast_of_reshape],
+        nd.ReshapeOp: [split_before_permute],
+        nd.PermuteOp: [merge_after_permute],
+    },
 )

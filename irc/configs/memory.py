@@ -184,7 +184,7 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
         width //= 2
     blocks = outer * ceil_div(columns, width)
     step = min(max(1, _step(reduction, machine) // width), length)
-    split = _split(reduction, blocks, machine, PARTS_PER_SM) or (1 if together > 1 else None)
+    split = _split(reduction, blocks, machine, PARTS_PER_SM) or (1 if max(together, reduction.inner) > 1 else None)
     return ConfigAttr.of(tile=_tile(reduction, width, step), reduction="looped", unroll=UNROLL, split=split)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import BlockArgument
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from irc.analysis.runs import LONGEST_COLUMN, short_run
 from irc.dialects import nd
-from irc.dialects.nd.base import element_of, integer, ints
+from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.terms import Decomposition, Term, deferred_cast, narrowed, widened
-from irc.ir.dtypes import accumulator
+from irc.ir.dtypes import Element, accumulator
 from irc.ir.rewriting import Inserter
 
 LONGEST_HELD = 16384
@@ -33,26 +34,49 @@ def variance_of(x: Term, axes: Sequence[int], correction: float) -> Term:
 
 
 def mean(op: nd.MeanOp, at: Inserter) -> Term:
-    """Accumulated in the result's type, or f32 where that is narrow; what differs from it is converted first."""
-    x = deferred_cast(Term(op.x, at), accumulator(element_of(op.result)))
-    return narrowed(mean_of(x, ints(op.axes)), op)
+    """Accumulated in the result's type, or f32 where that is narrow; what differs from it is converted first. Beside a
+    variance in one pass, of the same sums as that."""
+    axes, element = ints(op.axes), accumulator(element_of(op.result))
+    x = deferred_cast(Term(op.x, at), element)
+    if not any(_is_beside(use.operation, op) for use in op.x.uses) or not _is_read_once(op.x, axes):
+        return narrowed(mean_of(x, axes), op)
+    pivot = _pivot_of(op.x, axes, element, at)
+    return narrowed(pivot + mean_of(x - pivot.over(x.shape, axes), axes), op)
 
 
 def var(op: nd.VarOp, at: Inserter) -> Term:
     """In two passes, or in one where the second would read an array again."""
     axes, correction, element = ints(op.axes), integer(op.correction), accumulator(element_of(op.result))
     x = deferred_cast(Term(op.x, at), element)
-    if not isinstance(op.x, BlockArgument) or is_held(x.shape, axes):
+    if not _is_read_once(op.x, axes):
         return narrowed(variance_of(x, axes, correction), op)
-    pivot = deferred_cast(middle_of_three(Term(op.x, at), axes), element)
-    return narrowed(variance_about(x, pivot, axes, correction), op)
+    return narrowed(variance_about(x, _pivot_of(op.x, axes, element, at), axes, correction), op)
+
+
+def _is_beside(op: Operation, mean: nd.MeanOp) -> bool:
+    """Whether the op is the variance of what the mean is of, in the same type."""
+    return isinstance(op, nd.VarOp) and op.axes == mean.axes and op.result.type == mean.result.type
+
+
+def _is_read_once(x: SSAValue, axes: Sequence[int]) -> bool:
+    """Whether the variance is computed in one pass: of an array in memory, as it is, in another type or by a view, that
+    no block holds."""
+    shape = shape_of(x)
+    while isinstance(x.owner, nd.CastOp | nd.ReshapeOp | nd.PermuteOp):
+        x = x.owner.x
+    return isinstance(x, BlockArgument) and not is_held(shape, axes)
+
+
+def _pivot_of(x: SSAValue, axes: Sequence[int], element: Element, at: Inserter) -> Term:
+    return deferred_cast(middle_of_three(Term(x, at), axes), element)
 
 
 def is_held(shape: Sequence[int], axes: Sequence[int]) -> bool:
     """Whether a block can hold what one result is reduced from: a short row of neighbors in memory, or nothing."""
     innermost = max((axis for axis, extent in enumerate(shape) if extent != 1), default=None)
     count = prod(shape[axis] for axis in axes)
-    return prod(shape) == 0 or count == 1 or (innermost in axes and count <= LONGEST_HELD)
+    longest = LONGEST_HELD if short_run(shape, axes) == 1 else LONGEST_COLUMN
+    return prod(shape) == 0 or count == 1 or (innermost in axes and count <= longest)
 
 
 def middle_of_three(x: Term, axes: Sequence[int]) -> Term:

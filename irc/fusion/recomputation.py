@@ -14,6 +14,7 @@ from irc.analysis.op_classes import (
     is_made,
     is_reduction,
     is_transparent,
+    is_view,
     is_widening,
     reduced_axes,
     shape_of,
@@ -228,17 +229,25 @@ def find_repeated(block: Block, limit: int) -> set[Operation]:
 
 
 def _cone(op: Operation, cones: dict[Operation, set[Operation]]) -> set[Operation] | None:
-    """The op and all that it depends on, where that is made of cheap and transparent ops over arguments."""
+    """The op and all that it depends on, where that is made of cheap and transparent ops over arguments and views of
+    them."""
     if not is_cheap(op) and not is_transparent(op):
         return None
     cone = {op}
     for operand in op.operands:
-        if not isinstance(operand.owner, Operation):
+        if not isinstance(operand.owner, Operation) or _is_argument(operand):
             continue
         if (inner := cones.get(operand.owner)) is None:
             return None
         cone |= inner
     return cone
+
+
+def _is_argument(value: SSAValue) -> bool:
+    """Whether the value is an argument, or a view of one."""
+    while isinstance(value.owner, Operation) and is_view(value.owner):
+        value = value.owner.operands[0]
+    return not isinstance(value.owner, Operation)
 
 
 def _has_several_users(op: Operation) -> bool:
@@ -247,7 +256,7 @@ def _has_several_users(op: Operation) -> bool:
 
 
 def _reads_little(op: Operation, cone: set[Operation]) -> bool:
-    leaves: set[SSAValue] = {v for inner in cone for v in inner.operands if not isinstance(v.owner, Operation)}
+    leaves: set[SSAValue] = {v for inner in cone for v in inner.operands if _is_argument(v)}
     size = size_of(op.results[0])
     large = [leaf for leaf in leaves if 4 * size_of(leaf) > size]
     return len(large) <= 1 and all(size_of(leaf) <= size for leaf in leaves)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -48,11 +48,13 @@ class Side:
 class TwoStages:
     """A reduction in two stages: the ops of the first give `partials`, `finish` builds those of the second.
 
-    The first of the partials is reduced again along `axes`; another one is what the parts leave over."""
+    The first of the partials is reduced again along `axes`; another one is what the parts leave over, reduced again
+    along `rest_axes`."""
 
     op: Operation
     partials: tuple[SSAValue, ...]
     axes: tuple[int, ...]
+    rest_axes: tuple[int, ...] = field(default=(), kw_only=True)
 
     def finish(self, partials: Sequence[SSAValue], insert: Insert) -> SSAValue:
         """The result of the reduction, of the results of its first stage."""
@@ -60,6 +62,9 @@ class TwoStages:
         insert(whole)
         result = whole.results[0]
         for rest in partials[1:]:
+            if self.rest_axes:
+                insert(reduced := reduce_alike(self.op, rest, self.rest_axes))
+                rest = reduced.results[0]
             combined = combiner(self.op)(result, rest, location=self.op.location)
             insert(combined)
             result = combined.result
@@ -104,13 +109,14 @@ class Cut:
     sides: adjacent axes of the operand that are alike, reduced or kept, in order; `at` is the number of the one that is
     cut. together: so many neighbors of the cut extent go to one element, side by side with the other columns, and
     are reduced in the second stage; `part` counts them as one. Then the extent that is cut comes first, and one more
-    side follows."""
+    side follows. keeps_last: the last side is reduced in the second stage alone."""
 
     sides: tuple[tuple[int, ...], ...]
     at: int
     part: int
     count: int
     together: int = 1
+    keeps_last: bool = False
 
 
 def alike_axes(shape: Sequence[int], reduced: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -131,6 +137,7 @@ def cut_reduction(op: Operation, cut: Cut, insert: Insert) -> TwoStages:
     shape, axes = shape_of(op.operands[0]), set(reduced_axes(op))
     main, rest = cut_operand(op, cut, insert)
     reduced = [at for at, side in enumerate(cut.sides) if axes.issuperset(a for a in side if shape[a] != 1)]
+    reduced = reduced[:-1] if cut.keeps_last else reduced
     partial = reduce_alike(op, main, [at + (at >= cut.at) for at in reduced])
     insert(partial)
     partials = partial.results[0]
@@ -138,12 +145,15 @@ def cut_reduction(op: Operation, cut: Cut, insert: Insert) -> TwoStages:
         partials = reshaped(partials, [cut.count * cut.together, shape_of(main)[-1] // cut.together], op, insert)
     kept_before = sum(at not in reduced for at in range(cut.at))
     partials, axis = rows_of_partials(partials, kept_before, op, insert)
-    results = [partials]
+    last = len(shape_of(partials)) - 1
+    again = (axis, last if axis < last else last - 1) if cut.keeps_last else (axis,)
+    results, rest_axes = [partials], tuple[int, ...]()
     if rest is not None:
         remainder = reduce_alike(op, rest, reduced)
         insert(remainder)
         results.append(remainder.results[0])
-    return TwoStages(op, tuple(results), (axis,))
+        rest_axes = (len(shape_of(results[-1])) - 1,) if cut.keeps_last else ()
+    return TwoStages(op, tuple(results), tuple(sorted(again)), rest_axes=rest_axes)
 
 
 def cut_operand(op: Operation, cut: Cut, insert: Insert) -> tuple[SSAValue, SSAValue | None]:

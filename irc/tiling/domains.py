@@ -8,7 +8,7 @@ elementwise work becomes 1-d.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 
@@ -293,6 +293,23 @@ class Domains:
             if all(operand.cost(trial)[0] == 0 for operand in large):
                 space[start:] = [self.join(space[start:])]
                 return
+
+    def widen(self, space: Space, extent: int) -> None:
+        """Merges inner dimensions of a space until the innermost one has `extent` elements, where what is large is
+        contiguous along them: tiles of columns are as wide as they were chosen then. Small operands are read at
+        coordinates that take divisions."""
+        most = max(prod(operand.shape) for operand in self.operands)
+        large = [o for o in self.operands if not o.is_stored and prod(o.shape) * LARGE >= most]
+        while len(space) > 1 and space[-1].extent < extent:
+            read = [replace(o, accesses=[at for at in o.accesses if self._depends(at, space[-2:])]) for o in large]
+            trial = self.bindings.with_bound(_merged(space[-2:])[0])
+            if not any(operand.accesses for operand in read) or any(operand.cost(trial)[0] for operand in read):
+                return
+            space[-2:] = [self.join(space[-2:])]
+
+    def _depends(self, coords: Coords, dims: Sequence[Dim]) -> bool:
+        """Whether the coordinates depend on all of the dimensions."""
+        return {atom for lin in coords for atom in atoms(self.bindings.resolve(lin))}.issuperset(dims)
 
     def force_one(self, space: Space) -> None:
         """Merges all of a space into one dimension, at whatever cost; an empty space gets one of extent 1."""

@@ -121,9 +121,11 @@ def _cut(kernel: FusedOp) -> Cut | None:
     tile walks over them. Before a run of memory of a step and more, axes are cut into single elements: each part is a
     run then, and no index is divided to find an element."""
     config = kernel.config
-    parts = None if config is None else config.split
-    together = reduction_of(kernel).together if parts is not None else 1
-    if parts is None or parts * together == 1:
+    if config is None or (parts := config.split) is None:
+        return None
+    reduction = reduction_of(kernel)
+    together, keeps_last = reduction.together, reduction.inner > 1
+    if parts * together == 1 and not keeps_last:
         return None
     cores = kernel.cores()
     if other := next((op for op in cores if not is_reduction(op)), None):
@@ -134,18 +136,21 @@ def _cut(kernel: FusedOp) -> Cut | None:
     reduced = [at for at, side in enumerate(sides) if set(axes) & {axis for axis in side if shape[axis] != 1}]
     if not reduced:
         return None
-    steps = config.tile.get("r", 1) if config is not None and config.tile is not None else 1
+    reduced = reduced[:-1] if keeps_last else reduced
+    steps = config.tile.get("r", 1) if config.tile is not None else 1
     ends_in_runs = together == 1 and len(reduced) == 2 and reduced[-1] == len(sides) - 1
     if ends_in_runs and extents[-1] >= steps and extents[reduced[0]] >= parts:
         return Cut(sides, reduced[0], 1, extents[reduced[0]])
     at = next((i for i in reduced if extents[i] >= ENOUGH_TO_CUT * parts), max(reduced, key=lambda i: extents[i]))
     step = unroll = 1
-    if config is not None and len(reduced) == 1:
-        step, unroll = steps, config.unroll or 1
+    if len(reduced) == 1:
+        step, unroll = steps, 1 if keeps_last else config.unroll or 1
     extent = extents[at] // together
     part = _part(extent, parts, step * unroll) if together == 1 else _close_part(extent, parts, step)
     count = extent // part
-    return Cut(sides, at, part, count, together) if count * together > 1 else None
+    if keeps_last and count < 2:
+        return Cut(sides, at, extent, 1, keeps_last=True)
+    return Cut(sides, at, part, count, together, keeps_last) if count * together > 1 else None
 
 
 def _part(extent: int, parts: int, step: int) -> int:

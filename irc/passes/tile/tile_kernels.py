@@ -24,6 +24,7 @@ from irc.tiling.groups import group_results, reachable
 from irc.tiling.nodes import Choose, Coordinate, Dot, Load, signless
 from irc.tiling.products import MatmulPlan
 from irc.tiling.program import Program
+from irc.tiling.sizes import Contiguity
 from irc.tiling.tile_groups import Config, GroupTiling, box_group, emit_group, plan_group
 from irc.tiling.trace import Trace
 from irc.tiling.view_bounds import keep_bounds
@@ -192,6 +193,8 @@ def _settle(program: Program, plans: list[GroupTiling], config: Config) -> None:
     for plan in plans:
         if plan.matmul is None:
             domains.flatten(plan.rows, WIDEST)
+            if plan.columns and Contiguity(domains).weights(plan.rows[-1:]):
+                domains.widen(plan.rows, config.tile.get("d", 1))
         for space in plan.columns:
             domains.force_one(space)
         box_group(program, plan, config)

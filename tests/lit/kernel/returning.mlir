@@ -133,3 +133,41 @@ func.func @kept(%g: tensor<64x56x56x64xbf16>, %m: tensor<64x56x56x64xi1>, %x: te
   %cast = nd.cast %sub : tensor<64x56x56x64xf32> -> tensor<64x56x56x64xbf16>
   func.return %w, %cast : tensor<64x56x56x64xbf16>, tensor<64x56x56x64xbf16>
 }
+
+// Columns that no block holds are not read again by it where the L2 does not have them either: blocks go through all of
+// the array at once. So it is with long rows of short runs, of which a line of memory has several.
+// CHECK-LABEL: func.func @long_columns
+// CHECK:         kernel.fused @long_columns_0 reduce {{.*}} -> tensor<128x64xf32>
+// CHECK:         kernel.fused @long_columns_1 map
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @long_columns(%x: tensor<128x12544x64xf32>) -> tensor<128x12544x64xf32> {
+  %sum = nd.sum %x {axes = [1]} : tensor<128x12544x64xf32> -> tensor<128x64xf32>
+  %broadcast = nd.broadcast %sum {dims = [0, 2]} : tensor<128x64xf32> -> tensor<128x12544x64xf32>
+  %sub = nd.sub %x, %broadcast : tensor<128x12544x64xf32>
+  func.return %sub : tensor<128x12544x64xf32>
+}
+
+// CHECK-LABEL: func.func @short_runs
+// CHECK:         kernel.fused @short_runs_0 reduce {{.*}} -> tensor<64x8xf32>
+// CHECK:         kernel.fused @short_runs_1 map
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @short_runs(%x: tensor<64x1024x8x4xf32>) -> tensor<64x1024x8x4xf32> {
+  %sum = nd.sum %x {axes = [1, 3]} : tensor<64x1024x8x4xf32> -> tensor<64x8xf32>
+  %broadcast = nd.broadcast %sum {dims = [0, 2]} : tensor<64x8xf32> -> tensor<64x1024x8x4xf32>
+  %sub = nd.sub %x, %broadcast : tensor<64x1024x8x4xf32>
+  func.return %sub : tensor<64x1024x8x4xf32>
+}
+
+// Short ones a block holds.
+// CHECK-LABEL: func.func @held_runs
+// CHECK:         kernel.fused @held_runs_0 reduce
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @held_runs(%x: tensor<512x256x8x4xf32>) -> tensor<512x256x8x4xf32> {
+  %sum = nd.sum %x {axes = [1, 3]} : tensor<512x256x8x4xf32> -> tensor<512x8xf32>
+  %broadcast = nd.broadcast %sum {dims = [0, 2]} : tensor<512x8xf32> -> tensor<512x256x8x4xf32>
+  %sub = nd.sub %x, %broadcast : tensor<512x256x8x4xf32>
+  func.return %sub : tensor<512x256x8x4xf32>
+}

@@ -211,3 +211,43 @@ func.func @convolution_parts(%x: tensor<4x10x10x8xf32>, %g: tensor<4x8x8x6xf32>)
   }
   func.return %r : tensor<8x6x3x3xf32>
 }
+
+// Runs of a few elements, with those of other results in between, are columns of the first kernel: the second one adds
+// them too. What the parts leave over is one more row of columns.
+// CHECK-LABEL: func.func @short_runs
+// CHECK-NEXT:    {{.*}} = kernel.fused @n reduce {{.*}} -> (tensor<2x3x8xf32>, tensor<2x3x8x2xf32>) {
+// CHECK:           nd.slice {{.*}} {starts = [0, 0, 0, 0], stops = [2, 128, 3, 8], steps = [1, 1, 1, 1]}
+// CHECK-NEXT:      nd.reshape {{.*}} -> tensor<2x2x64x3x8xf32>
+// CHECK:           [[P:%[0-9]+]] = nd.sum {{.*}} {axes = [2]} : tensor<2x2x64x3x8xf32> -> tensor<2x2x3x8xf32>
+// CHECK:           nd.permute [[P]] {permutation = [0, 2, 3, 1]}
+// CHECK:           nd.sum {{.*}} {axes = [1]} : tensor<2x22x3x8xf32> -> tensor<2x3x8xf32>
+// CHECK:         kernel.fused @n_finish reduce
+// CHECK:           nd.sum {{.*}} {axes = [2, 3]} : tensor<2x3x8x2xf32> -> tensor<2x3xf32>
+// CHECK-NEXT:      nd.sum {{.*}} {axes = [2]} : tensor<2x3x8xf32> -> tensor<2x3xf32>
+// CHECK:           nd.add
+func.func @short_runs(%x: tensor<2x150x3x8xf32>) -> tensor<2x3xf32> {
+  %r = kernel.fused @n reduce config<tile = {d = 32, r = 32}, reduction = "looped", split = 3> (%a = %x : tensor<2x150x3x8xf32>) -> tensor<2x3xf32> {
+    %s = nd.sum %a {axes = [1, 3]} : tensor<2x150x3x8xf32> -> tensor<2x3xf32>
+    kernel.yield %s : tensor<2x3xf32>
+  }
+  func.return %r : tensor<2x3xf32>
+}
+
+// Without parts they are apart as well; a few runs are a row as any other.
+// CHECK-LABEL: func.func @few_runs
+// CHECK-NEXT:    {{.*}} = kernel.fused @o reduce {{.*}} -> tensor<3x8x1xf32> {
+// CHECK:         kernel.fused @o_finish reduce
+// CHECK:         kernel.fused @p reduce {{.*}} -> tensor<3xf32> {
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @few_runs(%x: tensor<100x3x8xf32>, %y: tensor<50x3x8xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %r = kernel.fused @o reduce config<tile = {d = 32, r = 32}, reduction = "looped", split = 1> (%a = %x : tensor<100x3x8xf32>) -> tensor<3xf32> {
+    %s = nd.max %a {axes = [0, 2]} : tensor<100x3x8xf32> -> tensor<3xf32>
+    kernel.yield %s : tensor<3xf32>
+  }
+  %t = kernel.fused @p reduce config<tile = {d = 1, r = 512}, split = 1> (%a = %y : tensor<50x3x8xf32>) -> tensor<3xf32> {
+    %s = nd.max %a {axes = [0, 2]} : tensor<50x3x8xf32> -> tensor<3xf32>
+    kernel.yield %s : tensor<3xf32>
+  }
+  func.return %r, %t : tensor<3xf32>, tensor<3xf32>
+}

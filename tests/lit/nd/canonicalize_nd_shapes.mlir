@@ -156,3 +156,49 @@ func.func @sum_of_ones(%x: tensor<4x1xbf16>) -> tensor<4xf32> {
   %s = nd.sum %x {axes = [1]} : tensor<4x1xbf16> -> tensor<4xf32>
   func.return %s : tensor<4xf32>
 }
+
+// Axes are split before they are permuted; what merges axes is left alone.
+// CHECK-LABEL: func.func @split_first
+// CHECK-NEXT:    %[[T:.*]] = nd.permute %x {permutation = [0, 2, 1]}
+// CHECK-NEXT:    %[[S:.*]] = nd.reshape %x : tensor<2x5x12xf32> -> tensor<2x5x3x4xf32>
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %[[S]] {permutation = [0, 2, 3, 1]} : tensor<2x5x3x4xf32> -> tensor<2x3x4x5xf32>
+// CHECK-NEXT:    %[[M:.*]] = nd.reshape %[[T]] : tensor<2x12x5xf32> -> tensor<24x5xf32>
+// CHECK-NEXT:    func.return %[[P]], %[[M]]
+func.func @split_first(%x: tensor<2x5x12xf32>) -> (tensor<2x3x4x5xf32>, tensor<24x5xf32>) {
+  %a = nd.permute %x {permutation = [0, 2, 1]} : tensor<2x5x12xf32> -> tensor<2x12x5xf32>
+  %b = nd.reshape %a : tensor<2x12x5xf32> -> tensor<2x3x4x5xf32>
+  %c = nd.reshape %a : tensor<2x12x5xf32> -> tensor<24x5xf32>
+  func.return %b, %c : tensor<2x3x4x5xf32>, tensor<24x5xf32>
+}
+
+// What is computed is permuted before its axes are merged, in the order of a result; an argument's view stays one. Work
+// comes before a reshape that it alone uses, not before that of an argument.
+// CHECK-LABEL: func.func @merge_last
+// CHECK-NEXT:    %[[E:.*]] = nd.exp %x
+// CHECK-NEXT:    %[[R:.*]] = nd.relu %[[E]] : tensor<2x3x4x5xf32>
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %[[R]] {permutation = [0, 3, 1, 2]}
+// CHECK-NEXT:    %[[M:.*]] = nd.reshape %[[P]] : tensor<2x5x3x4xf32> -> tensor<2x5x12xf32>
+// CHECK-NEXT:    %[[V:.*]] = nd.reshape %x : tensor<2x3x4x5xf32> -> tensor<2x12x5xf32>
+// CHECK-NEXT:    %[[W:.*]] = nd.relu %[[V]]
+// CHECK-NEXT:    func.return %[[M]], %[[W]]
+func.func @merge_last(%x: tensor<2x3x4x5xf32>) -> (tensor<2x5x12xf32>, tensor<2x12x5xf32>) {
+  %e = nd.exp %x : tensor<2x3x4x5xf32>
+  %a = nd.reshape %e : tensor<2x3x4x5xf32> -> tensor<2x12x5xf32>
+  %b = nd.relu %a : tensor<2x12x5xf32>
+  %c = nd.permute %b {permutation = [0, 2, 1]} : tensor<2x12x5xf32> -> tensor<2x5x12xf32>
+  %v = nd.reshape %x : tensor<2x3x4x5xf32> -> tensor<2x12x5xf32>
+  %w = nd.relu %v : tensor<2x12x5xf32>
+  func.return %c, %w : tensor<2x5x12xf32>, tensor<2x12x5xf32>
+}
+
+// Products read any order of what was split.
+// CHECK-LABEL: func.func @factors
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %x
+// CHECK-NEXT:    %[[S:.*]] = nd.reshape %[[P]]
+// CHECK-NEXT:    nd.matmul %[[S]], %w
+func.func @factors(%x: tensor<2x5x12xf32>, %w: tensor<2x3x5x4xf32>) -> tensor<2x3x4x4xf32> {
+  %a = nd.permute %x {permutation = [0, 2, 1]} : tensor<2x5x12xf32> -> tensor<2x12x5xf32>
+  %b = nd.reshape %a : tensor<2x12x5xf32> -> tensor<2x3x4x5xf32>
+  %c = nd.matmul %b, %w {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [2]} : (tensor<2x3x4x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x4x4xf32>
+  func.return %c : tensor<2x3x4x4xf32>
+}

@@ -55,6 +55,32 @@ func.func @var_of_columns(%x: tensor<4x8xf32>) -> tensor<8xf32> {
   func.return %r : tensor<8xf32>
 }
 
+// So is what is an array of columns in another type or shape, with the mean of the same; that is of the same sum.
+// CHECK-LABEL: func.func @mean_and_var
+// CHECK:         %[[X:.*]] = nd.cast %x
+// CHECK:         %[[M:.*]] = nd.sub %[[X]]
+// CHECK-NEXT:    nd.sum %[[M]] {axes = [0]}
+// CHECK:         %[[V:.*]] = nd.sub %[[X]]
+// CHECK-NEXT:    nd.sum %[[V]] {axes = [0]}
+// CHECK-NEXT:    nd.mul %[[V]], %[[V]]
+// CHECK:         func.return
+func.func @mean_and_var(%x: tensor<4x8xbf16>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %c = nd.cast %x : tensor<4x8xbf16> -> tensor<4x8xf32>
+  %m = nd.mean %c {axes = [0]} : tensor<4x8xf32> -> tensor<8xf32>
+  %r = nd.var %c {axes = [0], correction = 0} : tensor<4x8xf32> -> tensor<8xf32>
+  func.return %m, %r : tensor<8xf32>, tensor<8xf32>
+}
+
+// What is computed is not sliced for a pivot, but summed twice.
+// CHECK-LABEL: func.func @var_of_computed_columns
+// CHECK-NOT:     nd.slice
+// CHECK:         func.return
+func.func @var_of_computed_columns(%x: tensor<4x8xf32>) -> tensor<8xf32> {
+  %c = nd.exp %x : tensor<4x8xf32>
+  %r = nd.var %c {axes = [0], correction = 0} : tensor<4x8xf32> -> tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}
+
 // Indices are clamped; a u8 is widened, so that 300 classes can be counted.
 // CHECK-LABEL: func.func @one_hot
 // CHECK-NEXT:    %[[I:.*]] = nd.cast %i : tensor<4xui8> -> tensor<4xi32>

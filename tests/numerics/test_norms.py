@@ -1,0 +1,93 @@
+"""Statistics over any axes, of arrays in any order, on the simulator: as float64 has them, without a race."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import pytest
+from drawing import examples
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+import irc
+
+EXTENTS = (1, 2, 3, 5, 8, 16, 31, 70, 150)
+MAX_ELEMENTS = 40_000
+"""Elements that the simulator reduces in a fraction of a second."""
+
+SPREAD = """
+func f(x: f32[{shape}]) -> (f32[{shape}], f32[{shape}]) {{
+    m = mean(x, axis={axes}, keepdims=true)
+    s = rsqrt(var(x, axis={axes}, keepdims=true) + 1e-5)
+    return (x - m) * s, x - max(x, axis={axes}, keepdims=true)
+}}
+"""
+
+SUMS = """
+func f(x: f32[{shape}], y: f32[{shape}]) -> (f32[{kept}], f32[{kept}]) {{
+    m = max(y, axis={axes}, keepdims=true)
+    return sum(x * (y - m), axis={axes}), sum(x, axis={axes})
+}}
+"""
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[int], list[int]]:
+    extents: list[int] = draw(st.lists(st.sampled_from(EXTENTS), min_size=2, max_size=5))
+    axes: list[int] = draw(st.lists(st.integers(0, len(extents) - 1), min_size=1, unique=True))
+    assume(prod(extents) <= MAX_ELEMENTS)
+    return extents, sorted(axes)
+
+
+def drawn(extents: Sequence[int], seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(1.5, 2, extents).astype(np.float32)
+
+
+def check(found: np.ndarray, expected: np.ndarray, terms: int = 1) -> None:
+    assert np.abs(found - expected).max() <= 2e-6 * max(1.0, np.sqrt(terms)) * max(1.0, np.abs(expected).max())
+
+
+@given(cases())
+@example(([2, 150, 3, 8], [1, 3]))
+@example(([2, 150, 16, 8], [0, 1, 3]))
+@example(([3, 70, 8, 16], [1, 3]))
+@example(([2, 9, 31, 5, 2], [1, 2, 4]))
+@example(([150, 70, 3], [0]))
+@examples(60, one_in=3)
+def test_norms(case: tuple[list[int], list[int]]) -> None:
+    extents, axes = case
+    x = drawn(extents, prod(extents))
+    over, wide = tuple(axes), x.astype(np.float64)
+    normal, below = irc.compile(SPREAD.format(shape=", ".join(map(str, extents)), axes=axes), target="sim")(x)
+    mean, variance = wide.mean(over, keepdims=True), wide.var(over, keepdims=True)
+    check(normal, (wide - mean) / np.sqrt(variance + 1e-5), 100)
+    assert np.array_equal(below, x - x.max(over, keepdims=True))
+
+
+@given(cases())
+@example(([2, 150, 3, 8], [1, 3]))
+@example(([1, 700, 3, 8], [0, 1, 3]))
+@example(([2, 9, 31, 5, 2], [1, 2, 4]))
+@examples(60, one_in=3)
+def test_sums_beside_each_other(case: tuple[list[int], list[int]]) -> None:
+    extents, axes = case
+    x, y = drawn(extents, 1), drawn(extents, 2)
+    over = tuple(axes)
+    kept = ", ".join(str(extent) for axis, extent in enumerate(extents) if axis not in axes)
+    text = SUMS.format(shape=", ".join(map(str, extents)), axes=axes, kept=kept)
+    products, sums = irc.compile(text, target="sim")(x, y)
+    a, b = x.astype(np.float64), y.astype(np.float64)
+    terms = prod(extents[axis] for axis in axes)
+    check(products, (a * (b - b.max(over, keepdims=True))).sum(over), terms)
+    check(sums, a.sum(over), terms)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e2, 1e3])
+def test_one_pass_loses_nothing_far_from_zero(mean: float) -> None:
+    """The variance is of the distances from an element, not from 0."""
+    x = (np.random.default_rng(3).normal(0, 1, (2, 600, 3, 4)) + mean).astype(np.float32)
+    text = "func f(x: f32[2, 600, 3, 4]) -> f32[2, 3] {\n    return var(x, axis=[1, 3])\n}\n"
+    expected = x.astype(np.float64).var((1, 3))
+    assert np.abs(irc.compile(text, target="sim")(x) / expected - 1).max() < 2e-5
