@@ -1,0 +1,71 @@
+"""Norms of torch in training, by the statistics of a batch, an instance or a group: values and gradients on the cpu target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from irc_frontend.torch import backend, explain
+
+pytestmark = [
+    pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled"),
+    pytest.mark.usefixtures("fresh_torch"),
+]
+
+Norm = Callable[..., torch.Tensor]
+
+NORMS: dict[str, Norm] = {
+    "group": lambda x, w, b: functional.silu(functional.group_norm(x, 4, w, b)),
+    "group alone": lambda x, w, b: functional.group_norm(x, 2) + (w + b).sum(),
+    "instance": lambda x, w, b: functional.instance_norm(x, weight=w, bias=b),
+    "instance alone": lambda x, w, b: functional.relu(functional.instance_norm(x)) * w[:, None, None] + b.sum(),
+    "batch": lambda x, w, b: functional.relu(functional.batch_norm(x, None, None, w, b, training=True)),
+}
+"""Of 8 channels."""
+
+
+def gradients(function: Any, *arguments: torch.Tensor) -> list[torch.Tensor]:
+    """The result, and the gradients of a sum of its elements with unequal factors."""
+    result = function(*arguments)
+    factors = torch.cos(torch.arange(result.numel(), dtype=torch.float64)).bfloat16().to(result.dtype)
+    return [result, *torch.autograd.grad(result, arguments, factors.reshape(result.shape))]
+
+
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last], ids=["first", "last"])
+@pytest.mark.parametrize(("dtype", "allowed"), [(torch.float32, 2e-6), (torch.bfloat16, 2e-2)], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_are_those_of_float64(name: str, dtype: torch.dtype, allowed: float, order: torch.memory_format) -> None:
+    torch.manual_seed(0)
+    x = (torch.randn(3, 8, 6, 10) * 2 + 3).to(dtype).to(memory_format=order)
+    arguments = [x, torch.randn(8).to(dtype), torch.randn(8).to(dtype)]
+    wide = [value.double().requires_grad_() for value in arguments]
+    narrow = [value.requires_grad_() for value in arguments]
+    expected = gradients(NORMS[name], *wide)
+    found = gradients(torch.compile(NORMS[name], backend=backend), *narrow)
+    for value, other in zip(found, expected, strict=True):
+        assert value.dtype == dtype
+        assert (value.double() - other).abs().max() <= allowed * other.abs().max()
+    assert found[0].stride() == NORMS[name](*narrow).stride()
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_nothing_is_left(name: str) -> None:
+    x = torch.randn(2, 8, 4, 4, requires_grad=True)
+    found = explain(NORMS[name], x, torch.randn(8, requires_grad=True), torch.randn(8, requires_grad=True))
+    assert not any(report.left for report in found.graphs)
+
+
+def test_a_mean_far_from_zero_costs_the_variance_and_the_gradient_nothing() -> None:
+    x = torch.randn(2, 4, 64, dtype=torch.float64) + 500
+
+    def norm(x: torch.Tensor) -> torch.Tensor:
+        return functional.group_norm(x, 2)
+
+    expected = gradients(norm, x.clone().requires_grad_())
+    found = gradients(torch.compile(norm, backend=backend), x.float().requires_grad_())
+    for value, other in zip(found, expected, strict=True):
+        assert (value.double() - other).abs().max() <= 1e-4 * other.abs().max()
