@@ -156,10 +156,24 @@ def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: list[int]
     for i in reductions:
         if not graph.is_free(i):
             continue
-        if not read.intersection(graph.arrays_read(i, cluster.domain)) or not _is_independent(graph, i, cluster):
+        if read.isdisjoint(_arrays_ahead(graph, i, cluster)) or not _is_independent(graph, i, cluster):
             continue
         if graph.absorb(cluster, i):
             _label(graph, i, cluster)
+
+
+def _arrays_ahead(graph: FusionGraph, i: int, cluster: Cluster) -> set[SSAValue]:
+    """The arrays of the domain's shape that a node reads, or elementwise work that no kernel has yet and that it needs
+    would read in its kernel."""
+    pending, seen, found = [i], {i}, set[SSAValue]()
+    while pending:
+        for value in graph.arrays_read(pending.pop(), cluster.domain):
+            maker = graph.index.get(value.owner) if isinstance(value.owner, Operation) else None
+            found.add(value)
+            if maker is not None and maker not in seen and graph.is_free(maker) and is_elementwise(graph.ops[maker]):
+                seen.add(maker)
+                pending.append(maker)
+    return found
 
 
 def _is_independent(graph: FusionGraph, i: int, cluster: Cluster) -> bool:

@@ -46,13 +46,22 @@ class Tensor:
     def numel(self) -> int:
         return self.value.size
 
+    def sqrt(self) -> Tensor:
+        return Tensor(np.sqrt(self.value))
+
+    def rsqrt(self) -> Tensor:
+        return Tensor(1 / np.sqrt(self.value))
+
+    def clamp_min(self, low: Any) -> Tensor:
+        return Tensor(np.maximum(self.value, low))
+
     def square(self) -> Tensor:
         return Tensor(self.value**2)
 
     def sum(self, axes: Any = None) -> Tensor:
         return Tensor(self.value.sum(axes))
 
-    def mean(self, axes: Any) -> Tensor:
+    def mean(self, axes: Any = None) -> Tensor:
         return Tensor(self.value.mean(axes))
 
     def amax(self, axes: Any) -> Tensor:
@@ -196,7 +205,48 @@ def _convolution_backward(
     return Tensor(of_x), Tensor(of_w)
 
 
+def _standard(x: Any, axes: tuple[int, ...], eps: float = 1e-5) -> Any:
+    """x by its mean and its deviation over the axes."""
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
+
+
+def _along(x: Any, value: Tensor | None, other: float) -> Any:
+    """A vector of channels, or a number in its place, along [n, c, ...]."""
+    return other if value is None else value.value.reshape(-1, *[1] * (x.ndim - 2))
+
+
+def _norm_backward(
+    g: Any, x: Any, w: Tensor | None, mean: Any, scale: Any, axes: tuple[int, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Of [n, c, ...] normalized over the axes of [n, groups, c / groups, ...], by these statistics."""
+    shape, groups = x.shape, mean.shape[1]
+    whole = (shape[0], groups, shape[1] // groups, *shape[2:])
+    statistics = (*mean.shape, *[1] * (len(whole) - 2))
+    normal = (x.reshape(whole) - mean.reshape(statistics)) * scale.reshape(statistics)
+    over = tuple(axis for axis in range(x.ndim) if axis != 1)
+    scaled = (g * _along(x, w, 1)).reshape(whole)
+    outer, inner = (value.mean(axes, keepdims=True) for value in (scaled, scaled * normal))
+    of_x = ((scaled - outer - normal * inner) * scale.reshape(statistics)).reshape(shape)
+    return Tensor(of_x), Tensor((g * normal.reshape(shape)).sum(over)), Tensor(g.sum(over))
+
+
+def _group_norm_backward(
+    g: Tensor, x: Tensor, mean: Tensor, scale: Tensor, w: Tensor, n: int, c: int, size: int, groups: int, mask: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    assert (n, c, size, groups) == (*x.shape[:2], x.numel() // (n * c), mean.shape[1])
+    return _norm_backward(g.value, x.value, w, mean.value, scale.value, tuple(range(2, x.value.ndim + 1)))
+
+
+def _batch_norm_backward(
+    g: Tensor, x: Tensor, w: Any, _: None, __: None, mean: Tensor, scale: Tensor, training: bool, eps: float, mask: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    axes = (0, *range(2, x.value.ndim + 1))
+    return _norm_backward(g.value, x.value, w, mean.value[None], scale.value[None], axes)
+
+
 class _Aten:
+    native_group_norm_backward = staticmethod(_group_norm_backward)
+    native_batch_norm_backward = staticmethod(_batch_norm_backward)
     convolution_backward = staticmethod(_convolution_backward)
 
 
@@ -301,6 +351,24 @@ class Functional:
     def layer_norm(x: Tensor, shape: tuple[int, ...], eps: float) -> Tensor:
         assert shape == x.shape[-1:]
         return _normalized(x, x.value.mean(-1, keepdims=True), eps)
+
+    @staticmethod
+    def relu(x: Tensor) -> Tensor:
+        return Torch.relu(x)
+
+    @staticmethod
+    def group_norm(x: Tensor, groups: int, w: Tensor, b: Tensor) -> Tensor:
+        whole = x.value.reshape(x.shape[0], groups, -1)
+        return Tensor(_standard(whole, (2,)).reshape(x.shape) * _along(x.value, w, 1) + _along(x.value, b, 0))
+
+    @staticmethod
+    def instance_norm(x: Tensor) -> Tensor:
+        return Tensor(_standard(x.value, tuple(range(2, x.value.ndim))))
+
+    @staticmethod
+    def batch_norm(x: Tensor, mean: None, variance: None, w: Tensor, b: Tensor, training: bool) -> Tensor:
+        normal = _standard(x.value, tuple(axis for axis in range(x.value.ndim) if axis != 1))
+        return Tensor(normal * _along(x.value, w, 1) + _along(x.value, b, 0))
 
     @staticmethod
     def cross_entropy(x: Tensor, labels: Tensor) -> Tensor:

@@ -290,3 +290,34 @@ func.func @many(%x: tensor<512x64xf32>, %p: tensor<512x64xf32>, %q: tensor<512x6
   %r = nd.exp %g : tensor<512x64xf32>
   func.return %r, %c : tensor<512x64xf32>, tensor<64xf32>
 }
+
+// Reductions that compute something else each of one array read it together: the sums of a cosine.
+// CHECK-LABEL: func.func @cosine
+// CHECK:         kernel.fused @cosine_0 reduce
+// CHECK-COUNT-3: nd.sum
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @cosine(%x: tensor<64x512xf32>, %y: tensor<64x512xf32>) -> tensor<64xf32> {
+  %xx = nd.mul %x, %x : tensor<64x512xf32>
+  %yy = nd.mul %y, %y : tensor<64x512xf32>
+  %xy = nd.mul %x, %y : tensor<64x512xf32>
+  %a = nd.sum %xx {axes = [1]} : tensor<64x512xf32> -> tensor<64xf32>
+  %b = nd.sum %yy {axes = [1]} : tensor<64x512xf32> -> tensor<64xf32>
+  %c = nd.sum %xy {axes = [1]} : tensor<64x512xf32> -> tensor<64xf32>
+  %ab = nd.mul %a, %b : tensor<64xf32>
+  %r = nd.rsqrt %ab : tensor<64xf32>
+  %s = nd.mul %c, %r : tensor<64xf32>
+  func.return %s : tensor<64xf32>
+}
+
+// Two that read nothing together are two kernels.
+// CHECK-LABEL: func.func @apart
+// CHECK:         kernel.fused @apart_0 reduce
+// CHECK:         kernel.fused @apart_1 reduce
+func.func @apart(%x: tensor<64x512xf32>, %y: tensor<64x512xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %xx = nd.mul %x, %x : tensor<64x512xf32>
+  %yy = nd.mul %y, %y : tensor<64x512xf32>
+  %a = nd.sum %xx {axes = [1]} : tensor<64x512xf32> -> tensor<64xf32>
+  %b = nd.sum %yy {axes = [1]} : tensor<64x512xf32> -> tensor<64xf32>
+  func.return %a, %b : tensor<64xf32>, tensor<64xf32>
+}

@@ -79,10 +79,10 @@ def _group_norm_gradient(
     apart = groups - _over_groups(mean, groups)
     elements = range(3, groups.ndim)
     total, along = dy.sum(elements), (dy * apart).sum(elements) * scale.reshape(n, group, 1)
-    factor = ir.ones((1, 1), scale.element) if weight is None else wide(weight).reshape(group, c // group)
+    factor = ir.ones((group, c // group), scale.element) if weight is None else wide(weight).reshape(group, c // group)
     count = max(1, c // group * size)
     outer, inner = ((sums * factor).sum(2) / count for sums in (total, along))
-    of_dy = (factor * scale.reshape(n, group, 1)).reshape(n, group, -1, *[1] * len(elements))
+    of_dy = (factor * scale.reshape(n, group, 1)).reshape(n, group, c // group, *[1] * len(elements))
     of_x = dy * of_dy - apart * _over_groups(inner * scale * scale, groups) - _over_groups(outer * scale, groups)
     return (
         of_x.reshape(x.shape) if wanted[0] else None,
@@ -193,7 +193,13 @@ def _normalized(
 
 
 def _statistics(x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """The mean and the variance over the axes, which stay as axes of extent 1; of narrow floats in one pass."""
+    """The mean and the variance over the axes, which stay as axes of extent 1; of narrow floats in one pass. What is
+    permuted is read in memory's order."""
+    if x.node.op == "permute":
+        order: Any = dict(x.node.attributes)["permutation"]
+        memory = Tensor.of(next(iter(x.node.operands)))
+        mean, variance = _statistics(memory, [order[axis] for axis in axes])
+        return mean.permute(*order), variance.permute(*order)
     is_narrow = x.element in ("bf16", "f16") and x.size > 0
     x = wide(x)
     return _in_one_pass(x, axes) if is_narrow else (x.mean(axes, keepdims=True), x.var(axes, keepdims=True))
