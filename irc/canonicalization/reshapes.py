@@ -104,18 +104,12 @@ def _reduced_axes(shape: Sequence[int], reshaped: Sequence[int], axes: Sequence[
     """The axes of a shape that have the elements along some axes of what it is reshaped to; None where an axis has
     some of them alone."""
     found: list[int] = []
-    source = target = 0
-    while source < len(shape) and target < len(reshaped):
-        sources, targets = [source], [target]
-        while (left := prod(shape[i] for i in sources)) != (right := prod(reshaped[i] for i in targets)):
-            side = sources if left < right else targets
-            side.append(side[-1] + 1)
+    for sources, targets in _factors(shape, reshaped):
         is_reduced = {i in axes for i in targets if reshaped[i] != 1}
         if len(is_reduced) > 1:
             return None
         if is_reduced == {True}:
             found += sources
-        source, target = sources[-1] + 1, targets[-1] + 1
     return found
 
 
