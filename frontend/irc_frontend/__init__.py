@@ -31,6 +31,7 @@ from irc_frontend import (
     logic_functions,
     making_functions,
     pytrees,
+    window_functions,
 )
 from irc_frontend.arrangement_functions import *  # noqa: F403
 from irc_frontend.attention_functions import *  # noqa: F403
@@ -46,6 +47,7 @@ from irc_frontend.logic_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
 from irc_frontend.tensor import Tensor
+from irc_frontend.window_functions import *  # noqa: F403
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Tensor",
@@ -63,4 +65,5 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *logic_functions.__all__,
     *making_functions.__all__,
     *pytrees.__all__,
+    *window_functions.__all__,
 ]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import instructions_of, is_move
+from irc.analysis.op_classes import instructions_of, is_move, is_window, reads_elsewhere, taps_of
 from irc.dialects.kernel import FusedOp
 
 MAX_WORK = 1024
@@ -30,8 +30,14 @@ INDEXED = 8
 """Instructions for a read at a place of its own: index, comparisons with the ends, load."""
 
 
+PER_TAP = 3
+"""Instructions for a place of a window: it is joined, and a part of its load, which neighboring windows share."""
+
+
 def work_of(op: Operation) -> int:
     """Instructions for an element at one place, about."""
+    if is_window(op):
+        return PER_TAP * taps_of(op)
     return INDEXED if is_move(op) else instructions_of(op)
 
 
@@ -42,7 +48,7 @@ def places_of(uses: Iterable[tuple[Operation, bool, int]]) -> int:
     most = 1
     for op, moves, places in uses:
         if moves:
-            moved[op] = max(places, moved.get(op, 0))
+            moved[op] = max(places * taps_of(op), moved.get(op, 0))
         most = max(most, places)
     return max(most, sum(moved.values()))
 
@@ -56,7 +62,7 @@ class Unrolled:
 
         def needed(value: SSAValue) -> int:
             users = [use.operation for use in value.uses if use.operation.results]
-            return places_of((op, is_move(op), max(places[r] for r in op.results)) for op in users)
+            return places_of((op, reads_elsewhere(op), max(places[r] for r in op.results)) for op in users)
 
         for op in reversed(list(kernel.block.ops)):
             places |= {result: needed(result) for result in op.results}

@@ -27,6 +27,7 @@ FLOPS = {
     Pattern.MADE: 0,
     Pattern.REDUCE: 1,
     Pattern.SCAN: 1,
+    Pattern.WINDOW: 1,
     Pattern.PRODUCT: 2,
     Pattern.CONVOLUTION: 2,
 }

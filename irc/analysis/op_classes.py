@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineSymExpr
 
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import CONTRACTIONS, Pattern, is_broadcast, iteration_of, pattern_of, permutation_of
+from irc.ir.iteration import CONTRACTIONS, Kind, Pattern, is_broadcast, iteration_of, pattern_of, permutation_of
 
 COSTLY = frozenset(
     f"nd.{name}"
@@ -36,6 +36,21 @@ def is_elementwise(op: Operation) -> bool:
 def is_move(op: Operation) -> bool:
     """Whether the op chooses and places elements alone."""
     return pattern_of(op) is Pattern.MOVE
+
+
+def is_window(op: Operation) -> bool:
+    """Whether a monoid joins the elements of a window, which other windows have, too."""
+    return pattern_of(op) is Pattern.WINDOW
+
+
+def reads_elsewhere(op: Operation) -> bool:
+    """Whether elements of the result are of elements at other places of an operand, a few for each."""
+    return is_move(op) or is_window(op)
+
+
+def taps_of(op: Operation) -> int:
+    """At how many places the op reads its operand for an element of its result: those of a window."""
+    return prod(dim.extent for dim in iteration_of(op).dims if dim.kind is Kind.WINDOW) if is_window(op) else 1
 
 
 def is_made(op: Operation) -> bool:

@@ -21,7 +21,7 @@ from irc.ir.rewriting import Inserter
 
 Order = tuple[int, ...]
 
-LISTS = ("starts", "stops", "steps", "low", "high")
+LISTS = ("starts", "stops", "steps", "low", "high", "window", "strides", "dilation", "input_dilation")
 """Properties with an entry for each axis."""
 
 
@@ -39,7 +39,7 @@ def main_arrays(op: Operation) -> list[SSAValue]:
     """The operands and the result that have all axes of the op's work, splats left out; none where the op cares about
     the order of axes, or is a permute."""
     match op:
-        case nd.PadOp():
+        case nd.PadOp() | nd.ReduceWindowOp():
             found = [op.x, op.result]
         case nd.BroadcastOp() | nd.IotaOp():
             found = [op.result]

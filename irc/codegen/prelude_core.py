@@ -30,6 +30,36 @@ def _load(size: int, cache: str) -> Snippet:
     return Snippet(name, text, (f"evict_last_{size}",) if cache == "evict_last" else ())
 
 
+def _load_or(size: int, cache: str) -> Snippet:
+    """The load where the condition holds, else copies of the value. The words pass through moves that the compiler does
+    not look into: it would choose each element in them by itself."""
+    name, type, count = access_name("load_or", size, cache), _TYPES[size], max(1, size // 4)
+    parts = [".x", ".y", ".z", ".w"][:count] if count > 1 else [""]
+    wide = "h" if size < 4 else "r"
+    moves = " ".join(
+        f'asm("mov.b{16 if size < 4 else 32} %0, %1;" : "={wide}"(w[{i}]) : "{wide}"(v{part}));'
+        for i, part in enumerate(parts)
+    )
+    words = _braced(", ".join(f"o[sizeof(T) == 8 ? {i % 2} : 0]" for i in range(count)), count)
+    memory = _LOADS[cache].format(f"(const {_TYPES[size]}*)memory")
+    v, w = ("unsigned short",) * 2 if size < 4 else (type, "unsigned")
+    start = f"({v})o[0]" if size < 4 else words
+    text = f"""\
+template <typename T> DEVICE void {name}(void* registers, const void* memory, bool condition, T other) {{
+  unsigned o[2] = {{0, 0}};
+  memcpy(o, &other, sizeof(T));
+  if (sizeof(T) == 2) o[0] *= 0x10001u;
+  if (sizeof(T) == 1) o[0] *= 0x1010101u;
+  {v} v = {start};
+  if (condition) v = {memory};
+  {w} w[{count}];
+  {moves}
+  memcpy(registers, w, {size});
+}}
+"""
+    return Snippet(name, text, (f"evict_last_{size}",) if cache == "evict_last" else ())
+
+
 _EVICT_LAST = 0x14F0000000000000
 """The policy that `createpolicy.fractional.L2::evict_last.b64` makes for all of what is read (CUTLASS has it as
 `TMA::CacheHintSm90::EVICT_LAST`). Made by that instruction, it stands in the branch of each load that is guarded, which
@@ -206,6 +236,7 @@ CORE: tuple[Snippet, ...] = (
     Snippet("TensorMap", "struct alignas(64) TensorMap { unsigned char opaque[128]; };\n"),
     *(_load_evict_last(size) for size in _TYPES),
     *(_load(size, cache) for cache in _LOADS for size in (1, 2, 4, 8, 16)),
+    *(_load_or(size, cache) for cache in _LOADS for size in (1, 2, 4, 8, 16)),
     *(_store(size, cache) for cache in _STORES for size in (1, 2, 4, 8, 16)),
     *(_shared_load(size) for size in (1, 2, 4, 8, 16)),
     *(_shared_store(size) for size in (1, 2, 4, 8, 16)),

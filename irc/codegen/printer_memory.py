@@ -20,6 +20,7 @@ from irc.dialects.cuda import (
     LdmatrixOp,
     LoadAcrossOp,
     LoadOp,
+    LoadOrOp,
     RegistersOp,
     RegistersType,
     ReturnOp,
@@ -134,6 +135,15 @@ def load(p: KernelPrinter, op: LoadOp) -> None:
     name = access_name("load", _size(op.array, count), "" if op.cache is None else op.cache.data)
     p.use(name)
     p.line(f"{name}({slice_of(p, op.array, op.index)}, {address(p, op)});")
+
+
+@prints(LoadOrOp)
+def load_or(p: KernelPrinter, op: LoadOrOp) -> None:
+    size = _size(op.array, op.count.value.data)
+    name = access_name("load_or", size, "" if op.cache is None else op.cache.data)
+    p.use(name)
+    place = slice_of(p, op.pointer, op.offset)
+    p.line(f"{name}({slice_of(p, op.array, op.index)}, {place}, {p.value(op.condition)}, {p.value(op.other)});")
 
 
 @prints(LoadAcrossOp)

@@ -11,6 +11,7 @@ from irc.configs.cascade import choose_cascade
 from irc.configs.check import check_config
 from irc.configs.memory import choose_map, choose_permute, choose_reduction, evict_last
 from irc.configs.product import choose_product
+from irc.configs.windows import choose_windows, reads_windows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.ir.targets import Target
 from irc.support.diagnostics import IrcError
@@ -46,6 +47,8 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
             chosen = choose_reduction(reduction_of(kernel), machine, given)
         case Anchor.PERMUTE:
             chosen = choose_permute(kernel)
+        case Anchor.MAP if reads_windows(kernel):
+            chosen = choose_windows(kernel, machine)
         case Anchor.MAP:
             chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
     yield chosen.replace(evict_last=evict_last(kernel, machine))

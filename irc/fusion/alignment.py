@@ -12,11 +12,11 @@ from irc.analysis.op_classes import (
     is_cast,
     is_contraction,
     is_elementwise,
-    is_move,
     is_permutation,
     is_unit_reshape,
     is_view,
     moves_memory,
+    reads_elsewhere,
     shape_of,
 )
 from irc.dialects.kernel import Anchor
@@ -156,7 +156,7 @@ def reads_along_domain(graph: FusionGraph, edge: Edge, cluster: Cluster) -> bool
         return False
     if is_elementwise(user):
         return cluster.tags.get(edge.user) == cluster.identity
-    return not is_move(user) and not is_contraction(user)
+    return not reads_elsewhere(user) and not is_contraction(user)
 
 
 def absorb_tail(graph: FusionGraph, i: int, cluster: Cluster) -> bool:

@@ -9,14 +9,25 @@ the test is a few operations on integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from irc.analysis.code_size import INDEXED, LITTLE_WORK, MAX_WORK, places_of, work_of
-from irc.analysis.op_classes import is_elementwise, is_fusible, is_gather, is_move, is_transparent, is_view, shape_of
+from irc.analysis.op_classes import (
+    is_elementwise,
+    is_fusible,
+    is_gather,
+    is_move,
+    is_transparent,
+    is_view,
+    is_window,
+    reads_elsewhere,
+    shape_of,
+    taps_of,
+)
 from irc.dialects.kernel import Anchor
 from irc.ir.targets import target_of
 
@@ -97,7 +108,7 @@ class FusionGraph:
         self._gathered: dict[int, int] = {i: users for i in range(len(self.ops)) if (users := self._gatherers(i))}
         """For a node that gathers, the nodes (as bits) that gather from it: computed where they read it, every element
         would be gathered anew for each of them, and so on down a chain of gathers."""
-        self._moving = sum(1 << i for i, op in enumerate(self.ops) if is_move(op))
+        self._moving = sum(1 << i for i, op in enumerate(self.ops) if reads_elsewhere(op))
         self.escaping: set[int] = {i for i, op in enumerate(self.ops) if escapes(op)}
         self.cluster_of: list[Cluster] = self._singletons()
         self._places: list[int] = [1] * len(self.ops)
@@ -242,7 +253,7 @@ class FusionGraph:
         if not self.is_free(i) or not self.can_merge(cluster, other):
             return False
         places = self._places_in(cluster, i)
-        if not self._is_short(cluster, i, places):
+        if not self._is_short(cluster, i, places) or not self._is_little_in_windows(cluster, i, places):
             return False
         self._places[i] = places
         other.work *= places
@@ -252,7 +263,7 @@ class FusionGraph:
     def _places_in(self, cluster: Cluster, i: int) -> int:
         edges = [edge for edge in self.users[i] if self.cluster_of[edge.user] is cluster]
         paths = [((*edge.path, self.ops[edge.user]), self._places[edge.user]) for edge in edges]
-        return places_of((path[0], any(is_move(op) for op in path), places) for path, places in paths)
+        return places_of((_moving(path), any(map(reads_elsewhere, path)), places) for path, places in paths)
 
     def _is_short(self, cluster: Cluster, i: int, places: int) -> bool:
         """Whether the cluster has room for the node with what would follow it: all of that, where it is computed anew
@@ -263,6 +274,13 @@ class FusionGraph:
             return True
         ahead = self._work_ahead(i)
         return ahead <= 2 * INDEXED or places * ahead <= (room if places > 1 else LITTLE_WORK)
+
+    def _is_little_in_windows(self, cluster: Cluster, i: int, places: int) -> bool:
+        """Whether a node that windows of the cluster read is little work at all of their places, with what would follow
+        it; a window in a window is not."""
+        if not any(is_window(self.ops[e.user]) for e in self.users[i] if self.cluster_of[e.user] is cluster):
+            return True
+        return not is_window(self.ops[i]) and places * self._work_ahead(i) <= LITTLE_WORK
 
     def _work_ahead(self, i: int) -> int:
         """Of the node and free ones that it is computed from, as far as it matters."""
@@ -303,6 +321,11 @@ class FusionGraph:
     def stays_inside(self, i: int, cluster: Cluster) -> bool:
         """Whether every use of the node is in the cluster."""
         return i not in self.escaping and all(self.cluster_of[edge.user] is cluster for edge in self.users[i])
+
+
+def _moving(path: Sequence[Operation]) -> Operation:
+    """The op of a path that has the most places of an operand: a window; else the first."""
+    return max(path, key=taps_of)
 
 
 def values_read(op: Operation) -> list[SSAValue]:

@@ -37,6 +37,7 @@ class Pattern(Enum):
       count.
     - `MADE`: an element comes from its place alone.
     - `REDUCE`, `SCAN`: the monoid of the dimension joins the elements.
+    - `WINDOW`: the same, of elements that other points read, too. What has none is neutral, a window's places are few.
     - `PRODUCT`: products of two elements are summed: work for matrix instructions.
     - `CONVOLUTION`: the same, over windows.
     """
@@ -46,6 +47,7 @@ class Pattern(Enum):
     MADE = "made"
     REDUCE = "reduce"
     SCAN = "scan"
+    WINDOW = "window"
     PRODUCT = "product"
     CONVOLUTION = "convolution"
 

@@ -13,6 +13,7 @@ from irc.dialects.nd.base import integer, ints
 from irc.ir.dtypes import Element, element_of
 from irc.ir.rewriting import location_of
 from irc.language.functions.reductions import accumulated, averaged
+from irc.language.functions.windows import LISTS as WINDOW_LISTS
 from irc.language.numbers import format_float
 from irc.language.operators import product_element
 from irc.support.diagnostics import IrcError
@@ -219,6 +220,15 @@ def _conv(op: nd.ConvOp, operands: Sequence[str]) -> str:
     return call("conv", *operands, *lists, f"groups={integer(op.groups)}", *dtype, *orders)
 
 
+def _reduce_window(op: nd.ReduceWindowOp, operands: Sequence[str]) -> str:
+    monoid, numbers = op.monoid.data, op.numbers
+    options = [] if monoid == "sum" else [f'monoid="{monoid}"']
+    options += [f"{n}={list_text(numbers[n])}" for n, least in WINDOW_LISTS.items() if set(numbers[n]) != {least}]
+    default = accumulated(element_of(op.x.type)) if monoid == "sum" else _element(op)
+    options += [f"dtype={_element(op).name}"] if _element(op) is not default else []
+    return call("reduce_window", *operands, list_text(numbers["window"]), *options)
+
+
 CONV_LISTS = ("strides", "low", "high", "dilation", "input_dilation")
 _CONV_ORDERS = ("x_axes", "kernel_axes", "result_axes")
 
@@ -253,5 +263,6 @@ _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.RandomOp: _random,
     nd.MatmulOp: _matmul,
     nd.ConvOp: _conv,
+    nd.ReduceWindowOp: _reduce_window,
 }
 """By class, the more specific first."""

@@ -217,6 +217,34 @@ def _quotient_align(lhs: _Walk, by: int, *, aligned: bool) -> int:
     return lhs.align // by if aligned else 1
 
 
+@dataclass(frozen=True)
+class LinearForm:
+    """The sum of `constant` and each dim and symbol, in order, times its factor."""
+
+    factors: tuple[int, ...]
+    constant: int
+
+
+def linear_form(expr: AffineExpr, dims: int, symbols: int) -> LinearForm | None:
+    """An expression of so many dims and symbols as a sum; None where it has divisions, remainders or products."""
+    match expr:
+        case AffineConstantExpr():
+            return LinearForm((0,) * (dims + symbols), expr.value)
+        case AffineDimExpr() | AffineSymExpr():
+            at = expr.position + (dims if isinstance(expr, AffineSymExpr) else 0)
+            return LinearForm(tuple(int(at == i) for i in range(dims + symbols)), 0)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            a, b = linear_form(expr.lhs, dims, symbols), linear_form(expr.rhs, dims, symbols)
+            if a is None or b is None:
+                return None
+            return LinearForm(tuple(map(int.__add__, a.factors, b.factors)), a.constant + b.constant)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
+            a = linear_form(expr.lhs, dims, symbols)
+            return None if a is None else LinearForm(tuple(f * by for f in a.factors), a.constant * by)
+        case _:
+            return None
+
+
 def slope_of(expr: AffineExpr, dim: int) -> int | None:
     """The coefficient of tile dimension `dim` in an expression that is linear in it; None where it is not."""
     match expr:

@@ -55,6 +55,12 @@ def blocked(shape: Sequence[int], order: Sequence[int], vector: int, threads: in
     runs = [1] * len(shape)
     if order:
         runs[order[0]] = min(vector, _binary(shape[order[0]]))
+    return side_by_side(shape, order, runs, threads)
+
+
+def side_by_side(shape: Sequence[int], order: Sequence[int], runs: Sequence[int], threads: int) -> Fragment:
+    """Threads side by side along the dimensions of `order` (fastest first), each with runs of neighbors along them;
+    what is left over is more registers."""
     lanes, left = _greedy(_room(shape, runs), order, threads)
     return partition(shape, order, runs, lanes, [1] * len(shape), left)
 

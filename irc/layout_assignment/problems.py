@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
@@ -14,7 +14,7 @@ from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.layout.candidates import transposing
+from irc.layout.candidates import side_by_side, transposing
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.requests import WIDEST
 from irc.layout.search import Problem, Reduction, Use
@@ -37,13 +37,14 @@ def problem_of(space: Space, threads: int, *, is_alone: bool, writes: Sequence[t
     weights = _weights(space)
     along = max(range(len(shape)), key=lambda d: (weights[d], d)) if writes else None
     transposed = _transposing(space, along, threads, writes)
-    given = (space.fragment,) if space.fragment is not None else transposed
+    windows = _windows(space, threads)
+    given = (space.fragment,) if space.fragment is not None else windows or transposed
     if space.scans and not given:
         given = (_scanned(shape, space.scans, weights, threads),)
     return Problem(
         shape,
         threads,
-        tuple(_use(space, op, value, is_bound=bool(transposed)) for op, value in space.accesses),
+        tuple(_use(space, op, value, is_bound=bool(windows or transposed)) for op, value in space.accesses),
         tuple(_reductions(space)),
         sum(trips(op) * (len(op.body.block.ops) - 1) for op in _makers(space) if isinstance(op, tile.MapOp)),
         max((_size(v) for v in space.values if shape_of(v.type) == shape), default=4),
@@ -52,6 +53,34 @@ def problem_of(space: Space, threads: int, *, is_alone: bool, writes: Sequence[t
         along,
         is_alone,
     )
+
+
+def _windows(space: Space, threads: int) -> tuple[Fragment, ...]:
+    """The fragment of a space that a load of windows is in; none where there is no such load. Threads hold vectors
+    along what is contiguous, and neighbors along the outermost dimension that windows reach along: those share the most
+    of what they read."""
+    loads = [op for op, _ in space.accesses if isinstance(op, tile.LoadWindowOp)]
+    whole = [(op, access_of(op)) for op, value in space.accesses if shape_of(value.type) == space.shape]
+    if not loads or not whole:
+        return ()
+    stored = [each for each in whole if isinstance(each[0], tile.StoreOp)] or whole
+    access = max((each for _, each in stored), key=lambda each: each.element_bytes)
+    order = access.order(space.shape)
+    reached = {d for op in loads for d in _reached(op)}
+    run, each = access.vector(order[0], space.shape[order[0]]), max(1, prod(space.shape) // threads)
+    runs = [1] * len(space.shape)
+    runs[order[0]] = min(run, each)
+    along = next((d for d in reversed(order) if d in reached and d != order[0]), None)
+    if along is not None:
+        runs[along] = gcd(space.shape[along], each // runs[order[0]])
+    return (side_by_side(space.shape, order, runs, threads),)
+
+
+def _reached(op: tile.LoadWindowOp) -> set[int]:
+    """The tile's dimensions along which windows reach over several places."""
+    taps = list(zip(*op.tap_values, strict=True))
+    exprs = zip(op.access_map.results, taps, strict=True)
+    return {d for expr, places in exprs if len(set(places)) > 1 for d in expr.used_dims()}
 
 
 def _transposing(space: Space, along: int | None, threads: int, writes: Sequence[tile.WriteOp]) -> tuple[Fragment, ...]:

@@ -136,6 +136,8 @@ def _joined(op: Operation) -> list[Sequence[SSAValue]]:
             return [(op.acc, op.result)]
         case tile.LoadOp():
             return [(op.result, *op.symbols)]
+        case tile.LoadWindowOp():
+            return [(*op.outputs, *op.symbols)]
         case tile.StoreOp():
             return [(op.tile, *op.symbols)]
         case scf.ForOp():
@@ -154,6 +156,8 @@ def _describe(of: dict[SSAValue, Space], op: Operation) -> None:
     match op:
         case tile.LoadOp():
             of[op.result].accesses.append((op, op.result))
+        case tile.LoadWindowOp():
+            of[op.outputs[0]].accesses.append((op, op.outputs[0]))
         case tile.StoreOp() if isinstance(op.tile.type, TensorType):
             of[op.tile].accesses.append((op, op.tile))
         case tile.ScanOp():

@@ -75,7 +75,7 @@ def _prepared(code: Code, op: tile.LoadOp, *, is_worth: bool) -> _Load:
 
 
 def _by_elements(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -> _Load:
-    pointer, cache = code.pointers[op.view], _cache(op)
+    pointer, cache = code.pointers[op.view], cache_of(op)
     other = code.ssa(op.other) if op.other is not None else None
     if op.checked_dims and other is None:
         other = zero(code, result.element)
@@ -91,7 +91,7 @@ def _by_elements(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bo
 def _across(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -> _Load:
     """Loads vectors that begin anywhere. Those that begin outside of the view are not loaded; the others may end in
     what follows their row."""
-    e, pointer, cache = code.e, code.pointers[op.view], _cache(op)
+    e, pointer, cache = code.e, code.pointers[op.view], cache_of(op)
     fragment, access = result.fragment, access_of(op)
     vector = across_vector(fragment, access)
 
@@ -107,12 +107,14 @@ def _across(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -
     return _Load(accesses, is_inside(code, op, fragment, beyond=2 * vector - 1) if is_worth else None)
 
 
-def _cache(op: tile.LoadOp) -> str | None:
+def cache_of(op: tile.LoadOp | tile.LoadWindowOp) -> str | None:
+    """How the cache keeps what a load brings."""
     program = op.view.owner.parent_op()
     assert isinstance(program, tile.ProgramOp)
     return ("evict_last" if config_of(program).evict_last else "read_only") if op.view in program.inputs else None
 
 
 def _fill(code: Code, target: Registers, first: Index, count: int, value: SSAValue) -> None:
+    """Sets so many registers to a scalar."""
     for n in range(count):
         code.e.insert(cuda.SetOp(target.array, code.e.index(code.e.add(first, n)), value))

@@ -315,7 +315,7 @@ def _by_constant(kind: AffineBinaryOpKind, value: Lin, by: int) -> Lin:
             return value + by
 
 
-def point(iteration: Iteration, at: Coords, inner: Sequence[Dim] = ()) -> Coords:
+def point(iteration: Iteration, at: Coords, inner: Sequence[Dim | Lin] = ()) -> Coords:
     """The values of an op's iteration dimensions where its result is at these coordinates; `inner` are those that the
     result does not have, in order. Where dimensions lie in one axis of the result, a step of one is as far as the next
     one runs."""
@@ -325,5 +325,5 @@ def point(iteration: Iteration, at: Coords, inner: Sequence[Dim] = ()) -> Coords
         assert None not in slopes.values(), f"{expr} does not lay out dimensions"
         dims = sorted(slopes, key=lambda i: (-(slopes[i] or 0), i))
         stored |= zip(dims, delinearize(coordinate, [iteration.dims[i].extent for i in dims]), strict=True)
-    others = iter(inner)
-    return tuple(stored[i] if i in stored else lin_of(next(others)) for i in range(len(iteration.dims)))
+    others = (each if isinstance(each, Lin) else lin_of(each) for each in inner)
+    return tuple(stored[i] if i in stored else next(others) for i in range(len(iteration.dims)))

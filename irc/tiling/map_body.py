@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith
@@ -13,7 +14,7 @@ from irc.dialects import tile
 from irc.support.diagnostics import IrcError
 from irc.tiling import scalars as tile_scalar
 from irc.tiling.index_code import IndexCode
-from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Node
+from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Joined, Node
 from irc.tiling.program import INDEX, Shape
 from irc.tiling.scalar_body import Body, Scalar, cast
 
@@ -75,6 +76,9 @@ class MapBuilder:
                 return cast(body, self._input(node.input), node.source)
             case Choose():
                 return body.select(self._test(node), self.scalars[node.inside], self.scalars[node.outside])
+            case Joined():
+                first, *others = (self.scalars[n] for n in node.inputs)
+                return reduce(lambda a, b: tile_scalar.combine(body, node.monoid, node.source, a, b), others, first)
             case Apply():
                 return tile_scalar.apply(body, node.op, [self._input(n) for n in node.inputs], node.source)
             case _:

@@ -113,6 +113,22 @@ class Choose(Node):
 
 
 @dataclass(eq=False)
+class Bounded(Choose):
+    """An element of an array where a window has one, else a constant. `inside` is a load, `outside` the constant."""
+
+
+@dataclass(eq=False)
+class Joined(Node):
+    """The elements of a window, joined by a monoid, `sum max min`, one after the other."""
+
+    monoid: str
+    inputs: tuple[Node, ...]
+
+    def operands(self) -> tuple[Node, ...]:
+        return self.inputs
+
+
+@dataclass(eq=False)
 class Reduced(Node):
     """A reduction, or the last element so far of a scan, at the kept coordinates `at`; `dims` are the reduced
     dimensions.

@@ -20,9 +20,10 @@ from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
 from irc.tiling.index_maps import Dim, Lin, Sym, affine, bounds
 from irc.tiling.map_body import MapBuilder, broadcast, extents, finish
-from irc.tiling.nodes import Apply, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
+from irc.tiling.nodes import Apply, Bounded, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
 from irc.tiling.program import INDEX, Axis, Program, Shape
 from irc.tiling.scalar_body import Body, Scalar, cast
+from irc.tiling.view_bounds import bounded_load
 
 
 class Stage:
@@ -45,7 +46,7 @@ class Stage:
         self.computed: dict[Node, SSAValue] = {}
         """Tiles of nodes that are not computed by a map: reductions, products, scans."""
         self._tiles: dict[tuple[Node, Shape | None], SSAValue] = {}
-        self._loads: dict[tuple[int, tuple[Lin, ...]], SSAValue] = {}
+        self._loads: dict[tuple[int, tuple[Lin, ...], float | int], SSAValue] = {}
         self._indices: dict[Dim | Sym, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
 
@@ -145,25 +146,30 @@ class Stage:
         map = AffineMap(len(self.axes), len(symbols), results)
         return map, list(symbols.values()), checked, frozenset(used), shape
 
-    def load(self, node: Load) -> SSAValue:
+    def load(self, node: Load, outside: float | int = 0) -> SSAValue:
         home = self.home(self.program.dims(node))
-        return home._load(node)
+        return home._load(node, outside)
 
-    def _load(self, node: Load) -> SSAValue:
+    def _load(self, node: Load, outside: float | int) -> SSAValue:
         operand = self.program.domains.operands[node.argument]
-        key = (node.argument, operand.view_coords(self.program.domains.bindings, node.at))
+        key = (node.argument, operand.view_coords(self.program.domains.bindings, node.at), outside)
         if key not in self._loads:
             map, symbols, checked, _, shape = self.access(node.argument, node.at)
+            other = self._scalar(outside, node) if checked and outside else None
             op = tile.LoadOp.of(
                 self.program.argument(node.argument),
                 [a.offset for a in self.axes],
                 TensorType(node.type, shape),
                 symbols=symbols,
+                other=other,
                 map=map,
                 checked=checked,
             )
             self._loads[key] = self.insert(op, node.location)
         return self._loads[key]
+
+    def _scalar(self, value: float | int, node: Node) -> SSAValue:
+        return Body(self.block, node.location).constant(value, node.type)
 
     def store(self, argument: int, coords: Sequence[Lin], node: Node, *, add: bool = False) -> None:
         """Stores the node's value at the coordinates of a result, or adds it there, for every element of the tile.
@@ -206,9 +212,16 @@ class Stage:
         return self._map(node, shape)
 
     def is_leaf(self, node: Node) -> bool:
-        return isinstance(node, Load | Reduced | Dot)
+        return isinstance(node, Load | Reduced | Dot) or self._bounded(node) is not None
+
+    def _bounded(self, node: Node) -> Load | None:
+        """The load that gives an element of a window, a constant where there is none."""
+        return bounded_load(self.program.domains, node) if isinstance(node, Bounded) else None
 
     def leaf(self, node: Node) -> SSAValue:
+        if (load := self._bounded(node)) is not None:
+            assert isinstance(node, Bounded) and isinstance(node.outside, Constant)
+            return self.load(load, node.outside.value)
         if isinstance(node, Load):
             return self.load(node)
         return self.core(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from irc.analysis.op_classes import instructions_of
@@ -17,12 +18,13 @@ from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
 from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
-from irc.tiling.nodes import Apply, Dot, Node, Reduced
+from irc.tiling.nodes import Apply, Dot, Joined, Node, Reduced
 from irc.tiling.products import MatmulPlan, emit_matmul, split_axes
 from irc.tiling.program import Axis, Program, shared_nodes
 from irc.tiling.reductions import ReduceStage
-from irc.tiling.sizes import SHORTEST_RUN, SQUARE, THREADS, Contiguity, along, map_tiles, reduce_tiles
+from irc.tiling.sizes import ELEMENTS, SHORTEST_RUN, SQUARE, THREADS, Contiguity, along, map_tiles, reduce_tiles
 from irc.tiling.stage import Stage
+from irc.tiling.window_sizes import reached_dims, window_tiles
 
 
 @dataclass
@@ -185,6 +187,10 @@ def _emit_map(program: Program, plan: GroupTiling, config: Config) -> None:
     program.shared = shared_nodes(_roots(program, plan))
     weights = Contiguity(program.domains).weights(dims)
     alike = _walked_alike(program, plan, config)
+    reached = reached_dims(program.domains, dims) if any(isinstance(n, Joined) for n in plan.nodes) else []
+    if reached:
+        inner = max(dims, key=lambda d: (weights.get(d, 0), dims.index(d)))
+        alike = window_tiles(dims, inner, reached, prod(config.sizes or (ELEMENTS,)))
     tiles = plan.box or alike or (map_tiles(dims, weights, config.sizes) if dims else {})
     loop = for_tiles(program, dims, tiles, Config(schedule=config.schedule))
     offsets = dict(zip(dims, loop.offsets, strict=False))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import (
     LocationAttr,
@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from irc.analysis.op_classes import is_elementwise, is_position, is_reduction
+from irc.analysis.op_classes import is_cast, is_elementwise, is_position, is_reduction
 from irc.dialects.nd.elements import ElementsAttr
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
@@ -34,6 +34,7 @@ from irc.tiling.index_maps import (
     applied,
     atoms,
     bounds,
+    constant,
     lin_of,
     linearize,
     new_dim,
@@ -43,11 +44,13 @@ from irc.tiling.index_maps import (
 )
 from irc.tiling.nodes import (
     Apply,
+    Bounded,
     Cast,
     Choose,
     Constant,
     Coordinate,
     Dot,
+    Joined,
     Load,
     Node,
     Reduced,
@@ -120,6 +123,8 @@ class Trace:
         match pattern_of(op):
             case Pattern.MOVE:
                 return self._moved(op, coords)
+            case Pattern.WINDOW:
+                return self._window(op, coords)
             case Pattern.REDUCE | Pattern.SCAN:
                 return self._reduced(op, coords)
             case Pattern.PRODUCT | Pattern.CONVOLUTION:
@@ -203,6 +208,44 @@ class Trace:
             return Constant(type, where, 0) if is_position(op) else self._as(self.at(source, at), type)
         value = self.at(source, at)
         return Reduced(type, where, op, coords, dims, value if is_position(op) else self._as(value, type))
+
+    def _window(self, op: Operation, coords: Coords) -> Node:
+        """The places of a window, those of the last axis first: what two windows beside each other have in common is
+        the same expression."""
+        iteration, where = iteration_of(op), location_of(op)
+        type, taps = element_type_of(op.results[0].type), [d for d in iteration.dims if d.kind is Kind.WINDOW]
+        monoid = next((dim.monoid for dim in taps if dim.monoid is not None), "sum")
+        outside = Constant(type, where, neutral(monoid, element_of(type)))
+
+        def joined(found: tuple[int, ...]) -> Node:
+            if len(found) == len(taps):
+                at = point(iteration, coords, [constant(place) for place in found])
+                return self._tap(op, at, monoid, outside)
+            parts = [joined((*found, at)) for at in range(taps[len(found)].extent)]
+            parts = [part for part in parts if part is not outside] or [outside]
+            return parts[0] if len(parts) == 1 else Joined(type, where, monoid, tuple(parts))
+
+        return joined(())
+
+    def _tap(self, op: Operation, at: Coords, monoid: str, outside: Constant) -> Node:
+        """The element at a point of a window, of the type that is joined; `outside` where no window has one there."""
+        (access,), source = iteration_of(op).inputs, op.operands[0]
+        tests = _inside(access, at, {})
+        if tests is None or 0 in shape_of(source.type):
+            return outside
+        inside = self.at(source, applied(access.map, at))
+        # A place that always has an element is read like the others, so that all are one load.
+        load = inside.inputs[0] if isinstance(inside, Apply) and is_cast(inside.op) else None
+        if isinstance(load, Load) and neutral(monoid, element_of(load.source)) == outside.value:
+            # What is neutral in both types is chosen before the cast: then it takes no test but those of the load.
+            assert isinstance(inside, Apply)
+            read = Bounded(load.source, inside.location, tests, load, replace(outside, source=load.source))
+            return self._as(Apply(inside.source, inside.location, inside.op, (read,)), outside.type)
+        inside = self._as(inside, outside.type)
+        if not tests and not isinstance(inside, Load):
+            return inside
+        kind = Bounded if isinstance(inside, Load) else Choose
+        return kind(outside.source, location_of(op), tests, inside, outside)
 
     def _as(self, node: Node, type: Attribute) -> Node:
         """What a reduction accumulates has the type of its result."""

@@ -12,7 +12,7 @@ from irc.dialects.tile import shape_of
 from irc.ir.iteration import Kind, Pattern, iteration_of, pattern_of
 from irc.layout.access import slope_of
 from irc.tiling.domains import Domains
-from irc.tiling.nodes import Choose, Constant, Dot, Load, Node, walk_nodes
+from irc.tiling.nodes import Bounded, Choose, Constant, Dot, Load, Node, walk_nodes
 
 SINGLE = ([], [1])
 """Factors of the coordinates that are a dimension, or 0."""
@@ -45,8 +45,15 @@ def _has_window_for_each_pixel(dot: Dot) -> bool:
     return True
 
 
+def keep_window_bounds(domains: Domains, node: Bounded) -> None:
+    """Keeps axes dimensions of the view where a window leaves its array."""
+    if isinstance(node.inside, Load) and (axes := _axes(domains, node, node.inside)):
+        domains.operands[node.inside.argument].bounded |= axes
+
+
 def bounded_load(domains: Domains, node: Node) -> Load | None:
-    """The load that gives an operand of a product, 0 outside of its array as well; None where it takes tests."""
+    """The load that gives an operand of a product, 0 outside of its array as well, or an element of a window, a
+    constant where there is none; None where it takes tests."""
     if not isinstance(node, Choose) or not isinstance(node.inside, Load):
         return None
     axes = _axes(domains, node, node.inside)
@@ -56,8 +63,8 @@ def bounded_load(domains: Domains, node: Node) -> Load | None:
 
 def _axes(domains: Domains, node: Choose, load: Load) -> frozenset[int] | None:
     """The axes along which the tests compare the load's coordinates with the ends of its array; None where a test
-    compares anything else, or something else than 0 is outside."""
-    if not isinstance(node.outside, Constant) or node.outside.value != 0:
+    compares anything else, or what is outside is no constant, or not 0 where there is no window."""
+    if not isinstance(node.outside, Constant) or (node.outside.value != 0 and not isinstance(node, Bounded)):
         return None
     resolve, shape = domains.bindings.resolve, domains.operands[load.argument].shape
     coords = [resolve(lin) for lin in load.at]

@@ -246,6 +246,18 @@ def conv(rng: Random) -> Case:
     return Case(arrays, lambda a, b: nd.ConvOp(a, b, **numbers))
 
 
+def reduce_window(rng: Random) -> Case:
+    shape = extents(rng, least=1)
+    limits = {"strides": (1, 3), "low": (0, 2), "high": (0, 2), "dilation": (1, 2)}
+    numbers: dict[str, Any] = {name: [rng.randint(*ends) for _ in shape] for name, ends in limits.items()}
+    window, monoid = [rng.randint(1, 2) for _ in shape], rng.choice(("sum", "max", "min"))
+    if monoid == "sum":
+        numbers["input_dilation"] = [rng.randint(1, 2) for _ in shape]
+    else:  # of windows that have an element each: others are infinite, whose differences are none
+        numbers |= {"dilation": [1 for _ in shape], **{side: [size - 1 for size in window] for side in ("low", "high")}}
+    return Case([normal(rng, shape)], lambda x: nd.ReduceWindowOp(x, window, monoid=monoid, **numbers))
+
+
 def attention(rng: Random) -> Case:
     batch = extents(rng, most=1)
     queries = [extent * rng.randint(1, 2) for extent in batch]
@@ -320,6 +332,7 @@ CASES: dict[type[nd.NdOp], Callable[[Random], Case]] = {
     nd.TopkOp: topk,
     nd.MatmulOp: matmul,
     nd.ConvOp: conv,
+    nd.ReduceWindowOp: reduce_window,
     nd.SoftmaxOp: along(nd.SoftmaxOp),
     nd.LogSoftmaxOp: along(nd.LogSoftmaxOp),
     nd.LayerNormOp: along(nd.LayerNormOp, 0.1),

@@ -7,7 +7,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import erf
+
+Array = np.ndarray[Any, Any]
 
 
 class Tensor:
@@ -375,3 +378,36 @@ class Functional:
         top = x.value.max(-1, keepdims=True)
         total = np.log(np.exp(x.value - top).sum(-1)) + top[:, 0]
         return Tensor((total - x.value[np.arange(len(total)), labels.value]).mean())
+
+    @staticmethod
+    def max_pool2d(x: Tensor, size: int, stride: int, padding: int) -> Tensor:
+        return Tensor(_pool_windows(x, size, stride, padding, -np.inf).max((-2, -1)))
+
+    @staticmethod
+    def avg_pool2d(x: Tensor, size: int, stride: int, padding: int = 0) -> Tensor:
+        return Tensor(_pool_windows(x, size, stride, padding, 0.0).mean((-2, -1)))
+
+    @staticmethod
+    def adaptive_avg_pool2d(x: Tensor, count: int) -> Tensor:
+        """To windows that are all as large."""
+        size = x.shape[-1] // count
+        return Functional.avg_pool2d(x, size, size)
+
+    @staticmethod
+    def interpolate(x: Tensor, scale_factor: int, mode: str) -> Tensor:
+        assert mode == "bilinear"
+        value = x.value
+        for axis in (2, 3):
+            extent = value.shape[axis]
+            at = np.clip((np.arange(extent * scale_factor) + 0.5) / scale_factor - 0.5, 0, extent - 1)
+            first = at.astype(int)
+            weight = (at - first).reshape([-1 if each == axis else 1 for each in range(4)])
+            low, high = (np.take(value, np.minimum(first + more, extent - 1), axis) for more in (0, 1))
+            value = low * (1 - weight) + high * weight
+        return Tensor(value)
+
+
+def _pool_windows(x: Tensor, size: int, stride: int, padding: int, outside: float) -> Array:
+    around = [(0, 0), (0, 0), (padding, padding), (padding, padding)]
+    padded = np.pad(x.value, around, constant_values=outside)
+    return sliding_window_view(padded, (size, size), (2, 3))[:, :, ::stride, ::stride]

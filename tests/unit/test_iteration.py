@@ -96,6 +96,9 @@ def _computed(op: IterationInterface, elements: list[Array], inside: list[Array]
             return evaluate_op(op, elements, "float64")[0]
         case Pattern.REDUCE | Pattern.SCAN:
             return elements[0]
+        case Pattern.WINDOW:
+            monoid = next(dim.monoid for dim in iteration.dims if dim.kind is Kind.WINDOW)
+            return np.where(inside[0], elements[0], {"sum": 0, "max": -np.inf, "min": np.inf}[str(monoid)])
         case Pattern.MOVE:
             indices = {i for access in iteration.inputs for i in access.indices}
             value, found = np.zeros_like(elements[0]), np.zeros_like(inside[0])
@@ -165,6 +168,23 @@ def _broadcast(draw: Draw) -> nd.NdOp:
     shape = draw(EXTENTS)
     dims = _axes(draw, len(shape))
     return nd.BroadcastOp(value([draw(st.sampled_from([1, shape[dim]])) for dim in dims]), shape, dims)
+
+
+def _reduce_window(draw: Draw) -> nd.NdOp:
+    shape = draw(LONG)
+    numbers: dict[str, Any] = {
+        name: [draw(st.integers(least, most)) for _ in shape]
+        for name, (least, most) in {
+            "window": (1, 2),
+            "strides": (1, 3),
+            "low": (0, 2),
+            "high": (0, 2),
+            "dilation": (1, 2),
+            "input_dilation": (1, 2),
+        }.items()
+    }
+    monoid = draw(st.sampled_from(["sum", "max", "min"]))
+    return nd.ReduceWindowOp(value(shape), numbers.pop("window"), monoid=monoid, **numbers)
 
 
 def _take(draw: Draw) -> nd.NdOp:
@@ -268,6 +288,7 @@ DRAWN: dict[str, Callable[[Draw], nd.NdOp]] = {
     "nd.iota": _iota,
     "nd.constant": lambda draw: nd.ConstantOp.splat(3.5, nd.tensor(draw(EXTENTS), f64)),
     "nd.broadcast": _broadcast,
+    "nd.reduce_window": _reduce_window,
     "nd.permute": _permute,
     "nd.reshape": _reshape,
     "nd.slice": _slice,

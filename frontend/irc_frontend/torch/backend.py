@@ -21,6 +21,7 @@ from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
 from irc_frontend.torch.multi_head import with_own_heads
 from irc_frontend.torch.partition import partition
+from irc_frontend.torch.resampling import with_own_resampling
 from irc_frontend.torch.scaled_dot_product import with_fast_attention
 
 MAX_SHAPES = 8
@@ -44,7 +45,7 @@ def backend(
         raise TypeError(f"the irc backend has the option max_shapes alone, found {found}")
     if type(max_shapes) is not int or max_shapes < 0:
         raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
-    return _aot(max_shapes)(with_own_heads(with_fast_attention(module)), inputs)
+    return _aot(max_shapes)(with_own_resampling(with_own_heads(with_fast_attention(module))), inputs)
 
 
 def _compile(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Run:

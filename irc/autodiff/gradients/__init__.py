@@ -15,6 +15,7 @@ from irc.autodiff.gradients.reductions import REDUCTIONS
 from irc.autodiff.gradients.rule import Rule
 from irc.autodiff.gradients.scans import SCANS
 from irc.autodiff.gradients.shapes import SHAPES
+from irc.autodiff.gradients.windows import WINDOWS
 from irc.dialects import nd
 
 RULES: dict[type[nd.NdOp], Rule] = {
@@ -23,6 +24,7 @@ RULES: dict[type[nd.NdOp], Rule] = {
     **INDEXED,
     **REDUCTIONS,
     **SCANS,
+    **WINDOWS,
     **PRODUCTS,
     **CONVOLUTION,
     **COMPOSED,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i32
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i1, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -136,6 +136,50 @@ class LoadOp(GlobalLoadOp):
     @property
     def elements(self) -> int:
         return self.count.value.data
+
+
+@irdl_op_definition
+class LoadOrOp(GlobalLoadOp):
+    """`count` elements of global memory into registers where a condition holds, else `other` for each of them: whole
+    words are chosen. In two branches the compiler chooses element by element."""
+
+    name = "cuda.load_or"
+    condition = operand_def(i1)
+    other = operand_def()
+    count = prop_def(IntegerAttr, default_value=number(1))
+    assembly_format = (
+        "$pointer `[` $offset (`+` $rest^)? `]` `if` $condition `else` $other `->` $array `[` $index `]` attr-dict"
+        " `:` type($pointer) `,` type($other) `->` type($array)"
+    )
+
+    def __init__(
+        self,
+        pointer: SSAValue,
+        offset: SSAValue,
+        array: SSAValue,
+        index: SSAValue,
+        condition: SSAValue,
+        other: SSAValue,
+        *,
+        count: int = 1,
+        cache: str | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[condition, other, pointer, array, index, offset, None],
+            properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
+        )
+
+    @property
+    def elements(self) -> int:
+        return self.count.value.data
+
+    def verify_(self) -> None:
+        super().verify_()
+        assert isinstance(self.array.type, RegistersType)
+        if self.rest is not None:
+            raise VerifyException("cuda.load_or: expected one offset, found two")
+        if self.other.type != self.array.type.element:
+            raise VerifyException(f"cuda.load_or: expected {self.array.type.element}, found {self.other.type}")
 
 
 @irdl_op_definition

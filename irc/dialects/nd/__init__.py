@@ -156,6 +156,7 @@ from irc.dialects.nd.unary import (
     TestOp,
     UnaryOp,
 )
+from irc.dialects.nd.windows import ReduceWindowOp
 
 Nd = Dialect(
     "nd",
@@ -217,6 +218,7 @@ Nd = Dialect(
         CumprodOp,
         SortOp,
         TopkOp,
+        ReduceWindowOp,
         BroadcastOp,
         PermuteOp,
         ReshapeOp,
@@ -353,6 +355,7 @@ __all__ = [
     "RandomUniformOp",
     "ReciprocalOp",
     "ReduceOp",
+    "ReduceWindowOp",
     "ReluOp",
     "ReshapeOp",
     "RmsNormOp",

@@ -65,6 +65,7 @@ from irc.dialects.tile.types import (
     tile_type_of,
 )
 from irc.dialects.tile.vote import AnyOp
+from irc.dialects.tile.window import LoadWindowOp
 from irc.ir.discardable import CLAMPED, SCHEDULED
 
 Tile = Dialect(
@@ -86,6 +87,7 @@ Tile = Dialect(
         ForTilesOp,
         IotaOp,
         LoadOp,
+        LoadWindowOp,
         MapOp,
         NoSlotOp,
         OrderOp,
@@ -155,6 +157,7 @@ __all__ = [
     "Im2colAttr",
     "IotaOp",
     "LoadOp",
+    "LoadWindowOp",
     "MapOp",
     "NoSlotOp",
     "OrderOp",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from irc.dialects import nd
-from irc.dialects.nd.base import integer, ints
+from irc.dialects.nd.base import integer, ints, shape_of
 from irc.interpreters.nd.base import Array, Precision, convert, is_floating, meaning, wide
 from irc.ir.dtypes import element_of
+from irc.ir.neutral import neutral
 
 
 @meaning(nd.SumOp, nd.ProdOp)
@@ -51,6 +53,30 @@ def _max(op: nd.MaxOp, args: Sequence[Array], precision: Precision) -> Array:
 @meaning(nd.MinOp)
 def _min(op: nd.MinOp, args: Sequence[Array], precision: Precision) -> Array:
     return np.min(wide(args[0]), axis=ints(op.axes))
+
+
+@meaning(nd.ReduceWindowOp)
+def _reduce_window(op: nd.ReduceWindowOp, args: Sequence[Array], precision: Precision) -> Array:
+    """Over views of the windows; what has no element is neutral."""
+    numbers, element = op.numbers, element_of(op.result.type)
+    x = wide(args[0]) if element.is_float else convert(args[0], element.dtype)
+    spread = zip(x.shape, numbers["low"], numbers["high"], numbers["input_dilation"], strict=True)
+    extents = [max(0, (n - 1) * apart + 1) + low + high for n, low, high, apart in spread]
+    padded = np.full(
+        extents, neutral(op.monoid.data, element_of(op.x.type)), np.float64 if element.is_float else x.dtype
+    )
+    places = zip(x.shape, numbers["low"], numbers["input_dilation"], strict=True)
+    padded[tuple(slice(low, low + max(0, (n - 1) * apart + 1), apart) for n, low, apart in places)] = x
+    covered = [(n - 1) * apart + 1 for n, apart in zip(numbers["window"], numbers["dilation"], strict=True)]
+    shape = shape_of(op.result)
+    if 0 in shape:
+        return np.zeros(shape, padded.dtype)
+    steps = [slice(None, None, step) for step in (*numbers["strides"], *numbers["dilation"])]
+    windows = sliding_window_view(padded, covered)[tuple(steps)]
+    axes = tuple(range(padded.ndim, 2 * padded.ndim))
+    if op.monoid.data == "sum":
+        return np.asarray(windows.sum(axes, dtype=padded.dtype))
+    return np.asarray((np.max if op.monoid.data == "max" else np.min)(windows, axes))
 
 
 @meaning(nd.AnyOp)

@@ -97,6 +97,29 @@ def load(
     array.put(register_index(s, op, array, index, count), rows[byte_offsets // size], s.lanes)
 
 
+@simulates(cuda.LoadOrOp)
+def load_or(
+    s: Strand,
+    op: cuda.LoadOrOp,
+    condition: Any,
+    other: Any,
+    pointer: Pointer,
+    array: RegisterArray,
+    index: Any,
+    offset: Any,
+) -> None:
+    count, there = op.elements, s.spread(condition).astype(bool)
+    size, lanes = count * pointer.dtype.itemsize, s.numbers[there]
+    values = np.repeat(s.spread(other)[:, None], count, axis=1).astype(array.data.dtype)
+    byte_offsets = global_byte_offsets(s, op, pointer, s.spread(offset)[there], size, lanes)
+    _check_read_only(s, op, pointer)
+    check_global_read(s, op, pointer, byte_offsets, size, lanes)
+    if s.frame.counters is not None and len(lanes):
+        s.frame.counters.global_access(op, lanes, byte_offsets, size)
+    values[there] = pointer.span.memory.table(pointer.dtype, count)[byte_offsets // size]
+    array.put(register_index(s, op, array, index, count), values, s.lanes)
+
+
 @simulates(cuda.LoadAcrossOp)
 def load_across(
     s: Strand, op: cuda.LoadAcrossOp, pointer: Pointer, array: RegisterArray, index: Any, offset: Any

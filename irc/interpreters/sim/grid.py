@@ -61,7 +61,7 @@ def _global_granule(kernel: cuda.KernelOp) -> int:
     """Bytes of the smallest access to global memory that the kernel makes."""
     sizes = [16]
     for op in kernel.walk():
-        if isinstance(op, cuda.LoadOp | cuda.StoreOp):
+        if isinstance(op, cuda.LoadOp | cuda.LoadOrOp | cuda.StoreOp):
             assert isinstance(op.array.type, cuda.RegistersType)
             sizes.append(op.count.value.data * cuda.size_of(op.array.type.element))
         elif isinstance(op, cuda.LoadAcrossOp):

@@ -316,8 +316,11 @@ _AFFINE: dict[AffineBinaryOpKind, Callable[[Array, Array], Array]] = {
 }
 
 
-def _addresses(m: _Machine, op: tile.AccessOp, shape: Sequence[int]) -> tuple[View, Array, Array]:
-    """(the view, the element's place in memory, whether it is inside) for every element of the tile."""
+def _addresses(
+    m: _Machine, op: tile.AccessOp, shape: Sequence[int], tap: Sequence[int] | None = None
+) -> tuple[View, Array, Array]:
+    """(the view, the element's place in memory, whether it is inside) for every element of the tile. tap: what is added
+    to the coordinates."""
     view: View = m.values[op.view]
     if (known := m.accesses.get(op)) is None:
         known = m.accesses[op] = (op.access_map.results, op.checked_dims)
@@ -330,7 +333,7 @@ def _addresses(m: _Machine, op: tile.AccessOp, shape: Sequence[int]) -> tuple[Vi
     symbols = [np.asarray(s, np.int64) for s in m.get(op.symbols)]
     place, inside = np.zeros(tuple(shape), np.int64), np.ones(tuple(shape), np.bool_)
     for i, expr in enumerate(coordinates):
-        coordinate = _affine(expr, dims, symbols)
+        coordinate = _affine(expr, dims, symbols) + (0 if tap is None else tap[i])
         fits = (coordinate >= 0) & (coordinate < view.shape[i])
         if not fits.all():
             if i not in checked:
@@ -341,9 +344,9 @@ def _addresses(m: _Machine, op: tile.AccessOp, shape: Sequence[int]) -> tuple[Vi
     return view, np.where(inside, place, 0), inside
 
 
-def _gathered(m: _Machine, op: tile.AccessOp, type: Any, other: Any) -> Array:
+def _gathered(m: _Machine, op: tile.AccessOp, type: Any, other: Any, tap: Sequence[int] | None = None) -> Array:
     shape = tile.shape_of(type)
-    view, place, inside = _addresses(m, op, shape)
+    view, place, inside = _addresses(m, op, shape, tap)
     if view.memory.size == 0:
         return np.broadcast_to(np.asarray(other, view.memory.dtype), shape).copy()
     return np.where(inside, view.memory[place], np.asarray(other, view.memory.dtype))
@@ -352,6 +355,12 @@ def _gathered(m: _Machine, op: tile.AccessOp, type: Any, other: Any) -> Array:
 def _load(m: _Machine, op: tile.LoadOp) -> list[Any]:
     other = np.zeros((), dtype_of(op.result.type)) if op.other is None else m.values[op.other]
     return [_gathered(m, op, op.result.type, other)]
+
+
+def _load_window(m: _Machine, op: tile.LoadWindowOp) -> list[Any]:
+    type = op.outputs[0].type
+    other = np.zeros((), dtype_of(type)) if op.other is None else m.values[op.other]
+    return [_gathered(m, op, type, other, tap) for tap in op.tap_values]
 
 
 def _copy(m: _Machine, op: tile.CopyOp) -> list[Any]:
@@ -463,6 +472,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.WriteOp: _write,
     tile.CopyOp: _copy,
     tile.LoadOp: _load,
+    tile.LoadWindowOp: _load_window,
     tile.StoreOp: _store,
     tile.StoreWaitOp: lambda m, op: [],
     tile.MapOp: _map,

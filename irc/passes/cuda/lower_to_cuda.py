@@ -23,7 +23,7 @@ from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.layout_assignment.attributes import fragment_layout
-from irc.lowering import channels, compute, dots, exchanges, memory, orders, reduce, scan, step_channels, tma
+from irc.lowering import channels, compute, dots, exchanges, memory, orders, reduce, scan, step_channels, tma, windows
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
 from irc.lowering.values import TURNS, Buffer, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
@@ -434,6 +434,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.DotWaitOp: dots.lower_dot_wait,
     tile.IotaOp: compute.lower_iota,
     tile.LoadOp: exchanges.lower_load,
+    tile.LoadWindowOp: windows.lower_load_window,
     tile.MapOp: compute.lower_map,
     tile.PermuteOp: compute.lower_permute,
     tile.NoSlotOp: lambda code, op: None,

@@ -11,6 +11,7 @@
 | `clamp logical_not` | `minimum` and `maximum`, `bitwise_not` |
 | `one_hot tril triu` | `iota`, comparisons |
 | `tile` | `broadcast`, `reshape` |
+| `reduce_window` of over 32 places | one of all axes but the last, one of that; a reduction where they do not overlap |
 | `scatter_add` | a sum over the updates, of those whose index is the place |
 | `random_normal random_uniform` | Philox in integer arithmetic |
 
@@ -32,6 +33,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from irc.canonicalization.simplify import SimplifyPattern
+from irc.canonicalization.windows import WINDOWS
 from irc.decomposition.attention import ATTENTION
 from irc.decomposition.elementwise import ELEMENTWISE
 from irc.decomposition.gates import GATES
@@ -93,7 +95,8 @@ class DecomposeNdPass(Pass):
     """Ops to leave as they are, without `nd.`: `keep=softmax,gelu`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [DecomposePattern(self._table()), SimplifyPattern(GATES)], what=self.name, recursive=False)
+        patterns = [DecomposePattern(self._table()), SimplifyPattern({**GATES, **WINDOWS})]
+        rewrite(op, patterns, what=self.name, recursive=False)
 
     def _table(self) -> dict[type[Operation], Decomposition]:
         names = {cls.name.removeprefix("nd.") for cls in DECOMPOSITIONS}

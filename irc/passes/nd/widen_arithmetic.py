@@ -91,7 +91,7 @@ class _Widening:
                     self._walk(inner)
 
     def _visit(self, op: Operation) -> None:
-        if isinstance(op, nd.AccumulateOp):
+        if isinstance(op, nd.AccumulateOp | nd.ReduceWindowOp):
             self._accumulate(op)
             return
         if not any(is_narrow(value.type) for value in (*op.operands, *op.results)):
@@ -161,7 +161,7 @@ class _Widening:
         if is_narrow(op.result.type) and element_of(op.operands[0].type).name != "f64":
             self._compute(op, op.operands)
 
-    def _accumulate(self, op: nd.AccumulateOp) -> None:
+    def _accumulate(self, op: nd.AccumulateOp | nd.ReduceWindowOp) -> None:
         """The operand in the type that is accumulated in; a narrow result is the unrounded accumulator."""
         target = element_of(op.result.type)
         wide = _f32() if target.is_narrow_float else target

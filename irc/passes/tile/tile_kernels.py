@@ -21,13 +21,13 @@ from irc.ir.targets import target_of
 from irc.layout.requests import WIDEST
 from irc.tiling.domains import Bindings, Domains, Operand
 from irc.tiling.groups import group_results, reachable
-from irc.tiling.nodes import Choose, Coordinate, Dot, Load, signless
+from irc.tiling.nodes import Bounded, Choose, Coordinate, Dot, Load, signless
 from irc.tiling.products import MatmulPlan
 from irc.tiling.program import Program
 from irc.tiling.sizes import Contiguity
 from irc.tiling.tile_groups import Config, GroupTiling, box_group, emit_group, plan_group
 from irc.tiling.trace import Trace
-from irc.tiling.view_bounds import keep_bounds
+from irc.tiling.view_bounds import keep_bounds, keep_window_bounds
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,8 @@ def _settle(program: Program, plans: list[GroupTiling], config: Config) -> None:
     for node in reachable(program.trace, roots):
         if isinstance(node, Load):
             domains.operands[node.argument].accesses.append(node.at)
+        elif isinstance(node, Bounded):
+            keep_window_bounds(domains, node)
         elif isinstance(node, Coordinate | Choose):
             domains.expressions += node.coords()
         elif isinstance(node, Dot):

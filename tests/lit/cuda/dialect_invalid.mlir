@@ -55,6 +55,18 @@ cuda.kernel @k(%x: !cuda.ptr<i8>) grid [1, 1, 1] block 32 {
 
 // -----
 
+cuda.kernel @k(%x: !cuda.ptr<bf16>) grid [1, 1, 1] block 32 {
+  %c0 = arith.constant 0 : index
+  %true = arith.constant true
+  %other = arith.constant 0.0 : f32
+  %r = cuda.registers : !cuda.registers<8 x bf16>
+  cuda.load_or %x[%c0] if %true else %other -> %r[%c0] : !cuda.ptr<bf16>, f32 -> !cuda.registers<8 x bf16>
+  cuda.return
+}
+// CHECK: cuda.load_or: expected bf16, found f32
+
+// -----
+
 cuda.kernel @k(%m: !cuda.tensor_map<f32, [64, 64], box [8, 32]>) grid [1, 1, 1] block 32 {
   %s = cuda.shared {offset = 0}
   cuda.tma_load %m[%s] -> %s, %s : !cuda.tensor_map<f32, [64, 64], box [8, 32]>

@@ -41,6 +41,10 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   cuda.shared_load_across %s, %s from %z -> %r[%z] : !cuda.registers<8 x bf16>
   // CHECK: cuda.load_across %x[%t] -> %r[%z] {size = 1001 : i64, cache = "read_only"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
   cuda.load_across %x[%t] -> %r[%z] {size = 1001, cache = "read_only"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
+  %is_inside = arith.constant true
+  %none = cuda.get %r[%z] : !cuda.registers<8 x bf16>
+  // CHECK: cuda.load_or %x[%t] if %is_inside else %none -> %r[%z] {count = 8 : i64, cache = "read_only"} : !cuda.ptr<bf16>, bf16 -> !cuda.registers<8 x bf16>
+  cuda.load_or %x[%t] if %is_inside else %none -> %r[%z] {count = 8, cache = "read_only"} : !cuda.ptr<bf16>, bf16 -> !cuda.registers<8 x bf16>
   // CHECK: cuda.ldmatrix %s -> %r[%z] {transpose = true} : !cuda.registers<8 x bf16>
   cuda.ldmatrix %s -> %r[%z] {transpose = true} : !cuda.registers<8 x bf16>
   // CHECK: cuda.stmatrix %r[%z], %s {count = 2 : i64} : !cuda.registers<8 x bf16>

@@ -606,3 +606,43 @@ func.func @invalid(%x: f32) {
   %r = nd.exp %x : f32
   func.return
 }
+
+// -----
+
+func.func @invalid(%x: tensor<8xf32>) {
+  // expected-error @below {{nd.reduce_window expects a monoid of sum, max, min, found mean}}
+  %r = nd.reduce_window %x {window = [2], strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], monoid = "mean"} : tensor<8xf32> -> tensor<7xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<8xf32>) {
+  // expected-error @below {{nd.reduce_window expects 1 window, one for each axis, found 2}}
+  %r = nd.reduce_window %x {window = [2, 2], strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], monoid = "sum"} : tensor<8xf32> -> tensor<7xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<8xf32>) {
+  // expected-error @below {{nd.reduce_window expects window of 1 or more, found [0]}}
+  %r = nd.reduce_window %x {window = [0], strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], monoid = "sum"} : tensor<8xf32> -> tensor<7xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<8xbf16>) {
+  // expected-error @below {{nd.reduce_window expects a result with elements bf16, found f32}}
+  %r = nd.reduce_window %x {window = [2], strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], monoid = "max"} : tensor<8xbf16> -> tensor<7xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<8xf32>) {
+  // expected-error @below {{nd.reduce_window expects a result of shape}}
+  %r = nd.reduce_window %x {window = [2], strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], monoid = "sum"} : tensor<8xf32> -> tensor<8xf32>
+  func.return
+}

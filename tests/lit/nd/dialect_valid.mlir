@@ -249,6 +249,9 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   // CHECK: %weights = nd.attention_weights %heads, %keys, %sums {causal = false, scale = 1.0} : (tensor<3x4x8xbf16>, tensor<5x8xbf16>, tensor<3x4xf32>) -> tensor<3x4x5xbf16>
   %weights = nd.attention_weights %heads, %keys, %sums {causal = false, scale = 1.0} : (tensor<3x4x8xbf16>, tensor<5x8xbf16>, tensor<3x4xf32>) -> tensor<3x4x5xbf16>
 
+  // CHECK: %windows = nd.reduce_window %image {window = [1, 1, 3, 2], strides = [1, 1, 2, 1], low = [0, 0, 1, 0], high = [0, 0, 0, 0], dilation = [1, 1, 1, 2], input_dilation = [1, 1, 1, 1], monoid = "max"} : tensor<2x3x8x8xf32> -> tensor<2x3x4x6xf32>
+  %windows = nd.reduce_window %image {window = [1, 1, 3, 2], strides = [1, 1, 2, 1], low = [0, 0, 1, 0], high = [0, 0, 0, 0], dilation = [1, 1, 1, 2], input_dilation = [1, 1, 1, 1], monoid = "max"} : tensor<2x3x8x8xf32> -> tensor<2x3x4x6xf32>
+
   // CHECK: %square = nd.constant {{\[\[}}1.0, 2.0], [nan, 0.5]] : tensor<2x2xf32>
   %square = nd.constant [[1.0, 2.0], [nan, 5.0e-01]] : tensor<2x2xf32>
   // CHECK: %bytes = nd.constant [1, 2] : tensor<2xi16>

@@ -385,3 +385,21 @@ tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
   // expected-error @below {{expected a result of shape [32, 64], found [64, 32]}}
   %b = tile.transpose %a {dims = array<i64: 1, 0>} : !tile.buffer<64x32xbf16> -> !tile.buffer<64x32xbf16>
 }
+
+// -----
+
+tile.program @p(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [8] {
+    // expected-error @below {{expected a number for each result and dimension of the view: 2, found 1}}
+    %a, %b = tile.load_window %x[%i] {taps = array<i64: 0>} : !tile.view<64xf32> -> tensor<8xf32>, tensor<8xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [8] {
+    // expected-error @below {{expected results of one type, tensor<8xf32>, found tensor<4xf32>}}
+    %a, %b = tile.load_window %x[%i] {taps = array<i64: 0, 1>} : !tile.view<64xf32> -> tensor<8xf32>, tensor<4xf32>
+  }
+}

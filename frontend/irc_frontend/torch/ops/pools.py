@@ -75,17 +75,19 @@ class Regular:
         ends = ir.minimum(starts + self.size, self.extent + self.pad)
         return ends - starts if with_padding else ir.minimum(ends, self.extent) - ir.maximum(starts, 0)
 
-    def spread(self, x: Tensor) -> Tensor:
-        """The transpose of the sum over each window: to every element the sum of those of the windows that have it."""
-        one_by_one = _padded(ir.expand_dims(x, self.axis + 1), self.axis + 1, 0, self.step - 1, 0.0)
-        apart = one_by_one.reshape(*x.shape[: self.axis], self.count * self.step, *x.shape[self.axis + 1 :])
-        behind = max(0, self.pad + self.extent - self.count * self.step)
-        total = _padded(apart, self.axis, 0, behind, 0.0)
-        length = total.shape[self.axis]
-        for number in range(1, self.size):
-            kept = apart[_at(self.axis, slice(0, length - number))]
-            total = total + _padded(kept, self.axis, number, length - number - kept.shape[self.axis], 0.0)
-        return total[_at(self.axis, slice(self.pad, self.pad + self.extent))]
+    def placed(self, x: Tensor, number: int) -> Tensor:
+        """What each window has, at its place of this number among the elements of the axis; 0 at others."""
+        ones = [1] * x.ndim
+        apart = ir.reduce_window(x, ones, input_dilation=[*ones[: self.axis], self.step, *ones[self.axis + 1 :]])
+        first, length = number * self.apart - self.pad, (self.count - 1) * self.step + 1
+        padded = _padded(apart, self.axis, max(0, first), max(0, self.extent - first - length), 0.0)
+        skipped = max(0, -first)
+        return padded[_at(self.axis, slice(skipped, skipped + self.extent))]
+
+    @property
+    def behind(self) -> int:
+        """Places that the last window needs behind the elements."""
+        return max(0, (self.count - 1) * self.step + self.apart * (self.size - 1) + 1 - self.pad - self.extent)
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,18 @@ def _largest(x: Tensor, windows: Sequence[Along]) -> tuple[Tensor, Tensor]:
     return best, place
 
 
+def _reduced(x: Tensor, windows: Sequence[Regular], monoid: str) -> Tensor:
+    """What each window has, joined."""
+    numbers: dict[str, list[int]] = {"window": [], "strides": [], "low": [], "high": [], "dilation": []}
+    along = {each.axis: each for each in windows}
+    for axis in range(x.ndim):
+        own = along.get(axis)
+        values = (1, 1, 0, 0, 1) if own is None else (own.size, own.step, own.pad, own.behind, own.apart)
+        for each, value in zip(numbers.values(), values, strict=True):
+            each.append(value)
+    return ir.reduce_window(x, numbers.pop("window"), monoid, **numbers)
+
+
 def _register_max(rank: int, op: Any) -> None:
     @rule(op)
     def record(
@@ -216,7 +230,9 @@ def _register_max(rank: int, op: Any) -> None:
         dilation: Sequence[int] = (1,),
         ceil_mode: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        return _largest(x, _regular(x, rank, window, stride, padding, dilation, ceil_mode))
+        windows = _regular(x, rank, window, stride, padding, dilation, ceil_mode)
+        _, places = _largest(x, windows)
+        return _reduced(x, windows, "max"), places
 
 
 _register_max(2, aten.max_pool2d_with_indices.default)
@@ -228,28 +244,65 @@ def _adaptive_max_pool(x: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor
     return _largest(x, _adaptive(x, counts))
 
 
-def _register_max_backward(rank: int, *ops: Any) -> None:
+def _register_scattered(rank: int, *ops: Any) -> None:
     @rule(*ops)
     def record(grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
         """Each window's gradient at the element that it took; the places are the last argument."""
-        places = rest[-1]
-        planes, size = math.prod(x.shape[: x.ndim - rank]), math.prod(x.shape[x.ndim - rank :])
-        flat = [each.reshape(planes, math.prod(grad.shape[x.ndim - rank :])) for each in (places, grad)]
-        return added(ir.zeros((planes, size), grad.element), 1, flat[0], flat[1]).reshape(x.shape)
+        return _scattered(grad, x, rest[-1], rank)
 
 
-_register_max_backward(
+def _scattered(grad: Tensor, x: Tensor, places: Tensor, rank: int) -> Tensor:
+    planes, size = math.prod(x.shape[: x.ndim - rank]), math.prod(x.shape[x.ndim - rank :])
+    flat = [each.reshape(planes, math.prod(grad.shape[x.ndim - rank :])) for each in (places, grad)]
+    return added(ir.zeros((planes, size), grad.element), 1, flat[0], flat[1]).reshape(x.shape)
+
+
+_register_scattered(
     2,
-    aten.max_pool2d_with_indices_backward.default,
     aten.adaptive_max_pool2d_backward.default,
     aten.fractional_max_pool2d_backward.default,
 )
-_register_max_backward(
+_register_scattered(
     3,
-    aten.max_pool3d_with_indices_backward.default,
     aten.adaptive_max_pool3d_backward.default,
     aten.fractional_max_pool3d_backward.default,
 )
+
+MAX_TAPS = 32
+"""Places of a window that gradients are gathered from; those of larger windows are added to their places."""
+
+
+def _register_max_backward(rank: int, op: Any) -> None:
+    @rule(op)
+    def record(
+        grad: Tensor,
+        x: Tensor,
+        window: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        ceil_mode: bool,
+        places: Tensor,
+    ) -> Tensor:
+        """For each place of the windows, the gradients of those that took it, where it lies in x."""
+        windows = _regular(x, rank, window, stride, padding, dilation, ceil_mode)
+        if math.prod(along.size for along in windows) > MAX_TAPS or not x.size or not grad.size:
+            return _scattered(grad, x, places, rank)
+        total: Any = None
+        for numbers in product(*(range(along.size) for along in windows)):
+            place: Any = 0
+            for along, number in zip(windows, numbers, strict=True):
+                at = ir.arange(along.count) * along.step + (number * along.apart - along.pad)
+                place = place * along.extent + _along(at, along.axis, x.ndim)
+            part = ir.where(places == place, wide(grad), 0.0)
+            for along, number in zip(windows, numbers, strict=True):
+                part = along.placed(part, number)
+            total = part if total is None else total + part
+        return total
+
+
+_register_max_backward(2, aten.max_pool2d_with_indices_backward.default)
+_register_max_backward(3, aten.max_pool3d_with_indices_backward.default)
 
 
 def _divided(x: Tensor, windows: Sequence[Regular], with_padding: bool, divisor: int | None) -> Tensor:
@@ -266,6 +319,23 @@ def _expect_float(x: Tensor) -> None:
         raise Left("a mean of integers")
 
 
+def _transposed(grad: Tensor, windows: Sequence[Regular]) -> Tensor:
+    """The transpose of sums over windows: for every element the sum over those that have it, which are windows of the
+    gradient, with places between its elements."""
+    ones, along = [1] * grad.ndim, {each.axis: each for each in windows}
+    window = [along[axis].size if axis in along else 1 for axis in range(grad.ndim)]
+    apart = [along[axis].step if axis in along else 1 for axis in range(grad.ndim)]
+    before = [max(0, along[axis].size - 1 - along[axis].pad) if axis in along else 0 for axis in range(grad.ndim)]
+    behind, cut = [0] * grad.ndim, [slice(None)] * grad.ndim
+    for axis, each in along.items():
+        skipped = max(0, each.pad - each.size + 1)
+        reach = before[axis] + (each.count - 1) * each.step + 1
+        behind[axis] = max(0, skipped + each.extent + each.size - 1 - reach)
+        cut[axis] = slice(skipped, skipped + each.extent)
+    total = ir.reduce_window(grad, window, strides=ones, low=before, high=behind, input_dilation=apart)
+    return total[tuple(cut)]
+
+
 def _register_mean(rank: int, forward: Any, backward: Any) -> None:
     @rule(forward)
     def record(
@@ -277,16 +347,9 @@ def _register_mean(rank: int, forward: Any, backward: Any) -> None:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:
-        """Along one axis after another."""
         _expect_float(x)
         windows = _regular(x, rank, window, stride, padding, (1,), ceil_mode)
-        x = wide(x)
-        for along in windows:
-            padded = along.padded(x, 0.0)
-            x = along.element(padded, 0)
-            for number in range(1, along.size):
-                x = x + along.element(padded, number)
-        return _divided(x, windows, count_include_pad, divisor_override)
+        return _divided(_reduced(wide(x), windows, "sum"), windows, count_include_pad, divisor_override)
 
     @rule(backward)
     def record_backward(
@@ -300,10 +363,7 @@ def _register_mean(rank: int, forward: Any, backward: Any) -> None:
         divisor_override: int | None,
     ) -> Tensor:
         windows = _regular(x, rank, window, stride, padding, (1,), ceil_mode)
-        total = _divided(wide(grad), windows, count_include_pad, divisor_override)
-        for along in windows:
-            total = along.spread(total)
-        return total
+        return _transposed(_divided(wide(grad), windows, count_include_pad, divisor_override), windows)
 
 
 _register_mean(2, aten.avg_pool2d.default, aten.avg_pool2d_backward.default)

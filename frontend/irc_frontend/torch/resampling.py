@@ -1,0 +1,77 @@
+"""torch's bilinear resampling to a whole number of times as many places, which torch's compiler takes apart into four
+gathers: it becomes sums of neighbors, along one axis after another, before AOTAutograd takes the function apart.
+
+Along an axis that becomes s times as long, place s * i + p lies (p + 0.5) / s - 0.5 behind element i: all places of one
+p have the same weights, of an element and of the one before or behind it. So nothing is gathered, and gradients add
+nothing to places that are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.fx import GraphModule
+
+
+def with_own_resampling(module: GraphModule) -> GraphModule:
+    """A graph of torch's functions whose bilinear resampling is made of sums of neighbors; also in graphs that it
+    holds."""
+    for each in module.modules():
+        if isinstance(each, GraphModule):
+            for node in each.graph.find_nodes(op="call_function", target=F.interpolate):
+                node.target = interpolate
+            each.recompile()
+    return module
+
+
+def interpolate(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """torch's, of the same arguments."""
+    is_bilinear = mode == "bilinear" and not align_corners and not antialias and input.ndim == 4
+    times = _times(input.shape[2:], size, scale_factor) if is_bilinear and input.numel() else None
+    if times is None or not input.is_floating_point():
+        return F.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+    wide = input if input.dtype is torch.float64 else input.float()
+    for axis, count in ((3, times[1]), (2, times[0])):
+        wide = _spread(wide, axis, count)
+    return wide.to(input.dtype)
+
+
+def _times(
+    extents: Sequence[int], size: int | Sequence[int] | None, scale_factor: float | Sequence[float] | None
+) -> list[int] | None:
+    """How many times as long each axis becomes, where these are whole numbers; None also where torch has a message."""
+    if (size is None) == (scale_factor is None):
+        return None
+    if scale_factor is not None:
+        factors = [scale_factor] * 2 if isinstance(scale_factor, int | float) else list(scale_factor)
+        times = [int(factor) for factor in factors]
+        return times if factors == times and len(times) == 2 and min(times) >= 1 else None
+    sizes = [size] * 2 if isinstance(size, int) else list(size or ())
+    if len(sizes) != 2 or any(n < 1 or n % extent for extent, n in zip(extents, sizes, strict=True)):
+        return None
+    return [n // extent for extent, n in zip(extents, sizes, strict=True)]
+
+
+def _spread(x: Tensor, axis: int, times: int) -> Tensor:
+    if times == 1:
+        return x
+    extent = x.shape[axis]
+    before = torch.cat([x.narrow(axis, 0, 1), x.narrow(axis, 0, extent - 1)], axis)
+    behind = torch.cat([x.narrow(axis, 1, extent - 1), x.narrow(axis, extent - 1, 1)], axis)
+    found: list[Tensor] = []
+    for phase in range(times):
+        apart = (phase + 0.5) / times - 0.5
+        other = before if apart < 0 else behind
+        found.append(x * (1 - abs(apart)) + other * abs(apart) if apart else x)
+    return torch.stack(found, axis + 1).flatten(axis, axis + 1)

@@ -1,0 +1,102 @@
+"""merge-loads: loads of neighboring elements become one, of a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.dialects import tile
+from irc.ir.passes import Pass
+from irc.layout.access import linear_form
+
+
+@dataclass(frozen=True)
+class MergeLoadsPass(Pass):
+    """Loads of tiles of one array at coordinates that differ by constants, in a program of elementwise work, as a pool
+    or a stencil has them -> one load of the window that they are together (tile.load_window).
+
+    Each thread loads what its windows read once, in vectors, and holds it once. Loads at coordinates that take
+    divisions or are gathered, and those of programs with reductions, scans or products, are left alone.
+    """
+
+    name: ClassVar[str] = "merge-loads"
+    requires = (TILED, LAYOUT_FREE)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in [each for each in op.walk() if isinstance(each, tile.ForTilesOp)]:
+            if all(isinstance(each, _PLAIN) or each.dialect_name() == "arith" for each in loop.body.block.ops):
+                _merge(loop.body.block)
+
+
+_PLAIN = (tile.LoadOp, tile.StoreOp, tile.MapOp, tile.SplatOp, tile.IotaOp, tile.YieldOp)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What loads have in common that are one: all but the constants of their maps."""
+
+    view: SSAValue
+    offsets: tuple[SSAValue, ...]
+    symbols: tuple[SSAValue, ...]
+    shape: tuple[int, ...]
+    other: SSAValue | None
+    factors: tuple[tuple[int, ...], ...]
+
+
+def _merge(block: Block) -> None:
+    groups: dict[_Key, list[tuple[tile.LoadOp, tuple[int, ...]]]] = {}
+    for op in block.ops:
+        if not isinstance(op, tile.LoadOp) or any(not isinstance(s.type, IndexType) for s in op.symbols):
+            continue
+        forms = [linear_form(expr, len(op.offsets), len(op.symbols)) for expr in op.access_map.results]
+        known = [form for form in forms if form is not None]
+        if len(known) == len(forms):
+            # What is outside is told by the load's own checks; one without has nothing outside.
+            shape, factors = tile.shape_of(op.result.type), tuple(form.factors for form in known)
+            key = _Key(op.view, tuple(op.offsets), tuple(op.symbols), shape, None, factors)
+            groups.setdefault(key, []).append((op, tuple(form.constant for form in known)))
+    for key, loads in groups.items():
+        others = {load.other for load, _ in loads if load.checked_dims}
+        is_known = all(other is None or isinstance(other.owner, arith.ConstantOp) for other in others)
+        if len(loads) > 1 and len(others) < 2 and is_known:
+            _replace(key, loads, next(iter(others), None))
+
+
+def _replace(key: _Key, loads: list[tuple[tile.LoadOp, tuple[int, ...]]], other: SSAValue | None) -> None:
+    first = loads[0][0]
+    merged = tile.LoadWindowOp.of(
+        key.view,
+        key.offsets,
+        [load.result.type for load, _ in loads],
+        map=AffineMap(len(key.offsets), len(key.symbols), tuple(_expr(row, len(key.offsets)) for row in key.factors)),
+        taps=[constants for _, constants in loads],
+        checked=sorted({dim for load, _ in loads for dim in load.checked_dims}),
+        symbols=key.symbols,
+        other=other,
+        location=first.location,
+    )
+    if other is not None and isinstance(constant := other.owner, arith.ConstantOp):
+        constant.detach()
+        Rewriter.insert_op(constant, InsertPoint.before(first))
+    Rewriter.insert_op(merged, InsertPoint.before(first))
+    for (load, _), value in zip(loads, merged.outputs, strict=True):
+        value.name_hint = load.result.name_hint
+        Rewriter.replace_op(load, [], [value])
+
+
+def _expr(factors: tuple[int, ...], dims: int) -> AffineExpr:
+    """The sum of each dim and symbol times its factor."""
+    terms: list[AffineExpr] = []
+    for at, factor in enumerate(factors):
+        atom = AffineDimExpr(at) if at < dims else AffineSymExpr(at - dims)
+        terms += [] if not factor else [atom] if factor == 1 else [atom * factor]
+    return reduce(lambda a, b: a + b, terms) if terms else AffineConstantExpr(0)
