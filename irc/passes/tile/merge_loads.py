@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
+from math import prod
+from typing import ClassVar, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -18,6 +19,13 @@ from irc.dialects import tile
 from irc.ir.passes import Pass
 from irc.layout.access import linear_form
 
+MAX_WINDOW = 4
+"""Elements of a window for each one that is read: more are loaded and held for nothing. Windows with a dilation of 2 in
+two dimensions have less."""
+
+_Tap: TypeAlias = tuple[tile.LoadOp, tuple[int, ...]]
+"""A load, and the constants of its coordinates."""
+
 
 @dataclass(frozen=True)
 class MergeLoadsPass(Pass):
@@ -25,7 +33,8 @@ class MergeLoadsPass(Pass):
     or a stencil has them -> one load of the window that they are together (tile.load_window).
 
     Each thread loads what its windows read once, in vectors, and holds it once. Loads at coordinates that take
-    divisions or are gathered, and those of programs with reductions, scans or products, are left alone.
+    divisions or are gathered, those that are far apart, and those of programs with reductions, scans or products, are
+    left alone.
     """
 
     name: ClassVar[str] = "merge-loads"
@@ -53,7 +62,7 @@ class _Key:
 
 
 def _merge(block: Block) -> None:
-    groups: dict[_Key, list[tuple[tile.LoadOp, tuple[int, ...]]]] = {}
+    groups: dict[_Key, list[_Tap]] = {}
     for op in block.ops:
         if not isinstance(op, tile.LoadOp) or any(not isinstance(s.type, IndexType) for s in op.symbols):
             continue
@@ -64,14 +73,30 @@ def _merge(block: Block) -> None:
             shape, factors = tile.shape_of(op.result.type), tuple(form.factors for form in known)
             key = _Key(op.view, tuple(op.offsets), tuple(op.symbols), shape, None, factors)
             groups.setdefault(key, []).append((op, tuple(form.constant for form in known)))
-    for key, loads in groups.items():
+    for key, loads in [(key, near) for key, loads in groups.items() for near in _near(loads)]:
         others = {load.other for load, _ in loads if load.checked_dims}
         is_known = all(other is None or isinstance(other.owner, arith.ConstantOp) for other in others)
         if len(loads) > 1 and len(others) < 2 and is_known:
             _replace(key, loads, next(iter(others), None))
 
 
-def _replace(key: _Key, loads: list[tuple[tile.LoadOp, tuple[int, ...]]], other: SSAValue | None) -> None:
+def _near(loads: list[_Tap]) -> list[list[_Tap]]:
+    """The loads in groups whose windows are not much larger than what is read of them: of `concat` of neighbors along
+    an axis, those of each operand."""
+    found: list[list[_Tap]] = []
+    for load in loads:
+        for group in found:
+            places = [constants for _, constants in (*group, load)]
+            window = prod(max(along) - min(along) + 1 for along in zip(*places, strict=True))
+            if window <= MAX_WINDOW * len(places):
+                group.append(load)
+                break
+        else:
+            found.append([load])
+    return found
+
+
+def _replace(key: _Key, loads: list[_Tap], other: SSAValue | None) -> None:
     first = loads[0][0]
     merged = tile.LoadWindowOp.of(
         key.view,

@@ -64,3 +64,26 @@ tile.program @reduced(%x: !tile.view<64x66xf32>, %y: !tile.view<64x1xf32>) {resu
     tile.store %s, %y[%i, %zero] : tensor<8x1xf32>, !tile.view<64x1xf32>
   }
 }
+
+// -----
+
+// Loads that are far apart are two windows, whose elements between nobody reads.
+// CHECK-LABEL: @far
+// CHECK-COUNT-2: tile.load_window
+// CHECK-NOT:     tile.load
+tile.program @far(%x: !tile.view<64x256xf32>, %y: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [8, 64] {
+    %a = tile.load %x[%i, %j] : !tile.view<64x256xf32> -> tensor<8x64xf32>
+    %b = tile.load %x[%i, %j] {map = affine_map<(d0, d1) -> (d0, d1 + 128)>} : !tile.view<64x256xf32> -> tensor<8x64xf32>
+    %c = tile.load %x[%i, %j] {map = affine_map<(d0, d1) -> (d0, d1 + 1)>} : !tile.view<64x256xf32> -> tensor<8x64xf32>
+    %d = tile.load %x[%i, %j] {map = affine_map<(d0, d1) -> (d0, d1 + 129)>} : !tile.view<64x256xf32> -> tensor<8x64xf32>
+    %e = tile.map %a, %b, %c, %d : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32> -> tensor<8x64xf32> {
+    ^bb0(%p: f32, %q: f32, %r: f32, %s: f32):
+      %t = arith.addf %p, %q : f32
+      %u = arith.addf %r, %s : f32
+      %v = arith.mulf %t, %u : f32
+      tile.yield %v : f32
+    }
+    tile.store %e, %y[%i, %j] : tensor<8x64xf32>, !tile.view<64x64xf32>
+  }
+}
