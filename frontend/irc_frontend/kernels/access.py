@@ -48,6 +48,13 @@ class Access:
         return (*self.given, *(dim.number for dim in self.dims if dim is not None))
 
     @property
+    def whole(self) -> tuple[int, ...]:
+        """The extents of the axes that are slices, and not the tile of a loop or of integers."""
+        gathered = {axis for _, axis in self.gathers}
+        axes = enumerate(zip(self.shape, self.dims, strict=True))
+        return tuple(extent for axis, (extent, dim) in axes if dim is None and axis not in gathered)
+
+    @property
     def is_box(self) -> bool:
         """Whether the last axis of the tile is the array's."""
         return bool(self.dims) and self.map.results[-1] == AffineExpr.dimension(len(self.dims) - 1)

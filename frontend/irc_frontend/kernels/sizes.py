@@ -210,7 +210,7 @@ def _row_dims(facts: Facts) -> list[Dim]:
 
 def _whole(access: Access) -> int:
     """Elements of an access along axes that are no loop's, rounded to powers of two."""
-    return prod(_rounded(extent) for extent, dim in zip(access.shape, access.dims, strict=True) if dim is None)
+    return prod(map(_rounded, access.whole))
 
 
 # Memory
@@ -243,9 +243,8 @@ def _memory(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
 
 
 def _elements(access: Access, sizes: Mapping[str, int]) -> int:
-    """Of a tile of these sizes."""
-    axes = zip(access.shape, access.dims, strict=True)
-    return prod(_rounded(extent) if dim is None else sizes[dim.name] for extent, dim in axes)
+    """Of a tile of these sizes, those along an axis of gathered rows left out: other accesses have them."""
+    return _whole(access) * prod(sizes[dim.name] for dim in access.dims if dim is not None)
 
 
 def _spread(outer: Sequence[Dim], sizes: dict[str, int], dims: Sequence[Dim], least: int, machine: Target) -> None:

@@ -73,7 +73,7 @@ def _merge(block: Block) -> None:
             shape, factors = tile.shape_of(op.result.type), tuple(form.factors for form in known)
             key = _Key(op.view, tuple(op.offsets), tuple(op.symbols), shape, None, factors)
             groups.setdefault(key, []).append((op, tuple(form.constant for form in known)))
-    for key, loads in [(key, near) for key, loads in groups.items() for near in _near(loads)]:
+    for key, loads in [(key, near) for key, taps in groups.items() for near in _near(taps)]:
         others = {load.other for load, _ in loads if load.checked_dims}
         is_known = all(other is None or isinstance(other.owner, arith.ConstantOp) for other in others)
         if len(loads) > 1 and len(others) < 2 and is_known:
