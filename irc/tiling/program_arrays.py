@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from irc.analysis.op_classes import is_cast, is_elementwise, is_reduction, monoid_of
+from irc.analysis.op_classes import is_cast, is_elementwise, is_move, is_reduction, monoid_of
 from irc.dialects import nd, tile
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import declared_element, relax
@@ -185,7 +185,8 @@ class _Lowering:
             case _ if is_elementwise(op):
                 return self._map(op, axes, at)
             case _:
-                raise IrcError(f"{op.name} is not computed of tiles so far", location_of(op), _HINTS.get(op.name))
+                hint = "index the array that is loaded instead: `x[m, 0:64]`" if is_move(op) else None
+                raise IrcError(f"{op.name} is not computed of tiles so far", location_of(op), hint)
 
     def _moved(self, value: SSAValue, home: Placement, axes: Placement) -> SSAValue:
         """A tile that exists in another order of its dimensions."""
@@ -362,10 +363,6 @@ class _Lowering:
         if axes != home:
             return self._moved(op.result, home, axes)
         return at.value(tile.ReshapeOp(self._whole(op.x, self._placed(op.x), op), self._shapes.type(op.result, axes)))
-
-
-_HINTS = {"nd.slice": "index the array that is loaded instead: `x[m, 0:64]`"}
-"""What to write instead of an op, by its name."""
 
 
 def _behind(value: SSAValue) -> Inserter:

@@ -297,7 +297,7 @@ def test_an_exception_of_the_user_passes_through() -> None:
 
 
 def test_an_interrupted_compilation_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*args: Any) -> Any:
+    def interrupt(*args: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
     run, x = compiled(lambda x: x.relu() * 3), torch.randn(4)
@@ -310,7 +310,7 @@ def test_an_interrupted_compilation_leaves_nothing(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.filterwarnings("default::irc_frontend.torch.graphs.NotCompiled")
 def test_what_cannot_be_compiled_runs_in_torch(monkeypatch: pytest.MonkeyPatch, seen: list[Compiled]) -> None:
-    def refuse(*args: Any) -> Any:
+    def refuse(*args: Any, **options: Any) -> Any:
         raise irc.IrcError("no room")
 
     monkeypatch.setattr(program, "compile_nodes", refuse)
