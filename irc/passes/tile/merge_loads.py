@@ -110,8 +110,10 @@ def _replace(key: _Key, loads: list[_Tap], other: SSAValue | None) -> None:
         location=first.location,
     )
     if other is not None and isinstance(constant := other.owner, arith.ConstantOp):
+        block = first.parent
+        assert block is not None
         constant.detach()
-        Rewriter.insert_op(constant, InsertPoint.before(first))
+        Rewriter.insert_op(constant, InsertPoint.at_start(block))
     Rewriter.insert_op(merged, InsertPoint.before(first))
     for (load, _), value in zip(loads, merged.outputs, strict=True):
         value.name_hint = load.result.name_hint
