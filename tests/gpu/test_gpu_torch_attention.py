@@ -121,7 +121,6 @@ def test_what_stays_with_torch() -> None:
         return {reason for _, reason in explain(lambda *x: sdpa(*x, **options), *inputs).left}
 
     assert "attention of float32" in reasons((2, 4, 256, 64), torch.float32)
-    assert "attention with a dropout of 1.0" in reasons((2, 4, 256, 64), torch.bfloat16, dropout_p=1.0)
     assert any("attention in several kernels" in each for each in reasons((2, 4, 256, 72), torch.bfloat16))
     assert not reasons((2, 4, 256, 64), torch.bfloat16)
 
