@@ -23,12 +23,12 @@ from math import prod
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from irc.canonicalization.shapes import kept_axes
 from irc.canonicalization.simplify import Table, defined_by, for_each, merged, rebuilt, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints, plain, shape_of
 from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.reduce import reduced_shape
+from irc.dialects.nd.shape import kept_axes
 from irc.ir.rewriting import Inserter
 
 
@@ -90,7 +90,7 @@ def _reduced(op: nd.ReduceOp, x: SSAValue, axes: Sequence[int], at: Inserter) ->
 def reduce_before_reshape(op: nd.ReduceOp, at: Inserter) -> SSAValue | None:
     cast = defined_by(op.x, nd.CastOp)
     reshape = defined_by(op.x if cast is None else cast.x, nd.ReshapeOp)
-    if reshape is None or not isinstance(reshape.x.owner, Operation) or 0 in shape_of(reshape.x):
+    if reshape is None or not isinstance(reshape.x.owner, Operation):
         return None
     shape = shape_of(reshape.x)
     axes = _reduced_axes(shape, shape_of(reshape.result), ints(op.axes))

@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 from irc.canonicalization.simplify import Table, defined_by, for_each, merged, splat_like, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, put, shape_of
+from irc.dialects.nd.shape import kept_axes
 from irc.ir.rewriting import Inserter
 
 
@@ -70,16 +71,6 @@ def reshape_of_broadcast(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
     if places is None or any(dim not in places for dim in dims):
         return None
     return at.value(nd.BroadcastOp(inner.x, shape_of(op.result), [places[dim] for dim in dims]))
-
-
-def kept_axes(shape: Sequence[int], result: Sequence[int]) -> dict[int, int] | None:
-    """Where each axis of an extent other than 1 goes when a reshape only adds or drops axes of extent 1; None where
-    it does more."""
-    sources = [axis for axis, extent in enumerate(shape) if extent != 1]
-    targets = [axis for axis, extent in enumerate(result) if extent != 1]
-    if [shape[axis] for axis in sources] != [result[axis] for axis in targets]:
-        return None
-    return dict(zip(sources, targets, strict=True))
 
 
 # Broadcast

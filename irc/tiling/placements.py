@@ -17,6 +17,7 @@ from irc.analysis.op_classes import is_elementwise, is_reduction, is_scan
 from irc.dialects import nd, tile
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.reduce import MonoidOp
+from irc.dialects.nd.shape import kept_axes
 
 Placement: TypeAlias = tuple[int, ...]
 """The dimension of the tile that each axis of the array is."""
@@ -113,12 +114,8 @@ def result_axes(op: Operation) -> Axes:
 
 def reshaped_axes(shape: tuple[int, ...], result: tuple[int, ...]) -> Axes | None:
     """The axes that those of more than one element become, where a reshape adds and removes others alone; else None."""
-    source = [axis for axis, extent in enumerate(shape) if extent != 1]
-    target = [axis for axis, extent in enumerate(result) if extent != 1]
-    if [shape[axis] for axis in source] != [result[axis] for axis in target]:
-        return None
-    becomes = dict(zip(source, target, strict=True))
-    return tuple(becomes.get(axis) for axis in range(len(shape)))
+    becomes = kept_axes(shape, result)
+    return None if becomes is None else tuple(becomes.get(axis) for axis in range(len(shape)))
 
 
 def _inverse(axes: Axes, rank: int) -> Axes:

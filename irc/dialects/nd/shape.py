@@ -362,3 +362,13 @@ class TriuOp(TriangleOp):
     """Keeps element (i, j) where j >= i + k."""
 
     name = "nd.triu"
+
+
+def kept_axes(shape: Sequence[int], result: Sequence[int]) -> dict[int, int] | None:
+    """Where each axis of an extent other than 1 goes when a reshape only adds or drops axes of extent 1; None where
+    it does more."""
+    sources = [axis for axis, extent in enumerate(shape) if extent != 1]
+    targets = [axis for axis, extent in enumerate(result) if extent != 1]
+    if [shape[axis] for axis in sources] != [result[axis] for axis in targets]:
+        return None
+    return dict(zip(sources, targets, strict=True))
