@@ -77,11 +77,11 @@ def test_the_first_program_of_the_readme_runs() -> None:
 
 
 def test_the_numbers_of_the_readme_are_of_the_commits_that_it_names() -> None:
-    named = re.findall(r"at commit (\w{7})\s+\(([^)]*)\)", README.read_text())
-    suites = {suite: commit for commit, listed in named for suite in re.findall(r"[\w-]+", listed)}
+    named = re.findall(r"of (\d{4}-\d\d-\d\d) at commit (\w{7})\s+\(([^)]*)\)", README.read_text())
+    suites = {suite: (date, commit) for date, commit, listed in named for suite in re.findall(r"[\w-]+", listed)}
     assert set(suites) == {"gemm", "memory", "torch-models", "torch-training"}
-    for suite, commit in suites.items():
-        record = README.parent / "benchmarks" / "results" / f"2026-11-22-h200-{suite}.json"
+    for suite, (date, commit) in suites.items():
+        record = README.parent / "benchmarks" / "results" / f"{date}-h200-{suite}.json"
         assert json.loads(record.read_text())["machine"]["commit"].startswith(commit)
 
 
