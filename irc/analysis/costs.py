@@ -62,7 +62,8 @@ def flops_of(op: Operation) -> int:
         return 0
     if (pattern := pattern_of(op)) is None:
         return max(sum(map(_elements, op.operands)), sum(map(_elements, op.results)))
-    return FLOPS[pattern] and FLOPS[pattern] * points_of(op)
+    each = len(op.operands) if pattern is Pattern.WINDOW else FLOPS[pattern]
+    return each and each * points_of(op)
 
 
 def points_of(op: Operation) -> int:

@@ -50,7 +50,7 @@ def slice_of(p: KernelPrinter, array: SSAValue, index: SSAValue) -> str:
     return p.value(array) if constant_of(index) == 0 else f"&{element(p, array, index)}"
 
 
-def address(p: KernelPrinter, op: LoadOp | StoreOp | AtomicOp) -> str:
+def address(p: KernelPrinter, op: LoadOp | LoadOrOp | StoreOp | AtomicOp) -> str:
     """A pointer to the element of memory that the op accesses."""
     if op.rest is None:
         return slice_of(p, op.pointer, op.offset)
@@ -142,8 +142,8 @@ def load_or(p: KernelPrinter, op: LoadOrOp) -> None:
     size = _size(op.array, op.count.value.data)
     name = access_name("load_or", size, "" if op.cache is None else op.cache.data)
     p.use(name)
-    place = slice_of(p, op.pointer, op.offset)
-    p.line(f"{name}({slice_of(p, op.array, op.index)}, {place}, {p.value(op.condition)}, {p.value(op.other)});")
+    target, condition = slice_of(p, op.array, op.index), p.value(op.condition)
+    p.line(f"{name}({target}, {address(p, op)}, {condition}, {p.value(op.other)});")
 
 
 @prints(LoadAcrossOp)

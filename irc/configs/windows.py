@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineExpr
+
 from irc.analysis.op_classes import is_window, shape_of
-from irc.dialects import nd
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
-from irc.dialects.nd.base import ints
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import Iteration, Kind, iteration_of
 from irc.ir.targets import Target
+from irc.layout.access import slope_of
+from irc.layout.windows import MAX_REGISTERS, Reach, Read, closest_runs, registers
 from irc.support.integers import ceil_div
 
 VECTOR = 16
 """Bytes of the widest access of a thread."""
 
 THREADS = 256
+PRODUCT_THREADS = 128
+"""Where elements of windows are multiplied: threads have many elements then, and blocks end at different times."""
 
 MAX_HELD = 96
 """Elements that a thread reads, so that it has them in registers, and an SM has threads enough."""
@@ -23,19 +31,22 @@ MAX_HELD = 96
 ROWS = (4, 2, 1)
 """Neighbors of a thread along the outermost dimension that windows reach along."""
 
+PRODUCTS = (32, 16, 8, 4, 2)
+"""Elements of a thread where those of windows are multiplied."""
+
 
 def reads_windows(kernel: FusedOp) -> bool:
     return any(is_window(op) for op in kernel.block.ops)
 
 
 def choose_windows(kernel: FusedOp, machine: Target) -> ConfigAttr:
-    """A vector of each of as many neighboring rows as leave room for what their windows read together."""
+    """As many elements for a thread as leave room for what their windows read together."""
     shapes = [shape_of(value) for value in kernel.outputs]
     elements = max(map(prod, shapes), default=1)
     vector = max(1, VECTOR // max((element_of(value.type).size for value in kernel.outputs), default=4))
-    windows = [op for op in kernel.block.ops if isinstance(op, nd.ReduceWindowOp)]
-    rows = next((n for n in ROWS if all(_held(op, n, vector) <= MAX_HELD for op in windows)), 1)
-    each, threads = vector * rows, THREADS
+    windows = [op for op in kernel.block.ops if is_window(op)]
+    each = min((_elements(op, vector) for op in windows), default=vector)
+    threads = PRODUCT_THREADS if any(len(op.operands) > 1 for op in windows) else THREADS
     while each > 1 and ceil_div(elements, threads * each) < machine.sms:
         each //= 2
     while threads > 32 and ceil_div(elements, threads * each) < machine.sms:
@@ -43,16 +54,62 @@ def choose_windows(kernel: FusedOp, machine: Target) -> ConfigAttr:
     return ConfigAttr.of(tile=TileSizes(d=threads * each), warps=threads // 32, schedule="grid")
 
 
-def _held(op: nd.ReduceWindowOp, rows: int, vector: int) -> int:
-    """Elements that the windows read of a vector of places in each of so many rows."""
-    shape, window, strides, dilation = shape_of(op.result), *(ints(p) for p in (op.window, op.strides, op.dilation))
-    long = [axis for axis, extent in enumerate(shape) if extent > 1]
-    inner = long[-1] if long else len(shape) - 1
-    outer = next((axis for axis, places in enumerate(window) if places > 1 and axis != inner), None)
-    held = 1
-    for axis, places in enumerate(window):
-        count = vector if axis == inner else rows if axis == outer else 1
-        apart = min(count - 1, 1) and strides[axis]
-        covered = (count - 1) * apart + (places - 1) * dilation[axis] + 1
-        held *= covered if count > 1 else places
-    return held
+def _elements(op: Operation, vector: int) -> int:
+    """Those of the result that a thread has."""
+    windows = _Windows.of(op)
+    if len(op.operands) == 1:
+        return vector * next((rows for rows in ROWS if windows.read((vector, rows))[0].elements <= MAX_HELD), 1)
+    size = max(element_of(operand.type).size for operand in op.operands)
+    for each in PRODUCTS:
+        runs = (vector, each // vector)
+        if not windows.is_along:
+            runs = closest_runs(each, vector, size, windows.extents, windows.read)
+        if each >= vector and registers(windows.read(runs), each) <= MAX_REGISTERS:
+            return each
+    return vector
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """An op's windows; `inner` is the dimension along which the result is contiguous, `outer` are two others that
+    windows reach along, the outermost first. `is_along`: windows reach along the inner one."""
+
+    op: Operation
+    iteration: Iteration
+    inner: int
+    outer: tuple[int, ...]
+    is_along: bool
+
+    @staticmethod
+    def of(op: Operation) -> _Windows:
+        iteration = iteration_of(op)
+        taps = {i for i, each in enumerate(iteration.dims) if each.kind is Kind.WINDOW and each.extent > 1}
+        read = [e.used_dims() for access in iteration.inputs for e in access.map.results]
+        reached = {i for used in read if taps & used for i in used - taps}
+        long = [i for e in iteration.result.results for i in e.used_dims() if iteration.dims[i].extent > 1]
+        inner = long[-1] if long else -1
+        return _Windows(op, iteration, inner, tuple(i for i in long[:-1] if i in reached)[:2], inner in reached)
+
+    @property
+    def extents(self) -> list[int]:
+        """Of the outer dimensions."""
+        return [self.iteration.dims[i].extent for i in self.outer]
+
+    def read(self, runs: Sequence[int]) -> list[Read]:
+        """What each operand's windows read of a thread's elements, so many side by side along each dimension."""
+        counts = dict(zip((self.inner, *self.outer), runs, strict=False))
+        accesses = zip(self.op.operands, self.iteration.inputs, strict=True)
+        return [
+            Read(tuple(self._reach(expr, counts) for expr in access.map.results), element_of(operand.type).size)
+            for operand, access in accesses
+        ]
+
+    def _reach(self, expr: AffineExpr, counts: Mapping[int, int]) -> Reach:
+        """Along an axis of an operand. Where it is divided, neighbors are taken to read neighbors."""
+        dims = self.iteration.dims
+        slopes = {i: abs(1 if (slope := slope_of(expr, i)) is None else slope) for i in expr.used_dims()}
+        taps = [i for i in slopes if dims[i].kind is Kind.WINDOW]
+        moving = [i for i in slopes if i not in taps and counts.get(i, 1) > 1]
+        reach = sum(slopes[i] * (dims[i].extent - 1) for i in taps)
+        places = prod(dims[i].extent for i in taps)
+        return Reach(prod(counts[i] for i in moving), max((slopes[i] for i in moving), default=0), reach, places)

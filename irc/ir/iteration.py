@@ -37,7 +37,8 @@ class Pattern(Enum):
       count.
     - `MADE`: an element comes from its place alone.
     - `REDUCE`, `SCAN`: the monoid of the dimension joins the elements.
-    - `WINDOW`: the same, of elements that other points read, too. What has none is neutral, a window's places are few.
+    - `WINDOW`: the same, of elements that other points read, too, or of products of two such. What has none is neutral,
+      or 0 where it is multiplied; a window's places are few.
     - `PRODUCT`: products of two elements are summed: work for matrix instructions.
     - `CONVOLUTION`: the same, over windows.
     """
@@ -147,9 +148,13 @@ class Iteration:
 
 
 class IterationInterface(Operation, ABC):
-    """An op that says how it iterates. Its `PATTERN` is known of its class."""
+    """An op that says how it iterates. Its `PATTERN` is known of its class, unless its numbers say which it is."""
 
     PATTERN: ClassVar[Pattern]
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.PATTERN
 
     @abstractmethod
     def iteration(self) -> Iteration: ...
@@ -157,7 +162,7 @@ class IterationInterface(Operation, ABC):
 
 def pattern_of(op: Operation) -> Pattern | None:
     """None of an op that does not say how it iterates."""
-    return op.PATTERN if isinstance(op, IterationInterface) else None
+    return op.pattern if isinstance(op, IterationInterface) else None
 
 
 def iteration_of(op: Operation) -> Iteration:

@@ -14,10 +14,12 @@ from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
+from irc.layout.access import slope_of
 from irc.layout.candidates import side_by_side, transposing
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.requests import WIDEST
 from irc.layout.search import Problem, Reduction, Use
+from irc.layout.windows import Reach, Read, closest_runs
 from irc.layout_assignment.operand_layouts import written_major
 from irc.layout_assignment.spaces import Space
 from irc.support.integers import ceil_div
@@ -58,7 +60,7 @@ def problem_of(space: Space, threads: int, *, is_alone: bool, writes: Sequence[t
 def _windows(space: Space, threads: int) -> tuple[Fragment, ...]:
     """The fragment of a space that a load of windows is in; none where there is no such load. Threads hold vectors
     along what is contiguous, and neighbors along the outermost dimension that windows reach along: those share the most
-    of what they read."""
+    of what they read. Where all places multiply it by the same elements, neighbors along two dimensions are closer."""
     loads = [op for op, _ in space.accesses if isinstance(op, tile.LoadWindowOp)]
     whole = [(op, access_of(op)) for op, value in space.accesses if shape_of(value.type) == space.shape]
     if not loads or not whole:
@@ -67,13 +69,33 @@ def _windows(space: Space, threads: int) -> tuple[Fragment, ...]:
     access = max((each for _, each in stored), key=lambda each: each.element_bytes)
     order = access.order(space.shape)
     reached = {d for op in loads for d in _reached(op)}
-    run, each = access.vector(order[0], space.shape[order[0]]), max(1, prod(space.shape) // threads)
-    runs = [1] * len(space.shape)
-    runs[order[0]] = min(run, each)
-    along = next((d for d in reversed(order) if d in reached and d != order[0]), None)
-    if along is not None:
-        runs[along] = gcd(space.shape[along], each // runs[order[0]])
-    return (side_by_side(space.shape, order, runs, threads),)
+    each = max(1, prod(space.shape) // threads)
+    run = min(access.vector(order[0], space.shape[order[0]]), each)
+    outer = [d for d in reversed(order) if d in reached and d != order[0]][:2]
+    is_shared = any(shape_of(value.type) != space.shape for op in loads for value in op.outputs)
+
+    def along(runs: Sequence[int]) -> list[int]:
+        lengths = dict(zip((order[0], *outer), runs, strict=False))
+        return [gcd(n, lengths.get(d, 1)) for d, n in enumerate(space.shape)]
+
+    runs = (run, each // run)
+    if is_shared and order[0] not in reached:
+        extents = [space.shape[d] for d in outer]
+        runs = closest_runs(
+            each, run, access.element_bytes, extents, lambda runs: [_read(op, along(runs)) for op in loads]
+        )
+    return (side_by_side(space.shape, order, along(runs), threads),)
+
+
+def _read(op: tile.LoadWindowOp, runs: Sequence[int]) -> Read:
+    """What a thread reads that has such runs of a tile."""
+    shape, dims = shape_of(op.outputs[0].type), len(op.offsets)
+    axes: list[Reach] = []
+    for expr, places in zip(op.access_map.results, zip(*op.tap_values, strict=True), strict=True):
+        moving = {d: abs(slope_of(expr, d) or 0) for d in expr.used_dims() if d < dims and min(runs[d], shape[d]) > 1}
+        count, step = prod(runs[d] for d in moving), max(moving.values(), default=0)
+        axes.append(Reach(count, step, max(places) - min(places), len(set(places))))
+    return Read(tuple(axes), element_of(element_type_of(op.outputs[0].type)).size)
 
 
 def _reached(op: tile.LoadWindowOp) -> set[int]:

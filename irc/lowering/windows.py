@@ -109,7 +109,7 @@ def _aligned(op: tile.LoadWindowOp) -> int:
             length = gcd(length, *(f * of for f, of in zip(form.factors, known, strict=True)))
             if dim in op.checked_dims:
                 length = gcd(length, access.extents[dim])
-        elif any(form.factors):
+        elif any(form.factors) or any(tap[dim] for tap in op.tap_values):
             length = gcd(length, access.strides[dim])
     return length
 
@@ -149,32 +149,41 @@ def vectors_of(row: range, aligned: int, *, may_exceed: bool = False) -> Iterato
 
 
 def _load(code: Code, op: tile.LoadWindowOp, box: _Box, base: Sequence[Index], held: object, aligned: int) -> None:
+    """All vectors of the box, row by row. Their addresses are numbers of elements from one that the thread computes.
+    What differs between the fewest of them is compared with the ends first: the compiler holds few conditions."""
     assert isinstance(held, Registers)
-    e, view, inner = code.e, op.view_type, box.inner
-    strides, extents = view.get_strides(), view.get_shape()
+    e, inner = code.e, box.inner
+    strides, extents = op.view_type.get_strides(), op.view_type.get_shape()
     pointer, cache, other = code.pointers[op.view], cache_of(op), None
     if op.checked_dims:
         other = zero(code, held.element) if op.other is None else code.ssa(op.other)
-    # Vectors begin at the same places along all rows: those places are compared with the ends once.
-    inside: dict[int, list[SSAValue]] = {}
-    for row, along in box.rows.items():
-        place = (*row[:inner], 0, *row[inner:])
-        offset: Index = 0
-        conditions: list[SSAValue] = []
-        for dim, (at, stride, extent) in enumerate(zip(base, strides, extents, strict=True)):
-            position = e.add(at, place[dim])
-            offset = e.add(offset, e.mul(position, stride))
-            if dim != inner and dim in op.checked_dims:
-                conditions.append(e.compare("ult", position, extent))
-        for start, length in vectors_of(along, aligned, may_exceed=extents[inner] % aligned == 0):
-            if inner in op.checked_dims and start not in inside:
-                inside[start] = [e.compare("ult", e.add(base[inner], start), extents[inner])]
-            register = box.register((*place[:inner], start, *place[inner + 1 :]))
-            address = e.index(e.add(offset, start * strides[inner]))
-            exists = e.all([*conditions, *inside.get(start, [])])
-            at = e.index(register)
-            if exists is None or other is None:
-                load = cuda.LoadOp(pointer, address, held.array, at, count=length, cache=cache)
-            else:
-                load = cuda.LoadOrOp(pointer, address, held.array, at, exists, other, count=length, cache=cache)
-            e.insert(load)
+    first: Index = 0
+    for at, stride in zip(base, strides, strict=True):
+        first = e.add(first, e.mul(at, stride))
+    vectors = _vectors(box, aligned, may_exceed=extents[inner] % aligned == 0)
+    known: dict[tuple[int, int], SSAValue] = {}
+
+    def is_inside(dim: int, at: int) -> SSAValue:
+        if (dim, at) not in known:
+            known[dim, at] = e.compare("ult", e.add(base[dim], at), extents[dim])
+        return known[dim, at]
+
+    order = sorted(op.checked_dims, key=lambda dim: len({place[dim] for place, _ in vectors}))
+    for place, length in vectors:
+        exists = e.all([is_inside(dim, place[dim]) for dim in order])
+        offset = e.index(e.add(first, sum(at * stride for at, stride in zip(place, strides, strict=True))))
+        register = e.index(box.register(place))
+        if exists is None or other is None:
+            load = cuda.LoadOp(pointer, offset, held.array, register, count=length, cache=cache)
+        else:
+            load = cuda.LoadOrOp(pointer, offset, held.array, register, exists, other, count=length, cache=cache)
+        e.insert(load)
+
+
+def _vectors(box: _Box, aligned: int, *, may_exceed: bool) -> list[tuple[Place, int]]:
+    """(where it begins, how long it is) of the vectors that make up the rows of a box."""
+    return [
+        ((*row[: box.inner], start, *row[box.inner :]), length)
+        for row, along in sorted(box.rows.items())
+        for start, length in vectors_of(along, aligned, may_exceed=may_exceed)
+    ]

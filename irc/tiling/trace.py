@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from xdsl.dialects.builtin import (
     LocationAttr,
@@ -217,6 +218,11 @@ class Trace:
         monoid = next((dim.monoid for dim in taps if dim.monoid is not None), "sum")
         outside = Constant(type, where, neutral(monoid, element_of(type)))
 
+        if len(op.operands) > 1:
+            places = product(*(map(constant, range(dim.extent)) for dim in taps))
+            found = (self._multiplied(op, point(iteration, coords, place), type) for place in places)
+            return Joined(type, where, monoid, tuple(found))
+
         def joined(found: tuple[int, ...]) -> Node:
             if len(found) == len(taps):
                 at = point(iteration, coords, [constant(place) for place in found])
@@ -246,6 +252,17 @@ class Trace:
             return inside
         kind = Bounded if isinstance(inside, Load) else Choose
         return kind(outside.source, location_of(op), tests, inside, outside)
+
+    def _multiplied(self, op: Operation, at: Coords, type: Attribute) -> Node:
+        """The product of the operands' elements at a point of a window, in the type that is joined."""
+        where = location_of(op)
+        factors: list[Node] = []
+        for value, access in zip(op.operands, iteration_of(op).inputs, strict=True):
+            node = self._operand(value, access, at, where)
+            if isinstance(node, Choose) and isinstance(node.inside, Load):
+                node = Bounded(node.source, where, node.tests, node.inside, node.outside)
+            factors.append(self._as(node, type))
+        return Joined(type, where, "prod", tuple(factors))
 
     def _as(self, node: Node, type: Attribute) -> Node:
         """What a reduction accumulates has the type of its result."""

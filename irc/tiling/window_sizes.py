@@ -11,8 +11,15 @@ from irc.tiling.index_maps import Dim, Lin, atoms
 LONGEST_RUN = 256
 """Elements of a tile along the contiguous dimension."""
 
-MAX_WASTE = 1.1
+SHORTEST_RUN = 16
+"""Those at least, where other runs would end far behind the dimension's end."""
+
+MAX_WASTE = 1.12
 """Elements of all tiles along another dimension that windows reach along, relative to its extent."""
+
+SHORT = 8
+MAX_WASTE_OF_SHORT = 1.15
+"""The same for tiles that would be shorter than `SHORT`: 14 elements take one of 16."""
 
 MAX_TILED = 3
 """Dimensions of a tile, as of other maps."""
@@ -35,6 +42,8 @@ def window_tiles(dims: Sequence[Dim], inner: Dim, reached: Sequence[Dim], elemen
     """Tiles of so many elements, whole runs along the contiguous dimension first, then neighbors along those that
     windows reach along, the outermost of them the longest."""
     sizes = {inner: min(power_of_two(inner.extent), LONGEST_RUN, elements)}
+    if inner not in reached:
+        sizes[inner] = max(min(SHORTEST_RUN, sizes[inner]), _fitting(inner.extent, sizes[inner]))
     room = elements // sizes[inner]
     outer = [dim for dim in reached if dim is not inner][-(MAX_TILED - 1) :]
     for left, dim in zip(range(len(outer), 0, -1), reversed(outer), strict=True):
@@ -49,7 +58,12 @@ def window_tiles(dims: Sequence[Dim], inner: Dim, reached: Sequence[Dim], elemen
 
 
 def _fitting(extent: int, most: int) -> int:
-    tile = min(most, power_of_two(extent))
-    while tile > 1 and round_up(extent, tile) > extent * MAX_WASTE:
-        tile //= 2
-    return tile
+    """The longest tile that ends little behind the extent; a longer one with more waste where it is short: neighbors
+    share more of what they read then."""
+    tiles = [1 << bit for bit in range(min(most, power_of_two(extent)).bit_length())]
+
+    def longest(waste: float) -> int:
+        return max(tile for tile in tiles if round_up(extent, tile) <= extent * waste)
+
+    tile = longest(MAX_WASTE)
+    return tile if tile >= SHORT else longest(MAX_WASTE_OF_SHORT)

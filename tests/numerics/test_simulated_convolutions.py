@@ -199,17 +199,3 @@ def test_other_arrays_are_copied(channels: int) -> None:
     *copies, counts = program.counts()
     assert len(copies) == 2
     assert counts.executions("cuda.tma_load") == 2 * 4 * 9
-
-
-@pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
-def test_depthwise_kernels_are_turned(arch: str) -> None:
-    """Threads load words of the kernel, as of x, and nothing goes through shared memory."""
-    text = """func f(x: bf16[2, 9, 7, 72], w: bf16[72, 3, 2, 1]) -> bf16[2, 9, 6, 72] {
-    last = conv(x, w, low=[1, 0], high=[1, 0], groups=72, x_axes=[0, 3, 1, 2], kernel_axes=[0, 3, 1, 2], result_axes=[0, 3, 1, 2])
-    return relu(last)
-}
-"""
-    program = lowered(text, arch=arch, always=True)
-    program.check()
-    _, counts = program.counts()
-    assert counts.wavefronts == 0

@@ -63,11 +63,11 @@ CASES = {
     "groups": Case("3, 32, 9", "24, 8, 3", "3, 24, 7", "groups=4", (16, 16, 16), 4, "mma"),
     "groups of images": Case("12, 8, 9", "24, 8, 5", "3, 24, 5", "batch_groups=4", (16, 16, 16), 8, "mma"),
     "f32": Case("3, 4, 9, 9", "20, 4, 4, 3", "3, 20, 6, 7", "", (16, 16, 16), 8, "fma", "f32"),
-    "depthwise": Case(
+    "groups of two channels": Case(
         "2, 9, 7, 24",
-        "24, 4, 2, 1",
+        "24, 4, 2, 2",
         "2, 6, 6, 24",
-        f"groups=24, {LAST}",
+        f"groups=12, {LAST}",
         (8, 16, 1),
         4,
         "direct",

@@ -86,11 +86,13 @@ def imported() -> None:
 @long(2)
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
 def test_products(row: Row) -> None:
-    """Tensor cores, no spills, no warning that wgmma is serialized (C75xx), and made in time."""
+    """Tensor cores, or multiply-adds of windows, no spills, no warning that wgmma is serialized (C75xx), and made in time."""
     module = isolate(parse(row.program, row.name, dims=dict(row.dims)))
     facts = kernel_facts(lower(module, "kernel", arch=ARCH))
     lowered = made_within(LOWERING, lambda: lower(module, "all", arch=ARCH))
-    products = [op for op in lowered.ops if isinstance(op, KernelOp) and _anchor(facts, op) == "matmul"]
+    is_window = row.name.startswith("depthwise") and not row.name.endswith("wgrad")
+    anchor = "map" if is_window else "matmul"
+    products = [op for op in lowered.ops if isinstance(op, KernelOp) and _anchor(facts, op) == anchor]
     assert products
     for op in products:
         name, source = op.sym_name.data, print_kernels([op])
@@ -99,7 +101,7 @@ def test_products(row: Row) -> None:
         assert compiled.resources[name].spills == 0, name
         counts = opcodes_of(disassemble(compiled.cubin))
         assert not uses(counts, "STL"), name
-        config = facts[name].config
+        config = {"instruction": "direct", **facts[name].config}
         assert any(uses(counts, opcode) for opcode in OPCODES[config["instruction"]]), name
         if config.get("swap_ab") and row.name.startswith(("i8", "f8")):
             assert uses(counts, "UTMALDG") and not uses(counts, "LDG.E.128"), name

@@ -176,8 +176,6 @@ class LoadOrOp(GlobalLoadOp):
     def verify_(self) -> None:
         super().verify_()
         assert isinstance(self.array.type, RegistersType)
-        if self.rest is not None:
-            raise VerifyException("cuda.load_or: expected one offset, found two")
         if self.other.type != self.array.type.element:
             raise VerifyException(f"cuda.load_or: expected {self.array.type.element}, found {self.other.type}")
 

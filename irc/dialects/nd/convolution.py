@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import ClassVar, TypeVar
 
 from xdsl.dialects.builtin import TensorType
@@ -32,6 +33,9 @@ from irc.dialects.nd.base import (
 from irc.ir.dtypes import Element
 from irc.ir.iteration import Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
 from irc.support.integers import ceil_div
+
+MAX_TAPS = 64
+"""Taps of a kernel of one channel up to which its sums are unrolled, as those of a pool are."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,36 @@ class ConvOp(NdOp, IterationInterface):
         is_empty = 0 in (*shape_of(self.x), *shape_of(self.kernel), *shape_of(self.result))
         return tuple(1 if is_divided or is_empty or (s, d) != (1, 1) else e for e, s, d in numbers)
 
+    @property
+    def pattern(self) -> Pattern:
+        """That of a window where each element of the result is a sum over one channel, of a few taps. Where x has zeros
+        between its elements, most of them would be multiplied."""
+        is_one_channel = self.kernel_shape[1] == 1 and integer(self.groups) > 1
+        is_whole = not ints(self.parts) and 0 not in shape_of(self.result)
+        is_dense = all(apart == 1 for apart in ints(self.input_dilation))
+        is_small = prod(self.kernel_shape[2:]) <= MAX_TAPS
+        return Pattern.WINDOW if is_one_channel and is_whole and is_dense and is_small else self.PATTERN
+
     def iteration(self) -> Iteration:
+        return self._windows() if self.pattern is Pattern.WINDOW else self._product()
+
+    def _windows(self) -> Iteration:
+        """d is the place in the result, its image and channel first, r the place in the window."""
+        shape, kernel = self.result_shape, self.kernel_shape
+        dims = (*numbered("d", shape), *numbered("r", kernel[2:], Kind.WINDOW, "sum"))
+        image, output, *exprs = dim_exprs(len(dims))
+        places, taps = exprs[: len(shape) - 2], exprs[len(shape) - 2 :]
+        each = kernel[0] // self.x_shape[1]
+        channel = output if each == 1 else output // each
+        axes = [self._along(axis, *at, None) for axis, at in enumerate(zip(places, taps, strict=True))]
+        x = access(len(dims), placed((image, channel, *(axis.at for axis in axes)), ints(self.x_axes)))
+        x = replace(x, inside=tuple(bound for axis in axes for bound in axis.inside), outside=0)
+        first = AffineExpr.constant(0)
+        weights = access(len(dims), placed((output, first, *(axis.tap for axis in axes)), ints(self.kernel_axes)))
+        result = placed((image, output, *places), ints(self.result_axes))
+        return Iteration(dims, (x, weights), AffineMap(len(dims), 0, result))
+
+    def _product(self) -> Iteration:
         """m0 is the image, n0 one of the output channels, k0 one of the input channels; the other m are the place in
         the result, the other k that in the window. The first b are the parts; several groups are the last b, n0 and k0,
         or n0 and m0, are of one then.

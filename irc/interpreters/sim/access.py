@@ -107,11 +107,12 @@ def load_or(
     array: RegisterArray,
     index: Any,
     offset: Any,
+    rest: Any = None,
 ) -> None:
     count, there = op.elements, s.spread(condition).astype(bool)
     size, lanes = count * pointer.dtype.itemsize, s.numbers[there]
     values = np.repeat(s.spread(other)[:, None], count, axis=1).astype(array.data.dtype)
-    byte_offsets = global_byte_offsets(s, op, pointer, s.spread(offset)[there], size, lanes)
+    byte_offsets = global_byte_offsets(s, op, pointer, s.spread(_whole(offset, rest))[there], size, lanes)
     _check_read_only(s, op, pointer)
     check_global_read(s, op, pointer, byte_offsets, size, lanes)
     if s.frame.counters is not None and len(lanes):

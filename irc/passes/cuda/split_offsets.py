@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.invariants import THREADS
-from irc.dialects.cuda import AtomicOp, LoadOp, StoreOp
+from irc.dialects.cuda import AtomicOp, LoadOp, LoadOrOp, StoreOp
 from irc.ir.passes import Pass
 
 _DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.FloorDivSIOp)
@@ -32,11 +32,11 @@ class SplitOffsetsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for access in op.walk():
-            if isinstance(access, LoadOp | StoreOp | AtomicOp) and access.rest is None:
+            if isinstance(access, LoadOp | LoadOrOp | StoreOp | AtomicOp) and access.rest is None:
                 _split(access)
 
 
-def _split(access: LoadOp | StoreOp | AtomicOp) -> None:
+def _split(access: LoadOp | LoadOrOp | StoreOp | AtomicOp) -> None:
     total = access.offset.owner
     if isinstance(total, arith.AddiOp) and not _is_divided(access.offset):
         access.operands = [*access.operands[:-1], total.lhs, total.rhs]

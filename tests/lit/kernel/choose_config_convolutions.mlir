@@ -15,13 +15,13 @@ func.func @channels(%x: tensor<32x64x64x96xbf16>, %w: tensor<96x5x5x96xbf16>) ->
   func.return %fused : tensor<32x64x64x96xbf16>
 }
 
-// A channel in each group would multiply zeros on tensor cores: sums in registers, a line of channels in each row of a tile.
-// CHECK:      @depthwise_0 matmul config<tile = {m = 32, n = 64, k = 1}, {{.*}}instruction = "direct">
-// SM80:       @depthwise_0 matmul config<tile = {m = 32, n = 64, k = 1}, {{.*}}instruction = "direct">
-func.func @depthwise(%x: tensor<64x112x112x144xbf16>, %w: tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xbf16> {
-  %fused = kernel.fused @depthwise_0 matmul (%x_1 = %x : tensor<64x112x112x144xbf16>, %w_1 = %w : tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xbf16> {
+// Two channels in each group would multiply zeros on tensor cores: sums in registers, a line of channels in each row of a tile.
+// CHECK:      @pairs_0 matmul config<tile = {m = 32, n = 64, k = 1}, {{.*}}instruction = "direct">
+// SM80:       @pairs_0 matmul config<tile = {m = 32, n = 64, k = 1}, {{.*}}instruction = "direct">
+func.func @pairs(%x: tensor<64x112x112x144xbf16>, %w: tensor<3x3x2x144xbf16>) -> tensor<64x112x112x144xbf16> {
+  %fused = kernel.fused @pairs_0 matmul (%x_1 = %x : tensor<64x112x112x144xbf16>, %w_1 = %w : tensor<3x3x2x144xbf16>) -> tensor<64x112x112x144xbf16> {
     // core
-    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 144, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2]} : (tensor<64x112x112x144xbf16>, tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xf32>
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 72, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2]} : (tensor<64x112x112x144xbf16>, tensor<3x3x2x144xbf16>) -> tensor<64x112x112x144xf32>
     // epilogue
     %cast = nd.cast %conv : tensor<64x112x112x144xf32> -> tensor<64x112x112x144xbf16>
     kernel.yield %cast : tensor<64x112x112x144xbf16>
@@ -30,12 +30,46 @@ func.func @depthwise(%x: tensor<64x112x112x144xbf16>, %w: tensor<3x3x1x144xbf16>
 }
 
 // Channels first: pixels lie side by side.
-// CHECK:      @depthwise_first_0 matmul config<tile = {m = 1024, n = 2, k = 1}, {{.*}}instruction = "direct">
-func.func @depthwise_first(%x: tensor<64x144x112x112xbf16>, %w: tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
-  %fused = kernel.fused @depthwise_first_0 matmul (%x_1 = %x : tensor<64x144x112x112xbf16>, %w_1 = %w : tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
+// CHECK:      @pairs_first_0 matmul config<tile = {m = 1024, n = 2, k = 1}, {{.*}}instruction = "direct">
+func.func @pairs_first(%x: tensor<64x144x112x112xbf16>, %w: tensor<144x2x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
+  %fused = kernel.fused @pairs_first_0 matmul (%x_1 = %x : tensor<64x144x112x112xbf16>, %w_1 = %w : tensor<144x2x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
     // core
-    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 144} : (tensor<64x144x112x112xbf16>, tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xf32>
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 72} : (tensor<64x144x112x112xbf16>, tensor<144x2x3x3xbf16>) -> tensor<64x144x112x112xf32>
     // epilogue
+    %cast = nd.cast %conv : tensor<64x144x112x112xf32> -> tensor<64x144x112x112xbf16>
+    kernel.yield %cast : tensor<64x144x112x112xbf16>
+  }
+  func.return %fused : tensor<64x144x112x112xbf16>
+}
+
+// One channel in each group is a window, in a map. A thread has as many elements as it has registers for, of what 3x3 taps read.
+// CHECK:      @depthwise_0 map config<tile = {d = 4096}, warps = 4, schedule = "grid"
+// SM80:       @depthwise_0 map config<tile = {d = 4096}, warps = 4, schedule = "grid"
+func.func @depthwise(%x: tensor<64x112x112x144xbf16>, %w: tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xbf16> {
+  %fused = kernel.fused @depthwise_0 map (%x_1 = %x : tensor<64x112x112x144xbf16>, %w_1 = %w : tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xbf16> {
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 144, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2]} : (tensor<64x112x112x144xbf16>, tensor<3x3x1x144xbf16>) -> tensor<64x112x112x144xf32>
+    %cast = nd.cast %conv : tensor<64x112x112x144xf32> -> tensor<64x112x112x144xbf16>
+    kernel.yield %cast : tensor<64x112x112x144xbf16>
+  }
+  func.return %fused : tensor<64x112x112x144xbf16>
+}
+
+// Of 7x7 taps there are more to hold.
+// CHECK:      @wide_windows_0 map config<tile = {d = 2048}, warps = 4, schedule = "grid"
+func.func @wide_windows(%x: tensor<128x56x56x96xbf16>, %w: tensor<7x7x1x96xbf16>) -> tensor<128x56x56x96xbf16> {
+  %fused = kernel.fused @wide_windows_0 map (%x_1 = %x : tensor<128x56x56x96xbf16>, %w_1 = %w : tensor<7x7x1x96xbf16>) -> tensor<128x56x56x96xbf16> {
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 96, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2]} : (tensor<128x56x56x96xbf16>, tensor<7x7x1x96xbf16>) -> tensor<128x56x56x96xf32>
+    %cast = nd.cast %conv : tensor<128x56x56x96xf32> -> tensor<128x56x56x96xbf16>
+    kernel.yield %cast : tensor<128x56x56x96xbf16>
+  }
+  func.return %fused : tensor<128x56x56x96xbf16>
+}
+
+// Channels first: windows reach along what lies side by side.
+// CHECK:      @depthwise_first_0 map config<tile = {d = 4096}, warps = 4, schedule = "grid"
+func.func @depthwise_first(%x: tensor<64x144x112x112xbf16>, %w: tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
+  %fused = kernel.fused @depthwise_first_0 map (%x_1 = %x : tensor<64x144x112x112xbf16>, %w_1 = %w : tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 144} : (tensor<64x144x112x112xbf16>, tensor<144x1x3x3xbf16>) -> tensor<64x144x112x112xf32>
     %cast = nd.cast %conv : tensor<64x144x112x112xf32> -> tensor<64x144x112x112xbf16>
     kernel.yield %cast : tensor<64x144x112x112xbf16>
   }
