@@ -21,6 +21,9 @@ COSTLY = frozenset(
 )
 """Scalar functions of many instructions, or of the special function unit; others take an instruction or two."""
 
+LARGE = 4
+"""An array counts when it has at least this fraction (1 / LARGE) of the elements of the largest."""
+
 POSITIONS = frozenset({"argmax", "argmin"})
 """Monoids of positions: parts reduce to the whole where their extremes are known too."""
 

@@ -7,7 +7,7 @@ from math import ceil, prod
 from xdsl.ir import SSAValue
 
 from irc.analysis.code_size import Unrolled
-from irc.analysis.op_classes import shape_of
+from irc.analysis.op_classes import LARGE, shape_of
 from irc.analysis.reduction_problem import Reduction
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
@@ -90,9 +90,6 @@ MAP_THREADS = 256
 MAP_BYTES_PER_THREAD = 32
 """Bytes that each thread reads and writes at least. On an H200 one access of 16 bytes each way in 256 threads reaches
 0.98 to 1.02 of a copy; two, or a loop in fewer blocks, 0.92 to 0.95: many short blocks mix reads and writes evenly."""
-
-LARGE = 4
-"""An operand counts when it has at least this fraction (1 / LARGE) of the elements of the result."""
 
 
 def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -> ConfigAttr:

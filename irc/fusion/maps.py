@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from collections.abc import Sequence
+from math import prod
 
-from irc.analysis.op_classes import is_elementwise, is_view, moves_memory, shape_of
+from xdsl.ir import Operation, SSAValue
+
+from irc.analysis.op_classes import LARGE, is_elementwise, is_view, moves_memory, shape_of
 from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import reads_along_domain
 from irc.fusion.graph import Cluster, FusionGraph, bits
@@ -122,9 +125,14 @@ def _results(graph: FusionGraph, cluster: Cluster) -> int:
     return sum(graph.is_stored(i) for i in bits(cluster.members))
 
 
+def _is_permuted(op: Operation, domain: Sequence[int]) -> bool:
+    """Whether the op turns an array that counts beside the results."""
+    return moves_memory(op) and LARGE * prod(shape_of(op.results[0])) >= prod(domain)
+
+
 def _finish(graph: FusionGraph) -> list[Cluster]:
     clusters = [cluster for cluster in graph.clusters() if cluster.anchor is Anchor.MAP]
     for cluster in clusters:
-        if any(moves_memory(graph.ops[i]) for i in bits(cluster.members)):
+        if any(_is_permuted(graph.ops[i], cluster.domain) for i in bits(cluster.members)):
             cluster.anchor = Anchor.PERMUTE
     return clusters

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
 
+from irc.analysis.op_classes import LARGE
 from irc.ir.dtypes import element_of
 from irc.layout.requests import SECTOR_BYTES
 from irc.support.integers import ceil_div, power_of_two, round_up
-from irc.tiling.domains import LARGE, Domains, Operand, Space
+from irc.tiling.domains import Domains, Operand, Space
 from irc.tiling.index_maps import (
     Coords,
     Dim,

@@ -14,6 +14,7 @@ from math import prod
 
 from xdsl.ir import Attribute
 
+from irc.analysis.op_classes import LARGE
 from irc.dialects.tile import ViewType
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
@@ -202,9 +203,6 @@ def _is_monotone(lin: Lin) -> bool:
     """Whether the expression grows with all that it depends on; a remainder does not."""
     return all(f > 0 and (not isinstance(a, Div) or _is_monotone(a.value)) for a, f in lin.terms)
 
-
-LARGE = 4
-"""An operand is large when it has at least this fraction (1 / LARGE) of the elements of the largest."""
 
 Space = list[Dim]
 """Dimensions that a loop nest or a tile axis runs over, outermost first."""

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from irc.analysis.op_classes import LARGE
 from irc.support.integers import power_of_two, round_up
 from irc.tiling.boxes import step_of
-from irc.tiling.domains import LARGE, Domains, Operand
+from irc.tiling.domains import Domains, Operand
 from irc.tiling.index_maps import Dim
 
 ELEMENTS = 1024

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
+from irc.analysis.op_classes import LARGE
 from irc.support.integers import power_of_two, round_up
 from irc.tiling.domains import Domains
 from irc.tiling.index_maps import Dim, Lin, atoms
@@ -26,9 +28,11 @@ MAX_TILED = 3
 
 
 def reached_dims(domains: Domains, dims: Sequence[Dim]) -> list[Dim]:
-    """The dimensions along which an array is read at several places that are constants apart, in their order."""
+    """The dimensions along which an array that counts is read at several places that are constants apart, in their
+    order."""
     found: set[Dim] = set()
-    for operand in domains.loaded:
+    most = max((prod(operand.shape) for operand in domains.loaded), default=0)
+    for operand in [each for each in domains.loaded if prod(each.shape) * LARGE >= most]:
         known: dict[tuple[int, Lin], int] = {}
         for coords in operand.accesses:
             for axis, lin in enumerate(map(domains.bindings.resolve, coords)):

@@ -27,6 +27,7 @@ class Depthwise:
     low: tuple[int, int] = (1, 1)
     high: tuple[int, int] = (1, 1)
     dilation: tuple[int, int] = (1, 1)
+    spread: tuple[int, int] = (1, 1)
     last: bool = True
     flipped: bool = False
     element: str = "bf16"
@@ -37,9 +38,10 @@ class Depthwise:
         channels = self.shape[1]
         kernel = (channels * self.multiplier, 1, *self.taps)
         axes = LAST if self.last else FIRST
-        result = conv_shape(self.shape, kernel, self.strides, self.low, self.high, self.dilation, (1, 1))
+        result = conv_shape(self.shape, kernel, self.strides, self.low, self.high, self.dilation, self.spread)
         x, k, y = (", ".join(map(str, placed(shape, axes))) for shape in (self.shape, kernel, result))
         numbers = {"strides": self.strides, "low": self.low, "high": self.high, "dilation": self.dilation}
+        numbers["input_dilation"] = self.spread
         numbers |= {f"{name}_axes": axes for name in ("x", "kernel", "result")}
         lists = "".join(f", {name}={list(values)}" for name, values in numbers.items())
         flipped = ", flipped=true" if self.flipped else ""
@@ -60,6 +62,13 @@ CASES = {
     "flipped": Depthwise((1, 16, 8, 9), (3, 2), flipped=True),
     "several results for each channel": Depthwise((2, 8, 8, 9), (3, 3), multiplier=3),
     "several, channels first": Depthwise((2, 4, 8, 9), (3, 3), multiplier=2, last=False),
+    "phases": Depthwise((2, 32, 8, 8), (3, 3), spread=(2, 2), high=(2, 2)),
+    "phases of an odd result": Depthwise((2, 16, 5, 6), (4, 4), spread=(2, 2), low=(2, 2)),
+    "phases, channels first": Depthwise((2, 6, 8, 8), (3, 3), spread=(2, 2), high=(2, 2), last=False),
+    "three phases": Depthwise((1, 16, 4, 5), (5, 5), spread=(3, 3), low=(2, 2), high=(4, 4)),
+    "phases of one axis": Depthwise((1, 16, 4, 5), (3, 3), spread=(1, 2)),
+    "phases without taps": Depthwise((1, 16, 4, 5), (1, 2), spread=(3, 3), low=(0, 1), high=(2, 2)),
+    "strides between elements": Depthwise((1, 16, 7, 7), (3, 3), strides=(2, 1), spread=(3, 2)),
     "one row": Depthwise((3, 16, 1, 20), (1, 5), low=(0, 2), high=(0, 2)),
     "more padding than there is": Depthwise((1, 16, 2, 3), (3, 3), low=(4, 3), high=(3, 5)),
     "f32": Depthwise((2, 12, 9, 8), (3, 3), element="f32"),
@@ -115,13 +124,14 @@ def drawn(draw: st.DrawFn) -> Depthwise:
         pair(0, 3),
         pair(3, 5),
         pair(1, 2),
+        pair(1, 2),
         draw(st.booleans()),
         draw(st.booleans()),
         draw(st.sampled_from(("f32", "bf16", "f16"))),
     )
 
 
-@examples(40, one_in=2)
+@examples(60, one_in=3)
 @given(drawn())
 def test_drawn_depthwise(case: Depthwise) -> None:
     check_kernels(case.text())

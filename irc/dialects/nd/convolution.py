@@ -153,19 +153,25 @@ class ConvOp(NdOp, IterationInterface):
     def phases(self) -> tuple[int, ...]:
         """How many sets of taps the places along each spatial axis have, one after the other: as many as zeros and an
         element of x are, where windows move by one over neighbors, and all taps are summed together; else 1."""
-        numbers = zip(ints(self.input_dilation), ints(self.strides), ints(self.dilation), strict=True)
         groups = max(integer(self.groups), integer(self.batch_groups))
         is_divided = groups > 1 or any(parts > 1 for parts in ints(self.parts)[1:])
         is_empty = 0 in (*shape_of(self.x), *shape_of(self.kernel), *shape_of(self.result))
-        return tuple(1 if is_divided or is_empty or (s, d) != (1, 1) else e for e, s, d in numbers)
+        whole = self._phases
+        return (1,) * len(whole) if is_empty or (is_divided and self.pattern is not Pattern.WINDOW) else whole
+
+    @property
+    def _phases(self) -> tuple[int, ...]:
+        """The phases of a convolution whose taps are all summed together."""
+        numbers = zip(ints(self.input_dilation), ints(self.strides), ints(self.dilation), strict=True)
+        return tuple(1 if (s, d) != (1, 1) else e for e, s, d in numbers)
 
     @property
     def pattern(self) -> Pattern:
-        """That of a window where each element of the result is a sum over one channel, of a few taps. Where x has zeros
-        between its elements, most of them would be multiplied."""
+        """That of a window where each element of the result is a sum over one channel, of a few taps, and no zeros
+        between elements of x are among these."""
         is_one_channel = self.kernel_shape[1] == 1 and integer(self.groups) > 1
         is_whole = not ints(self.parts) and 0 not in shape_of(self.result)
-        is_dense = all(apart == 1 for apart in ints(self.input_dilation))
+        is_dense = self._phases == ints(self.input_dilation)
         is_small = prod(self.kernel_shape[2:]) <= MAX_TAPS
         return Pattern.WINDOW if is_one_channel and is_whole and is_dense and is_small else self.PATTERN
 
@@ -173,19 +179,28 @@ class ConvOp(NdOp, IterationInterface):
         return self._windows() if self.pattern is Pattern.WINDOW else self._product()
 
     def _windows(self) -> Iteration:
-        """d is the place in the result, its image and channel first, r the place in the window."""
-        shape, kernel = self.result_shape, self.kernel_shape
-        dims = (*numbered("d", shape), *numbered("r", kernel[2:], Kind.WINDOW, "sum"))
+        """d is the place in the result, its image and channel first, r the place in the window. Along an axis with
+        phases d is the place divided by how many there are, and the phases are the last d."""
+        shape, kernel, phases = self.result_shape, self.kernel_shape, self.phases
+        counts = [_most_taps(*numbers) for numbers in zip(kernel[2:], phases, ints(self.low), strict=True)]
+        outer = [ceil_div(n, e) for n, e in zip(shape[2:], phases, strict=True)]
+        parallel = [*shape[:2], *outer, *(e for e in phases if e > 1)]
+        dims = (*numbered("d", parallel), *numbered("r", counts, Kind.WINDOW, "sum"))
         image, output, *exprs = dim_exprs(len(dims))
-        places, taps = exprs[: len(shape) - 2], exprs[len(shape) - 2 :]
+        of_phase, taps = iter(exprs[len(outer) : len(parallel) - 2]), exprs[len(parallel) - 2 :]
         each = kernel[0] // self.x_shape[1]
         channel = output if each == 1 else output // each
-        axes = [self._along(axis, *at, None) for axis, at in enumerate(zip(places, taps, strict=True))]
+        axes = [
+            self._along(axis, p, tap, next(of_phase) if e > 1 else None)
+            for axis, (p, tap, e) in enumerate(zip(exprs, taps, phases, strict=False))
+        ]
         x = access(len(dims), placed((image, channel, *(axis.at for axis in axes)), ints(self.x_axes)))
         x = replace(x, inside=tuple(bound for axis in axes for bound in axis.inside), outside=0)
         first = AffineExpr.constant(0)
         weights = access(len(dims), placed((output, first, *(axis.tap for axis in axes)), ints(self.kernel_axes)))
-        result = placed((image, output, *places), ints(self.result_axes))
+        if exists := tuple(bound for axis in axes for bound in axis.exists):
+            weights = replace(weights, inside=exists, outside=0)
+        result = placed((image, output, *(axis.place for axis in axes)), ints(self.result_axes))
         return Iteration(dims, (x, weights), AffineMap(len(dims), 0, result))
 
     def _product(self) -> Iteration:
