@@ -26,10 +26,13 @@ DIMS: Mapping[str, Mapping[str, int]] = {
     "permute_heads": {"B": 2, "S": 64, "H": 4},
     "permute_nchw": {"N": 2, "H": 16, "W": 16},
     "reductions": {"A": 8, "B": 16, "C": 64},
+    "resnet_block": {"N": 1, "H": 8, "W": 8},
     "rms_norm": {"M": 32},
     "rms_norm_backward": {"M": 32},
+    "separable_block": {"N": 1, "H": 8, "W": 8, "C": 16, "E": 32},
     "softmax": {"M": 32},
     "softmax_backward": {"M": 32},
     "train_mlp": {"N": 64, "D": 64, "H": 128, "C": 64},
+    "unet_block": {"N": 1, "H": 4, "W": 4, "C": 16},
 }
 """Sizes at which a run takes about a second or less."""

@@ -27,6 +27,10 @@ def test_digits_are_97_percent_right(load: Any, tmp_path: Path) -> None:
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_residual_network_learns(load: Any) -> None:
+    assert load("train_resnet").main(["--target", "cpu", "--steps", "100"]) >= 0.95
+
+
 def test_breast_cancer(load: Any) -> None:
     assert load("train_cancer").main(["--target", "cpu"]) >= 0.96
 

@@ -15,18 +15,24 @@ from irc_frontend.nn.dropout import Dropout
 from irc_frontend.nn.layer import Layer, Params
 from irc_frontend.nn.linear import Embedding, Linear
 from irc_frontend.nn.losses import accuracy, cross_entropy, mse
-from irc_frontend.nn.norms import LayerNorm, RMSNorm
+from irc_frontend.nn.norms import Batch, BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from irc_frontend.nn.pools import AvgPool, MaxPool
 from irc_frontend.nn.seeds import fold
 from irc_frontend.nn.transformer import TransformerBlock
 
 __all__ = [
+    "AvgPool",
+    "Batch",
+    "BatchNorm",
     "Conv",
     "ConvTranspose",
     "Dropout",
     "Embedding",
+    "GroupNorm",
     "Layer",
     "LayerNorm",
     "Linear",
+    "MaxPool",
     "MultiHeadAttention",
     "Params",
     "RMSNorm",
