@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -83,9 +83,8 @@ class _Windows:
     @staticmethod
     def of(op: Operation) -> _Windows:
         iteration = iteration_of(op)
-        taps = {i for i, each in enumerate(iteration.dims) if each.kind is Kind.WINDOW and each.extent > 1}
-        read = [e.used_dims() for access in iteration.inputs for e in access.map.results]
-        reached = {i for used in read if taps & used for i in used - taps}
+        exprs = [e for access in iteration.inputs for e in access.map.results]
+        reached = {i for e in exprs for i in _reached(iteration, e, overlap=len(op.operands) > 1)}
         long = [i for e in iteration.result.results for i in e.used_dims() if iteration.dims[i].extent > 1]
         inner = long[-1] if long else -1
         return _Windows(op, iteration, inner, tuple(i for i in long[:-1] if i in reached)[:2], inner in reached)
@@ -113,3 +112,13 @@ class _Windows:
         reach = sum(slopes[i] * (dims[i].extent - 1) for i in taps)
         places = prod(dims[i].extent for i in taps)
         return Reach(prod(counts[i] for i in moving), max((slopes[i] for i in moving), default=0), reach, places)
+
+
+def _reached(iteration: Iteration, expr: AffineExpr, *, overlap: bool) -> Iterator[int]:
+    """The dimensions of the result along which windows reach over several places of a coordinate of an access; with
+    `overlap`, those alone along which neighbors read some of the same elements, but not all of them."""
+    used = {i: slope_of(expr, i) for i in expr.used_dims()}
+    taps = [i for i in used if iteration.dims[i].kind is Kind.WINDOW]
+    reach = sum(abs(used[i] or 1) * (iteration.dims[i].extent - 1) for i in taps)
+    steps = {i: 1 if not overlap else reach + 1 if slope is None else abs(slope) for i, slope in used.items()}
+    return (i for i, step in steps.items() if i not in taps and step <= reach)

@@ -68,11 +68,11 @@ def _windows(space: Space, threads: int) -> tuple[Fragment, ...]:
     stored = [each for each in whole if isinstance(each[0], tile.StoreOp)] or whole
     access = max((each for _, each in stored), key=lambda each: each.element_bytes)
     order = access.order(space.shape)
-    reached = {d for op in loads for d in _reached(op)}
+    is_shared = any(shape_of(value.type) != space.shape for op in loads for value in op.outputs)
+    reached = {d for op in loads for d in _reached(op, overlap=is_shared)}
     each = max(1, prod(space.shape) // threads)
     run = min(access.vector(order[0], space.shape[order[0]]), each)
     outer = [d for d in reversed(order) if d in reached and d != order[0]][:2]
-    is_shared = any(shape_of(value.type) != space.shape for op in loads for value in op.outputs)
 
     def along(runs: Sequence[int]) -> list[int]:
         lengths = dict(zip((order[0], *outer), runs, strict=False))
@@ -98,11 +98,12 @@ def _read(op: tile.LoadWindowOp, runs: Sequence[int]) -> Read:
     return Read(tuple(axes), element_of(element_type_of(op.outputs[0].type)).size)
 
 
-def _reached(op: tile.LoadWindowOp) -> set[int]:
-    """The tile's dimensions along which windows reach over several places."""
-    taps = list(zip(*op.tap_values, strict=True))
-    exprs = zip(op.access_map.results, taps, strict=True)
-    return {d for expr, places in exprs if len(set(places)) > 1 for d in expr.used_dims()}
+def _reached(op: tile.LoadWindowOp, *, overlap: bool) -> set[int]:
+    """The tile's dimensions along which windows reach over several places; with `overlap`, those alone along which
+    neighbors read some of the same elements."""
+    exprs = zip(op.access_map.results, zip(*op.tap_values, strict=True), strict=True)
+    slopes = [(d, slope_of(expr, d) or 0, places) for expr, places in exprs for d in expr.used_dims()]
+    return {d for d, slope, places in slopes if (abs(slope) if overlap else 1) <= max(places) - min(places)}
 
 
 def _transposing(space: Space, along: int | None, threads: int, writes: Sequence[tile.WriteOp]) -> tuple[Fragment, ...]:

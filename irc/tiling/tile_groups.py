@@ -187,7 +187,8 @@ def _emit_map(program: Program, plan: GroupTiling, config: Config) -> None:
     program.shared = shared_nodes(_roots(program, plan))
     weights = Contiguity(program.domains).weights(dims)
     alike = _walked_alike(program, plan, config)
-    reached = reached_dims(program.domains, dims) if any(isinstance(n, Joined) for n in plan.nodes) else []
+    joined = {n.monoid for n in plan.nodes if isinstance(n, Joined)}
+    reached = reached_dims(program.domains, dims, overlap="prod" in joined) if joined else []
     if reached:
         inner = max(dims, key=lambda d: (weights.get(d, 0), dims.index(d)))
         alike = window_tiles(dims, inner, reached, prod(config.sizes or (ELEMENTS,)))

@@ -27,18 +27,20 @@ MAX_TILED = 3
 """Dimensions of a tile, as of other maps."""
 
 
-def reached_dims(domains: Domains, dims: Sequence[Dim]) -> list[Dim]:
+def reached_dims(domains: Domains, dims: Sequence[Dim], *, overlap: bool) -> list[Dim]:
     """The dimensions along which an array that counts is read at several places that are constants apart, in their
-    order."""
+    order; with `overlap`, those alone along which neighbors read some of the same elements."""
     found: set[Dim] = set()
     most = max((prod(operand.shape) for operand in domains.loaded), default=0)
     for operand in [each for each in domains.loaded if prod(each.shape) * LARGE >= most]:
-        known: dict[tuple[int, Lin], int] = {}
+        places: dict[tuple[int, Lin], list[int]] = {}
         for coords in operand.accesses:
             for axis, lin in enumerate(map(domains.bindings.resolve, coords)):
-                moving = Lin(lin.terms, 0)
-                if known.setdefault((axis, moving), lin.const) != lin.const:
-                    found |= {atom for atom in atoms(lin) if isinstance(atom, Dim)}
+                places.setdefault((axis, Lin(lin.terms, 0)), []).append(lin.const)
+        for (_, moving), constants in places.items():
+            reach = max(constants) - min(constants)
+            near = [atom for atom, factor in moving.terms if (abs(factor) if overlap else 1) <= reach]
+            found |= {atom for each in near for atom in atoms(Lin(((each, 1),), 0)) if isinstance(atom, Dim)}
     return [dim for dim in dims if dim in found]
 
 
@@ -55,7 +57,7 @@ def window_tiles(dims: Sequence[Dim], inner: Dim, reached: Sequence[Dim], elemen
         sizes[dim] = _fitting(dim.extent, 1 << bits)
         room //= sizes[dim]
     for dim in reversed(dims):
-        if room > 1 and dim not in sizes and len(sizes) < MAX_TILED:
+        if room > 1 and dim not in sizes and len(sizes) < MAX_TILED + 1:
             sizes[dim] = _fitting(dim.extent, room)
             room //= sizes[dim]
     return {dim: sizes[dim] for dim in dims if dim in sizes}

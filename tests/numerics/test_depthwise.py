@@ -1,4 +1,5 @@
-"""Depthwise convolutions are maps of windows: on the simulator, with what is computed before and after them."""
+"""Depthwise convolutions, and those of a few channels in each group, are maps of windows: on the simulator, with what is
+computed before and after them."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ LAST, FIRST = (0, 3, 1, 2), (0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class Depthwise:
-    """A convolution of x[N, C, H, W] with a kernel of one channel in each group; `last`: channels are innermost."""
+    """A convolution of x[N, C, H, W] in groups of `group` channels; `last`: channels are innermost."""
 
     shape: tuple[int, int, int, int]
     taps: tuple[int, int]
     multiplier: int = 1
+    group: int = 1
     strides: tuple[int, int] = (1, 1)
     low: tuple[int, int] = (1, 1)
     high: tuple[int, int] = (1, 1)
@@ -36,7 +38,7 @@ class Depthwise:
 
     def text(self) -> str:
         channels = self.shape[1]
-        kernel = (channels * self.multiplier, 1, *self.taps)
+        kernel = (channels * self.multiplier, self.group, *self.taps)
         axes = LAST if self.last else FIRST
         result = conv_shape(self.shape, kernel, self.strides, self.low, self.high, self.dilation, self.spread)
         x, k, y = (", ".join(map(str, placed(shape, axes))) for shape in (self.shape, kernel, result))
@@ -47,7 +49,7 @@ class Depthwise:
         flipped = ", flipped=true" if self.flipped else ""
         return (
             f"func f(x: {self.element}[{x}], k: {self.element}[{k}], b: {self.element}[{y}]) -> {self.element}[{y}] {{\n"
-            f"    y = conv({self.before}, k, groups={channels}{lists}{flipped})\n    return {self.after}\n}}\n"
+            f"    y = conv({self.before}, k, groups={channels // self.group}{lists}{flipped})\n    return {self.after}\n}}\n"
         )
 
 
@@ -61,6 +63,13 @@ CASES = {
     "wide": Depthwise((1, 32, 16, 16), (7, 7), low=(3, 3), high=(3, 3)),
     "flipped": Depthwise((1, 16, 8, 9), (3, 2), flipped=True),
     "several results for each channel": Depthwise((2, 8, 8, 9), (3, 3), multiplier=3),
+    "groups of four": Depthwise((2, 24, 8, 9), (3, 3), group=4),
+    "groups of eight": Depthwise((1, 32, 8, 8), (3, 3), group=8),
+    "groups of three": Depthwise((1, 12, 7, 5), (3, 2), group=3),
+    "groups of two, twice as many results": Depthwise((1, 12, 7, 5), (3, 3), 2, group=2),
+    "groups of four, channels first": Depthwise((1, 16, 8, 9), (3, 3), group=4, last=False),
+    "groups of two at strides": Depthwise((1, 16, 9, 9), (3, 3), group=2, strides=(2, 2)),
+    "phases of groups of four": Depthwise((1, 16, 5, 6), (3, 3), group=4, spread=(2, 2), high=(2, 2)),
     "several, channels first": Depthwise((2, 4, 8, 9), (3, 3), multiplier=2, last=False),
     "phases": Depthwise((2, 32, 8, 8), (3, 3), spread=(2, 2), high=(2, 2)),
     "phases of an odd result": Depthwise((2, 16, 5, 6), (4, 4), spread=(2, 2), low=(2, 2)),
@@ -116,10 +125,12 @@ def drawn(draw: st.DrawFn) -> Depthwise:
     def one(*extents: int) -> int:
         return draw(st.sampled_from(extents))
 
+    groups, group = one(2, 3, 8, 16), one(1, 1, 2, 4)
     return Depthwise(
-        (one(1, 2, 3), one(2, 3, 8, 16), one(1, 4, 7, 9), one(1, 5, 8, 16)),
+        (one(1, 2, 3), groups * group, one(1, 4, 7, 9), one(1, 5, 8, 16)),
         pair(1, 4),
-        draw(st.sampled_from((1, 1, 2))),
+        one(1, 1, 2),
+        group,
         pair(1, 2),
         pair(0, 3),
         pair(3, 5),

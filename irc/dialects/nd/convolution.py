@@ -34,8 +34,9 @@ from irc.ir.dtypes import Element
 from irc.ir.iteration import Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
 from irc.support.integers import ceil_div
 
-MAX_TAPS = 64
-"""Taps of a kernel of one channel up to which its sums are unrolled, as those of a pool are."""
+MAX_TAPS = 80
+"""Products of a sum up to which these are unrolled, as the places of a pool are: 3x3 taps of 8 channels in a group are
+72."""
 
 
 @dataclass(frozen=True)
@@ -167,13 +168,13 @@ class ConvOp(NdOp, IterationInterface):
 
     @property
     def pattern(self) -> Pattern:
-        """That of a window where each element of the result is a sum over one channel, of a few taps, and no zeros
-        between elements of x are among these."""
-        is_one_channel = self.kernel_shape[1] == 1 and integer(self.groups) > 1
-        is_whole = not ints(self.parts) and 0 not in shape_of(self.result)
+        """That of a window where each element of the result is a sum of a few products, of the channels of one of
+        several groups, and no zeros between elements of x are among these."""
+        is_grouped = integer(self.groups) > 1
+        is_whole = not ints(self.parts) and 0 not in (*shape_of(self.kernel), *shape_of(self.result))
         is_dense = self._phases == ints(self.input_dilation)
-        is_small = prod(self.kernel_shape[2:]) <= MAX_TAPS
-        return Pattern.WINDOW if is_one_channel and is_whole and is_dense and is_small else self.PATTERN
+        is_small = prod(self.kernel_shape[1:]) <= MAX_TAPS
+        return Pattern.WINDOW if is_grouped and is_whole and is_dense and is_small else self.PATTERN
 
     def iteration(self) -> Iteration:
         return self._windows() if self.pattern is Pattern.WINDOW else self._product()
@@ -185,19 +186,18 @@ class ConvOp(NdOp, IterationInterface):
         counts = [_most_taps(*numbers) for numbers in zip(kernel[2:], phases, ints(self.low), strict=True)]
         outer = [ceil_div(n, e) for n, e in zip(shape[2:], phases, strict=True)]
         parallel = [*shape[:2], *outer, *(e for e in phases if e > 1)]
-        dims = (*numbered("d", parallel), *numbered("r", counts, Kind.WINDOW, "sum"))
+        dims = (*numbered("d", parallel), *numbered("r", [kernel[1], *counts], Kind.WINDOW, "sum"))
         image, output, *exprs = dim_exprs(len(dims))
-        of_phase, taps = iter(exprs[len(outer) : len(parallel) - 2]), exprs[len(parallel) - 2 :]
-        each = kernel[0] // self.x_shape[1]
-        channel = output if each == 1 else output // each
+        of_phase, (depth, *taps) = iter(exprs[len(outer) : len(parallel) - 2]), exprs[len(parallel) - 2 :]
+        each = kernel[0] // integer(self.groups)
+        channel = (output if each == 1 else output // each) * kernel[1] + depth
         axes = [
             self._along(axis, p, tap, next(of_phase) if e > 1 else None)
             for axis, (p, tap, e) in enumerate(zip(exprs, taps, phases, strict=False))
         ]
         x = access(len(dims), placed((image, channel, *(axis.at for axis in axes)), ints(self.x_axes)))
         x = replace(x, inside=tuple(bound for axis in axes for bound in axis.inside), outside=0)
-        first = AffineExpr.constant(0)
-        weights = access(len(dims), placed((output, first, *(axis.tap for axis in axes)), ints(self.kernel_axes)))
+        weights = access(len(dims), placed((output, depth, *(axis.tap for axis in axes)), ints(self.kernel_axes)))
         if exists := tuple(bound for axis in axes for bound in axis.exists):
             weights = replace(weights, inside=exists, outside=0)
         result = placed((image, output, *(axis.place for axis in axes)), ints(self.result_axes))

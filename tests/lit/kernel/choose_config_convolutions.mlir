@@ -15,13 +15,13 @@ func.func @channels(%x: tensor<32x64x64x96xbf16>, %w: tensor<96x5x5x96xbf16>) ->
   func.return %fused : tensor<32x64x64x96xbf16>
 }
 
-// Two channels in each group would multiply zeros on tensor cores: sums in registers, a line of channels in each row of a tile.
+// Two channels in each group would multiply zeros on tensor cores: sums of 98 products in registers, a line of channels in each row of a tile.
 // CHECK:      @pairs_0 matmul config<tile = {m = 32, n = 64, k = 1}, {{.*}}instruction = "direct">
 // SM80:       @pairs_0 matmul config<tile = {m = 32, n = 64, k = 1}, {{.*}}instruction = "direct">
-func.func @pairs(%x: tensor<64x112x112x144xbf16>, %w: tensor<3x3x2x144xbf16>) -> tensor<64x112x112x144xbf16> {
-  %fused = kernel.fused @pairs_0 matmul (%x_1 = %x : tensor<64x112x112x144xbf16>, %w_1 = %w : tensor<3x3x2x144xbf16>) -> tensor<64x112x112x144xbf16> {
+func.func @pairs(%x: tensor<64x112x112x144xbf16>, %w: tensor<7x7x2x144xbf16>) -> tensor<64x112x112x144xbf16> {
+  %fused = kernel.fused @pairs_0 matmul (%x_1 = %x : tensor<64x112x112x144xbf16>, %w_1 = %w : tensor<7x7x2x144xbf16>) -> tensor<64x112x112x144xbf16> {
     // core
-    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 72, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2]} : (tensor<64x112x112x144xbf16>, tensor<3x3x2x144xbf16>) -> tensor<64x112x112x144xf32>
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 72, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2]} : (tensor<64x112x112x144xbf16>, tensor<7x7x2x144xbf16>) -> tensor<64x112x112x144xf32>
     // epilogue
     %cast = nd.cast %conv : tensor<64x112x112x144xf32> -> tensor<64x112x112x144xbf16>
     kernel.yield %cast : tensor<64x112x112x144xbf16>
@@ -31,10 +31,10 @@ func.func @pairs(%x: tensor<64x112x112x144xbf16>, %w: tensor<3x3x2x144xbf16>) ->
 
 // Channels first: pixels lie side by side.
 // CHECK:      @pairs_first_0 matmul config<tile = {m = 1024, n = 2, k = 1}, {{.*}}instruction = "direct">
-func.func @pairs_first(%x: tensor<64x144x112x112xbf16>, %w: tensor<144x2x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
-  %fused = kernel.fused @pairs_first_0 matmul (%x_1 = %x : tensor<64x144x112x112xbf16>, %w_1 = %w : tensor<144x2x3x3xbf16>) -> tensor<64x144x112x112xbf16> {
+func.func @pairs_first(%x: tensor<64x144x112x112xbf16>, %w: tensor<144x2x7x7xbf16>) -> tensor<64x144x112x112xbf16> {
+  %fused = kernel.fused @pairs_first_0 matmul (%x_1 = %x : tensor<64x144x112x112xbf16>, %w_1 = %w : tensor<144x2x7x7xbf16>) -> tensor<64x144x112x112xbf16> {
     // core
-    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 72} : (tensor<64x144x112x112xbf16>, tensor<144x2x3x3xbf16>) -> tensor<64x144x112x112xf32>
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 72} : (tensor<64x144x112x112xbf16>, tensor<144x2x7x7xbf16>) -> tensor<64x144x112x112xf32>
     // epilogue
     %cast = nd.cast %conv : tensor<64x144x112x112xf32> -> tensor<64x144x112x112xbf16>
     kernel.yield %cast : tensor<64x144x112x112xbf16>
@@ -76,13 +76,24 @@ func.func @depthwise_first(%x: tensor<64x144x112x112xbf16>, %w: tensor<144x1x3x3
   func.return %fused : tensor<64x144x112x112xbf16>
 }
 
-// Groups of eight channels are worth a matrix instruction for each.
-// CHECK:      @groups_0 matmul config<{{.*}}instruction = "mma">
-func.func @groups(%x: tensor<16x56x56x256xbf16>, %w: tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xbf16> {
-  %fused = kernel.fused @groups_0 matmul (%x_1 = %x : tensor<16x56x56x256xbf16>, %w_1 = %w : tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xbf16> {
+// Groups of sixteen channels are worth a matrix instruction for each.
+// CHECK:      @groups_0 matmul config<{{.*}}instruction = "wgmma">
+func.func @groups(%x: tensor<16x56x56x256xbf16>, %w: tensor<256x3x3x16xbf16>) -> tensor<16x56x56x256xbf16> {
+  %fused = kernel.fused @groups_0 matmul (%x_1 = %x : tensor<16x56x56x256xbf16>, %w_1 = %w : tensor<256x3x3x16xbf16>) -> tensor<16x56x56x256xbf16> {
     // core
-    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 32, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<16x56x56x256xbf16>, tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xf32>
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 16, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<16x56x56x256xbf16>, tensor<256x3x3x16xbf16>) -> tensor<16x56x56x256xf32>
     // epilogue
+    %cast = nd.cast %conv : tensor<16x56x56x256xf32> -> tensor<16x56x56x256xbf16>
+    kernel.yield %cast : tensor<16x56x56x256xbf16>
+  }
+  func.return %fused : tensor<16x56x56x256xbf16>
+}
+
+// Of eight channels 72 products are few enough for a map of windows.
+// CHECK:      @eight_0 map config<tile = {d = 1024}, warps = 4, schedule = "grid"
+func.func @eight(%x: tensor<16x56x56x256xbf16>, %w: tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xbf16> {
+  %fused = kernel.fused @eight_0 map (%x_1 = %x : tensor<16x56x56x256xbf16>, %w_1 = %w : tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xbf16> {
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 32, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<16x56x56x256xbf16>, tensor<256x3x3x8xbf16>) -> tensor<16x56x56x256xf32>
     %cast = nd.cast %conv : tensor<16x56x56x256xf32> -> tensor<16x56x56x256xbf16>
     kernel.yield %cast : tensor<16x56x56x256xbf16>
   }
