@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from irc.support.diagnostics import Span
 
-_PACKAGE = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parent)
+"""The folder of what stands between a user's line and irc."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,4 +74,4 @@ def here() -> Known | None:
 
 def _is_between(code: CodeType) -> bool:
     """Whether a user's line is further out: in this package, or in what dataclasses make from no line at all."""
-    return code.co_filename.startswith(_PACKAGE) or (code.co_filename, code.co_name) == ("<string>", "__init__")
+    return code.co_filename.startswith(PACKAGE) or (code.co_filename, code.co_name) == ("<string>", "__init__")

@@ -17,7 +17,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from irc.dialects.kernel import FusedOp
+from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import CONTRACTIONS, Pattern, iteration_of, pattern_of
 
@@ -46,8 +46,11 @@ class Cost:
     bytes_written: int
 
 
-def cost_of(kernel: FusedOp) -> Cost:
-    """The cost of one launch. An operand that is bound to several arguments is read once."""
+def cost_of(kernel: FusedOp | LaunchOp) -> Cost:
+    """The cost of one launch. An operand that is bound to several arguments is read once. Operations of a tile program
+    are not counted."""
+    if isinstance(kernel, LaunchOp):
+        return Cost(flops=0, bytes_read=_bytes(dict.fromkeys(kernel.inputs)), bytes_written=_bytes(kernel.outputs))
     return Cost(
         flops=sum(flops_of(op) for op in kernel.block.ops),
         bytes_read=_bytes(dict.fromkeys(_used(kernel))),

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakSet
 
 from irc_frontend.evaluation import current_target, evaluate
 from irc_frontend.graph import EMPTY, Node, element_named, fail, sorted_nodes
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "addmm", "empty", "empty_like", "kernel"]
 
 Config = Mapping[str, Any]
+
+_made: WeakSet[Kernel] = WeakSet()
+_followers: list[Callable[[Kernel], None]] = []
+
+
+def follow(follower: Callable[[Kernel], None]) -> None:
+    """Tells of every kernel, of those that are there and of those to come."""
+    _followers.append(follower)
+    for each in [*_made]:
+        follower(each)
 
 
 @overload
@@ -56,28 +67,48 @@ class Kernel:
             raise fail("a kernel is a function that `def` makes", "@kernel stands before a def")
         functools.update_wrapper(self, function)
         self.function = function
-        self._config = config
         if config is not None:
             from irc_frontend.kernels.sizes import config_of
 
             config_of(config)
+        self.config = config
         self._lock = threading.Lock()
         self._recorded: dict[Hashable, Recorded] = {}
+
+        def of_torch(*args: Any, **options: Any) -> Any:
+            from irc_frontend.torch.kernels import call
+
+            return call(self, args, options)
+
+        self.of_torch = of_torch
+        """The call with tensors of torch: a function, which torch's compiler takes whole."""
+        _made.add(self)
+        for follower in _followers:
+            follower(self)
 
     @functools.cached_property
     def _recorder(self) -> Recorder:
         from irc_frontend.kernels.recording import Recorder
 
-        return Recorder(self.function, self._config)
+        return Recorder(self.function, self.config)
 
     def with_config(self, **config: Any) -> Kernel:
         """The same function with another config: `matmul.with_config(tile={"m": 128}, warps=8)`."""
         return Kernel(self.function, config)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
+        if _holds_torch((args, options)):
+            # Tells torch's compiler of `of_torch`, while it traces this very line.
+            import irc_frontend.torch.kernels  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+            return self.of_torch(*args, **options)
+        return self.called(args, options)
+
+    def called(self, args: Any, options: Any) -> Any:
+        """A call that torch does not see."""
         if open_trace() is not None:
             return self._recorder.function(*args, **options)
-        tree, nodes = self._nodes(args, options)
+        tree, nodes = self.nodes(args, options)
         leaves = tree_leaves((args, options))
         lazy = any(isinstance(leaf, Tensor) for leaf in leaves)
         values = map(Tensor.of, nodes) if lazy else (as_given(value, leaves) for value in evaluate(nodes))
@@ -90,10 +121,10 @@ class Kernel:
         inputs = [Tensor.of(node_of(leaf)) if is_array(leaf) else leaf for leaf in tree_leaves((args, options))]
         arrays = [leaf.node for leaf in inputs if isinstance(leaf, Tensor)]
         new_args, new_options = rebuilt((args, options), iter(inputs))
-        _, nodes = self._nodes(new_args, new_options)
+        _, nodes = self.nodes(new_args, new_options)
         return build_module(sorted_nodes([*arrays, *nodes]), nodes, arrays)
 
-    def _nodes(self, args: Any, options: Any) -> tuple[Any, list[Node]]:
+    def nodes(self, args: Any, options: Any) -> tuple[Any, list[Node]]:
         """The tree of results, and the nodes of the Tensors in it."""
         leaves = tree_leaves((args, options))
         nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
@@ -116,6 +147,15 @@ class Kernel:
         except TypeError as error:
             raise fail(f"an argument of a kernel is neither an array nor constant: {error}") from error
         return key
+
+
+def _holds_torch(tree: Any) -> bool:
+    """Whether an array of torch is among the leaves. torch's compiler traces this function."""
+    if isinstance(tree, dict):
+        return _holds_torch(tuple(tree.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    if isinstance(tree, list | tuple):
+        return any(_holds_torch(each) for each in tree)  # pyright: ignore[reportUnknownVariableType]
+    return hasattr(tree, "__torch_function__")
 
 
 def empty(shape: int | Sequence[int], dtype: Any = "f32") -> Tensor:

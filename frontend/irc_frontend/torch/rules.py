@@ -28,7 +28,7 @@ from irc.support.diagnostics import IrcError, Span
 from irc_frontend.elementwise import Number
 from irc_frontend.evaluation import target as on_target
 from irc_frontend.graph import ARGUMENT, DEFERRED, Node
-from irc_frontend.place import recording
+from irc_frontend.place import PACKAGE, recording
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import why_slow
 
@@ -285,5 +285,6 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 def place_of(node: FxNode) -> Span:
     """The user's line that a node comes from; the op where that is not known."""
-    frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    found = _FRAME.finditer(node.meta.get("stack_trace") or "")
+    frames = [frame for frame in found if not frame["file"].startswith(PACKAGE)]
     return Span(frames[-1]["file"], int(frames[-1]["line"]), 1) if frames else Span(f"<{node.target}>", 1, 1)

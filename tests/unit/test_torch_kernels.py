@@ -1,0 +1,198 @@
+"""Kernels written in Python are ops of torch's: in eager, and in graphs of its compiler, with any backend."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import irc_frontend as ir
+from irc.support.diagnostics import IrcError, render
+from irc_frontend.torch import explain
+from irc_frontend.torch.kernels import run
+
+pytestmark = [
+    pytest.mark.usefixtures("fresh_torch", "on_cpu"),
+    pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled"),
+]
+OP = torch.ops.irc.kernel.default
+
+
+@ir.kernel
+def scaled(x: ir.Tensor, factor: float = 2.0) -> ir.Tensor:
+    out = ir.empty_like(x)
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n] * factor
+    return out
+
+
+@ir.kernel
+def moments(arrays: dict[str, ir.Tensor], name: str) -> dict[str, Any]:
+    """Arguments and results in trees, and a constant among the latter."""
+    x = arrays[name]
+    mean, square = ir.empty(x.shape[0], "f32"), ir.empty(x.shape[0], "f32")
+    for m in ir.tiles(x.shape[0]):
+        row = x[m, :].astype("f32")
+        mean[m], square[m] = row.mean(axis=1), (row * row).mean(axis=1)
+    return {"mean": mean, "of": [square, name]}
+
+
+def drawn(*shape: int, dtype: Any = torch.float32) -> Any:
+    return torch.randn(*shape).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_eager_tensors(dtype: Any) -> None:
+    x = drawn(5, 6, dtype=dtype)
+    found = scaled(x)
+    assert found.dtype is dtype
+    assert torch.equal(found, 2 * x)
+    assert torch.equal(scaled(x.T, factor=3.0), 3 * x.T)
+
+
+def test_trees_and_constants() -> None:
+    x = drawn(7, 30)
+    found = moments({"a": x[:1], "b": x}, "b")
+    assert found["of"][1] == "b"
+    torch.testing.assert_close(found["mean"], x.mean(1))
+    torch.testing.assert_close(found["of"][0], (x * x).mean(1))
+
+
+def test_arrays_of_numpy_beside_those_of_torch() -> None:
+    x = drawn(7, 30)
+    torch.testing.assert_close(moments({"a": x, "b": x.numpy()}, "b")["mean"], x.mean(1))
+
+
+def test_a_result_that_is_an_argument_is_a_copy() -> None:
+    @ir.kernel
+    def same(x: ir.Tensor) -> ir.Tensor:
+        return x
+
+    x = drawn(3, 4)
+    found = same(x)
+    assert torch.equal(found, x)
+    assert found.data_ptr() != x.data_ptr()
+
+
+def test_it_is_an_op_as_torch_wants_them() -> None:
+    x = drawn(5, 6)
+    (name,) = [node.args[1] for node in _graph(lambda x: scaled(x, 4.0), x).find_nodes(op="call_function", target=OP)]
+    torch.library.opcheck(run, ([x], name), test_utils=("test_schema", "test_faketensor"))
+
+
+def _graph(function: Any, *inputs: Any) -> Any:
+    """The graph of ATen ops."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    found: list[Any] = []
+
+    def keep(module: Any, _: Any) -> Any:
+        found.append(module.graph)
+        return module
+
+    torch.compile(function, backend=aot_autograd(fw_compiler=keep), fullgraph=True)(*inputs)
+    return found[0]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "irc"])
+def test_a_compiled_function_has_it_whole(backend: str) -> None:
+    """No graph breaks: the calls of two kinds are two ops."""
+
+    def model(x: Any, y: Any) -> Any:
+        return (scaled(x.sin()) + scaled(y, factor=3.0)).relu()
+
+    x, y = drawn(5, 6), drawn(5, 6)
+    found = torch.compile(model, backend=backend, fullgraph=True)(x, y)
+    torch.testing.assert_close(found, (2 * x.sin() + 3 * y).relu())
+    assert len({node.args[1] for node in _graph(model, x, y).find_nodes(op="call_function", target=OP)}) == 2
+
+
+def test_irc_makes_one_program_of_all() -> None:
+    class Model(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return scaled(x.sin(), factor=3.0).sum(1)
+
+    x = drawn(5, 6)
+    (graph,) = explain(Model(), x).graphs
+    assert (graph.programs, graph.left.total()) == (1, 0)
+    assert graph.kernels == 3
+    torch.testing.assert_close(torch.compile(Model(), backend="irc")(x), 3 * x.sin().sum(1))
+
+
+def test_arguments_that_lie_otherwise() -> None:
+    """A transposed matrix, and a slice, which irc reads in place and copies."""
+    x = drawn(6, 8)
+    compiled = torch.compile(lambda x: scaled(x.T) + scaled(x.T[:, ::1]) + scaled(x.T.contiguous()), backend="irc")
+    torch.testing.assert_close(compiled(x[:, 2:7]), 6 * x[:, 2:7].T)
+    torch.testing.assert_close(compiled(x.T[1:6].T), 6 * x.T[1:6])
+
+
+def test_other_shapes_are_traced_anew() -> None:
+    compiled = torch.compile(lambda x: scaled(x + 1), backend="irc", fullgraph=True)
+    for rows in (3, 4, 5):
+        x = drawn(rows, 6)
+        torch.testing.assert_close(compiled(x), 2 * (x + 1))
+
+
+def test_kernels_of_one_source_are_told_apart() -> None:
+    def made(factor: float) -> Any:
+        @ir.kernel
+        def times(x: ir.Tensor) -> ir.Tensor:
+            out = ir.empty_like(x)
+            for m, n in ir.tiles(*x.shape):
+                out[m, n] = x[m, n] * factor
+            return out
+
+        return times
+
+    two, three, x = made(2.0), made(3.0), drawn(4, 5)
+    for backend in ("aot_eager", "irc"):
+        found = torch.compile(lambda x: two(x) - three(x), backend=backend, fullgraph=True)(x)
+        torch.testing.assert_close(found, -x)
+
+
+def test_a_mistake_in_a_compiled_function_names_its_line() -> None:
+    @ir.kernel
+    def wrong(x: ir.Tensor) -> ir.Tensor:
+        out = ir.empty_like(x)
+        for m, n in ir.tiles(*x.shape):
+            out[m, n] = x[m, n] + x  # here
+        return out
+
+    with pytest.raises(IrcError) as caught:
+        wrong(drawn(4, 5))
+    assert "# here" in render(caught.value)
+    with pytest.raises(Exception, match="computes with an array as a whole"):
+        torch.compile(wrong, backend="irc")(drawn(4, 5))
+
+
+def test_an_unknown_call() -> None:
+    with pytest.raises(IrcError, match="calls the kernel scaled 00, which this process has not called"):
+        OP([drawn(2, 3)], "scaled 00")
+
+
+def test_the_first_call_may_be_traced(tmp_path: Path) -> None:
+    """A process that has not imported torch when it makes a kernel, and calls that in a compiled function alone."""
+    (tmp_path / "program.py").write_text("""
+import irc_frontend as ir
+
+@ir.kernel
+def scaled(x):
+    out = ir.empty_like(x)
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m, n] * 2.0
+    return out
+
+import sys
+assert "torch" not in sys.modules
+import torch
+x = torch.ones(3, 4)
+with ir.target("cpu"):
+    print(torch.compile(lambda x: scaled(x).sum(), backend="aot_eager", fullgraph=True)(x).item())
+""")
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "24.0\n", done.stderr
