@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache, lru_cache
 from types import CodeType
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, LocationAttr, ModuleOp, TensorType, UnknownLoc
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -18,14 +18,14 @@ from irc.dialects.nd.base import Tensor as TensorAttr
 from irc.dialects.nd.base import plain
 from irc.dialects.nd.declared import defer
 from irc.ir.dtypes import element_named
-from irc_frontend.graph import DEFERRED, EMPTY, LAUNCH, LEAF, Node, fail
+from irc_frontend.graph import CALL, DEFERRED, EMPTY, LAUNCH, LEAF, Node, fail
 from irc_frontend.launch import Launch
 from irc_frontend.place import CallSite
 
 FUNCTION = "graph"
 """The name of the function."""
 
-SEVERAL = frozenset(["topk", LAUNCH])
+SEVERAL = frozenset(["topk", LAUNCH, CALL])
 """Ops with several results."""
 
 MAX_KEPT = 4096
@@ -38,47 +38,88 @@ def _op_classes() -> dict[str, type[Operation]]:
     return {op.name.removeprefix("nd."): op for op in Nd.operations}
 
 
-def build_module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node] | None = None) -> ModuleOp:
+class Builder:
+    """Builds ops of nodes. has_calls: whether calls of kernels are ops, which have a gradient of their own, or no more
+    than their results."""
+
+    def __init__(self, has_calls: bool = False):
+        self.values: dict[Node, SSAValue] = {}
+        """What is known of nodes."""
+        self.programs: dict[Launch, str] = {}
+        """The symbols of the programs that are launched."""
+        self.calls: dict[Operation, Node] = {}
+        """Which call an op is: a node that is one of its results."""
+        self._has_calls = has_calls
+        self._shared: dict[Hashable, Operation] = {}
+
+    def add(self, order: Iterable[Node], insert: Callable[[Operation], object]) -> None:
+        """Inserts the ops of those nodes that are not known; operands come before their users."""
+        for node in order:
+            if node not in self.values:
+                self.values[node] = self._added(node, insert)
+
+    def _added(self, node: Node, insert: Callable[[Operation], object]) -> SSAValue:
+        operands = [self.values[operand] for operand in node.operands]
+        if node.op == CALL and not self._has_calls:
+            return operands[node.result - result_count(node)]
+        key = (node.op, node.operands, node.attributes)
+        op = self._shared.get(key) if node.op in SEVERAL else None
+        if op is None:
+            op = self._shared[key] = self._built(node, operands)
+            insert(op)
+        return op.results[node.result]
+
+    def _built(self, node: Node, operands: Sequence[SSAValue]) -> Operation:
+        if node.op == LAUNCH:
+            return self._launch(node, operands)
+        if node.op != CALL:
+            return build_op(node, operands)
+        op = CallOp("call", operands, [type_of_node(each) for each in node.operands[-result_count(node) :]])
+        op.location = location_of_node(node)
+        self.calls[op] = node
+        return op
+
+    def _launch(self, node: Node, operands: Sequence[SSAValue]) -> Operation:
+        """The launch of a kernel's program, which is named here."""
+        launch = dict(node.attributes)["program"]
+        assert isinstance(launch, Launch)
+        taken = set(self.programs.values())
+        if launch not in self.programs:
+            names = (f"{launch.name}_{number}" for number in range(len(taken) + 1))
+            self.programs[launch] = next(name for name in names if name not in taken)
+        return LaunchOp(self.programs[launch], operands, launch.result_types, location=location_of_node(node))
+
+
+def result_count(node: Node) -> int:
+    """How many results a kernel's call has."""
+    found = dict(node.attributes)["results"]
+    assert isinstance(found, int)
+    return found
+
+
+def build_module(
+    order: Sequence[Node],
+    roots: Sequence[Node],
+    leaves: Sequence[Node] | None = None,
+    builder: Builder | None = None,
+) -> ModuleOp:
     """The function of the leaves, in order, that returns the roots. `order` has operands before their users; its leaves
     are those nodes that have a value unless they are given. Whoever compiles it verifies it."""
     if leaves is None:
         leaves = [node for node in order if node.op == LEAF]
-    block = Block(arg_types=[_type(leaf) for leaf in leaves])
-    values: dict[Node, SSAValue] = {}
+    block = Block(arg_types=[type_of_node(leaf) for leaf in leaves])
+    made = builder or Builder()
     for number, (leaf, argument) in enumerate(zip(leaves, block.args, strict=True)):
         argument.name_hint = f"x{number}"
-        values[leaf] = argument
-    shared: dict[Hashable, Operation] = {}
-    programs: dict[Launch, str] = {}
-    for node in order:
-        if node in values:
-            continue
-        key = (node.op, node.operands, node.attributes)
-        op = shared.get(key) if node.op in SEVERAL else None
-        if op is None:
-            operands = [values[operand] for operand in node.operands]
-            op = _launch(node, operands, programs) if node.op == LAUNCH else build_op(node, operands)
-            block.add_op(op)
-            shared[key] = op
-        values[node] = op.results[node.result]
-    block.add_op(ReturnOp(*(values[root] for root in roots)))
+        made.values[leaf] = argument
+    made.add(order, block.add_op)
+    block.add_op(ReturnOp(*(made.values[root] for root in roots)))
     function = FuncOp(
         FUNCTION,
-        FunctionType.from_lists([_type(leaf) for leaf in leaves], [_type(root) for root in roots]),
+        FunctionType.from_lists([type_of_node(leaf) for leaf in leaves], [type_of_node(root) for root in roots]),
         Region(block),
     )
-    return ModuleOp([*(program.named(name) for program, name in programs.items()), function])
-
-
-def _launch(node: Node, operands: Sequence[SSAValue], programs: dict[Launch, str]) -> Operation:
-    """The launch of a kernel's program, which is named here."""
-    launch = dict(node.attributes)["program"]
-    assert isinstance(launch, Launch)
-    taken = set(programs.values())
-    if launch not in programs:
-        names = (f"{launch.name}_{number}" for number in range(len(taken) + 1))
-        programs[launch] = next(name for name in names if name not in taken)
-    return LaunchOp(programs[launch], operands, launch.result_types, location=location_of_node(node))
+    return ModuleOp([*(program.named(name) for program, name in made.programs.items()), function])
 
 
 def build_op(node: Node, operands: Sequence[SSAValue]) -> Operation:
@@ -87,13 +128,13 @@ def build_op(node: Node, operands: Sequence[SSAValue]) -> Operation:
         raise fail("an array that `empty` made is read, and no kernel wrote it")
     location = location_of_node(node)
     if node.op == "constant":
-        return ConstantOp.splat(_number(dict(node.attributes)["value"]), _type(node), location=location)
+        return ConstantOp.splat(_number(dict(node.attributes)["value"]), type_of_node(node), location=location)
     if node.op == "topk":
         attributes = dict(node.attributes)
         return TopkOp(operands[0], _integer(attributes["k"]), _integer(attributes["axis"]), location=location)
     cls = cast("type[IRDLOperation]", _op_classes()[node.op])
     properties = {name: plain(value) for name, value in node.attributes if name != DEFERRED}
-    op = cls.create(operands=operands, result_types=[_type(node)], properties=properties)
+    op = cls.create(operands=operands, result_types=[type_of_node(node)], properties=properties)
     op.location = location
     if (DEFERRED, True) in node.attributes:
         defer(op)
@@ -110,7 +151,7 @@ def _number(value: Hashable) -> int | float:
     return value
 
 
-def _type(node: Node) -> TensorAttr:
+def type_of_node(node: Node) -> TensorAttr:
     return _tensor(node.shape, node.element)
 
 

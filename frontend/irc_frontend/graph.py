@@ -21,10 +21,14 @@ EMPTY = "empty"
 LAUNCH = "launch"
 """The op of what a kernel wrote; its attribute is the program, its operands the arrays that it reads."""
 
+CALL = "call"
+"""The op of a result of a kernel's call: attribute `call` says what its gradient is, operands are the arrays of the
+call, then all its results as they are computed."""
+
 TILE = "tile value"
 """The op of a node that stands for a tile while a kernel is traced: no nd op gives it."""
 
-ARRAYS = (LEAF, ARGUMENT, EMPTY, LAUNCH)
+ARRAYS = (LEAF, ARGUMENT, EMPTY, LAUNCH, CALL)
 """Ops of whole arrays, which a kernel reads tiles of."""
 
 DEFERRED = "nd.deferred"

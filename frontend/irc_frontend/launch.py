@@ -11,12 +11,14 @@ from irc.ir.printer import print_ir
 
 
 class Launch:
-    """A tile program, equal to others of the same text; `name` is what its kernels are called."""
+    """A tile program, equal to others of the same text; `name` is what its kernels are called. whole: the same kernel
+    with tiles of the whole extent, which says what it computes."""
 
-    __slots__ = ("_program", "_text", "name")
+    __slots__ = ("_program", "_text", "name", "whole")
 
-    def __init__(self, name: str, program: tile.ProgramOp):
+    def __init__(self, name: str, program: tile.ProgramOp, whole: Launch | None = None):
         self.name = name
+        self.whole = whole
         self._program = program
         self._text = print_ir(program)
 

@@ -3,21 +3,28 @@ back as nodes. The gradients are as lazy as the graph, and can be differentiated
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Protocol, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, LocationAttr, StringAttr, i1
-from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Operation, SSAValue
 
 from irc.autodiff.reverse_mode import differentiate
-from irc.dialects.nd import ConstantOp, element_of, shape_of
-from irc.dialects.nd.base import ints
-from irc.dialects.nd.declared import is_deferred
+from irc.dialects.nd.base import element_of, shape_of
+from irc.dialects.nd.terms import Term
 from irc.ir.functions import entry_of
-from irc_frontend.build import build_module, location_of_node
-from irc_frontend.graph import DEFERRED, Attributes, Node, sorted_nodes
-from irc_frontend.place import Known
+from irc.ir.rewriting import Inserter, give_location
+from irc_frontend.build import Builder, build_module, result_count, type_of_node
+from irc_frontend.graph import ARGUMENT, LEAF, Node, sorted_nodes
+from irc_frontend.nodes import Nodes
+
+
+class Differentiable(Protocol):
+    """What a call's attribute is: it gives the gradients of the arrays of the call, None where there is none."""
+
+    def gradients(
+        self, cotangents: Sequence[Node | None], results: Sequence[Node], arrays: Sequence[Node]
+    ) -> Sequence[Node | None]: ...
 
 
 def reverse(roots: Sequence[Node], inputs: Sequence[Node], values: Sequence[Node]) -> tuple[list[Node], list[Node]]:
@@ -28,12 +35,11 @@ def reverse(roots: Sequence[Node], inputs: Sequence[Node], values: Sequence[Node
     outer = dict.fromkeys(operand for node in inner for operand in node.operands)
     outer = [node for node in dict.fromkeys([*outer, *roots]) if node not in inner and node not in inputs]
     leaves = [*inputs, *outer]
-    module = build_module([*leaves, *inner], roots, leaves)
-    function = entry_of(module)
-    differentiate(function, range(len(inputs)))
-    places = {location_of_node(node): node.place for node in inner if node.place is not None}
-    known: dict[SSAValue, Node] = dict(zip(function.body.block.args, [*values, *outer], strict=True))
-    results = _nodes(function.body.block.ops, known, places)
+    made = _Gradients()
+    function = entry_of(build_module([*leaves, *inner], roots, leaves, made))
+    differentiate(function, range(len(inputs)), call_rule=made.rule)
+    arguments = [*values, *outer, *made.captured]
+    results = Nodes(function.body.block, arguments, made, [node for node in inner if node.place is not None]).results()
     return results[: len(roots)], results[len(roots) :]
 
 
@@ -47,40 +53,44 @@ def _dependent(order: Sequence[Node], inputs: Sequence[Node]) -> dict[Node, None
     return found
 
 
-def _nodes(ops: Iterable[Operation], known: dict[SSAValue, Node], places: dict[LocationAttr, Known]) -> list[Node]:
-    """What the ops return, as nodes; `known` has those of the values from before them."""
-    for op in ops:
-        if isinstance(op, ReturnOp):
-            return [known[value] for value in op.operands]
-        operands = [known[operand] for operand in op.operands]
-        attributes, place = _attributes(op), places.get(op.location)
-        name = op.name.removeprefix("nd.")
-        for number, result in enumerate(op.results):
-            shape, element = shape_of(result), element_of(result).name
-            known[result] = Node(name, operands, shape, element, attributes, result=number, place=place)
-    raise AssertionError("a function ends in a return")
+class _Gradients(Builder):
+    """A builder whose calls have the gradients that their attributes say. captured: what these read beside their
+    arguments, further arguments of the function."""
 
+    def __init__(self) -> None:
+        super().__init__(has_calls=True)
+        self.captured: list[Node] = []
 
-def _attributes(op: Operation) -> Attributes:
-    if isinstance(op, ConstantOp):
-        assert op.splat_value is not None
-        return (("value", op.splat_value),)
-    attributes: list[tuple[str, Hashable]] = [(name, _plain(value)) for name, value in op.properties.items()]
-    return (*attributes, (DEFERRED, True)) if is_deferred(op) else tuple(attributes)
+    def rule(self, op: CallOp, cotangents: Sequence[Term | None], at: Inserter) -> list[Term | None]:
+        node = self.calls[op]
+        call = cast("Differentiable", dict(node.attributes)["call"])
+        count = len(op.operands) - result_count(node)
+        given = [None if each is None else self._argument(each.value) for each in cotangents]
+        arrays, results = [self._argument(x) for x in op.operands[:count]], [self._argument(x) for x in op.results]
+        gradients = call.gradients(given, results, arrays)
+        found = list(self._emitted([each for each in gradients if each is not None], at))
+        remaining = iter(found)
+        terms = [None if each is None else Term(next(remaining), at) for each in gradients]
+        return [*terms, *[None] * result_count(node)]
 
+    def _argument(self, value: SSAValue) -> Node:
+        """A node that stands for a value."""
+        node = Node(ARGUMENT, (), shape_of(value), element_of(value).name)
+        self.values[node] = value
+        return node
 
-def _plain(attribute: Attribute) -> Any:
-    """A property as a Python value: the inverse of `irc.dialects.nd.base.plain`."""
-    match attribute:
-        case DenseArrayBase():
-            return ints(attribute)
-        case IntegerAttr() if attribute.type == i1:
-            return bool(attribute.value.data)
-        case IntegerAttr():
-            return attribute.value.data
-        case FloatAttr():
-            return attribute.value.data
-        case StringAttr():
-            return attribute.data
-        case _:
-            raise AssertionError(f"a property of nd that is {attribute}")
+    def _emitted(self, roots: Sequence[Node], at: Inserter) -> Iterator[SSAValue]:
+        """The values of nodes, whose ops are inserted there."""
+
+        def insert(op: Operation) -> None:
+            give_location(op, at.location)
+            at.builder.insert(op)
+
+        block = at.builder.insertion_point.block
+        order = sorted_nodes(roots)
+        for node in order:
+            if node.op in (LEAF, ARGUMENT) and node not in self.values:
+                self.values[node] = block.insert_arg(type_of_node(node), len(block.args))
+                self.captured.append(node)
+        self.add(order, insert)
+        return (self.values[root] for root in roots)

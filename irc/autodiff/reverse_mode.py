@@ -11,13 +11,13 @@ cotangent is rounded where it is stored or multiplied as a matrix, as any value 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -29,10 +29,15 @@ from irc.ir.discardable import DECLARED
 from irc.ir.rewriting import Inserter, location_of, location_of_value, remove_dead_code
 from irc.support.diagnostics import IrcError
 
+CallRule: TypeAlias = "Callable[[CallOp, Sequence[Term | None], Inserter], Sequence[Term | None]]"
+"""The gradients of a call's operands, None where there is none, for the cotangents of its results."""
 
-def differentiate(function: FuncOp, wrt: Sequence[int], *, of: int = 0, values: bool = True) -> None:
+
+def differentiate(
+    function: FuncOp, wrt: Sequence[int], *, of: int = 0, values: bool = True, call_rule: CallRule | None = None
+) -> None:
     """Appends to the results of the function the gradients of result `of` with respect to the arguments `wrt`, in that
-    order; without `values` the function returns the gradients alone.
+    order; without `values` the function returns the gradients alone. `call_rule`: the rule of `func.call`.
 
     IrcError where an argument or the result cannot be differentiated, and at an op on the way that cannot.
     """
@@ -41,7 +46,7 @@ def differentiate(function: FuncOp, wrt: Sequence[int], *, of: int = 0, values: 
     arguments = [_argument(function, index) for index in wrt]
     _check_float(function, arguments, wrt)
     result = _result(function, returned, of)
-    gradients = gradients_of(function.body.block, result, arguments)
+    gradients = gradients_of(function.body.block, result, arguments, call_rule)
     returned.operands = [*(returned.operands if values else ()), *gradients]
     function.update_function_type()
     remove_dead_code(function)
@@ -87,10 +92,12 @@ def _type_text(value: SSAValue) -> str:
     return f"{element_of(value).name}[{', '.join(map(str, shape_of(value)))}]"
 
 
-def gradients_of(block: Block, result: SSAValue, wrt: Sequence[SSAValue]) -> list[SSAValue]:
+def gradients_of(
+    block: Block, result: SSAValue, wrt: Sequence[SSAValue], call_rule: CallRule | None = None
+) -> list[SSAValue]:
     """The gradients of a rank-0 `result` of the block, inserted before its terminator; zeros where it does not depend
     on an argument through floats."""
-    return _Reverse(block, _active(block, wrt)).run(result, wrt)
+    return _Reverse(block, _active(block, wrt), call_rule).run(result, wrt)
 
 
 def _active(block: Block, wrt: Sequence[SSAValue]) -> set[SSAValue]:
@@ -107,6 +114,7 @@ class _Reverse:
 
     block: Block
     active: set[SSAValue]
+    call_rule: CallRule | None
     cotangents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def run(self, result: SSAValue, wrt: Sequence[SSAValue]) -> list[SSAValue]:
@@ -126,16 +134,21 @@ class _Reverse:
         return Inserter(Builder(InsertPoint.before(terminator)), location)
 
     def _visit(self, op: Operation) -> None:
-        """The first result alone can be an active one: others are indices."""
-        if not op.results or op.results[0] not in self.cotangents:
-            return
-        if not any(operand in self.active for operand in op.operands):
-            return
         at = self._at(location_of(op))
-        cotangent = Term(self.cotangents.pop(op.results[0]), at)
-        for operand, term in zip(op.operands, self._apply_rule(op, cotangent), strict=True):
+        found = [self.cotangents.pop(result, None) for result in op.results]
+        if not any(found) or not any(operand in self.active for operand in op.operands):
+            return
+        cotangents = [None if each is None else Term(each, at) for each in found]
+        for operand, term in zip(op.operands, self._gradients(op, cotangents, at), strict=True):
             if term is not None and operand in self.active:
                 self._add(operand, term)
+
+    def _gradients(self, op: Operation, cotangents: Sequence[Term | None], at: Inserter) -> Sequence[Term | None]:
+        if isinstance(op, CallOp) and self.call_rule is not None:
+            return self.call_rule(op, cotangents, at)
+        cotangent = cotangents[0]  # of an nd op the first result alone can be an active one: others are indices
+        assert cotangent is not None
+        return self._apply_rule(op, cotangent)
 
     def _apply_rule(self, op: Operation, cotangent: Term) -> Sequence[Term | None]:
         kind = cast("type[nd.NdOp]", type(op))

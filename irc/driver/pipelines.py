@@ -8,6 +8,7 @@ a pass list like a pass (`irc-opt -p 'kernel,canonicalize'`); options given to i
 from __future__ import annotations
 
 PASSES: dict[str, str] = {
+    "raise-programs": "irc.passes.tile.raise_programs:RaiseProgramsPass",
     "canonicalize-nd": "irc.passes.nd.canonicalize_nd:CanonicalizeNdPass",
     "decompose-nd": "irc.passes.nd.decompose_nd:DecomposeNdPass",
     "differentiate-nd": "irc.passes.nd.differentiate_nd:DifferentiateNdPass",

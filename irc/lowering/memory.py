@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineSymExpr
 
 from irc.analysis.accesses import access_of
 from irc.analysis.in_place import is_overwritten
@@ -75,8 +76,14 @@ def locate_at(
         position = place.at(e, components)
         if least(expr) < 0:
             conditions.append(e.compare("sge", position, 0))
-        conditions.append(e.compare("slt", position, extent - vector + 1 if d in straddled else extent))
+        below = "ult" if _is_gathered(op, expr) else "slt"  # a number that is gathered by may be negative
+        conditions.append(e.compare(below, position, extent - vector + 1 if d in straddled else extent))
     return offset.at(e, components), conditions
+
+
+def _is_gathered(op: tile.AccessOp, expr: AffineExpr) -> bool:
+    symbols = (op.symbols[each.position] for each in expr.dfs() if isinstance(each, AffineSymExpr))
+    return any(isinstance(symbol.type, TensorType) for symbol in symbols)
 
 
 class Accesses(Protocol):

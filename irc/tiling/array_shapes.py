@@ -56,6 +56,22 @@ class Shapes:
         given = [at.value(arith.ConstantOp.from_int_and_width(0, IndexType())) if o is None else o for o in offsets]
         return given, AffineMap(rank, op.access_map.num_symbols, results)
 
+    def ended(self, op: tile.StoreOp, axes: Placement, access: AffineMap) -> AffineMap:
+        """The map of a store that puts what a tile has beyond the end of the array beyond that of the view, where that
+        is further on: a store of a part of its axis."""
+        results: list[AffineExpr] = []
+        symbols: list[AffineExpr] = [AffineExpr.symbol(number) for number in range(access.num_symbols)]
+        for number, (before, result) in enumerate(zip(op.access_map.results, access.results, strict=True)):
+            dims: list[AffineExpr] = [AffineExpr.dimension(dim) for dim in range(self._rank)]
+            for dim in before.used_dims():
+                extent, whole = shape_of(op.tile)[dim], op.view_type.get_shape()[number]
+                last = before.eval([extent - 1] * access.num_dims, [0] * access.num_symbols)
+                if self.is_padded(extent) and last < whole - 1:
+                    beyond = AffineExpr.dimension(axes[dim]) // extent
+                    dims[axes[dim]] = AffineExpr.dimension(axes[dim]) + beyond * whole
+            results.append(result.replace_dims_and_symbols(dims, symbols))
+        return AffineMap(access.num_dims, access.num_symbols, tuple(results))
+
     def padded_dims(self, access: AffineMap, shape: Sequence[int]) -> set[int]:
         """The dimensions of a view that a tile goes beyond: those of axes that no power of two has."""
         padded = {axis for axis, extent in enumerate(shape) if self.is_padded(extent)}

@@ -97,6 +97,7 @@ class _Lowering:
         value = self._whole(op.tile, axes, op)
         at = Inserter.before(op)
         offsets, access = self._shapes.access(op, axes, at)
+        access = self._shapes.ended(op, axes, access)
         checked = {*op.checked_dims, *self._shapes.padded_dims(op.access_map, shape_of(op.tile))}
         at(tile.StoreOp.of(value, op.view, offsets, symbols=op.symbols, map=access, checked=sorted(checked)))
         self._old.append(op)

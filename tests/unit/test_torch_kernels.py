@@ -155,6 +155,100 @@ def test_kernels_of_one_source_are_told_apart() -> None:
         torch.testing.assert_close(found, -x)
 
 
+# Gradients
+
+
+class Model(torch.nn.Module):
+    """A layer with a kernel, whose weight is trained."""
+
+    def __init__(self, kernel: Any):
+        super().__init__()
+        self.first = torch.nn.Linear(6, 8)
+        self.weight = torch.nn.Parameter(torch.rand(8))
+        self._kernel = kernel
+
+    def forward(self, x: Any) -> Any:
+        return self._kernel(self.first(x), self.weight).relu().sum(1)
+
+
+@ir.kernel
+def normed(x: ir.Tensor, weight: ir.Tensor) -> ir.Tensor:
+    out = ir.empty_like(x)
+    for m in ir.tiles(x.shape[0]):
+        row = x[m, :]
+        out[m, :] = row * ir.rsqrt((row * row).mean(axis=1, keepdims=True) + 1e-5) * weight[:]
+    return out
+
+
+def _normed(x: Any, weight: Any) -> Any:
+    return torch.nn.functional.rms_norm(x, (8,), weight, 1e-5)
+
+
+def _gradients(model: Any, run: Any, x: Any) -> list[Any]:
+    model.zero_grad()
+    (run(x) ** 2).sum().backward()
+    return [parameter.grad.clone() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager", "irc"])
+def test_a_model_with_a_kernel_is_trained(backend: str | None) -> None:
+    model, other, x = Model(normed), Model(_normed), drawn(5, 6)
+    other.load_state_dict(model.state_dict())
+    run = model if backend is None else torch.compile(model, backend=backend, fullgraph=True)
+    for found, expected in zip(_gradients(model, run, x), _gradients(other, other, x), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_training_is_one_program_for_each_pass() -> None:
+    graphs = explain(Model(normed), drawn(5, 6)).graphs
+    assert [(each.kind, each.programs, each.left.total()) for each in graphs] == [("forward", 1, 0), ("backward", 1, 0)]
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager", "irc"])
+def test_a_gradient_that_the_user_gives(backend: str | None) -> None:
+    @ir.kernel
+    def picked(table: ir.Tensor, ids: ir.Tensor) -> tuple[ir.Tensor, ir.Tensor]:
+        """Integers among arguments and results have none."""
+        out, after = ir.empty((ids.shape[0], table.shape[1])), ir.empty_like(ids)
+        for m, n in ir.tiles(*out.shape):
+            out[m, n] = table[ids[m], n]
+            after[m] = ids[m] + 1
+        return out, after
+
+    @picked.gradient
+    def _(g: Any, y: Any, table: ir.Tensor, ids: ir.Tensor) -> tuple[ir.Tensor, None]:
+        hits = ir.one_hot(ids, table.shape[0], dtype="f32")
+        return 10.0 * hits.T @ (g[0] * y[0]), None
+
+    table, ids = drawn(9, 4).requires_grad_(), torch.tensor([3, 1, 3], dtype=torch.int32)
+    run = picked if backend is None else torch.compile(lambda *x: picked(*x), backend=backend, fullgraph=True)
+    out, after = run(table, ids)
+    assert torch.equal(after, ids + 1)
+    out.sum().backward()
+    counts = torch.zeros(9).index_add(0, ids, torch.ones(3))
+    torch.testing.assert_close(table.grad, 10 * counts[:, None] * table.detach())
+
+
+def test_gradients_of_f64_are_those_of_differences() -> None:
+    x, weight = (drawn(*shape, dtype=torch.float64).requires_grad_() for shape in [(3, 8), (8,)])
+    assert torch.autograd.gradcheck(normed, (x, weight))
+    assert torch.autograd.gradcheck(lambda x: normed(x, weight.detach()), (x,))
+
+
+def test_no_gradient() -> None:
+    @ir.kernel
+    def last(x: ir.Tensor) -> ir.Tensor:
+        out = ir.empty(x.shape[1], x.dtype)
+        for b, n in ir.tiles(range(x.shape[0]), x.shape[1]):
+            out[n] = x[b, n]
+        return out
+
+    x = drawn(3, 4).requires_grad_()
+    found = last(x)
+    with pytest.raises(IrcError, match="last has no gradient"):
+        found.sum().backward()
+
+
 def test_a_mistake_in_a_compiled_function_names_its_line() -> None:
     @ir.kernel
     def wrong(x: ir.Tensor) -> ir.Tensor:

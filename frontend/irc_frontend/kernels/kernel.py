@@ -12,6 +12,7 @@ from weakref import WeakSet
 from irc_frontend.evaluation import current_target, evaluate
 from irc_frontend.graph import EMPTY, Node, element_named, fail, sorted_nodes
 from irc_frontend.jit import is_array
+from irc_frontend.kernels.own import Own
 from irc_frontend.leaves import as_given
 from irc_frontend.linear import matmul
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
@@ -22,7 +23,8 @@ from irc_frontend.tile_indices import open_trace
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from irc_frontend.kernels.recording import Recorded, Recorder
+    from irc_frontend.kernels.gradients import Recorded
+    from irc_frontend.kernels.recording import Recorder
 
 __all__ = ["Kernel", "addmm", "empty", "empty_like", "kernel"]
 
@@ -62,7 +64,7 @@ class Kernel:
     """A function of arrays. Called with Tensors it gives Tensors, recorded as other ops are; called with arrays of
     numpy or of a device it gives such arrays. Other values, such as numbers, are constants of a kind of call."""
 
-    def __init__(self, function: Callable[..., Any], config: Config | None = None):
+    def __init__(self, function: Callable[..., Any], config: Config | None = None, own: Own | None = None):
         if not isinstance(function, FunctionType):
             raise fail("a kernel is a function that `def` makes", "@kernel stands before a def")
         functools.update_wrapper(self, function)
@@ -72,6 +74,7 @@ class Kernel:
 
             config_of(config)
         self.config = config
+        self._own = own or Own()
         self._lock = threading.Lock()
         self._recorded: dict[Hashable, Recorded] = {}
 
@@ -90,11 +93,20 @@ class Kernel:
     def _recorder(self) -> Recorder:
         from irc_frontend.kernels.recording import Recorder
 
-        return Recorder(self.function, self.config)
+        return Recorder(self.function, self.config, self._own)
 
     def with_config(self, **config: Any) -> Kernel:
         """The same function with another config: `matmul.with_config(tile={"m": 128}, warps=8)`."""
-        return Kernel(self.function, config)
+        return Kernel(self.function, config, self._own)
+
+    def gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Says what the kernel's gradient is, as a decorator: a function of the gradients of the results, the results,
+        and the arguments of the call, that gives the gradients of the arrays among these, in order, None for one that
+        has none. Without one, it is that of what the kernel computes."""
+        if not isinstance(function, FunctionType):
+            raise fail("a gradient is a function that `def` makes")
+        self._own.gradient = function
+        return function
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if _holds_torch((args, options)):
@@ -126,6 +138,11 @@ class Kernel:
 
     def nodes(self, args: Any, options: Any) -> tuple[Any, list[Node]]:
         """The tree of results, and the nodes of the Tensors in it."""
+        found, arrays = self.recorded(args, options)
+        return found.tree, found.of(arrays)
+
+    def recorded(self, args: Any, options: Any) -> tuple[Recorded, list[Node]]:
+        """The traced call, and the nodes of its arrays."""
         leaves = tree_leaves((args, options))
         nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
         key = self._key((args, options), leaves, nodes)
@@ -135,7 +152,7 @@ class Kernel:
             found = self._recorder.record(args, options, leaves, nodes)
             with self._lock:
                 found = self._recorded.setdefault(key, found)
-        return found.tree, found.of(nodes)
+        return found, nodes
 
     @staticmethod
     def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:

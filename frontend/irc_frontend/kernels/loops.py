@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from irc.dialects.kernel import ConfigAttr
 from irc_frontend.graph import LAUNCH, Node, fail
-from irc_frontend.kernels.facts import Facts, Numbers
+from irc_frontend.kernels.facts import Facts, Launched, Numbers
 from irc_frontend.kernels.tiles import Tiles
 from irc_frontend.kernels.trace import Trace
 from irc_frontend.launch import Launch
@@ -29,11 +29,14 @@ class Choice:
 
 @dataclass
 class Recording:
-    """One run of a kernel's function. choices: of each nest, where they were made; else a tile is the whole extent."""
+    """One run of a kernel's function. choices: of each nest, where they were made; else a tile is the whole extent.
+    whole: the programs of a run with such tiles."""
 
     name: str
-    choices: Sequence[Choice] | None
-    facts: list[Facts]
+    choices: Sequence[Choice] | None = None
+    whole: Sequence[Launch] = ()
+    facts: list[Facts] = field(default_factory=list[Facts])
+    launches: list[Launch] = field(default_factory=list[Launch])
 
     def step(self, name: str, extent: int) -> int:
         return extent if self.choices is None else self.choices[len(self.facts)].sizes[name]
@@ -43,6 +46,13 @@ class Recording:
 
     def config(self) -> ConfigAttr | None:
         return None if self.choices is None else self.choices[len(self.facts)].config
+
+    def launch(self, launched: Launched) -> Launch:
+        """The launch of the next nest."""
+        whole = self.whole[len(self.launches)] if self.whole else None
+        self.facts.append(launched.facts)
+        self.launches.append(Launch(self.name, launched.program, whole))
+        return self.launches[-1]
 
 
 _recording: ContextVar[Recording | None] = ContextVar("irc_recording", default=None)
@@ -148,8 +158,7 @@ class OuterLoop(Loop):
                     f"give {name} its first value in the loop, or sum over a loop inside",
                 )
         launched = self._trace.close_outer(self._recording.config())
-        self._recording.facts.append(launched.facts)
-        program = Launch(self._recording.name, launched.program)
+        program = self._recording.launch(launched)
         for number, array in enumerate(launched.writes):
             attributes = (("program", program),)
             array.become(Node(LAUNCH, launched.reads, array.shape, array.element, attributes, result=number))

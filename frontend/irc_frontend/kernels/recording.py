@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from traceback import walk_tb
 from types import FunctionType
 from typing import Any
 
 from irc.support.diagnostics import IrcError
-from irc_frontend.graph import ARGUMENT, EMPTY, LEAF, Node, fail, sorted_nodes
+from irc_frontend.graph import ARGUMENT, EMPTY, Node, fail, sorted_nodes
 from irc_frontend.jit import is_array
+from irc_frontend.kernels.gradients import Recorded
 from irc_frontend.kernels.loops import Choice, Hooks, Recording, recorded
+from irc_frontend.kernels.own import Own
 from irc_frontend.kernels.rewriting import rewritten
 from irc_frontend.kernels.sizes import check_names, choose, config_of
 from irc_frontend.place import CallSite
 from irc_frontend.pytrees import rebuilt, tree_leaves
 from irc_frontend.tensor import Tensor
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A traced call: its results as nodes of its inputs, in a tree."""
-
-    tree: Any
-    inputs: Sequence[Node]
-    roots: Sequence[Node]
-
-    def of(self, nodes: Sequence[Node]) -> list[Node]:
-        """The results of other inputs of the same kind."""
-        known = dict(zip(self.inputs, nodes, strict=True))
-        for node in sorted_nodes(self.roots):
-            if node not in known and node.op != LEAF:
-                operands = [known.get(each, each) for each in node.operands]
-                known[node] = Node(
-                    node.op, operands, node.shape, node.element, node.attributes, None, node.result, node.place
-                )
-        return [known.get(root, root) for root in self.roots]
 
 
 def _refused(error: TypeError) -> Exception:
@@ -51,18 +32,19 @@ def _refused(error: TypeError) -> Exception:
 class Recorder:
     """A kernel's function with its loops rewritten, and the config that the user set."""
 
-    def __init__(self, function: FunctionType, config: Mapping[str, Any] | None):
+    def __init__(self, function: FunctionType, config: Mapping[str, Any] | None, own: Own):
         self.name = function.__name__
+        self._own = own
         self.function = rewritten(function, Hooks)
         self._config = config_of(config)
 
     def record(self, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Recorded:
         """Traces the function twice: to see what its loops do, and with the sizes that were chosen for that."""
-        probe = Recording(self.name, None, [])
+        probe = Recording(self.name)
         self._run(probe, args, options, leaves, nodes)
         check_names(self._config, probe.facts)
         choices: list[Choice] = [choose(facts, self._config) for facts in probe.facts]
-        return self._run(Recording(self.name, choices, []), args, options, leaves, nodes)
+        return self._run(Recording(self.name, choices, probe.launches), args, options, leaves, nodes)
 
     def _run(
         self, recording: Recording, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]
@@ -79,4 +61,4 @@ class Recorder:
         roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
         if any(node.op == EMPTY for node in sorted_nodes(roots)):
             raise fail(f"{self.name} returns an array that no loop over tiles wrote", "out[m, n] = tile writes one")
-        return Recorded(tree, inputs, roots)
+        return Recorded(self.name, tree, inputs, roots, (args, options), self._own)

@@ -94,7 +94,7 @@ def choose(facts: Facts, given: ConfigAttr) -> Choice:
         sizes.update({name: size for name, size in given.tile.items() if name in sizes})
     config = given.replace(tile=None).completed(found.config) if found.config is not None else given
     _check_warps(config)
-    return Choice(sizes, config.replace(tile=TileSizes(sizes)), facts.carried)
+    return Choice(sizes, config.replace(tile=TileSizes(sizes) if sizes else None), facts.carried)
 
 
 def _rounded(extent: int) -> int:

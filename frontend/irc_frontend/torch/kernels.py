@@ -15,11 +15,15 @@ import torch
 from torch import Tensor
 
 from irc.support.diagnostics import IrcError
+from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import Node
 from irc_frontend.jit import is_array
+from irc_frontend.kernels.gradients import zeros
 from irc_frontend.kernels.kernel import Kernel, follow
+from irc_frontend.leaves import as_given
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
 from irc_frontend.tensor import Tensor as Recorded
+from irc_frontend.tensor import node_of
 from irc_frontend.torch.rules import argument, rule
 
 
@@ -56,13 +60,27 @@ class Call:
         remaining = iter(arrays)
         return rebuilt(self.tree, (next(remaining) if is_array(leaf) else leaf for leaf in self.leaves))
 
-    def recorded(self, arrays: Sequence[Recorded]) -> tuple[Any, list[Node]]:
+    def nodes(self, arrays: Sequence[Any]) -> tuple[Any, list[Node]]:
         """The tree of results, and the nodes of the Tensors in it."""
         return self.kernel.nodes(*self.given(arrays))
 
-    def of_shapes(self, arrays: Sequence[Tensor]) -> tuple[Any, list[Node]]:
-        """The same of arrays whose values are not known."""
-        return self.recorded([argument([int(extent) for extent in x.shape], x.dtype) for x in arrays])
+    def gradients(
+        self,
+        cotangents: Sequence[Any],
+        results: Sequence[Any],
+        arrays: Sequence[Any],
+        wanted: Sequence[int],
+    ) -> list[Node]:
+        """The gradients of the arrays of these numbers."""
+        found, nodes = self.kernel.recorded(*self.given(arrays))
+        given = [None if each is None else node_of(each) for each in cotangents]
+        gradients = found.gradients(given, list(map(node_of, results)), nodes)
+        return [gradients[number] or zeros(nodes[number]) for number in wanted]
+
+
+def _known(arrays: Sequence[Tensor | None]) -> list[Any]:
+    """Arrays whose shapes alone are known."""
+    return [None if x is None else argument([int(extent) for extent in x.shape], x.dtype) for x in arrays]
 
 
 def _text_of(value: Any) -> str:
@@ -94,7 +112,7 @@ def call(kernel: Kernel, args: Any, options: Any) -> Any:
     made = Call(kernel, (args, options), [torch.empty(0) if is_array(leaf) else leaf for leaf in leaves])
     name = made.name
     found = _calls.setdefault(name, made)
-    tree, _ = found.of_shapes(arrays)
+    tree, _ = found.nodes(_known(arrays))
     results = iter(run(arrays, name))
     return rebuilt(tree, (next(results) if isinstance(leaf, Recorded) else leaf for leaf in tree_leaves(tree)))
 
@@ -118,18 +136,72 @@ def run(arrays: Sequence[Tensor], call: str) -> list[Tensor]:
 
 @run.register_fake
 def _(arrays: Sequence[Tensor], call: str) -> list[Tensor]:
-    _, nodes = _call_of(call).of_shapes(arrays)
-    return [_empty(node, arrays) for node in nodes]
+    _, nodes = _call_of(call).nodes(_known(arrays))
+    return _empty(nodes, arrays)
 
 
-def _empty(node: Node, arrays: Sequence[Tensor]) -> Tensor:
-    return arrays[0].new_empty(node.shape, dtype=getattr(torch, Recorded.of(node).dtype.name))
+def _empty(nodes: Sequence[Node], arrays: Sequence[Tensor]) -> list[Tensor]:
+    return [arrays[0].new_empty(node.shape, dtype=getattr(torch, Recorded.of(node).dtype.name)) for node in nodes]
 
 
 @rule(torch.ops.irc.kernel.default)
 def _kernel(arrays: Sequence[Recorded], call: str) -> tuple[Recorded, ...]:
-    _, nodes = _call_of(call).recorded(arrays)
+    _, nodes = _call_of(call).nodes(arrays)
     return tuple(map(Recorded.of, nodes))
+
+
+@torch.library.custom_op("irc::kernel_gradients", mutates_args=())
+def gradients(
+    cotangents: Sequence[Tensor | None],
+    results: Sequence[Tensor],
+    arrays: Sequence[Tensor],
+    call: str,
+    wanted: Sequence[int],
+) -> list[Tensor]:
+    """The gradients of those arrays of a call whose numbers are wanted."""
+    dense = [None if x is None else x.contiguous() for x in cotangents]
+    nodes = _call_of(call).gradients(dense, results, arrays, wanted)
+    return [as_given(value, arrays) for value in evaluate(nodes)]
+
+
+@gradients.register_fake
+def _(
+    cotangents: Sequence[Tensor | None],
+    results: Sequence[Tensor],
+    arrays: Sequence[Tensor],
+    call: str,
+    wanted: Sequence[int],
+) -> list[Tensor]:
+    return [torch.empty_like(arrays[number], memory_format=torch.contiguous_format) for number in wanted]
+
+
+@rule(torch.ops.irc.kernel_gradients.default)
+def _kernel_gradients(
+    cotangents: Sequence[Recorded | None],
+    results: Sequence[Recorded],
+    arrays: Sequence[Recorded],
+    call: str,
+    wanted: Sequence[int],
+) -> tuple[Recorded, ...]:
+    return tuple(map(Recorded.of, _call_of(call).gradients(cotangents, results, arrays, wanted)))
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Sequence[Tensor]) -> None:
+    arrays, ctx.call = inputs
+    ctx.count = len(arrays)
+    ctx.wanted = [number for number, x in enumerate(arrays) if x.requires_grad]
+    ctx.save_for_backward(*arrays, *output)
+
+
+def _backward(ctx: Any, cotangents: Sequence[Tensor | None]) -> tuple[Any, ...]:
+    saved = ctx.saved_tensors
+    arrays, results = saved[: ctx.count], saved[ctx.count :]
+    given = [g if x.is_floating_point() else None for g, x in zip(cotangents, results, strict=True)]
+    found = dict(zip(ctx.wanted, gradients(given, results, arrays, ctx.call, ctx.wanted), strict=True))
+    return [found.get(number) for number in range(ctx.count)], None
+
+
+run.register_autograd(_backward, setup_context=_keep)
 
 
 follow(lambda kernel: torch.compiler.allow_in_graph(kernel.of_torch))

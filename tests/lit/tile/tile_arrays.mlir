@@ -100,3 +100,15 @@ tile.program @tiles(%x: !tile.view<60xf32>, %y: !tile.view<60xf32>) {results = 1
     tile.store %0, %y[%m] : tensor<64xf32>, !tile.view<60xf32>
   }
 }
+
+// A part of an axis is stored: what the tile has beyond it would be within the array, and goes beyond the array's end.
+// CHECK-LABEL: @part
+// CHECK:         tile.store {{.*}}, %y[%m, {{.*}}] {map = affine_map<(d0, d1) -> (d0, (d1 + ((d1 floordiv 6) * 12)))>, checked = array<i64: 1>} : tensor<4x8xf32>
+tile.program @part(%x: !tile.view<4x12xf32>, %y: !tile.view<4x12xf32>) {results = 1 : i64} {
+  tile.for_tiles (%m) extents [4] steps [4] {
+    %c0 = arith.constant 0 : index
+    %0 = tile.load %x[%m, %c0] : !tile.view<4x12xf32> -> tensor<4x6xf32>
+    %1 = nd.neg %0 : tensor<4x6xf32>
+    tile.store %1, %y[%m, %c0] : tensor<4x6xf32>, !tile.view<4x12xf32>
+  }
+}
