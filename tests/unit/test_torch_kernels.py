@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from xdsl.dialects.builtin import ModuleOp
 
 import irc_frontend as ir
+from irc.dialects.kernel import FusedOp, LaunchOp
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import KERNEL
 from irc.support.diagnostics import IrcError, render
 from irc_frontend.torch import explain
+from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.kernels import run
 
 pytestmark = [
@@ -168,7 +175,7 @@ class Model(torch.nn.Module):
         self._kernel = kernel
 
     def forward(self, x: Any) -> Any:
-        return self._kernel(self.first(x), self.weight).relu().sum(1)
+        return self._kernel(self.first(x), self.weight).relu()
 
 
 @ir.kernel
@@ -204,6 +211,22 @@ def test_training_is_one_program_for_each_pass() -> None:
     assert [(each.kind, each.programs, each.left.total()) for each in graphs] == [("forward", 1, 0), ("backward", 1, 0)]
 
 
+def _launches(module: ModuleOp, passes: Sequence[str]) -> int:
+    run_passes(module, passes_of(passes))
+    return len([op for op in module.walk() if isinstance(op, FusedOp | LaunchOp)])
+
+
+def test_the_op_behind_a_kernel_is_in_its_epilogue() -> None:
+    """In training, where the backward pass needs what the kernel gave: a launch less all the same."""
+    found: dict[str, Compiled] = {}
+    model, x = Model(normed), drawn(5, 6)
+    with watching(found.__setitem__):
+        _gradients(model, torch.compile(model, backend="irc", fullgraph=True), x)
+    (forward,) = found["forward"].programs
+    without = [name for name in KERNEL if name != "fuse-epilogues"]
+    assert (_launches(forward.module(), without), _launches(forward.module(), KERNEL)) == (3, 2)
+
+
 @pytest.mark.parametrize("backend", [None, "aot_eager", "irc"])
 def test_a_gradient_that_the_user_gives(backend: str | None) -> None:
     @ir.kernel
@@ -227,6 +250,14 @@ def test_a_gradient_that_the_user_gives(backend: str | None) -> None:
     out.sum().backward()
     counts = torch.zeros(9).index_add(0, ids, torch.ones(3))
     torch.testing.assert_close(table.grad, 10 * counts[:, None] * table.detach())
+
+
+def test_the_example_learns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
+    first, last = importlib.import_module("torch_kernel").main(20)
+    assert last < 0.3 * first
+    (forward,) = [line.split() for line in capsys.readouterr().out.splitlines() if "forward" in line]
+    assert forward[:5] == ["forward", "10", "0", "1", "6"]
 
 
 def test_gradients_of_f64_are_those_of_differences() -> None:
