@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import irc_frontend as ir
 from irc.dialects import tile
 from irc.support.diagnostics import IrcError, render
+from irc_frontend.kernels.configs import NotTimed
 
 Array = np.ndarray[Any, Any]
 
@@ -176,6 +178,73 @@ def test_a_config_that_does_not_apply(config: dict[str, Any], message: str) -> N
     with pytest.raises(IrcError, match=message) as caught, ir.target("sim"):
         product.with_config(**config)(HALF, HALF)
     assert "test_kernels.py" in render(caught.value)
+
+
+CONFIGS = [{"tile": {"m": 48}}, {"tile": {"m": 64, "n": 32}, "warps": 4}, {"tile": {"m": 128}, "warps": 8}]
+
+
+def test_the_first_of_several_configs_that_compiles_is_taken_without_a_gpu() -> None:
+    """The first one has no instructions for its rows, which is found when it compiles: on the simulator."""
+    given = product.with_configs(CONFIGS)
+    with ir.target("sim"):
+        with pytest.warns(NotTimed, match="product: 3 configs are timed on a GPU.*tile = {m = 64, n = 32}, warps = 4"):
+            config: Any = program_of(given.module(HALF, HALF)).config
+        assert (config.tile["m"], config.tile["n"], config.warps, config.instruction) == (64, 32, 4, "wgmma")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a kind of call is chosen for once
+            np.testing.assert_array_equal(given(HALF, HALF), HALF)
+
+
+def test_the_fastest_of_several_configs_is_taken_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one does not compile, and the others take as long as they have columns."""
+
+    class Timed:
+        target = "cuda"
+
+        def __init__(self, recorded: Any):
+            (self.config,) = (dict(root.attributes)["program"].named("timed").config for root in recorded.roots)
+            if self.config.tile["m"] == 48:
+                raise IrcError("too small")
+
+        def kernel_times(self, *arrays: Any) -> dict[str, float]:
+            assert [(x.shape, x.dtype) for x in arrays] == [(HALF.shape, HALF.dtype)] * 2
+            return {"first": float(self.config.tile["n"]), "second": 1.0}
+
+    monkeypatch.setattr("irc_frontend.kernels.configs._compiled", Timed)
+    sizes = [*CONFIGS, *({"tile": {"m": 64, "n": n}} for n in (128, 16, 256))]
+    config: Any = program_of(product.with_configs(sizes).module(HALF, HALF)).config
+    assert config.tile["n"] == 16
+
+
+def test_none_of_several_configs_compiles() -> None:
+    message = "none of the configs of product compiles: .*multiple of 64 rows"
+    with pytest.raises(IrcError, match=message) as caught, ir.target("sim"):
+        product.with_configs([{"tile": {"m": 48}}, {"tile": {"m": 80}}])(HALF, HALF)
+    assert "test_kernels.py" in render(caught.value)
+
+
+def test_a_kernel_has_a_config_or_several() -> None:
+    with pytest.raises(IrcError, match="a config or several configs, found both"):
+        ir.kernel(config={"warps": 4}, configs=[{"warps": 8}])
+    with pytest.raises(IrcError, match="configs: expected one or more"):
+        product.with_configs([])
+    with pytest.raises(IrcError, match="warps must be a positive integer") as caught:
+        ir.kernel(configs=[{"warps": 4}, {"warps": -1}])(product.function)
+    assert "ir.kernel(configs" in render(caught.value)
+
+
+def test_a_config_that_does_not_apply_is_quoted() -> None:
+    """Also where what shows it is the call."""
+    other = product.with_config(tile={"q": 64})  # here
+    with pytest.raises(IrcError) as caught:
+        other(HALF, HALF)
+    assert "# here" in render(caught.value)
+    turns = scaled.with_config(schedule="pingpong")  # here
+    with pytest.raises(IrcError, match="schedule = pingpong is for kernels that multiply") as caught:
+        turns(X)
+    assert "# here" in render(caught.value)
+    with pytest.raises(IrcError, match="stages is for kernels that multiply"):
+        scaled.with_configs([{"warps": 2}, {"stages": 2}])(X)
 
 
 # Errors

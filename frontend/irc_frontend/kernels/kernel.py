@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakSet
@@ -12,9 +12,10 @@ from weakref import WeakSet
 from irc_frontend.evaluation import current_target, evaluate
 from irc_frontend.graph import EMPTY, Node, element_named, fail, sorted_nodes
 from irc_frontend.jit import is_array
-from irc_frontend.kernels.own import Own
+from irc_frontend.kernels.own import NO_CONFIG, Config, Configs, Own
 from irc_frontend.leaves import as_given
 from irc_frontend.linear import matmul
+from irc_frontend.place import here
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
 from irc_frontend.shapes import shape_of
 from irc_frontend.tensor import Like, Tensor, node_of
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from irc_frontend.kernels.recording import Recorder
 
 __all__ = ["Kernel", "addmm", "empty", "empty_like", "kernel"]
-
-Config = Mapping[str, Any]
 
 _made: WeakSet[Kernel] = WeakSet()
 _followers: list[Callable[[Kernel], None]] = []
@@ -46,34 +45,50 @@ def kernel(function: Callable[..., Any]) -> Kernel: ...
 
 
 @overload
-def kernel(*, config: Config | None = None) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    *, config: Config | None = None, configs: Sequence[Config] | None = None
+) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
-def kernel(function: Callable[..., Any] | None = None, *, config: Config | None = None) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None,
+    *,
+    config: Config | None = None,
+    configs: Sequence[Config] | None = None,
+) -> Any:
     """The function, whose loops over tiles are launches of kernels (docs/kernels.md).
 
     `config` has any fields of `#kernel.config`, `tile` by the names of the loops: `{"tile": {"m": 128, "n": 256},
-    "warps": 8}`. What it leaves open is chosen.
+    "warps": 8}`. What it leaves open is chosen. Of several `configs` the fastest is taken, for each kind of arguments:
+    a GPU times them; elsewhere it is the first that compiles.
     """
-    if function is None:
-        return functools.partial(kernel, config=config)
-    return Kernel(function, config)
+    if config is not None and configs is not None:
+        raise fail("a kernel has a config or several configs, found both", "configs=[...] has all of them")
+    known = _said([config or {}] if configs is None else configs)
+    return Kernel(function, known) if function is not None else lambda function: Kernel(function, known)  # pyright: ignore[reportUnknownLambdaType]
+
+
+def _said(configs: Sequence[Config]) -> Configs:
+    if not configs:
+        raise fail("configs: expected one or more", "leave it out to have one chosen")
+    return Configs(tuple(configs), here())
 
 
 class Kernel:
     """A function of arrays. Called with Tensors it gives Tensors, recorded as other ops are; called with arrays of
     numpy or of a device it gives such arrays. Other values, such as numbers, are constants of a kind of call."""
 
-    def __init__(self, function: Callable[..., Any], config: Config | None = None, own: Own | None = None):
+    def __init__(self, function: Callable[..., Any], configs: Configs = NO_CONFIG, own: Own | None = None):
         if not isinstance(function, FunctionType):
             raise fail("a kernel is a function that `def` makes", "@kernel stands before a def")
         functools.update_wrapper(self, function)
         self.function = function
-        if config is not None:
+        if any(configs.given):
             from irc_frontend.kernels.sizes import config_of
 
-            config_of(config)
-        self.config = config
+            for each in configs.given:
+                config_of(each)
+        self.configs = configs
         self._own = own or Own()
         self._lock = threading.Lock()
         self._recorded: dict[Hashable, Recorded] = {}
@@ -93,11 +108,15 @@ class Kernel:
     def _recorder(self) -> Recorder:
         from irc_frontend.kernels.recording import Recorder
 
-        return Recorder(self.function, self.config, self._own)
+        return Recorder(self.function, self.configs, self._own)
 
     def with_config(self, **config: Any) -> Kernel:
         """The same function with another config: `matmul.with_config(tile={"m": 128}, warps=8)`."""
-        return Kernel(self.function, config, self._own)
+        return self.with_configs([config])
+
+    def with_configs(self, configs: Sequence[Config]) -> Kernel:
+        """The same function with other configs, of which the fastest is taken."""
+        return Kernel(self.function, _said(configs), self._own)
 
     def gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Says what the kernel's gradient is, as a decorator: a function of the gradients of the results, the results,

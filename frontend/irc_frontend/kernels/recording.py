@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from traceback import walk_tb
 from types import FunctionType
 from typing import Any
 
+from irc.dialects.kernel import ConfigAttr
 from irc.support.diagnostics import IrcError
 from irc_frontend.graph import ARGUMENT, EMPTY, Node, fail, sorted_nodes
 from irc_frontend.jit import is_array
+from irc_frontend.kernels.configs import fastest, said_at
 from irc_frontend.kernels.gradients import Recorded
-from irc_frontend.kernels.loops import Choice, Hooks, Recording, recorded
-from irc_frontend.kernels.own import Own
+from irc_frontend.kernels.loops import Hooks, Recording, recorded
+from irc_frontend.kernels.own import Configs, Own
 from irc_frontend.kernels.rewriting import rewritten
-from irc_frontend.kernels.sizes import check_names, choose, config_of
+from irc_frontend.kernels.sizes import check, choose, config_of
 from irc_frontend.place import CallSite
 from irc_frontend.pytrees import rebuilt, tree_leaves
 from irc_frontend.tensor import Tensor
@@ -30,21 +32,30 @@ def _refused(error: TypeError) -> Exception:
 
 
 class Recorder:
-    """A kernel's function with its loops rewritten, and the config that the user set."""
+    """A kernel's function with its loops rewritten, and the configs that the user set."""
 
-    def __init__(self, function: FunctionType, config: Mapping[str, Any] | None, own: Own):
+    def __init__(self, function: FunctionType, configs: Configs, own: Own):
         self.name = function.__name__
         self._own = own
         self.function = rewritten(function, Hooks)
-        self._config = config_of(config)
+        self._configs = configs
 
     def record(self, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Recorded:
-        """Traces the function twice: to see what its loops do, and with the sizes that were chosen for that."""
+        """Traces the function twice: to see what its loops do, and with the sizes that were chosen for that; with those
+        of each config where there are several."""
         probe = Recording(self.name)
         self._run(probe, args, options, leaves, nodes)
-        check_names(self._config, probe.facts)
-        choices: list[Choice] = [choose(facts, self._config) for facts in probe.facts]
-        return self._run(Recording(self.name, choices, probe.launches), args, options, leaves, nodes)
+
+        def traced(config: ConfigAttr) -> Recorded:
+            with said_at(self._configs.place):
+                choices = [choose(facts, config) for facts in probe.facts]
+            return self._run(Recording(self.name, choices, probe.launches), args, options, leaves, nodes)
+
+        configs = [config_of(each) for each in self._configs.given]
+        with said_at(self._configs.place):
+            for config in configs:
+                check(config, probe.facts)
+        return traced(configs[0]) if len(configs) == 1 else fastest(self.name, configs, traced)
 
     def _run(
         self, recording: Recording, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]
@@ -61,4 +72,4 @@ class Recorder:
         roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
         if any(node.op == EMPTY for node in sorted_nodes(roots)):
             raise fail(f"{self.name} returns an array that no loop over tiles wrote", "out[m, n] = tile writes one")
-        return Recorded(self.name, tree, inputs, roots, (args, options), self._own)
+        return Recorded(self.name, tree, inputs, roots, (new_args, new_options), self._own)

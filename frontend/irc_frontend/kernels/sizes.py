@@ -50,6 +50,10 @@ OTHERS = ("split", "swap_ab", "reduction", "unroll", "loop_order", "lag", "evict
 """Fields that say how fused regions become loops, which a kernel has of its own."""
 
 
+OF_PRODUCTS = ("stages", "cluster", "instruction", "subtile", "turns", "registers", "load_stages", "store_stages")
+"""Fields that say how products are made."""
+
+
 def config_of(given: Mapping[str, Any] | None) -> ConfigAttr:
     """The config that a user set. IrcError where a field is none, or its value is not of its type."""
     fields = dict(given or {})
@@ -74,13 +78,23 @@ def _check_warps(config: ConfigAttr) -> None:
         raise fail(f"config: warps are a power of two, found warps = {warps}")
 
 
-def check_names(config: ConfigAttr, nests: Sequence[Facts]) -> None:
-    """IrcError where the config has a size of a loop that there is not."""
+def check(config: ConfigAttr, nests: Sequence[Facts]) -> None:
+    """IrcError where the config has a size of a loop that there is not, or is of products where there are none."""
     names = {dim.name for facts in nests for dim in (*facts.outer, *facts.inner)}
     if unknown := [name for name in config.tile or () if name not in names]:
         raise fail(
             f"config: tile has a size of {unknown[0]}, and no loop over tiles has that name",
             f"the loops are over {', '.join(sorted(names))}",
+        )
+    if any(facts.products for facts in nests):
+        return
+    of_products = [name for name in OF_PRODUCTS if getattr(config, name) is not None]
+    if config.schedule == "pingpong":
+        of_products.append("schedule = pingpong")
+    if of_products:
+        raise fail(
+            f"config: {of_products[0]} is for kernels that multiply, and nothing is multiplied here",
+            'tile, warps, occupancy, and a schedule of "grid" or "persistent" apply',
         )
 
 

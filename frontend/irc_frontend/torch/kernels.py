@@ -49,7 +49,7 @@ class Call:
             code.co_code,
             [_text_of(each) for each in code.co_consts],
             cells,
-            self.kernel.config,
+            self.kernel.configs.given,
             shape_of_tree(self.tree),
             constants,
         )
@@ -92,6 +92,9 @@ def _text_of(value: Any) -> str:
 
 _calls: dict[str, Call] = {}
 
+_OPEN = torch.empty(0)
+"""In the place of an array."""
+
 
 def _call_of(name: str) -> Call:
     try:
@@ -109,7 +112,8 @@ def call(kernel: Kernel, args: Any, options: Any) -> Any:
     arrays = [leaf for leaf in leaves if is_array(leaf)]
     device = next(x.device for x in arrays if isinstance(x, Tensor))
     arrays = [x if isinstance(x, Tensor) else torch.as_tensor(x, device=device) for x in arrays]
-    made = Call(kernel, (args, options), [torch.empty(0) if is_array(leaf) else leaf for leaf in leaves])
+    open_leaves = [_OPEN if is_array(leaf) else leaf for leaf in leaves]
+    made = Call(kernel, rebuilt((args, options), iter(open_leaves)), open_leaves)
     name = made.name
     found = _calls.setdefault(name, made)
     tree, _ = found.nodes(_known(arrays))
