@@ -217,7 +217,7 @@ def _launches(module: ModuleOp, passes: Sequence[str]) -> int:
 
 
 def test_the_op_behind_a_kernel_is_in_its_epilogue() -> None:
-    """In training, where the backward pass needs what the kernel gave: a launch less all the same."""
+    """In training: a launch less. What the kernel gave is not kept, since its gradient is that of what it computes."""
     found: dict[str, Compiled] = {}
     model, x = Model(normed), drawn(5, 6)
     with watching(found.__setitem__):
@@ -225,6 +225,29 @@ def test_the_op_behind_a_kernel_is_in_its_epilogue() -> None:
     (forward,) = found["forward"].programs
     without = [name for name in KERNEL if name != "fuse-epilogues"]
     assert (_launches(forward.module(), without), _launches(forward.module(), KERNEL)) == (3, 2)
+    assert not [node for node in forward.subgraph.results if "getitem" in node.name]
+
+
+def test_results_are_kept_for_a_gradient_that_reads_them() -> None:
+    @ir.kernel
+    def exp(x: ir.Tensor) -> ir.Tensor:
+        out = ir.empty_like(x)
+        for m, n in ir.tiles(*x.shape):
+            out[m, n] = ir.exp(x[m, n])
+        return out
+
+    @exp.gradient
+    def _(g: ir.Tensor, y: ir.Tensor, x: ir.Tensor) -> ir.Tensor:
+        return g * y
+
+    found: dict[str, Compiled] = {}
+    x = drawn(5, 6).requires_grad_()
+    with watching(found.__setitem__):
+        torch.compile(lambda x: exp(x).relu(), backend="irc", fullgraph=True)(x).sum().backward()
+    torch.testing.assert_close(x.grad, x.detach().exp())
+    (forward,) = found["forward"].programs
+    assert [node for node in forward.subgraph.results if "getitem" in node.name]
+    assert _launches(forward.module(), KERNEL) == 1
 
 
 @pytest.mark.parametrize("backend", [None, "aot_eager", "irc"])

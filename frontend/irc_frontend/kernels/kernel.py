@@ -127,6 +127,11 @@ class Kernel:
         self._own.gradient = function
         return function
 
+    @property
+    def has_own_gradient(self) -> bool:
+        """Whether the user said what the gradient is."""
+        return self._own.gradient is not None
+
     def __call__(self, *args: Any, **options: Any) -> Any:
         if _holds_torch((args, options)):
             # Tells torch's compiler of `of_torch`, while it traces this very line.

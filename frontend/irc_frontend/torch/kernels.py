@@ -162,7 +162,8 @@ def gradients(
     call: str,
     wanted: Sequence[int],
 ) -> list[Tensor]:
-    """The gradients of those arrays of a call whose numbers are wanted."""
+    """The gradients of those arrays of a call whose numbers are wanted. Results are for a gradient that the user gave,
+    else there are none."""
     dense = [None if x is None else x.contiguous() for x in cotangents]
     nodes = _call_of(call).gradients(dense, results, arrays, wanted)
     return [as_given(value, arrays) for value in evaluate(nodes)]
@@ -194,13 +195,14 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Sequence[Tensor]) -> None:
     arrays, ctx.call = inputs
     ctx.count = len(arrays)
     ctx.wanted = [number for number, x in enumerate(arrays) if x.requires_grad]
-    ctx.save_for_backward(*arrays, *output)
+    ctx.floats = [x.is_floating_point() for x in output]
+    ctx.save_for_backward(*arrays, *(output if _call_of(ctx.call).kernel.has_own_gradient else ()))
 
 
 def _backward(ctx: Any, cotangents: Sequence[Tensor | None]) -> tuple[Any, ...]:
     saved = ctx.saved_tensors
     arrays, results = saved[: ctx.count], saved[ctx.count :]
-    given = [g if x.is_floating_point() else None for g, x in zip(cotangents, results, strict=True)]
+    given = [g if is_float else None for g, is_float in zip(cotangents, ctx.floats, strict=True)]
     found = dict(zip(ctx.wanted, gradients(given, results, arrays, ctx.call, ctx.wanted), strict=True))
     return [found.get(number) for number in range(ctx.count)], None
 
