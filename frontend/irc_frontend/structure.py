@@ -22,6 +22,15 @@ def reshape(x: Node, shape: Sequence[int]) -> Node:
     return x if wanted == x.shape else Node("reshape", (x,), wanted, x.element)
 
 
+def as_it_lies(node: Node) -> tuple[Node, tuple[int, ...] | None]:
+    """The array that a node permutes, and the order of axes in which it has them; itself and None where it does not."""
+    if node.op != "permute":
+        return node, None
+    (base,), order = list(node.operands), dict(node.attributes)["permutation"]
+    assert isinstance(order, tuple)
+    return base, tuple(map(int, order))
+
+
 def permute(x: Node, order: Sequence[int]) -> Node:
     """Result axis i is operand axis order[i]."""
     axes = [axis_of(axis, x.rank) for axis in order]

@@ -135,6 +135,50 @@ def test_ops_have_the_lines_of_the_file() -> None:
         assert f'test_kernels.py":{first + line}:' in lines[name]
 
 
+@ir.kernel
+def heads(q: ir.Tensor, k: ir.Tensor) -> ir.Tensor:
+    """Products of arrays that may be permuted: by tiles, by a number, with a new axis."""
+    (B, M, D), N = q.shape, k.shape[2]
+    out = ir.empty((B, M, N), "f32")
+    for b, m, n in ir.tiles(range(B), M, N):
+        out[b, m, n] = ir.matmul(q[b, m, 0:D], k[b, None, ..., n][0], dtype="f32")
+    return out
+
+
+def test_products_read_permuted_arrays_as_they_lie() -> None:
+    """The memory of q has heads in the middle, that of k has the axes in reverse."""
+    rng = np.random.default_rng(0)
+    q, k = (rng.standard_normal(shape, np.float32).astype(np.float16) for shape in [(40, 2, 16), (48, 16, 2)])
+    call = ir.jit(lambda q, k: heads(ir.permute(q, (1, 0, 2)), k.T))
+    expected = np.einsum("mbd,ndb->bmn", q.astype(np.float32), k.astype(np.float32))
+    for target in ("cpu", "sim"):
+        with ir.target(target):
+            np.testing.assert_allclose(call(q, k).numpy(), expected, atol=2e-2)
+    gradients = ir.grad(lambda q, k: (heads(ir.permute(q, (1, 0, 2)), k.T) * expected).sum(), wrt=(0, 1))
+    with ir.target("cpu"):
+        found = [each.numpy() for each in gradients(q, k)]
+    for gradient, wanted in zip(
+        found,
+        (
+            np.einsum("bmn,ndb->mbd", expected, k.astype(np.float32)),
+            np.einsum("bmn,mbd->ndb", expected, q.astype(np.float32)),
+        ),
+        strict=True,
+    ):
+        np.testing.assert_allclose(gradient, wanted, rtol=5e-3, atol=0.5)
+    module = product.module(ir.Tensor(HALF), ir.Tensor(HALF).T)
+    loads = [op for op in program_of(module).walk() if op.name == "tile.load"]
+    assert [op.view_type.get_shape() for op in loads] == [(256, 256)] * 2  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    assert any(op.name == "nd.permute" for op in program_of(module).walk())
+
+
+def test_other_work_reads_a_copy() -> None:
+    """Its threads would read memory far apart."""
+    assert not any(op.name == "nd.permute" for op in program_of(scaled.module(ir.Tensor(X).T)).walk())
+    with ir.target("sim"):
+        np.testing.assert_array_equal(scaled(ir.Tensor(X).T).numpy(), 2 * X.T)
+
+
 # Configs
 
 

@@ -138,6 +138,34 @@ def test_arguments_that_lie_otherwise() -> None:
     torch.testing.assert_close(compiled(x.T[1:6].T), 6 * x.T[1:6])
 
 
+def test_a_transposed_weight_is_read_as_it_lies() -> None:
+    @ir.kernel
+    def product(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
+        out = ir.empty((x.shape[0], w.shape[1]), x.dtype)
+        for m, n in ir.tiles(*out.shape):
+            acc = ir.zeros((m, n))
+            for k in ir.tiles(x.shape[1]):
+                acc = ir.addmm(acc, x[m, k], w[k, n])
+            out[m, n] = acc
+        return out
+
+    layer, x = torch.nn.Linear(16, 24), drawn(32, 16)
+
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x: Any) -> Any:
+            return (product(x, self.layer.weight.T) + self.layer.bias).relu()
+
+    model = Layer()
+    assert explain(model, x).graphs[0].kernels == 1
+    found = _gradients(model, torch.compile(model, backend="irc", fullgraph=True), x)
+    for gradient, expected in zip(found, _gradients(model, lambda x: layer(x).relu(), x), strict=True):
+        torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_other_shapes_are_traced_anew() -> None:
     compiled = torch.compile(lambda x: scaled(x + 1), backend="irc", fullgraph=True)
     for rows in (3, 4, 5):

@@ -73,6 +73,14 @@ class Access:
 
 def access_of(array: Node, key: Any, ranges: Sequence[range]) -> Access:
     """The access of an index. IrcError where it is none of the array. ranges: the values of the trace's symbols."""
+    reader = _Reader(array, ranges)
+    for each in keys_of(array, key):
+        reader.add(each)
+    return reader.access()
+
+
+def keys_of(array: Node, key: Any) -> list[Any]:
+    """An index with a key for each axis of the array, and None for each new one."""
     keys = list(key) if isinstance(key, tuple) else [key]
     if sum(each is Ellipsis for each in keys) > 1:
         raise fail("an index may have one ...")
@@ -81,10 +89,24 @@ def access_of(array: Node, key: Any, ranges: Sequence[range]) -> Access:
         raise fail(f"too many indices for {array.type}: {named}")
     at = next((i for i, each in enumerate(keys) if each is Ellipsis), len(keys))
     keys[at : at + 1] = [slice(None)] * (array.rank - named)
-    reader = _Reader(array, ranges)
-    for each in keys:
-        reader.add(each)
-    return reader.access()
+    return keys
+
+
+def turned(
+    keys: Sequence[Any], permutation: Sequence[int]
+) -> tuple[tuple[Any, ...], list[int], tuple[Any, ...] | None]:
+    """An index of a permuted array as one of the array itself, the order that the first one has of the axes of what it
+    gives, and an index that gives new axes, if there are any."""
+    named = [each for each in keys if each is not None]
+    own = tuple(named[permutation.index(axis)] for axis in range(len(named)))
+    kept = [axis for axis in permutation if _keeps_axis(own[axis])]
+    order = [sorted(kept).index(axis) for axis in kept]
+    added = tuple(None if each is None else slice(None) for each in keys if each is None or _keeps_axis(each))
+    return own, order, added if None in added else None
+
+
+def _keeps_axis(key: Any) -> bool:
+    return isinstance(key, Dim | slice | Tensor)
 
 
 class _Reader:

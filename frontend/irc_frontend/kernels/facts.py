@@ -41,7 +41,7 @@ class Product:
 @dataclass
 class Facts:
     """What a loop nest does, for the choice of a config. carried: for each loop inside the axes of what it carries
-    behind an iteration."""
+    behind an iteration. turned: accesses of arrays that the kernel sees permuted."""
 
     outer: list[Dim] = field(default_factory=list[Dim])
     inner: list[Dim] = field(default_factory=list[Dim])
@@ -49,3 +49,4 @@ class Facts:
     accesses: list[Access] = field(default_factory=list[Access])
     carried: list[list[Numbers]] = field(default_factory=list[list[Numbers]])
     reduced: list[Dim] = field(default_factory=list[Dim])
+    turned: list[Access] = field(default_factory=list[Access])

@@ -26,13 +26,14 @@ from irc_frontend.nodes import Nodes
 from irc_frontend.pytrees import rebuilt, tree_leaves
 from irc_frontend.reduction import reduce
 from irc_frontend.reverse import reverse
+from irc_frontend.structure import as_it_lies, permute
 from irc_frontend.tensor import Tensor
 
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
     """A traced call: its results as nodes of its inputs, in a tree. arguments: those of the call, by place and by
-    name."""
+    name. views: the order of axes in which the call sees each input, None where that is its own."""
 
     name: str
     tree: Any
@@ -40,10 +41,12 @@ class Recorded:
     roots: Sequence[Node]
     arguments: Any
     own: Own
+    views: Sequence[tuple[int, ...] | None]
 
     def of(self, nodes: Sequence[Node]) -> list[Node]:
         """The results of other inputs of the same kind, which know their gradients."""
-        plain = copied(self.inputs, self.roots, nodes)
+        bases = [x if view is None else as_it_lies(x)[0] for x, view in zip(nodes, self.views, strict=True)]
+        plain = copied(self.inputs, self.roots, bases)
         attributes = (("call", self), ("results", len(plain)))
         operands = [*nodes, *plain]
         return [
@@ -99,7 +102,11 @@ class Recorded:
     def _of_meaning(self, cotangents: Sequence[Node | None], arrays: Sequence[Node]) -> list[Node | None]:
         """By reverse mode of the sum of the results, each times its cotangent."""
         inputs = [Node(ARGUMENT, (), x.shape, x.element) if x.is_float else x for x in arrays]
-        roots = copied(self.inputs, self.meaning, inputs)
+        bases = [
+            x if view is None else permute(x, [view.index(axis) for axis in range(len(view))])
+            for x, view in zip(inputs, self.views, strict=True)
+        ]
+        roots = copied(self.inputs, self.meaning, bases)
         terms = [
             reduce("sum", elementwise.binary("mul", root, g), None, False, "f32")
             for g, root in zip(cotangents, roots, strict=True)

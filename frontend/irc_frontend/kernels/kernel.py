@@ -18,6 +18,7 @@ from irc_frontend.linear import matmul
 from irc_frontend.place import here
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
 from irc_frontend.shapes import shape_of
+from irc_frontend.structure import as_it_lies
 from irc_frontend.tensor import Like, Tensor, node_of
 from irc_frontend.tile_indices import open_trace
 
@@ -151,14 +152,12 @@ class Kernel:
         return rebuilt(tree, (next(values) if isinstance(leaf, Tensor) else leaf for leaf in tree_leaves(tree)))
 
     def module(self, *args: Any, **options: Any) -> ModuleOp:
-        """The IR of a call: its tile programs, and the function of the arrays, in order, that launches them."""
+        """The IR of a call: its tile programs, and the function of the arrays, in order, that launches them. An array
+        that the call sees permuted is an argument as it lies."""
         from irc_frontend.build import build_module
 
-        inputs = [Tensor.of(node_of(leaf)) if is_array(leaf) else leaf for leaf in tree_leaves((args, options))]
-        arrays = [leaf.node for leaf in inputs if isinstance(leaf, Tensor)]
-        new_args, new_options = rebuilt((args, options), iter(inputs))
-        _, nodes = self.nodes(new_args, new_options)
-        return build_module(sorted_nodes([*arrays, *nodes]), nodes, arrays)
+        found, _ = self.recorded(args, options)
+        return build_module(sorted_nodes([*found.inputs, *found.roots]), found.roots, found.inputs)
 
     def nodes(self, args: Any, options: Any) -> tuple[Any, list[Node]]:
         """The tree of results, and the nodes of the Tensors in it."""
@@ -182,7 +181,8 @@ class Kernel:
     def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:
         others = tuple((type(leaf), leaf) for leaf in leaves if not is_array(leaf))
         places = tuple(map(is_array, leaves))
-        key = current_target(), shape_of_tree(tree), places, others, tuple((n.shape, n.element) for n in nodes)
+        kinds = tuple((node.shape, node.element, as_it_lies(node)[1]) for node in nodes)
+        key = current_target(), shape_of_tree(tree), places, others, kinds
         try:
             hash(key)
         except TypeError as error:

@@ -14,6 +14,7 @@ from irc_frontend.kernels.facts import Facts, Launched, Numbers
 from irc_frontend.kernels.tiles import Tiles
 from irc_frontend.kernels.trace import Trace
 from irc_frontend.launch import Launch
+from irc_frontend.structure import as_it_lies
 from irc_frontend.tensor import Tensor
 from irc_frontend.tile_indices import open_trace, set_trace
 
@@ -30,11 +31,12 @@ class Choice:
 @dataclass
 class Recording:
     """One run of a kernel's function. choices: of each nest, where they were made; else a tile is the whole extent.
-    whole: the programs of a run with such tiles."""
+    whole: the programs of a run with such tiles. reads_through: permuted arrays are read as they lie."""
 
     name: str
     choices: Sequence[Choice] | None = None
     whole: Sequence[Launch] = ()
+    reads_through: bool = True
     facts: list[Facts] = field(default_factory=list[Facts])
     launches: list[Launch] = field(default_factory=list[Launch])
 
@@ -144,7 +146,8 @@ class OuterLoop(Loop):
         self._names, self._others, self._recording = carried, others, recording
         self.carried = [values.get(name, Gone(name)) for name in carried]
         arrays = {value.node: name for name, value in values.items() if isinstance(value, Tensor)}
-        self._trace = Trace(recording.step, arrays, recording.carried())
+        arrays.update({as_it_lies(node)[0]: name for node, name in arrays.items()})
+        self._trace = Trace(recording.step, arrays, recording.carried(), reads_through=recording.reads_through)
         found = self._trace.open_outer(names, over.extents)
         self.indices = found[0] if len(found) == 1 else found
         set_trace(self._trace)

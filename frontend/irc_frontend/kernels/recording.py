@@ -16,9 +16,10 @@ from irc_frontend.kernels.gradients import Recorded
 from irc_frontend.kernels.loops import Hooks, Recording, recorded
 from irc_frontend.kernels.own import Configs, Own
 from irc_frontend.kernels.rewriting import rewritten
-from irc_frontend.kernels.sizes import check, choose, config_of
+from irc_frontend.kernels.sizes import check, choose, config_of, reads_turned
 from irc_frontend.place import CallSite
 from irc_frontend.pytrees import rebuilt, tree_leaves
+from irc_frontend.structure import as_it_lies, permute
 from irc_frontend.tensor import Tensor
 
 
@@ -45,11 +46,15 @@ class Recorder:
         of each config where there are several."""
         probe = Recording(self.name)
         self._run(probe, args, options, leaves, nodes)
+        if not all(map(reads_turned, probe.facts)):
+            probe = Recording(self.name, reads_through=False)
+            self._run(probe, args, options, leaves, nodes)
 
         def traced(config: ConfigAttr) -> Recorded:
             with said_at(self._configs.place):
                 choices = [choose(facts, config) for facts in probe.facts]
-            return self._run(Recording(self.name, choices, probe.launches), args, options, leaves, nodes)
+            recording = Recording(self.name, choices, probe.launches, probe.reads_through)
+            return self._run(recording, args, options, leaves, nodes)
 
         configs = [config_of(each) for each in self._configs.given]
         with said_at(self._configs.place):
@@ -60,8 +65,10 @@ class Recorder:
     def _run(
         self, recording: Recording, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]
     ) -> Recorded:
-        inputs = [Node(ARGUMENT, (), node.shape, node.element) for node in nodes]
-        remaining = iter(inputs)
+        bases, views = [as_it_lies(node)[0] for node in nodes], [as_it_lies(node)[1] for node in nodes]
+        inputs = [Node(ARGUMENT, (), node.shape, node.element) for node in bases]
+        seen = [x if view is None else permute(x, view) for x, view in zip(inputs, views, strict=True)]
+        remaining = iter(seen)
         given = (Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in leaves)
         new_args, new_options = rebuilt((args, options), given)
         with recorded(recording):
@@ -72,4 +79,4 @@ class Recorder:
         roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
         if any(node.op == EMPTY for node in sorted_nodes(roots)):
             raise fail(f"{self.name} returns an array that no loop over tiles wrote", "out[m, n] = tile writes one")
-        return Recorded(self.name, tree, inputs, roots, (new_args, new_options), self._own)
+        return Recorded(self.name, tree, inputs, roots, (new_args, new_options), self._own, views)

@@ -98,6 +98,13 @@ def check(config: ConfigAttr, nests: Sequence[Facts]) -> None:
         )
 
 
+def reads_turned(facts: Facts) -> bool:
+    """Whether permuted arrays are read as they lie: products read them, and no other work would have its threads read
+    memory far apart."""
+    multiplied = {load.key for product in facts.products for load in product.loads if load is not None}
+    return all(access.key in multiplied and _is_loadable(access) for access in facts.turned)
+
+
 def choose(facts: Facts, given: ConfigAttr) -> Choice:
     """The steps and the config of one nest."""
     machine = target(resolve_arch(None))

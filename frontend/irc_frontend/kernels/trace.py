@@ -13,9 +13,7 @@ from typing import Any
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType, UnknownLoc, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import (
-    AffineExpr,
-)
+from xdsl.ir.affine import AffineExpr
 
 from irc.dialects import tile
 from irc.dialects.kernel import ConfigAttr
@@ -24,14 +22,14 @@ from irc.dialects.nd.declared import relax
 from irc.ir.dtypes import element_named
 from irc_frontend.build import build_op
 from irc_frontend.graph import ARRAYS, EMPTY, TILE, Node, fail, sorted_nodes
-from irc_frontend.kernels.access import Access, access_of
+from irc_frontend.kernels.access import Access, access_of, keys_of, turned
 from irc_frontend.kernels.facts import Facts, Launched, Numbers, Product
 from irc_frontend.kernels.index_code import counted, index_code
 from irc_frontend.kernels.indices import Dim, Index
 from irc_frontend.kernels.ragged import Axes, Ragged
 from irc_frontend.kernels.stores import stored
 from irc_frontend.place import here
-from irc_frontend.structure import reshape
+from irc_frontend.structure import as_it_lies, reshape
 from irc_frontend.tensor import Tensor
 
 
@@ -52,17 +50,21 @@ class Frame:
 
 class Trace:
     """One loop nest that is being traced. sizes: the step of a dimension, of its name and extent. names: of
-    arrays. earlier: what an earlier trace of it found its loops to carry (`Facts.carried`)."""
+    arrays. earlier: what an earlier trace of it found its loops to carry (`Facts.carried`). reads_through: tiles of
+    permuted arrays are permuted tiles of the arrays as they lie."""
 
     def __init__(
         self,
         sizes: Callable[[str, int], int],
         names: Mapping[Node, str],
         earlier: Sequence[Sequence[Numbers]] | None = None,
+        *,
+        reads_through: bool = False,
     ):
         self._sizes = sizes
         self._names = names
         self._earlier = earlier
+        self._reads_through = reads_through
         self._dims: dict[int | None, Dim] = {}
         self.facts = Facts()
         self._views: dict[Node, SSAValue] = {}
@@ -248,6 +250,12 @@ class Trace:
             raise fail("an array is read that the same loop nest writes: another block may not have written it yet")
         if array.node.op == EMPTY:
             raise fail("an array that `empty` made is read before it is written")
+        base, permutation = as_it_lies(array.node)
+        if self._reads_through and permutation is not None:
+            own, order, added = turned(keys_of(array.node, key), permutation)
+            self.facts.turned.append(access_of(base, own, self._ranges))
+            found = self.load(Tensor.of(base), own).permute(*order)
+            return found if added is None else found[added]
         access = access_of(array.node, key, self._ranges)
         if (known := self._loads.get(access.key)) is not None:
             return known if access.added is None else known[access.added]
