@@ -34,10 +34,15 @@ def _torch_to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def as_given(value: Any, arrays: Sequence[Any]) -> Any:
-    """A result as the arguments were: a tensor of torch where one of them was and the CPU computed it."""
+    """A result as the arguments were: of torch, or of another library as jax is one, where one of them was and the CPU
+    computed it."""
+    if not isinstance(value, np.ndarray):
+        return value
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(value, np.ndarray) or not any(isinstance(x, torch.Tensor) for x in arrays):
-        return value  # pyright: ignore[reportUnknownVariableType]
+    if torch is None or not any(isinstance(x, torch.Tensor) for x in arrays):
+        others = (x for x in arrays if not isinstance(x, np.ndarray | np.generic))
+        other = next((x for x in others if hasattr(x, "__array_namespace__")), None)
+        return value if other is None else other.__array_namespace__().asarray(value)  # pyright: ignore[reportUnknownVariableType]
     bytes = torch.from_numpy(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
     return bytes.view(getattr(torch, value.dtype.name)).reshape(value.shape)
 

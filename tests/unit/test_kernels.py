@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,31 @@ def test_tensors_of_torch_give_tensors_of_torch() -> None:
             found = scaled(x)
             assert found.dtype is dtype
             assert torch.equal(found, 2 * x)
+
+
+def test_arrays_of_other_libraries_give_such_arrays() -> None:
+    """Of those that have the array API, as jax's have."""
+
+    class Other:
+        def __init__(self, value: Array):
+            self.value, self.dtype, self.shape = value, value.dtype, value.shape
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.value.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.value.__dlpack_device__()
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+            return self.value
+
+        def __array_namespace__(self) -> Any:
+            return SimpleNamespace(asarray=Other)
+
+    with ir.target("cpu"):
+        found = scaled(Other(X))
+    assert isinstance(found, Other)
+    np.testing.assert_array_equal(found.value, 2 * X)
 
 
 def test_another_constant_is_another_kind() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
+from torch.fx import Graph
 from xdsl.dialects.builtin import ModuleOp
 
 import irc_frontend as ir
@@ -18,9 +20,10 @@ from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import KERNEL
 from irc.support.diagnostics import IrcError, render
-from irc_frontend.torch import explain
+from irc_frontend.torch import explain, kernels
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.kernels import run
+from irc_frontend.torch.rules import why_left
 
 pytestmark = [
     pytest.mark.usefixtures("fresh_torch", "on_cpu"),
@@ -254,6 +257,29 @@ def test_the_op_behind_a_kernel_is_in_its_epilogue() -> None:
     without = [name for name in KERNEL if name != "fuse-epilogues"]
     assert (_launches(forward.module(), without), _launches(forward.module(), KERNEL)) == (3, 2)
     assert not [node for node in forward.subgraph.results if "getitem" in node.name]
+
+
+def test_gradients_of_several_products_are_irc_s_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They look like attention that torch could have a faster kernel for, and torch has none of them."""
+
+    @ir.kernel
+    def twice(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
+        out = ir.empty_like(x)
+        for m in ir.tiles(x.shape[0]):
+            out[m, :] = ir.exp(x[m, :] @ w[:, :]) @ w[:, :]
+        return out
+
+    graph = Graph()
+    with FakeTensorMode():
+        x, w = (graph.placeholder(name) for name in "xw")
+        x.meta["val"], w.meta["val"] = (torch.empty(64, 64, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+        call = kernels.call_name(twice, (x.meta["val"], w.meta["val"]), {})
+        node = graph.call_function(torch.ops.irc.kernel_gradients.default, ([x], [], [x, w], call, [0, 1]))
+        node.meta["val"] = [x.meta["val"], w.meta["val"]]
+    refused: list[Any] = []
+    monkeypatch.setattr("irc_frontend.torch.rules.why_slow", lambda results: refused.append(results) or "slow")
+    assert why_left(node, "cuda") is None
+    assert not refused
 
 
 def test_results_are_kept_for_a_gradient_that_reads_them() -> None:

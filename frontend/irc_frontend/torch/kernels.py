@@ -108,17 +108,22 @@ def call(kernel: Kernel, args: Any, options: Any) -> Any:
     leaves = tree_leaves((args, options))
     if any(isinstance(leaf, Recorded) for leaf in leaves):
         return kernel.called(args, options)
-    leaves = [_constant(leaf) for leaf in leaves]
     arrays = [leaf for leaf in leaves if is_array(leaf)]
     device = next(x.device for x in arrays if isinstance(x, Tensor))
     arrays = [x if isinstance(x, Tensor) else torch.as_tensor(x, device=device) for x in arrays]
-    open_leaves = [_OPEN if is_array(leaf) else leaf for leaf in leaves]
-    made = Call(kernel, rebuilt((args, options), iter(open_leaves)), open_leaves)
-    name = made.name
-    found = _calls.setdefault(name, made)
-    tree, _ = found.nodes(_known(arrays))
+    name = call_name(kernel, args, options)
+    tree, _ = _call_of(name).nodes(_known(arrays))
     results = iter(run(arrays, name))
     return rebuilt(tree, (next(results) if isinstance(leaf, Recorded) else leaf for leaf in tree_leaves(tree)))
+
+
+def call_name(kernel: Kernel, args: Any, options: Any) -> str:
+    """The name of a kind of call, which is known from now on."""
+    leaves = [_OPEN if is_array(leaf) else _constant(leaf) for leaf in tree_leaves((args, options))]
+    made = Call(kernel, rebuilt((args, options), iter(leaves)), leaves)
+    name = made.name
+    _calls.setdefault(name, made)
+    return name
 
 
 def _constant(leaf: Any) -> Any:
@@ -148,7 +153,7 @@ def _empty(nodes: Sequence[Node], arrays: Sequence[Tensor]) -> list[Tensor]:
     return [arrays[0].new_empty(node.shape, dtype=getattr(torch, Recorded.of(node).dtype.name)) for node in nodes]
 
 
-@rule(torch.ops.irc.kernel.default)
+@rule(torch.ops.irc.kernel.default, is_own=True)
 def _kernel(arrays: Sequence[Recorded], call: str) -> tuple[Recorded, ...]:
     _, nodes = _call_of(call).nodes(arrays)
     return tuple(map(Recorded.of, nodes))
@@ -180,7 +185,7 @@ def _(
     return [torch.empty_like(arrays[number], memory_format=torch.contiguous_format) for number in wanted]
 
 
-@rule(torch.ops.irc.kernel_gradients.default)
+@rule(torch.ops.irc.kernel_gradients.default, is_own=True)
 def _kernel_gradients(
     cotangents: Sequence[Recorded | None],
     results: Sequence[Recorded],

@@ -50,12 +50,13 @@ class Left(IrcError):
 class Rule:
     """How an op is recorded. promotion: the operands are cast to one type first, by torch's rule for elementwise ops.
     targets: where it can run. cost: why a node is torch's on a GPU, where that depends on how its operands lie in
-    memory."""
+    memory. is_own: torch has no kernel of it that could be faster."""
 
     record: Callable[..., Any]
     promotion: PROMOTION | None
     targets: frozenset[str]
     cost: Callable[[FxNode], str | None] | None = None
+    is_own: bool = False
 
 
 RULES: dict[Any, Rule] = {}
@@ -92,12 +93,13 @@ def rule(
     promotion: PROMOTION | None = None,
     targets: Iterable[str] = ("cpu", "cuda"),
     cost: Callable[[FxNode], str | None] | None = None,
+    is_own: bool = False,
 ) -> Callable[[RuleT], RuleT]:
     """Registers the decorated function as the rule of `ops`, which are OpOverloads."""
 
     def register(function: RuleT) -> RuleT:
         for op in ops:
-            RULES[op] = Rule(function, promotion, frozenset(targets), cost)
+            RULES[op] = Rule(function, promotion, frozenset(targets), cost, is_own)
         return function
 
     return register
@@ -135,21 +137,22 @@ def why_left(node: FxNode, target: str) -> str | None:
         return f"a {node.op} node"
     if node.target is operator.getitem:
         return None
-    found = rule_of(node.target)
-    if found is None:
+    rule = rule_of(node.target)
+    if rule is None:
         return node.meta.get("custom", {}).get(REASON, "no rule")
-    if target not in found.targets:
+    if target not in rule.targets:
         return f"not on the target {target}"
     try:
         _expect_plain(node, target)
-        if target == "cuda" and found.cost is not None and (reason := found.cost(node)) is not None:
+        if target == "cuda" and rule.cost is not None and (reason := rule.cost(node)) is not None:
             return reason
         with on_target(target):
             found = record(node, {operand: _stand_in(operand) for operand in node.all_input_nodes})
     except IrcError as error:
         return error.message
-    results = found if isinstance(found, tuple) else (found,)
-    return why_slow([result.node for result in results if result is not None]) if target == "cuda" else None
+    if target != "cuda" or rule.is_own:
+        return None
+    return why_slow([each.node for each in (found if isinstance(found, tuple) else (found,)) if each is not None])
 
 
 def _stand_in(node: FxNode) -> Any:
