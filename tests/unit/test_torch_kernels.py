@@ -357,6 +357,27 @@ def test_no_gradient() -> None:
         found.sum().backward()
 
 
+def test_gradients_of_one_source_are_told_apart() -> None:
+    def made(factor: float) -> Any:
+        @ir.kernel
+        def same(x: ir.Tensor) -> ir.Tensor:
+            out = ir.empty_like(x)
+            for m, n in ir.tiles(*x.shape):
+                out[m, n] = x[m, n] + 0.0
+            return out
+
+        @same.gradient
+        def _(g: ir.Tensor, y: ir.Tensor, x: ir.Tensor) -> ir.Tensor:
+            return factor * g
+
+        return same
+
+    x = drawn(4, 5).requires_grad_()
+    two, three = made(2.0), made(3.0)
+    (two(x) + three(x)).sum().backward()
+    torch.testing.assert_close(x.grad, torch.full_like(x, 5))
+
+
 def test_a_mistake_in_a_compiled_function_names_its_line() -> None:
     @ir.kernel
     def wrong(x: ir.Tensor) -> ir.Tensor:

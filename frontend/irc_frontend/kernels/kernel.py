@@ -12,7 +12,7 @@ from weakref import WeakSet
 from irc_frontend.evaluation import current_target, evaluate
 from irc_frontend.graph import EMPTY, Node, element_named, fail, sorted_nodes
 from irc_frontend.jit import is_array
-from irc_frontend.kernels.own import NO_CONFIG, Config, Configs, Own
+from irc_frontend.kernels.own import NO_CONFIG, Config, Configs, Gradient, Own
 from irc_frontend.leaves import as_given
 from irc_frontend.linear import matmul
 from irc_frontend.place import here
@@ -129,9 +129,9 @@ class Kernel:
         return function
 
     @property
-    def has_own_gradient(self) -> bool:
-        """Whether the user said what the gradient is."""
-        return self._own.gradient is not None
+    def own_gradient(self) -> Gradient | None:
+        """What the user says that the gradient is."""
+        return self._own.gradient
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if _holds_torch((args, options)):

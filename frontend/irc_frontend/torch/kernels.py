@@ -7,8 +7,9 @@ The op takes the arrays of a call, and the name of a call: the kernel, with the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import CellType, CodeType
 from typing import Any
 
 import torch
@@ -38,22 +39,11 @@ class Call:
     @property
     def name(self) -> str:
         """The same in every process that has the same program: torch keeps compiled graphs that have it."""
-        function = self.kernel.function
+        kernel = self.kernel
+        functions = [_told(each) for each in (kernel.function, kernel.own_gradient) if each is not None]
         constants = [None if is_array(leaf) else _text_of(leaf) for leaf in self.leaves]
-        cells = [_text_of(cell.cell_contents) for cell in function.__closure__ or ()]
-        code = function.__code__
-        known = (
-            function.__module__,
-            function.__qualname__,
-            code.co_firstlineno,
-            code.co_code,
-            [_text_of(each) for each in code.co_consts],
-            cells,
-            self.kernel.configs.given,
-            shape_of_tree(self.tree),
-            constants,
-        )
-        return f"{function.__name__} {hashlib.blake2b(repr(known).encode(), digest_size=8).hexdigest()}"
+        known = repr((functions, kernel.configs.given, shape_of_tree(self.tree), constants))
+        return f"{kernel.function.__name__} {hashlib.blake2b(known.encode(), digest_size=8).hexdigest()}"
 
     def given(self, arrays: Sequence[Any]) -> Any:
         """The arguments by place and by name, with these arrays."""
@@ -81,6 +71,14 @@ class Call:
 def _known(arrays: Sequence[Tensor | None]) -> list[Any]:
     """Arrays whose shapes alone are known."""
     return [None if x is None else argument([int(extent) for extent in x.shape], x.dtype) for x in arrays]
+
+
+def _told(function: Callable[..., Any]) -> Any:
+    """What tells a function from others: where it is, what it does, and what it has from around it."""
+    code: CodeType = function.__code__  # pyright: ignore[reportFunctionMemberAccess]
+    cells: Sequence[CellType] = function.__closure__ or ()  # pyright: ignore[reportFunctionMemberAccess]
+    values = [*code.co_consts, *(cell.cell_contents for cell in cells)]
+    return function.__module__, function.__qualname__, code.co_firstlineno, code.co_code, list(map(_text_of, values))
 
 
 def _text_of(value: Any) -> str:
@@ -201,7 +199,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Sequence[Tensor]) -> None:
     ctx.count = len(arrays)
     ctx.wanted = [number for number, x in enumerate(arrays) if x.requires_grad]
     ctx.floats = [x.is_floating_point() for x in output]
-    ctx.save_for_backward(*arrays, *(output if _call_of(ctx.call).kernel.has_own_gradient else ()))
+    ctx.save_for_backward(*arrays, *(output if _call_of(ctx.call).kernel.own_gradient else ()))
 
 
 def _backward(ctx: Any, cotangents: Sequence[Tensor | None]) -> tuple[Any, ...]:
