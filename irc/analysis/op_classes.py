@@ -9,17 +9,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineSymExpr
 
+from irc.dialects.nd.table import ROWS, Cost
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import CONTRACTIONS, Kind, Pattern, is_broadcast, iteration_of, pattern_of, permutation_of
-
-COSTLY = frozenset(
-    f"nd.{name}"
-    for name in (
-        "exp exp2 expm1 log log2 log1p sqrt rsqrt reciprocal sin cos tan tanh erf sigmoid silu gelu div floordiv mod "
-        "pow atan2"
-    ).split()
-)
-"""Scalar functions of many instructions, or of the special function unit; others take an instruction or two."""
 
 LARGE = 4
 """An array counts when it has at least this fraction (1 / LARGE) of the elements of the largest."""
@@ -103,12 +95,13 @@ def is_fusible(op: Operation) -> bool:
 
 def is_costly(op: Operation) -> bool:
     """Whether the op is elementwise and of many instructions."""
-    return op.name in COSTLY
+    row = ROWS.get(type(op))
+    return row is not None and row.cost is not Cost.CHEAP
 
 
 def is_cheap(op: Operation) -> bool:
     """Whether the op is elementwise and of an instruction or two."""
-    return is_elementwise(op) and op.name not in COSTLY
+    return is_elementwise(op) and not is_costly(op)
 
 
 COST_OF_COSTLY = 4
@@ -140,13 +133,11 @@ def cost_of(op: Operation) -> int:
     return int(is_elementwise(op))
 
 
-INSTRUCTIONS = {"nd.erf": 16, "nd.tanh": 12, "nd.sigmoid": 5, "nd.silu": 6, "nd.exp": 2, "nd.exp2": 1, "nd.cast": 0}
-"""Machine instructions for an element, of a relaxed op in f32; a cast is part of the op before it."""
-
-
 def instructions_of(op: Operation) -> int:
-    """Machine instructions of an elementwise op for an element, about."""
-    return INSTRUCTIONS.get(op.name, 10 if is_costly(op) else int(is_elementwise(op)))
+    """About how many machine instructions an elementwise op is for an element, relaxed where it can be, in f32; a cast
+    is part of the op before it."""
+    row = ROWS.get(type(op))
+    return row.instructions if row is not None else int(is_elementwise(op) and not is_cast(op))
 
 
 def is_cast(op: Operation) -> bool:

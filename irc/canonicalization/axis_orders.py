@@ -14,8 +14,8 @@ from irc.canonicalization.shapes import moves_only_ones
 from irc.canonicalization.simplify import splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, plain, rank_of, shape_of
+from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.reduce import ArgReduceOp, ReduceOp
-from irc.dialects.nd.unary import Elementwise
 from irc.ir.discardable import DECLARED
 from irc.ir.rewriting import Inserter
 

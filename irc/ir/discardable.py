@@ -77,15 +77,12 @@ def _is_number(value: Attribute) -> bool:
 _NARROW = frozenset({Float16Type(), BFloat16Type(), Float8E4M3FNType(), Float8E5M2Type()})
 """Without irc/ir/dtypes.py, whose numpy a verifier need not wait for."""
 
-RELAXABLE = frozenset(
-    f"nd.{name}"
-    for name in (
-        "cos div reciprocal erf exp exp2 expm1 log log2 log1p pow sigmoid silu sin sqrt tanh "
-        "gelu softmax log_softmax layer_norm rms_norm"
-    ).split()
-)
-"""Ops that have an approximation of about 2 ** -20 for all arguments which is cheaper than f32's accuracy, and ops that
-are composed of such."""
+
+def is_relaxable(op: Operation) -> bool:
+    """Whether the op has an approximation of about 2 ** -20 for all arguments which is cheaper than f32's accuracy, or
+    is composed of such."""
+    return getattr(op, "RELAXABLE", False)
+
 
 DECLARED = "nd.declared"
 DEFERRED = "nd.deferred"
@@ -125,7 +122,7 @@ _OF_OPS = (
         RELAXED,
         "its value, in f32, was declared narrow or becomes such a one: it may be computed to about 2 ** -20",
         "ops of nd with a cheaper approximation",
-        lambda op: op.name in RELAXABLE,
+        is_relaxable,
         "unit",
         _is_unit,
         "decompose-nd, fuse-kernels, tile-arrays, and `irc_frontend.kernels`",

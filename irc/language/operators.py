@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from irc.dialects.nd.table import ROWS
 from irc.ir.dtypes import Element, element_named
 from irc.language import numbers
 from irc.language.builder import Builder, broadcast_shapes
@@ -24,28 +25,8 @@ _VERBS = {
     "@": "multiply the matrices {} and {}",
 }
 """`cannot ...` for two operands; the others say `combine by`."""
-_OPS = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "div",
-    "//": "floordiv",
-    "%": "mod",
-    "**": "pow",
-    "&": "bitwise_and",
-    "|": "bitwise_or",
-    "^": "bitwise_xor",
-    "<<": "shift_left",
-    ">>": "shift_right",
-    "==": "equal",
-    "!=": "not_equal",
-    "<": "less",
-    "<=": "less_equal",
-    ">": "greater",
-    ">=": "greater_equal",
-}
-_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
-_BITWISE = frozenset("&|^")
+_ROWS = {row.symbol: row for row in ROWS.values() if row.symbol and len(row.parameters) == 2}
+"""What operators between two operands mean."""
 BOOL = element_named("bool")
 
 Operand = tuple[Value, SourceRange]
@@ -66,7 +47,8 @@ def binary(builder: Builder, op: str, left: Operand, right: Operand, place: Sour
     _check_element(builder, op, element, what, place)
     _check_exponent(builder, op, element, left, right)
     x, y = unify(builder, (left, right), element, place, what)
-    return builder.emit(_OPS[op], [x, y], x.shape, BOOL if op in _COMPARISONS else element, place)
+    row = _ROWS[op]
+    return builder.emit(row.name, [x, y], x.shape, BOOL if row.op.IS_TEST else element, place)
 
 
 def _phrase(op: str, a: Value, b: Value) -> str:
@@ -93,20 +75,16 @@ def common_element(builder: Builder, values: Sequence[Value], place: SourceRange
 
 def _check_element(builder: Builder, op: str, element: Element, what: str, place: SourceRange) -> None:
     """The operator takes the element type."""
-    if op in _COMPARISONS:
-        return
-    if op in _BITWISE:
-        if element.is_float:
-            raise builder.error(what, place, f"`{op}` takes integers and bools")
+    takes = _ROWS[op].op.TAKES
+    if takes.has(element):
         return
     if element is BOOL:
-        raise builder.error(
-            what, place, "bool takes `& | ^ ~`, comparisons and where: cast(x, i32) makes numbers of it"
-        )
-    if op in ("<<", ">>") and element.is_float:
-        raise builder.error(what, place, f"`{op}` takes integers")
-    if op == "/" and not element.is_float:
-        raise builder.error(what, place, "integers are divided by `//`; or cast to a float type: cast(x, f32)")
+        hint = "bool takes `& | ^ ~`, comparisons and where: cast(x, i32) makes numbers of it"
+    elif element.is_float:
+        hint = f"`{op}` takes {'integers and bools' if takes.has(BOOL) else 'integers'}"
+    else:
+        hint = "integers are divided by `//`; or cast to a float type: cast(x, f32)"
+    raise builder.error(what, place, hint)
 
 
 def _check_exponent(builder: Builder, op: str, element: Element, left: Operand, right: Operand) -> None:

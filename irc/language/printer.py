@@ -29,7 +29,7 @@ from irc.support.diagnostics import IrcError
 _RESERVED = frozenset((*KEYWORDS, *ELEMENT_NAMES, *BUILTINS, *TRANSFORMS))
 _NOT_A_NAME = re.compile(r"[^A-Za-z_0-9]")
 
-_UNIFYING = (nd.BinaryOp, nd.CompareOp, nd.WhereOp, nd.ClampOp)
+_UNIFYING = (nd.BinaryOp, nd.WhereOp, nd.ClampOp)
 """Ops whose operands the language broadcasts, and whose literals take the type of the other operands."""
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from xdsl.ir import Operation
+
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints
+from irc.dialects.nd.table import ROWS
 from irc.ir.dtypes import Element, element_of
 from irc.ir.rewriting import location_of
 from irc.language.functions.reductions import accumulated, averaged
@@ -17,27 +20,6 @@ from irc.language.functions.windows import LISTS as WINDOW_LISTS
 from irc.language.numbers import format_float
 from irc.language.operators import product_element
 from irc.support.diagnostics import IrcError
-
-INFIX: dict[type[nd.NdOp], str] = {
-    nd.AddOp: "+",
-    nd.SubOp: "-",
-    nd.MulOp: "*",
-    nd.DivOp: "/",
-    nd.FloorDivOp: "//",
-    nd.ModOp: "%",
-    nd.BitwiseAndOp: "&",
-    nd.BitwiseOrOp: "|",
-    nd.BitwiseXorOp: "^",
-    nd.ShiftLeftOp: "<<",
-    nd.ShiftRightOp: ">>",
-    nd.EqualOp: "==",
-    nd.NotEqualOp: "!=",
-    nd.LessOp: "<",
-    nd.LessEqualOp: "<=",
-    nd.GreaterOp: ">",
-    nd.GreaterEqualOp: ">=",
-}
-_PREFIX: dict[type[nd.NdOp], str] = {nd.NegOp: "-", nd.BitwiseNotOp: "~"}
 
 
 def number_text(value: int | float, element: Element) -> str:
@@ -53,15 +35,18 @@ def list_text(values: Sequence[int]) -> str:
 
 def expression(op: nd.NdOp, operands: Sequence[str]) -> str | None:
     """The text of an op on operands; None where the language has none."""
-    cls = type(op)
-    if cls in INFIX:
-        return f"{operands[0]} {INFIX[cls]} {operands[1]}"
-    if cls in _PREFIX:
-        return f"{_PREFIX[cls]}{operands[0]}"
+    if (symbol := symbol_of(op)) and not isinstance(op, nd.PowOp):
+        return f"{operands[0]} {symbol} {operands[1]}" if len(operands) == 2 else f"{symbol}{operands[0]}"
     for family, spell in _SPELLINGS.items():
         if isinstance(op, family):
             return spell(op, operands)
     return None
+
+
+def symbol_of(op: Operation) -> str:
+    """The operator that gives the op, if there is one."""
+    row = ROWS.get(type(op))
+    return "" if row is None else row.symbol
 
 
 def call(name: str, *arguments: object) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import tile
+from irc.dialects.nd.table import ROWS, Cost
 from irc.tiling.domains import Domains
 from irc.tiling.index_maps import Dim, Lin, atoms
-from irc.tiling.nodes import Apply, Dot, Node, Reduced, name_of, walk_nodes
+from irc.tiling.nodes import Apply, Dot, Node, Reduced, walk_nodes
 from irc.tiling.trace import Trace
 
 INDEX = IndexType()
@@ -84,15 +85,16 @@ class Program:
         return self._heavy[node]
 
 
-COSTLY = frozenset("exp exp2 expm1 log log2 log1p sin cos tan tanh erf sigmoid silu pow atan2 div floordiv mod".split())
-"""Elementwise ops that take many instructions."""
-
-
 def shared_nodes(roots: Sequence[Node]) -> frozenset[Node]:
     """The costly nodes that several of the roots use: each root is a loop of its own,
     which would compute them again."""
     uses: Counter[Node] = Counter()
     for root in dict.fromkeys(roots):
         below = walk_nodes([root], inside=lambda n: not isinstance(n, Reduced | Dot))
-        uses.update(n for n in below if isinstance(n, Apply) and name_of(n.op) in COSTLY)
+        uses.update(n for n in below if isinstance(n, Apply) and _is_long(n.op))
     return frozenset(n for n, count in uses.items() if count > 1)
+
+
+def _is_long(op: Operation) -> bool:
+    row = ROWS.get(type(op))
+    return row is not None and row.cost is Cost.LONG

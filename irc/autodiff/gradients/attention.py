@@ -11,11 +11,10 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from irc.autodiff.gradients.products import factor_element
-from irc.autodiff.gradients.rule import Rule
 from irc.decomposition.attention import batched_product, grouped
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, rank_of, shape_of
-from irc.dialects.nd.terms import Term, deferred_cast, wide, widened
+from irc.dialects.nd.terms import Gradient, Term, deferred_cast, wide, widened
 
 
 def attention(op: nd.AttentionOp, g: Term) -> list[Term | None]:
@@ -78,7 +77,7 @@ def _of_scores(op: nd.AttentionFamilyOp, q: Term, slope: Term) -> list[Term | No
     return found
 
 
-ATTENTION: dict[type[nd.NdOp], Rule] = {
+ATTENTION: dict[type[nd.NdOp], Gradient] = {
     nd.AttentionOp: attention,
     nd.AttentionLogSumExpOp: log_sum_exp,
     nd.AttentionWeightsOp: weights,

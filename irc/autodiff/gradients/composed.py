@@ -7,11 +7,10 @@ the forward pass.
 
 from __future__ import annotations
 
-from irc.autodiff.gradients.rule import Rule
 from irc.decomposition.norms import layer_scale, mean_of, rms_scale
 from irc.dialects import nd
 from irc.dialects.nd.base import integer
-from irc.dialects.nd.terms import Term, wide, widened
+from irc.dialects.nd.terms import Gradient, Term, wide, widened
 
 
 def softmax(op: nd.SoftmaxOp, g: Term) -> list[Term | None]:
@@ -41,7 +40,7 @@ def rms_norm(op: nd.RmsNormOp, g: Term) -> list[Term | None]:
     return [(g - y * along) * rms_scale(op, g.at).over(y.shape, axes)]
 
 
-COMPOSED: dict[type[nd.NdOp], Rule] = {
+COMPOSED: dict[type[nd.NdOp], Gradient] = {
     nd.SoftmaxOp: softmax,
     nd.LogSoftmaxOp: log_softmax,
     nd.LayerNormOp: layer_norm,

@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irc.autodiff.gradients.products import factor_element
-from irc.autodiff.gradients.rule import Rule
 from irc.autodiff.gradients.shapes import dilated
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.convolution import placed
-from irc.dialects.nd.terms import Term, deferred_cast
+from irc.dialects.nd.terms import Gradient, Term, deferred_cast
 from irc.ir.dtypes import accumulator
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
@@ -166,4 +165,4 @@ def _cut(
     return Term(x.at.value(product), x.at)
 
 
-CONVOLUTION: dict[type[nd.NdOp], Rule] = {nd.ConvOp: conv}
+CONVOLUTION: dict[type[nd.NdOp], Gradient] = {nd.ConvOp: conv}

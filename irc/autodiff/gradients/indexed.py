@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from math import prod
 
-from irc.autodiff.gradients.rule import Rule, kept_where
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, put, shape_of
-from irc.dialects.nd.terms import Term, iota, splat
+from irc.dialects.nd.terms import Gradient, Term, iota, splat
 from irc.ir.dtypes import element_named
 
 
@@ -26,7 +25,7 @@ def take_along(op: nd.TakeAlongOp, g: Term) -> list[Term | None]:
     axis, shape, rank = integer(op.axis), g.shape, len(g.shape)
     extent = shape_of(op.x)[axis]
     hits = Term(g.at.value(nd.OneHotOp(op.indices, extent, element_named("bool"))), g.at)
-    hit = kept_where(hits, g.broadcast(hits.shape, range(rank)))
+    hit = g.broadcast(hits.shape, range(rank)).kept_where(hits)
     rows = [*shape[:axis], *shape[axis + 1 :], extent]
     total = hit.reshape(rows) if shape[axis] == 1 else hit.sum([axis])
     order = [*range(axis), rank - 1, *range(axis, rank - 1)]
@@ -51,7 +50,7 @@ def scattered_along(g: Term, indices: Term, axis: int, extent: int) -> Term:
     return Term(g.at.value(flat), g.at).reshape(shape)
 
 
-INDEXED: dict[type[nd.NdOp], Rule] = {
+INDEXED: dict[type[nd.NdOp], Gradient] = {
     nd.TakeOp: take,
     nd.TakeAlongOp: take_along,
     nd.ScatterAddOp: scatter_add,

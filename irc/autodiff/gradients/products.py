@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from irc.autodiff.gradients.rule import Rule
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints
-from irc.dialects.nd.terms import Term, deferred_cast
+from irc.dialects.nd.terms import Gradient, Term, deferred_cast
 from irc.ir.dtypes import Element, accumulator, element_named
 
 
@@ -64,4 +63,4 @@ def _in_order(product: nd.MatmulOp, axes: Sequence[int], g: Term) -> Term:
     return Term(g.at.value(product), g.at).permute(order)
 
 
-PRODUCTS: dict[type[nd.NdOp], Rule] = {nd.MatmulOp: matmul}
+PRODUCTS: dict[type[nd.NdOp], Gradient] = {nd.MatmulOp: matmul}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from irc.autodiff.gradients.rule import Rule, kept_where
 from irc.autodiff.gradients.scans import products_after, products_before
 from irc.decomposition.norms import mean_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
-from irc.dialects.nd.terms import Term, deferred_cast, wide
+from irc.dialects.nd.terms import Gradient, Term, deferred_cast, wide
 from irc.ir.dtypes import accumulator
 
 
@@ -44,7 +43,7 @@ def extreme(op: nd.MaxOp | nd.MinOp, g: Term) -> list[Term | None]:
     g = wide(g)
     is_best = x.equal(_over(op, best))
     ties = is_best.cast(g.element).sum(ints(op.axes))
-    return [kept_where(is_best, _over(op, g / ties))]
+    return [_over(op, g / ties).kept_where(is_best)]
 
 
 def prod_(op: nd.ProdOp, g: Term) -> list[Term | None]:
@@ -59,7 +58,7 @@ def prod_(op: nd.ProdOp, g: Term) -> list[Term | None]:
     return [others * _over(op, wide(g))]
 
 
-REDUCTIONS: dict[type[nd.NdOp], Rule] = {
+REDUCTIONS: dict[type[nd.NdOp], Gradient] = {
     nd.SumOp: sum_,
     nd.MeanOp: mean,
     nd.VarOp: var,

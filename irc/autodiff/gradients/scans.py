@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from irc.autodiff.gradients.indexed import scattered_along
-from irc.autodiff.gradients.rule import Rule
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, put, shape_of
-from irc.dialects.nd.terms import Term, wide, widened
+from irc.dialects.nd.terms import Gradient, Term, wide, widened
 
 
 def cumsum(op: nd.CumsumOp, g: Term) -> list[Term | None]:
@@ -63,7 +62,7 @@ def sort(op: nd.SortOp, g: Term) -> list[Term | None]:
     return [scattered_along(g.flip([axis]), Term(order, g.at), axis, extent)]
 
 
-SCANS: dict[type[nd.NdOp], Rule] = {
+SCANS: dict[type[nd.NdOp], Gradient] = {
     nd.CumsumOp: cumsum,
     nd.CumprodOp: cumprod,
     nd.TopkOp: topk,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from irc.autodiff.gradients.rule import Rule, kept_where
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, put, shape_of
-from irc.dialects.nd.terms import Term, splat
+from irc.dialects.nd.terms import Gradient, Term, splat
 from irc.ir.dtypes import element_named
 
 
@@ -61,7 +60,7 @@ def pad(op: nd.PadOp, g: Term) -> list[Term | None]:
     axes = range(len(g.shape))
     inner = splat(g.at, False, shape_of(op.x), element_named("bool"))
     around = inner.pad(low, high, True)
-    return [g.slice(low, stops), kept_where(around, g).sum(axes)]
+    return [g.slice(low, stops), g.kept_where(around).sum(axes)]
 
 
 def concat(op: nd.ConcatOp, g: Term) -> list[Term | None]:
@@ -91,7 +90,7 @@ def triangle(op: nd.TrilOp | nd.TriuOp, g: Term) -> list[Term | None]:
     return [Term(g.at.value(type(op)(g.value, integer(op.k))), g.at)]
 
 
-SHAPES: dict[type[nd.NdOp], Rule] = {
+SHAPES: dict[type[nd.NdOp], Gradient] = {
     nd.BroadcastOp: broadcast,
     nd.PermuteOp: permute,
     nd.ReshapeOp: reshape,

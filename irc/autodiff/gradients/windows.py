@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from irc.autodiff.gradients.rule import Rule, kept_where
 from irc.dialects import nd
 from irc.dialects.nd.base import shape_of
-from irc.dialects.nd.terms import Term, splat, wide
+from irc.dialects.nd.terms import Gradient, Term, splat, wide
 from irc.ir.dtypes import accumulator
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import location_of
@@ -37,7 +36,7 @@ def reduce_window(op: nd.ReduceWindowOp, g: Term) -> list[Term | None]:
     share = g / ties
     for tap in taps:
         is_best = _at_tap(op, x, tap).equal(best)
-        part = _to_tap(op, kept_where(is_best, share), tap)
+        part = _to_tap(op, share.kept_where(is_best), tap)
         total = part if total is None else total + part
     return [total]
 
@@ -104,4 +103,4 @@ def _to_tap(op: nd.ReduceWindowOp, part: Term, tap: Sequence[int]) -> Term:
     return spread.pad(low, high).slice(starts, stops)
 
 
-WINDOWS: dict[type[nd.NdOp], Rule] = {nd.ReduceWindowOp: reduce_window}
+WINDOWS: dict[type[nd.NdOp], Gradient] = {nd.ReduceWindowOp: reduce_window}

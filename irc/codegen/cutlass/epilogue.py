@@ -13,7 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from irc.analysis.op_classes import is_unit_reshape
-from irc.codegen.cutlass.functors import BITWISE, CUTLASS, EXPRESSIONS, IDENTITY, Functor, functor_of
+from irc.codegen.cutlass.functors import BITWISE, IDENTITY, Functor, functor_names, functor_of
 from irc.codegen.cutlass.product import ELEMENTS, Product, check_rows
 from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
@@ -167,7 +167,7 @@ class _Translator:
         on_bool = element_of(op.results[0].type).kind == "bool"
         whole = self.compute.name == "i32" and name not in ("add", "sub", "mul", "neg", "relu", "maximum", "minimum")
         if functor is None or whole or (name in BITWISE and not on_bool):
-            known = ", ".join(sorted({*CUTLASS, *EXPRESSIONS}))
+            known = ", ".join(functor_names())
             raise _no_node(op, "this op after a product", f"{known}, cast, broadcast of vectors and scalars")
         inputs = tuple(self._visit(operand, axes) for operand in op.operands)
         return Node("compute", self.compute, op, inputs, functor)

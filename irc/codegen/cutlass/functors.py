@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from irc.codegen.functions import FUNCTIONS
+from irc.dialects.nd.elementwise import OPS
+from irc.dialects.nd.table import row_named
+
 
 @dataclass(frozen=True)
 class Functor:
@@ -26,20 +30,8 @@ CUTLASS = {
 
 EXPRESSIONS = {
     "abs": "x < T(0) ? -x : x",
-    "exp": "::expf(x)",
-    "exp2": "::exp2f(x)",
-    "expm1": "::expm1f(x)",
-    "log": "::logf(x)",
-    "log2": "::log2f(x)",
-    "log1p": "::log1pf(x)",
-    "sqrt": "::sqrtf(x)",
     "rsqrt": "T(1) / ::sqrtf(x)",
     "reciprocal": "T(1) / x",
-    "sin": "::sinf(x)",
-    "cos": "::cosf(x)",
-    "tan": "::tanf(x)",
-    "tanh": "::tanhf(x)",
-    "erf": "::erff(x)",
     "sigmoid": "T(1) / (T(1) + ::expf(-x))",
     "relu": "x < T(0) ? T(0) : x",
     "sign": "x > T(0) ? T(1) : x < T(0) ? T(-1) : x",
@@ -50,7 +42,6 @@ EXPRESSIONS = {
     "isinf": "T(x == x && x - x != x - x)",
     "logical_not": "T(x == T(0))",
     "pow": "::powf(x, y)",
-    "atan2": "::atan2f(x, y)",
     "equal": "T(x == y)",
     "not_equal": "T(x != y)",
     "less": "T(x < y)",
@@ -89,13 +80,26 @@ def functor_of(name: str, operands: int) -> Functor | None:
     """The functor of an nd op, by its name without `nd.`; None where there is none."""
     if name in CUTLASS:
         return Functor(CUTLASS[name])
-    if name not in EXPRESSIONS:
+    expression = EXPRESSIONS.get(name) or _function_of(name, operands)
+    if expression is None:
         return None
     own = "".join(part.capitalize() for part in name.split("_"))
     parameters = ", ".join(f"T {letter}" for letter in "xyz"[:operands])
     text = (
         f"template <class T> struct {own} {{\n"
-        f"  CUTLASS_HOST_DEVICE T operator()({parameters}) const {{ return {EXPRESSIONS[name]}; }}\n}};\n"
+        f"  CUTLASS_HOST_DEVICE T operator()({parameters}) const {{ return {expression}; }}\n}};\n"
         f"template <class T, int N> struct {own}<cutlass::Array<T, N>> : Elementwise<{own}, T, N> {{}};\n"
     )
     return Functor(f"functors::{own}", text)
+
+
+def functor_names() -> list[str]:
+    """The nd ops that have a functor."""
+    return sorted(name for name in {*CUTLASS, *EXPRESSIONS, *OPS} if functor_of(name, 1) is not None)
+
+
+def _function_of(name: str, operands: int) -> str | None:
+    """The call of the function that an nd op is."""
+    row = row_named(name)
+    function = FUNCTIONS.get(row.scalar) if row is not None and isinstance(row.scalar, type) else None
+    return None if function is None else f"::{function}f({', '.join('xyz'[:operands])})"

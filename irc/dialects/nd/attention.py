@@ -11,6 +11,8 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from irc.dialects.nd.base import (
+    FLOAT,
+    Elements,
     Location,
     Operand,
     Tensor,
@@ -21,8 +23,6 @@ from irc.dialects.nd.base import (
     float_prop,
     int_prop,
     integer,
-    is_bool,
-    is_float,
     rank_of,
     shape_of,
     tensor,
@@ -84,7 +84,7 @@ class AttentionFamilyOp(ComposedOp, ABC):
         return self.bias is not None or not columns or (window > 0 and rows >= columns + window)
 
     def check(self) -> None:
-        check_element(self, self.q, is_float, "float")
+        check_element(self, self.q, FLOAT)
         if min(rank_of(factor) for factor in self.factors) < 2:
             raise self.fail(f"expects operands of rank 2 or more, found {self.types()}")
         if len({element_of(factor).name for factor in self.factors}) > 1:
@@ -100,7 +100,7 @@ class AttentionFamilyOp(ComposedOp, ABC):
             self._check_bias(self.bias)
 
     def _check_bias(self, bias: SSAValue) -> None:
-        check_element(self, bias, lambda element: is_float(element) or is_bool(element), "float or bool")
+        check_element(self, bias, Elements("float or bool", lambda e: e.is_float or e.kind == "bool"))
         scores = (*shape_of(self.q)[:-1], shape_of(self.k)[-2])
         if shape_of(bias) != scores:
             raise self.fail(f"expects a bias of the scores' shape {list(scores)}, found {bias.type}")

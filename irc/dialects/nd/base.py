@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, Float64Type, FloatAttr, IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.dialects.builtin import LocationAttr as Location
@@ -65,6 +66,25 @@ def normalized(axis: int, rank: int) -> int:
 def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     """`axes` counted from the front, in increasing order; VerifyException where one is out of range."""
     return tuple(sorted(normalized(axis, rank) for axis in axes))
+
+
+# Element types that operands may have.
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Some of irc's element types, and what messages call them."""
+
+    name: str
+    has: Callable[[Element], bool]
+
+
+ANY = Elements("any", lambda element: True)
+NUMBER = Elements("float or integer", lambda element: element.kind != "bool")
+FLOAT = Elements("float", lambda element: element.is_float)
+INTEGER = Elements("integer", lambda element: element.is_integer)
+BITS = Elements("integer or bool", lambda element: not element.is_float)
+BOOL = Elements("bool", lambda element: element.kind == "bool")
 
 
 # Properties: lists of integers are arrays of i64, integers i64, floats f64, bools i1.
@@ -131,6 +151,8 @@ class NdOp(IRDLOperation, ABC):
     """
 
     traits = traits_def(Pure())
+    RELAXABLE: ClassVar[bool] = False
+    """Whether `irc.ir.discardable.RELAXED` says something of it."""
 
     def setup(
         self,
@@ -206,10 +228,10 @@ def check_same_element(op: NdOp, value: SSAValue) -> None:
         raise op.fail(f"expects a result with elements {wanted.type}, found {found.type}")
 
 
-def check_element(op: NdOp, value: SSAValue, allowed: Callable[[Element], bool], what: str) -> None:
-    """The elements of `value` are `what` (for the message), as `allowed` says."""
-    if not allowed(element_of(value)):
-        raise op.fail(f"expects {what} elements, found {value.type}")
+def check_element(op: NdOp, value: SSAValue, allowed: Elements, role: str = "") -> None:
+    """The elements of `value` are among those; `role` says for the message what it is, where it is no operand."""
+    if not allowed.has(element_of(value)):
+        raise op.fail(f"expects {allowed.name}{role} elements, found {value.type}")
 
 
 def check_axis(op: NdOp, axis: int, rank: int, what: str = "axis") -> None:
@@ -239,28 +261,3 @@ def check_count(op: NdOp, values: Sequence[int], count: int, what: str) -> None:
     """One entry for each of `count` axes."""
     if len(values) != count:
         raise op.fail(f"expects {count} {what}, found {len(values)}")
-
-
-# Element classes for `check_element`.
-
-
-def is_number(element: Element) -> bool:
-    """Floats and integers; not bool."""
-    return element.kind != "bool"
-
-
-def is_float(element: Element) -> bool:
-    return element.is_float
-
-
-def is_integer(element: Element) -> bool:
-    return element.is_integer
-
-
-def is_bool(element: Element) -> bool:
-    return element.kind == "bool"
-
-
-def is_bits(element: Element) -> bool:
-    """Integers and bool."""
-    return not element.is_float

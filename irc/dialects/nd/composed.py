@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC
+from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from irc.dialects.nd.base import (
+    FLOAT,
     Location,
     NdOp,
     Operand,
@@ -18,7 +20,6 @@ from irc.dialects.nd.base import (
     float_prop,
     int_prop,
     integer,
-    is_float,
     normalized,
     rank_of,
     type_of,
@@ -45,12 +46,14 @@ class NormalizeOp(ComposedOp, ABC):
 
     def check(self) -> None:
         check_axis(self, integer(self.axis), rank_of(self.x))
-        check_element(self, self.x, is_float, "float")
+        check_element(self, self.x, FLOAT)
         check_result_type(self, type_of(self.x))
 
 
 class SoftmaxFamilyOp(NormalizeOp, ABC):
     """`softmax` or `log_softmax`."""
+
+    RELAXABLE: ClassVar[bool] = True
 
     def __init__(self, x: Operand, axis: int = -1, *, location: Location | None = None):
         self.setup([x], [type_of(x)], {"axis": normalized(axis, rank_of(x))}, location)
@@ -72,6 +75,8 @@ class LogSoftmaxOp(SoftmaxFamilyOp):
 
 class NormOp(NormalizeOp, ABC):
     """`layer_norm` or `rms_norm`."""
+
+    RELAXABLE: ClassVar[bool] = True
 
     eps = float_prop()
 

@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from irc.dialects.nd.base import (
+    NUMBER,
     Location,
     NdOp,
     Operand,
@@ -25,7 +26,6 @@ from irc.dialects.nd.base import (
     integer,
     ints,
     ints_prop,
-    is_number,
     rank_of,
     shape_of,
     tensor,
@@ -274,8 +274,8 @@ class ConvOp(NdOp, IterationInterface):
             raise self.fail(f"expects x and kernel of one rank, 2 or more, found {self.x.type} and {self.kernel.type}")
         if element_of(self.x) is not element_of(self.kernel):
             raise self.fail(f"expects operands with one element type, found {self.x.type} and {self.kernel.type}")
-        check_element(self, self.x, is_number, "float or integer")
-        check_element(self, self.result, is_number, "float or integer result")
+        check_element(self, self.x, NUMBER)
+        check_element(self, self.result, NUMBER, " result")
         self._check_windows(rank - 2)
         self._check_orders(rank)
         x, kernel = self.x_shape, self.kernel_shape

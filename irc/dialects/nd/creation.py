@@ -16,6 +16,8 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike
 
 from irc.dialects.nd.base import (
+    FLOAT,
+    NUMBER,
     Location,
     NdOp,
     Operand,
@@ -24,8 +26,6 @@ from irc.dialects.nd.base import (
     check_result_type,
     int_prop,
     integer,
-    is_float,
-    is_number,
     normalized,
     shape_of,
     tensor,
@@ -114,7 +114,7 @@ class IotaOp(MadeOp):
 
     def check(self) -> None:
         check_axis(self, integer(self.axis), len(shape_of(self.result)))
-        check_element(self, self.result, is_number, "float or integer")
+        check_element(self, self.result, NUMBER)
 
 
 class RandomOp(NdOp, ABC):
@@ -130,7 +130,7 @@ class RandomOp(NdOp, ABC):
     def check(self) -> None:
         if self.seed.type != tensor([], i64):
             raise self.fail(f"expects a seed of type {tensor([], i64)}, found {self.seed.type}")
-        check_element(self, self.result, is_float, "float")
+        check_element(self, self.result, FLOAT)
 
 
 @irdl_op_definition

@@ -11,7 +11,7 @@ arithmetic; with `strict-rounding` it rounds.
 `nd.relaxed` on an op in f32: its result was declared narrow, or it belongs to the decomposition of an op whose result
 was, or to a kernel written in Python all results of which are narrow. It may be computed to about 2 ** -20 (relative),
 which is far below what rounding to the declared type takes; what the user declared f32 is computed to f32's accuracy.
-`decompose-nd`, `fuse-kernels` and `tile-arrays` mark the ops of `RELAXABLE`.
+`decompose-nd`, `fuse-kernels` and `tile-arrays` mark the ops that are relaxable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from irc.ir.discardable import DECLARED, DEFERRED, RELAXABLE, RELAXED
+from irc.ir.discardable import DECLARED, DEFERRED, RELAXED, is_relaxable
 
 
 def declared_element(value: SSAValue) -> Attribute | None:
@@ -45,7 +45,7 @@ def is_deferred(op: Operation) -> bool:
 
 def relax(op: Operation) -> None:
     """Marks an op as part of the computation of a narrow value, where that makes it cheaper."""
-    if op.name in RELAXABLE:
+    if is_relaxable(op):
         op.attributes[RELAXED] = UnitAttr()
 
 

@@ -1,4 +1,4 @@
-"""Elementwise ops of several operands: arithmetic, bits, comparisons, choices; and conversions.
+"""What the elementwise ops are made of. `table` has what is said of each, `unary` and `binary` the ops.
 
 There is no implicit broadcasting: operands have one shape. Results are rounded to their element type.
 """
@@ -6,273 +6,107 @@ There is no implicit broadcasting: operands have one shape. Results are rounded 
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from irc.dialects.nd.base import (
+    ANY,
+    FLOAT,
+    NUMBER,
+    Elements,
     Location,
+    NdOp,
     Operand,
     check_element,
     check_one_type,
     check_result_shape,
     check_result_type,
     element_of,
-    is_bits,
-    is_float,
-    is_integer,
-    is_number,
+    shape_of,
     tensor,
     type_of,
 )
-from irc.dialects.nd.unary import Elementwise, bool_of
 from irc.ir.dtypes import Element
-
-
-class BinaryOp(Elementwise, ABC):
-    """`lhs` and `rhs` of one type to that type."""
-
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_number)
-    WHAT: ClassVar[str] = "float or integer"
-
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
-    result = result_def(TensorType)
-
-    def __init__(self, lhs: Operand, rhs: Operand, *, location: Location | None = None):
-        self.setup([lhs, rhs], [type_of(lhs)], location=location)
-
-    def check(self) -> None:
-        check_one_type(self, (self.lhs, self.rhs))
-        check_element(self, self.lhs, type(self).ALLOWED, self.WHAT)
-        check_result_type(self, type_of(self.lhs))
-
-
-class FloatBinaryOp(BinaryOp, ABC):
-    """A binary op on floats."""
-
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_float)
-    WHAT: ClassVar[str] = "float"
-
-
-class BitwiseOp(BinaryOp, ABC):
-    """A binary op on integers and bool."""
-
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_bits)
-    WHAT: ClassVar[str] = "integer or bool"
-
-
-class ShiftOp(BinaryOp, ABC):
-    """A binary op on integers."""
-
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_integer)
-    WHAT: ClassVar[str] = "integer"
-
-
-@irdl_op_definition
-class AddOp(BinaryOp):
-    """lhs + rhs; integers wrap."""
-
-    name = "nd.add"
-
-
-@irdl_op_definition
-class SubOp(BinaryOp):
-    """lhs - rhs; integers wrap."""
-
-    name = "nd.sub"
-
-
-@irdl_op_definition
-class MulOp(BinaryOp):
-    """lhs * rhs; integers wrap."""
-
-    name = "nd.mul"
-
-
-@irdl_op_definition
-class DivOp(FloatBinaryOp):
-    """lhs / rhs."""
-
-    name = "nd.div"
-
-
-@irdl_op_definition
-class FloorDivOp(BinaryOp):
-    """floor(lhs / rhs); an integer divided by 0 is 0."""
-
-    name = "nd.floordiv"
-
-
-@irdl_op_definition
-class ModOp(BinaryOp):
-    """lhs - rhs * floor(lhs / rhs), with the sign of rhs; an integer modulo 0 is 0."""
-
-    name = "nd.mod"
-
-
-@irdl_op_definition
-class PowOp(BinaryOp):
-    """lhs ** rhs; integers wrap, and a negative integer exponent gives 0 (1 of 1, +-1 of -1)."""
-
-    name = "nd.pow"
-
-
-@irdl_op_definition
-class MinimumOp(BinaryOp):
-    """The lesser; NaN where either is NaN."""
-
-    name = "nd.minimum"
-
-
-@irdl_op_definition
-class MaximumOp(BinaryOp):
-    """The greater; NaN where either is NaN."""
-
-    name = "nd.maximum"
-
-
-@irdl_op_definition
-class Atan2Op(FloatBinaryOp):
-    """The angle of the point (rhs, lhs), in -pi..pi."""
-
-    name = "nd.atan2"
-
-
-@irdl_op_definition
-class BitwiseAndOp(BitwiseOp):
-    """lhs & rhs."""
-
-    name = "nd.bitwise_and"
-
-
-@irdl_op_definition
-class BitwiseOrOp(BitwiseOp):
-    """lhs | rhs."""
-
-    name = "nd.bitwise_or"
-
-
-@irdl_op_definition
-class BitwiseXorOp(BitwiseOp):
-    """lhs ^ rhs."""
-
-    name = "nd.bitwise_xor"
-
-
-@irdl_op_definition
-class ShiftLeftOp(ShiftOp):
-    """lhs << rhs; 0 where rhs, read as unsigned, is the width or more."""
-
-    name = "nd.shift_left"
-
-
-@irdl_op_definition
-class ShiftRightOp(ShiftOp):
-    """lhs >> rhs, arithmetic for signed; the sign (0 or -1) where rhs, read as unsigned, is the width or more."""
-
-    name = "nd.shift_right"
-
-
-class CompareOp(Elementwise, ABC):
-    """`lhs` and `rhs` of one type to bool. False with NaN, except `not_equal`."""
-
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
-    result = result_def(TensorType)
-
-    def __init__(self, lhs: Operand, rhs: Operand, *, location: Location | None = None):
-        self.setup([lhs, rhs], [bool_of(type_of(lhs))], location=location)
-
-    def check(self) -> None:
-        check_one_type(self, (self.lhs, self.rhs))
-        check_result_type(self, bool_of(type_of(self.lhs)))
-
-
-@irdl_op_definition
-class EqualOp(CompareOp):
-    """lhs == rhs."""
-
-    name = "nd.equal"
-
-
-@irdl_op_definition
-class NotEqualOp(CompareOp):
-    """lhs != rhs."""
-
-    name = "nd.not_equal"
-
-
-@irdl_op_definition
-class LessOp(CompareOp):
-    """lhs < rhs."""
-
-    name = "nd.less"
-
-
-@irdl_op_definition
-class LessEqualOp(CompareOp):
-    """lhs <= rhs."""
-
-    name = "nd.less_equal"
-
-
-@irdl_op_definition
-class GreaterOp(CompareOp):
-    """lhs > rhs."""
-
-    name = "nd.greater"
-
-
-@irdl_op_definition
-class GreaterEqualOp(CompareOp):
-    """lhs >= rhs."""
-
-    name = "nd.greater_equal"
-
-
-@irdl_op_definition
-class WhereOp(Elementwise):
-    """lhs where the bool `condition` holds, else rhs."""
-
-    name = "nd.where"
-
-    condition = operand_def(TensorType)
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
-    result = result_def(TensorType)
-
-    def __init__(self, condition: Operand, lhs: Operand, rhs: Operand, *, location: Location | None = None):
-        self.setup([condition, lhs, rhs], [type_of(lhs)], location=location)
-
-    def check(self) -> None:
-        check_one_type(self, (self.lhs, self.rhs))
-        check_result_type(self, type_of(self.lhs))
-        if self.condition.type != (wanted := bool_of(type_of(self.lhs))):
-            raise self.fail(f"expects a condition of type {wanted}, found {self.condition.type}")
-
-
-@irdl_op_definition
-class ClampOp(Elementwise):
-    """minimum(maximum(x, lo), hi); NaN where any is NaN."""
-
-    name = "nd.clamp"
-
-    x = operand_def(TensorType)
-    lo = operand_def(TensorType)
-    hi = operand_def(TensorType)
-    result = result_def(TensorType)
-
-    def __init__(self, x: Operand, lo: Operand, hi: Operand, *, location: Location | None = None):
-        self.setup([x, lo, hi], [type_of(x)], location=location)
+from irc.ir.iteration import Access, Iteration, IterationInterface, Pattern, over_result
+
+
+class Elementwise(NdOp, IterationInterface, ABC):
+    """An op of which each result element depends on the operands' elements at the same place."""
+
+    PATTERN: ClassVar[Pattern] = Pattern.ELEMENTWISE
+    TAKES: ClassVar[Elements] = NUMBER
+    """The element types of its operands."""
+    IS_TEST: ClassVar[bool] = False
+    """Whether it gives bools; else the operands' element type."""
+
+    def iteration(self) -> Iteration:
+        shape = shape_of(self.results[0])
+        return over_result(shape, [Access(AffineMap.identity(len(shape)))] * len(self.operands))
+
+    def options(self) -> Mapping[str, Any]:
+        """Its properties as plain Python values."""
+        values: dict[str, Any] = self.properties
+        return {name: value.data if hasattr(value, "data") else value.value.data for name, value in values.items()}
+
+    @classmethod
+    def result_of(cls, x: Operand) -> TensorType[Attribute]:
+        """The type of the result for an operand."""
+        return bool_of(type_of(x)) if cls.IS_TEST else type_of(x)
 
     def check(self) -> None:
         check_one_type(self, self.operands)
-        check_element(self, self.x, is_number, "float or integer")
-        check_result_type(self, type_of(self.x))
+        check_element(self, self.operands[0], self.TAKES)
+        check_result_type(self, self.result_of(self.operands[0]))
+
+
+def bool_of(x: TensorType[Attribute]) -> TensorType[Attribute]:
+    """The type of bools with the shape of `x`."""
+    return tensor(x.get_shape(), i1)
+
+
+OPS: dict[str, type[Elementwise]] = {}
+"""The ops of `table` by name, without `nd.`."""
+
+
+class UnaryOp(Elementwise, ABC):
+    """A function of `x`."""
+
+    TAKES: ClassVar[Elements] = FLOAT
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, x: Operand, *, location: Location | None = None):
+        self.setup([x], [self.result_of(x)], location=location)
+
+
+class NumberUnaryOp(UnaryOp, ABC):
+    """A function of floats and integers."""
+
+    TAKES: ClassVar[Elements] = NUMBER
+
+
+class BinaryOp(Elementwise, ABC):
+    """A function of `lhs` and `rhs`, which have one type."""
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, lhs: Operand, rhs: Operand, *, location: Location | None = None):
+        self.setup([lhs, rhs], [self.result_of(lhs)], location=location)
+
+
+class CompareOp(BinaryOp, ABC):
+    """`lhs` and `rhs` to bool. False with NaN, except `not_equal`."""
+
+    TAKES: ClassVar[Elements] = ANY
+    IS_TEST: ClassVar[bool] = True
 
 
 class ConversionOp(Elementwise, ABC):
@@ -307,8 +141,8 @@ class BitcastOp(ConversionOp):
 
     def check(self) -> None:
         super().check()
-        check_element(self, self.x, is_number, "float or integer")
-        check_element(self, self.result, is_number, "float or integer")
+        check_element(self, self.x, NUMBER)
+        check_element(self, self.result, NUMBER)
         source, target = type_of(self.x), type_of(self.result)
         if element_of(source).bits != element_of(target).bits:
             raise self.fail(f"expects elements of one size, found {source} and {target}")

@@ -4,7 +4,7 @@ refuses those that would be."""
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import ClassVar
 
@@ -14,6 +14,9 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from irc.dialects.nd.base import (
+    INTEGER,
+    NUMBER,
+    Elements,
     Location,
     NdOp,
     Operand,
@@ -25,15 +28,13 @@ from irc.dialects.nd.base import (
     element_of,
     int_prop,
     integer,
-    is_integer,
-    is_number,
     normalized,
     rank_of,
     shape_of,
     tensor,
     type_of,
 )
-from irc.dialects.nd.unary import UnaryOp
+from irc.dialects.nd.elementwise import UnaryOp
 from irc.ir.dtypes import Element
 from irc.ir.iteration import Access, Iteration, IterationInterface, Pattern, access, dim_exprs, over_result
 
@@ -47,7 +48,7 @@ class IndexedOp(NdOp, ABC):
         """The axis is one of x's, and something can be found there."""
         shape, axis = shape_of(x), integer(self.axis)
         check_axis(self, axis, len(shape))
-        check_element(self, indices, is_integer, "integer")
+        check_element(self, indices, INTEGER)
         if shape[axis] == 0 and prod(shape_of(indices)):
             raise self.fail(f"cannot index axis {axis} of extent 0 of {x.type}")
 
@@ -57,8 +58,7 @@ class CheckIndicesOp(UnaryOp):
     """The indices x, all of which are low to high - 1: one that is not is an error of the run, on a GPU of the launch.
     Where nothing reads an index, nothing need check it."""
 
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_integer)
-    WHAT: ClassVar[str] = "integer"
+    TAKES: ClassVar[Elements] = INTEGER
 
     name = "nd.check_indices"
     low = int_prop()
@@ -161,7 +161,7 @@ class ScatterAddOp(IndexedOp):
 
     def check(self) -> None:
         self.check_indices(self.x, self.indices)
-        check_element(self, self.x, is_number, "float or integer")
+        check_element(self, self.x, NUMBER)
         wanted = tensor(taken_shape(shape_of(self.x), shape_of(self.indices), integer(self.axis)), element_of(self.x))
         if self.updates.type != wanted:
             raise self.fail(f"expects updates of type {wanted}, found {self.updates.type}")
@@ -180,7 +180,7 @@ class OneHotOp(NdOp):
         self.setup([indices], [tensor((*shape_of(indices), n), element)], location=location)
 
     def check(self) -> None:
-        check_element(self, self.indices, is_integer, "integer")
+        check_element(self, self.indices, INTEGER)
         indices, result = shape_of(self.indices), shape_of(self.result)
         if result[:-1] != indices or len(result) != len(indices) + 1:
             raise self.fail(f"expects a result of shape {[*indices, 'n']}, found {list(result)}".replace("'n'", "n"))

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from irc.dialects.nd.base import (
+    NUMBER,
     Location,
     NdOp,
     Operand,
@@ -20,7 +21,6 @@ from irc.dialects.nd.base import (
     element_of,
     ints,
     ints_prop,
-    is_number,
     normalized,
     rank_of,
     shape_of,
@@ -111,8 +111,8 @@ class MatmulOp(NdOp, IterationInterface):
         elements = [element_of(value) for value in (self.lhs, self.rhs)]
         if elements[0] is not elements[1] and not all(e.is_float and e.size == 1 for e in elements):
             raise self.fail(f"expects operands with one element type, found {self.lhs.type} and {self.rhs.type}")
-        check_element(self, self.lhs, is_number, "float or integer")
-        check_element(self, self.result, is_number, "float or integer result")
+        check_element(self, self.lhs, NUMBER)
+        check_element(self, self.result, NUMBER, " result")
         if self.precision.data not in PRECISIONS:
             raise self.fail(f'expects a precision of {", ".join(PRECISIONS)}, found "{self.precision.data}"')
         check_axes(self, (*ints(self.lhs_batch), *ints(self.lhs_contract)), rank_of(self.lhs), "lhs axes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar, cast
 
@@ -12,6 +12,10 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from irc.dialects.nd.base import (
+    BOOL,
+    FLOAT,
+    NUMBER,
+    Elements,
     Location,
     NdOp,
     Operand,
@@ -26,9 +30,6 @@ from irc.dialects.nd.base import (
     integer,
     ints,
     ints_prop,
-    is_bool,
-    is_float,
-    is_number,
     normalized,
     normalized_axes,
     rank_of,
@@ -96,7 +97,7 @@ class AccumulateOp(ReduceOp, ABC):
 
     def check(self) -> None:
         super().check()
-        check_element(self, self.result, is_number, "float or integer result")
+        check_element(self, self.result, NUMBER, " result")
 
 
 def _accumulated(element: Element) -> Attribute:
@@ -124,7 +125,7 @@ class FloatResultOp(AccumulateOp, ABC):
 
     def check(self) -> None:
         super().check()
-        check_element(self, self.result, is_float, "float result")
+        check_element(self, self.result, FLOAT, " result")
 
 
 @irdl_op_definition
@@ -159,8 +160,7 @@ class VarOp(FloatResultOp):
 class SelectOp(ReduceOp, MonoidOp, ABC):
     """A reduction to the operand's element type."""
 
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_number)
-    WHAT: ClassVar[str] = "float or integer"
+    TAKES: ClassVar[Elements] = NUMBER
 
     def __init__(self, x: Operand, axes: Sequence[int], *, location: Location | None = None):
         shape = shape_of(x)
@@ -169,7 +169,7 @@ class SelectOp(ReduceOp, MonoidOp, ABC):
 
     def check(self) -> None:
         super().check()
-        check_element(self, self.x, type(self).ALLOWED, self.WHAT)
+        check_element(self, self.x, self.TAKES)
         check_same_element(self, self.x)
 
 
@@ -202,8 +202,7 @@ class MinOp(ExtremeOp):
 class AnyOp(SelectOp):
     """Whether one bool holds; false over nothing."""
 
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_bool)
-    WHAT: ClassVar[str] = "bool"
+    TAKES: ClassVar[Elements] = BOOL
 
     name = "nd.any"
     MONOID: ClassVar[str] = "any"
@@ -213,8 +212,7 @@ class AnyOp(SelectOp):
 class AllOp(SelectOp):
     """Whether every bool holds; true over nothing."""
 
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_bool)
-    WHAT: ClassVar[str] = "bool"
+    TAKES: ClassVar[Elements] = BOOL
 
     name = "nd.all"
     MONOID: ClassVar[str] = "all"
@@ -268,7 +266,7 @@ class AxisOp(NdOp, ABC):
 
     def check(self) -> None:
         check_axis(self, integer(self.axis), rank_of(self.x))
-        check_element(self, self.x, is_number, "float or integer")
+        check_element(self, self.x, NUMBER)
         check_result_type(self, type_of(self.x))
 
 
@@ -322,7 +320,7 @@ class TopkOp(NdOp):
     def check(self) -> None:
         shape, axis, k = shape_of(self.x), integer(self.axis), integer(self.k)
         check_axis(self, axis, len(shape))
-        check_element(self, self.x, is_number, "float or integer")
+        check_element(self, self.x, NUMBER)
         if not 0 <= k <= shape[axis]:
             raise self.fail(f"expects k from 0 to {shape[axis]}, found {k}")
         shape = _with_extent(shape, axis, k)

@@ -3,230 +3,237 @@ type."""
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Callable
+from math import log, pi, sqrt
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, TensorType, i1
-from xdsl.ir import Attribute
-from xdsl.ir.affine import AffineMap
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+import numpy as np
+from xdsl.dialects import math
+from xdsl.dialects.builtin import StringAttr
+from xdsl.irdl import prop_def
 
-from irc.dialects.nd.base import (
-    Location,
-    NdOp,
-    Operand,
-    check_element,
-    check_result_type,
-    float_prop,
-    is_bits,
-    is_bool,
-    is_float,
-    is_number,
-    shape_of,
-    tensor,
-    type_of,
-)
-from irc.ir.dtypes import Element
-from irc.ir.iteration import Access, Iteration, IterationInterface, Pattern, over_result
+from irc.dialects.nd import formulas, numpy_code, scalar_code
+from irc.dialects.nd.base import BITS, BOOL, Elements, Location, Operand, float_prop, type_of
+from irc.dialects.nd.elementwise import NumberUnaryOp, UnaryOp
+from irc.dialects.nd.table import Cost, composed, defined_in, flat, row, unary_row
 
 
-class Elementwise(NdOp, IterationInterface, ABC):
-    """An op of which each result element depends on the operands' elements at the same place."""
-
-    PATTERN: ClassVar[Pattern] = Pattern.ELEMENTWISE
-
-    def iteration(self) -> Iteration:
-        shape = shape_of(self.results[0])
-        return over_result(shape, [Access(AffineMap.identity(len(shape)))] * len(self.operands))
-
-
-class UnaryOp(Elementwise, ABC):
-    """`x` to the same type."""
-
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_float)
-    WHAT: ClassVar[str] = "float"
-
-    x = operand_def(TensorType)
-    result = result_def(TensorType)
-
-    def __init__(self, x: Operand, *, location: Location | None = None):
-        self.setup([x], [type_of(x)], location=location)
-
-    def check(self) -> None:
-        check_element(self, self.x, type(self).ALLOWED, self.WHAT)
-        check_result_type(self, type_of(self.x))
-
-
-class NumberUnaryOp(UnaryOp, ABC):
-    """A unary op on floats and integers."""
-
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_number)
-    WHAT: ClassVar[str] = "float or integer"
-
-
-@irdl_op_definition
+@unary_row(np.negative, scalar_code.neg, lambda g, x, y: -g, symbol="-", is_function=True, aten="neg")
 class NegOp(NumberUnaryOp):
     """-x; integers wrap."""
 
     name = "nd.neg"
 
 
-@irdl_op_definition
+@unary_row(np.abs, scalar_code.absolute, lambda g, x, y: g * x.sign(), aten="abs")
 class AbsOp(NumberUnaryOp):
-    """|x|; the least integer stays itself."""
+    """|x|; the least integer stays itself. At 0 its gradient is 0."""
 
     name = "nd.abs"
 
 
-@irdl_op_definition
+@row(np.sign, scalar_code.sign, flat)
 class SignOp(NumberUnaryOp):
     """-1, 0 or 1; NaN stays NaN."""
 
     name = "nd.sign"
 
 
-@irdl_op_definition
+@unary_row(numpy_code.relu, scalar_code.relu, lambda g, x, y: g.zero_where(y <= 0), aten="relu")
 class ReluOp(NumberUnaryOp):
-    """maximum(x, 0); NaN stays NaN."""
+    """maximum(x, 0); NaN stays NaN. At 0 its gradient is 0."""
 
     name = "nd.relu"
 
 
-@irdl_op_definition
+@row(numpy_code.integral(np.floor), scalar_code.integral(math.FloorOp), flat, aten="floor")
 class FloorOp(NumberUnaryOp):
     """The greatest integral value not above x."""
 
     name = "nd.floor"
 
 
-@irdl_op_definition
+@row(numpy_code.integral(np.ceil), scalar_code.integral(math.CeilOp), flat, aten="ceil")
 class CeilOp(NumberUnaryOp):
     """The least integral value not below x."""
 
     name = "nd.ceil"
 
 
-@irdl_op_definition
+@row(numpy_code.integral(np.rint), scalar_code.integral(math.RoundEvenOp), flat, aten="round")
 class RoundOp(NumberUnaryOp):
     """The nearest integral value, halves to even."""
 
     name = "nd.round"
 
 
-@irdl_op_definition
+@unary_row(np.exp, math.ExpOp, lambda g, x, y: g * y, cost=Cost.LONG, instructions=2, is_relaxable=True, aten="exp")
 class ExpOp(UnaryOp):
     """e ** x."""
 
     name = "nd.exp"
 
 
-@irdl_op_definition
+@unary_row(
+    np.exp2,
+    math.Exp2Op,
+    lambda g, x, y: g * y * log(2),
+    cost=Cost.LONG,
+    instructions=1,
+    is_relaxable=True,
+    aten="exp2",
+)
 class Exp2Op(UnaryOp):
     """2 ** x."""
 
     name = "nd.exp2"
 
 
-@irdl_op_definition
+@unary_row(np.expm1, math.ExpM1Op, lambda g, x, y: g * x.exp(), cost=Cost.LONG, is_relaxable=True, aten="expm1")
 class Expm1Op(UnaryOp):
     """e ** x - 1, accurate near 0."""
 
     name = "nd.expm1"
 
 
-@irdl_op_definition
+@unary_row(np.log, math.LogOp, lambda g, x, y: g / x, cost=Cost.LONG, is_relaxable=True, aten="log")
 class LogOp(UnaryOp):
     """The natural logarithm; -inf at 0, NaN below."""
 
     name = "nd.log"
 
 
-@irdl_op_definition
+@unary_row(np.log2, math.Log2Op, lambda g, x, y: g / (x * log(2)), cost=Cost.LONG, is_relaxable=True, aten="log2")
 class Log2Op(UnaryOp):
     """The logarithm of base 2."""
 
     name = "nd.log2"
 
 
-@irdl_op_definition
+@unary_row(np.log1p, math.Log1pOp, lambda g, x, y: g / (x + 1), cost=Cost.LONG, is_relaxable=True, aten="log1p")
 class Log1pOp(UnaryOp):
     """log(1 + x), accurate near 0."""
 
     name = "nd.log1p"
 
 
-@irdl_op_definition
+@unary_row(np.sqrt, math.SqrtOp, lambda g, x, y: g / (y * 2), cost=Cost.SHORT, is_relaxable=True, aten="sqrt")
 class SqrtOp(UnaryOp):
-    """The square root; NaN below 0."""
+    """The square root; NaN below 0. At 0 its gradient is inf."""
 
     name = "nd.sqrt"
 
 
-@irdl_op_definition
+@unary_row(numpy_code.rsqrt, math.RsqrtOp, lambda g, x, y: g * (y * y * y) * -0.5, cost=Cost.SHORT, aten="rsqrt")
 class RsqrtOp(UnaryOp):
     """1 / sqrt(x)."""
 
     name = "nd.rsqrt"
 
 
-@irdl_op_definition
+@unary_row(
+    np.reciprocal,
+    scalar_code.reciprocal,
+    lambda g, x, y: -g * (y * y),
+    cost=Cost.SHORT,
+    is_relaxable=True,
+    aten="reciprocal",
+)
 class ReciprocalOp(UnaryOp):
     """1 / x."""
 
     name = "nd.reciprocal"
 
 
-@irdl_op_definition
+@unary_row(np.sin, math.SinOp, lambda g, x, y: g * x.cos(), cost=Cost.LONG, is_relaxable=True, aten="sin")
 class SinOp(UnaryOp):
     """The sine of x radians."""
 
     name = "nd.sin"
 
 
-@irdl_op_definition
+@unary_row(np.cos, math.CosOp, lambda g, x, y: -g * x.sin(), cost=Cost.LONG, is_relaxable=True, aten="cos")
 class CosOp(UnaryOp):
     """The cosine of x radians."""
 
     name = "nd.cos"
 
 
-@irdl_op_definition
+@unary_row(np.tan, math.TanOp, lambda g, x, y: g * (y * y + 1), cost=Cost.LONG, aten="tan")
 class TanOp(UnaryOp):
     """The tangent of x radians."""
 
     name = "nd.tan"
 
 
-@irdl_op_definition
+@unary_row(
+    np.tanh,
+    math.TanhOp,
+    lambda g, x, y: g * (1 - y * y),
+    cost=Cost.LONG,
+    instructions=12,
+    is_relaxable=True,
+    aten="tanh",
+)
 class TanhOp(UnaryOp):
     """The hyperbolic tangent."""
 
     name = "nd.tanh"
 
 
-@irdl_op_definition
+@unary_row(
+    numpy_code.erf,
+    math.ErfOp,
+    lambda g, x, y: g * (-(x * x)).exp() * (2 / sqrt(pi)),
+    cost=Cost.LONG,
+    instructions=16,
+    is_relaxable=True,
+    aten="erf",
+)
 class ErfOp(UnaryOp):
     """The error function, 2 / sqrt(pi) times the integral of exp(-t ** 2) from 0 to x."""
 
     name = "nd.erf"
 
 
-@irdl_op_definition
+@unary_row(
+    numpy_code.sigmoid,
+    scalar_code.sigmoid,
+    lambda g, x, y: g * y * (1 - y),
+    cost=Cost.LONG,
+    instructions=5,
+    is_relaxable=True,
+    aten="sigmoid",
+)
 class SigmoidOp(UnaryOp):
     """1 / (1 + exp(-x))."""
 
     name = "nd.sigmoid"
 
 
-@irdl_op_definition
+@unary_row(
+    lambda x: x * numpy_code.sigmoid(x),
+    scalar_code.silu,
+    formulas.silu_gradient,
+    cost=Cost.LONG,
+    instructions=6,
+    is_relaxable=True,
+    decomposition=composed(lambda x: x * x.sigmoid()),
+    aten="silu",
+)
 class SiluOp(UnaryOp):
     """x * sigmoid(x)."""
 
     name = "nd.silu"
 
 
-@irdl_op_definition
+@unary_row(
+    numpy_code.gelu,
+    None,
+    formulas.gelu_gradient,
+    cost=Cost.LONG,
+    is_relaxable=True,
+    decomposition=composed(formulas.gelu),
+)
 class GeluOp(UnaryOp):
     """x * Phi(x); `approximate = "tanh"` is Hendrycks and Gimpel's approximation (arXiv:1606.08415), `"none"` erf."""
 
@@ -242,7 +249,12 @@ class GeluOp(UnaryOp):
             raise self.fail(f'expects approximate to be "none" or "tanh", found "{self.approximate.data}"')
 
 
-@irdl_op_definition
+@unary_row(
+    numpy_code.leaky_relu,
+    scalar_code.leaky_relu,
+    formulas.leaky_relu_gradient,
+    decomposition=composed(formulas.leaky_relu),
+)
 class LeakyReluOp(UnaryOp):
     """x where x > 0, else slope * x."""
 
@@ -253,57 +265,41 @@ class LeakyReluOp(UnaryOp):
         self.setup([x], [type_of(x)], {"slope": float(slope)}, location)
 
 
-class TestOp(Elementwise, ABC):
-    """`x` to bool."""
-
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_float)
-    WHAT: ClassVar[str] = "float"
-
-    x = operand_def(TensorType)
-    result = result_def(TensorType)
-
-    def __init__(self, x: Operand, *, location: Location | None = None):
-        self.setup([x], [bool_of(type_of(x))], location=location)
-
-    def check(self) -> None:
-        check_element(self, self.x, type(self).ALLOWED, self.WHAT)
-        check_result_type(self, bool_of(type_of(self.x)))
-
-
-def bool_of(x: TensorType[Attribute]) -> TensorType[Attribute]:
-    """The type of bools with the shape of `x`."""
-    return tensor(x.get_shape(), i1)
-
-
-@irdl_op_definition
-class IsnanOp(TestOp):
+@row(np.isnan, lambda body, x: body.is_nan(x.value))
+class IsnanOp(UnaryOp):
     """Whether x is NaN."""
+
+    IS_TEST: ClassVar[bool] = True
 
     name = "nd.isnan"
 
 
-@irdl_op_definition
-class IsinfOp(TestOp):
+@row(np.isinf, scalar_code.isinf)
+class IsinfOp(UnaryOp):
     """Whether x is inf or -inf."""
+
+    IS_TEST: ClassVar[bool] = True
 
     name = "nd.isinf"
 
 
-@irdl_op_definition
-class LogicalNotOp(TestOp):
+@row(np.logical_not, scalar_code.invert, decomposition=formulas.logical_not)
+class LogicalNotOp(UnaryOp):
     """not x, of bool."""
 
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_bool)
-    WHAT: ClassVar[str] = "bool"
+    TAKES: ClassVar[Elements] = BOOL
+    IS_TEST: ClassVar[bool] = True
 
     name = "nd.logical_not"
 
 
-@irdl_op_definition
+@row(np.invert, scalar_code.invert, symbol="~")
 class BitwiseNotOp(UnaryOp):
     """~x; of bool, not x."""
 
-    ALLOWED: ClassVar[Callable[[Element], bool]] = staticmethod(is_bits)
-    WHAT: ClassVar[str] = "integer or bool"
+    TAKES: ClassVar[Elements] = BITS
 
     name = "nd.bitwise_not"
+
+
+__all__ = defined_in(__name__)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from irc.dialects.nd.base import (
+    NUMBER,
     Location,
     NdOp,
     Operand,
@@ -20,7 +21,6 @@ from irc.dialects.nd.base import (
     element_of,
     ints,
     ints_prop,
-    is_number,
     rank_of,
     shape_of,
     tensor,
@@ -115,8 +115,8 @@ class ReduceWindowOp(NdOp, IterationInterface):
             check_count(self, values, rank, f"{name}, one for each axis")
             if any(value < least for value in values):
                 raise self.fail(f"expects {name} of {least} or more, found {list(values)}")
-        check_element(self, self.x, is_number, "float or integer")
-        check_element(self, self.result, is_number, "float or integer result")
+        check_element(self, self.x, NUMBER)
+        check_element(self, self.result, NUMBER, " result")
         if self.monoid.data != "sum":
             check_same_element(self, self.x)
         check_result_shape(self, window_shape(shape_of(self.x), **self.numbers))

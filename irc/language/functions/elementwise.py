@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Operation
 
+from irc.dialects.nd.base import BOOL, FLOAT, NUMBER, Elements
 from irc.dialects.nd.declared import declare, defer, is_relaxed, relax
+from irc.dialects.nd.table import ROWS, Row
 from irc.language import numbers
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import BUILTINS, Builtin, builtin
 from irc.language.numbers import Number, NumberError
-from irc.language.operators import BOOL, common_element, unify
+from irc.language.operators import BOOL as BOOL_ELEMENT
+from irc.language.operators import common_element, unify
 from irc.language.values import Array, Several, Value, describe
 
-_FLOATS = "exp exp2 expm1 log log2 log1p sqrt rsqrt reciprocal sin cos tan tanh erf sigmoid silu".split()
-_NUMBERS = "abs neg relu sign floor ceil round".split()
+_ACCESSORS: dict[Elements, Callable[[Arguments, str], Array]] = {
+    FLOAT: Arguments.float_array,
+    NUMBER: Arguments.number_array,
+    BOOL: Arguments.bool_array,
+}
 
 
-def _float_unary(name: str) -> Builtin:
-    return Builtin(name, f"{name}(x)", lambda args: args.emit_like(name, args.float_array("x")))
+def _function(row: Row) -> Builtin:
+    """The function that gives an op of the table."""
+    names = row.parameters
+
+    def call(args: Arguments) -> Value:
+        operands = [_ACCESSORS[row.op.TAKES](args, *names)] if len(names) == 1 else _unified(args, names)
+        if not row.op.TAKES.has(operands[0].element):
+            raise args.error(f"{row.name} expects floats, found {operands[0]}", None, "cast them: cast(x, f32)")
+        element = BOOL_ELEMENT if row.op.IS_TEST else operands[0].element
+        return args.emit(row.name, operands, operands[0].shape, element)
+
+    return Builtin(row.name, f"{row.name}({', '.join(names)})", call)
 
 
-def _number_unary(name: str) -> Builtin:
-    return Builtin(name, f"{name}(x)", lambda args: args.emit_like(name, args.number_array("x")))
-
-
-BUILTINS.update({name: _float_unary(name) for name in _FLOATS})
-BUILTINS.update({name: _number_unary(name) for name in _NUMBERS})
-
-
-@builtin("isnan(x)")
-def isnan(args: Arguments) -> Value:
-    x = args.float_array("x")
-    return args.emit("isnan", [x], x.shape, BOOL)
-
-
-@builtin("isinf(x)")
-def isinf(args: Arguments) -> Value:
-    x = args.float_array("x")
-    return args.emit("isinf", [x], x.shape, BOOL)
-
-
-@builtin("logical_not(x)")
-def logical_not(args: Arguments) -> Value:
-    return args.emit_like("logical_not", args.bool_array("x"))
+BUILTINS.update({row.name: _function(row) for row in ROWS.values() if row.is_function})
 
 
 @builtin('gelu(x, approximate="none")')
@@ -66,41 +60,9 @@ def _unified(args: Arguments, names: Sequence[str]) -> list[Array]:
             raise args.wrong(name, "an array or a number")
     what = f"{args.function} cannot take {' and '.join(describe(value) for value, _ in operands)}"
     element = common_element(args.builder, [value for value, _ in operands], args.place, what)
-    if element is BOOL:
+    if element is BOOL_ELEMENT:
         raise args.error(what, None, "it takes numbers: cast(x, i32) makes numbers of a bool")
     return unify(args.builder, operands, element, args.place, what)
-
-
-@builtin("minimum(x, y)")
-def minimum(args: Arguments) -> Value:
-    return _same(args, "minimum", _unified(args, ("x", "y")))
-
-
-@builtin("maximum(x, y)")
-def maximum(args: Arguments) -> Value:
-    return _same(args, "maximum", _unified(args, ("x", "y")))
-
-
-@builtin("pow(x, y)")
-def pow(args: Arguments) -> Value:
-    return _same(args, "pow", _unified(args, ("x", "y")))
-
-
-@builtin("atan2(y, x)")
-def atan2(args: Arguments) -> Value:
-    operands = _unified(args, ("y", "x"))
-    if not operands[0].element.is_float:
-        raise args.error(f"atan2 expects floats, found {operands[0]}", None, "cast them: cast(x, f32)")
-    return _same(args, "atan2", operands)
-
-
-@builtin("clamp(x, lo, hi)")
-def clamp(args: Arguments) -> Value:
-    return _same(args, "clamp", _unified(args, ("x", "lo", "hi")))
-
-
-def _same(args: Arguments, op: str, operands: Sequence[Array]) -> Array:
-    return args.emit(op, operands, operands[0].shape, operands[0].element)
 
 
 @builtin("where(c, a, b)")
@@ -113,7 +75,7 @@ def where(args: Arguments) -> Value:
     values = [value for value, _ in branches]
     what = f"where cannot choose between {describe(values[0])} and {describe(values[1])}"
     both_bools = all(isinstance(value, Number) and value.kind == "bool" for value in values)
-    element = BOOL if both_bools else common_element(args.builder, values, args.place, what)
+    element = BOOL_ELEMENT if both_bools else common_element(args.builder, values, args.place, what)
     shapes = " and ".join(describe(value) for value in (condition, *values))
     unified = unify(
         args.builder, [args.operand("c"), *branches], element, args.place, f"where cannot broadcast {shapes}"
@@ -147,7 +109,7 @@ def _typed(args: Arguments, number: Number) -> Array:
 @builtin("bitcast(x, type)")
 def bitcast(args: Arguments) -> Value:
     x, element = args.number_array("x"), args.element("type")
-    if element is BOOL or element.bits != x.element.bits:
+    if element is BOOL_ELEMENT or element.bits != x.element.bits:
         raise args.error(
             f"cannot read the bits of {x} as {element.name}", None, f"a type of {x.element.bits} bits fits"
         )

@@ -35,7 +35,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from irc.canonicalization.simplify import SimplifyPattern
 from irc.canonicalization.windows import WINDOWS
 from irc.decomposition.attention import ATTENTION
-from irc.decomposition.elementwise import ELEMENTWISE
 from irc.decomposition.gates import GATES
 from irc.decomposition.indexed import INDEXED
 from irc.decomposition.norms import NORMS
@@ -44,6 +43,7 @@ from irc.decomposition.shapes import SHAPES
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.composed import ComposedOp
 from irc.dialects.nd.declared import is_relaxed, relax
+from irc.dialects.nd.table import ROWS
 from irc.dialects.nd.terms import Decomposition
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, rewrite
@@ -51,7 +51,7 @@ from irc.support.diagnostics import IrcError
 
 DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
     **ATTENTION,
-    **ELEMENTWISE,
+    **{op: row.decomposition for op, row in ROWS.items() if row.decomposition is not None},
     **INDEXED,
     **NORMS,
     **SHAPES,

@@ -1,0 +1,259 @@
+"""Elementwise ops of several operands: arithmetic, bits, comparisons, choices."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import operand_def, result_def
+
+from irc.dialects.nd import formulas, numpy_code, scalar_code
+from irc.dialects.nd.base import (
+    BITS,
+    FLOAT,
+    INTEGER,
+    Elements,
+    Location,
+    Operand,
+    check_one_type,
+    check_result_type,
+    type_of,
+)
+from irc.dialects.nd.elementwise import BinaryOp, CompareOp, Elementwise, bool_of
+from irc.dialects.nd.scalar_code import choice, comparison
+from irc.dialects.nd.table import Cost, binary_row, defined_in, flat, row
+
+
+@row(np.add, scalar_code.ADD, lambda op, g: [g, g], symbol="+")
+class AddOp(BinaryOp):
+    """lhs + rhs; integers wrap."""
+
+    name = "nd.add"
+
+
+@row(np.subtract, choice(arith.SubfOp, arith.SubiOp), lambda op, g: [g, -g], symbol="-")
+class SubOp(BinaryOp):
+    """lhs - rhs; integers wrap."""
+
+    name = "nd.sub"
+
+
+@binary_row(np.multiply, scalar_code.MULTIPLY, lambda g, a, b, y: (g * b, g * a), symbol="*")
+class MulOp(BinaryOp):
+    """lhs * rhs; integers wrap."""
+
+    name = "nd.mul"
+
+
+@binary_row(
+    np.divide,
+    arith.DivfOp,
+    lambda g, a, b, y: (g / b, -g * y / b),
+    cost=Cost.LONG,
+    is_relaxable=True,
+    symbol="/",
+    aten="div",
+)
+class DivOp(BinaryOp):
+    """lhs / rhs."""
+
+    TAKES: ClassVar[Elements] = FLOAT
+
+    name = "nd.div"
+
+
+@row(np.floor_divide, scalar_code.floordiv, flat, cost=Cost.LONG, symbol="//")
+class FloorDivOp(BinaryOp):
+    """floor(lhs / rhs); an integer divided by 0 is 0."""
+
+    name = "nd.floordiv"
+
+
+@binary_row(
+    np.mod,
+    scalar_code.mod,
+    lambda g, a, b, y: (g, -g * (a / b).floor()),
+    cost=Cost.LONG,
+    symbol="%",
+    aten="remainder",
+)
+class ModOp(BinaryOp):
+    """lhs - rhs * floor(lhs / rhs), with the sign of rhs; an integer modulo 0 is 0."""
+
+    name = "nd.mod"
+
+
+@binary_row(
+    numpy_code.power,
+    scalar_code.power,
+    formulas.power_gradient,
+    cost=Cost.LONG,
+    is_relaxable=True,
+    symbol="**",
+    is_function=True,
+)
+class PowOp(BinaryOp):
+    """lhs ** rhs; integers wrap, and a negative integer exponent gives 0 (1 of 1, +-1 of -1)."""
+
+    name = "nd.pow"
+
+
+@binary_row(np.minimum, scalar_code.MINIMUM, formulas.minimum_gradient)
+class MinimumOp(BinaryOp):
+    """The lesser; NaN where either is NaN. A tie gives half of the gradient to each."""
+
+    name = "nd.minimum"
+
+
+@binary_row(np.maximum, scalar_code.MAXIMUM, formulas.maximum_gradient)
+class MaximumOp(BinaryOp):
+    """The greater; NaN where either is NaN. A tie gives half of the gradient to each."""
+
+    name = "nd.maximum"
+
+
+@binary_row(
+    np.arctan2,
+    math.Atan2Op,
+    formulas.atan2_gradient,
+    cost=Cost.LONG,
+    parameters=("y", "x"),
+    aten="atan2",
+)
+class Atan2Op(BinaryOp):
+    """The angle of the point (rhs, lhs), in -pi..pi."""
+
+    TAKES: ClassVar[Elements] = FLOAT
+
+    name = "nd.atan2"
+
+
+class BitwiseOp(BinaryOp, ABC):
+    """A function of integers' and bools' bits."""
+
+    TAKES: ClassVar[Elements] = BITS
+
+
+@row(np.bitwise_and, arith.AndIOp, symbol="&", aten="bitwise_and")
+class BitwiseAndOp(BitwiseOp):
+    """lhs & rhs."""
+
+    name = "nd.bitwise_and"
+
+
+@row(np.bitwise_or, arith.OrIOp, symbol="|", aten="bitwise_or")
+class BitwiseOrOp(BitwiseOp):
+    """lhs | rhs."""
+
+    name = "nd.bitwise_or"
+
+
+@row(np.bitwise_xor, arith.XOrIOp, symbol="^", aten="bitwise_xor")
+class BitwiseXorOp(BitwiseOp):
+    """lhs ^ rhs."""
+
+    name = "nd.bitwise_xor"
+
+
+class ShiftOp(BinaryOp, ABC):
+    """A function of integers' bits."""
+
+    TAKES: ClassVar[Elements] = INTEGER
+
+
+@row(np.left_shift, scalar_code.shift_left, symbol="<<")
+class ShiftLeftOp(ShiftOp):
+    """lhs << rhs; 0 where rhs, read as unsigned, is the width or more."""
+
+    name = "nd.shift_left"
+
+
+@row(np.right_shift, scalar_code.shift_right, symbol=">>")
+class ShiftRightOp(ShiftOp):
+    """lhs >> rhs, arithmetic for signed; the sign (0 or -1) where rhs, read as unsigned, is the width or more."""
+
+    name = "nd.shift_right"
+
+
+@row(np.equal, comparison("oeq", "eq", "eq"), symbol="==", aten="eq")
+class EqualOp(CompareOp):
+    """lhs == rhs."""
+
+    name = "nd.equal"
+
+
+@row(np.not_equal, comparison("une", "ne", "ne"), symbol="!=", aten="ne")
+class NotEqualOp(CompareOp):
+    """lhs != rhs."""
+
+    name = "nd.not_equal"
+
+
+@row(np.less, comparison("olt", "slt", "ult"), symbol="<", aten="lt")
+class LessOp(CompareOp):
+    """lhs < rhs."""
+
+    name = "nd.less"
+
+
+@row(np.less_equal, comparison("ole", "sle", "ule"), symbol="<=", aten="le")
+class LessEqualOp(CompareOp):
+    """lhs <= rhs."""
+
+    name = "nd.less_equal"
+
+
+@row(np.greater, comparison("ogt", "sgt", "ugt"), symbol=">", aten="gt")
+class GreaterOp(CompareOp):
+    """lhs > rhs."""
+
+    name = "nd.greater"
+
+
+@row(np.greater_equal, comparison("oge", "sge", "uge"), symbol=">=", aten="ge")
+class GreaterEqualOp(CompareOp):
+    """lhs >= rhs."""
+
+    name = "nd.greater_equal"
+
+
+@row(np.where, scalar_code.where, formulas.where_gradient)
+class WhereOp(Elementwise):
+    """lhs where the bool `condition` holds, else rhs."""
+
+    name = "nd.where"
+
+    condition = operand_def(TensorType)
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, condition: Operand, lhs: Operand, rhs: Operand, *, location: Location | None = None):
+        self.setup([condition, lhs, rhs], [type_of(lhs)], location=location)
+
+    def check(self) -> None:
+        check_one_type(self, (self.lhs, self.rhs))
+        check_result_type(self, type_of(self.lhs))
+        if self.condition.type != (wanted := bool_of(type_of(self.lhs))):
+            raise self.fail(f"expects a condition of type {wanted}, found {self.condition.type}")
+
+
+@row(numpy_code.clamp, scalar_code.clamp, formulas.clamp_gradient, decomposition=formulas.clamp)
+class ClampOp(Elementwise):
+    """minimum(maximum(x, lo), hi); NaN where any is NaN. At its bounds the gradient is that of x."""
+
+    name = "nd.clamp"
+
+    x = operand_def(TensorType)
+    lo = operand_def(TensorType)
+    hi = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, x: Operand, lo: Operand, hi: Operand, *, location: Location | None = None):
+        self.setup([x, lo, hi], [type_of(x)], location=location)
+
+
+__all__ = ["BitwiseOp", "ShiftOp", *defined_in(__name__)]  # pyright: ignore[reportUnsupportedDunderAll]

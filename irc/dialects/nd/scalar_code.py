@@ -1,0 +1,241 @@
+"""Elementwise ops as scalar `arith` and `math` code, with the corner cases of docs/language.md spelled out.
+
+Values are signless; whether an integer is unsigned comes from the nd element type (`Scalar.source`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation, SSAValue
+
+from irc.dialects.scalar import FmodOp
+from irc.ir.scalar_body import Body, Scalar, width_of
+
+Rule = Callable[..., SSAValue]
+
+
+def choice(of_float: Any, of_signed: Any, of_unsigned: Any = None) -> Rule:
+    """An op of two scalars, by their element type."""
+
+    def rule(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+        op = of_float if a.is_float else of_unsigned if of_unsigned is not None and a.is_unsigned else of_signed
+        return body(op(a.value, b.value))
+
+    return rule
+
+
+def comparison(of_float: str, of_signed: str, of_unsigned: str) -> Rule:
+    """The predicate of an element type."""
+
+    def rule(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+        predicate = of_float if a.is_float else of_unsigned if a.is_unsigned else of_signed
+        return body.compare(predicate, a.value, b.value)
+
+    return rule
+
+
+def neg(body: Body, x: Scalar) -> SSAValue:
+    if x.is_float:
+        return body(arith.NegfOp(x.value))
+    return body(arith.SubiOp(body.constant(0, x.value.type), x.value))
+
+
+def absolute(body: Body, x: Scalar) -> SSAValue:
+    if x.is_float:
+        return body(math.AbsFOp(x.value))
+    if x.is_unsigned:
+        return x.value
+    negative = body.compare("slt", x.value, body.constant(0, x.value.type))
+    return body.select(negative, neg(body, x), x.value)
+
+
+def sign(body: Body, x: Scalar) -> SSAValue:
+    type, value = x.value.type, x.value
+    zero, one = body.constant(0, type), body.constant(1, type)
+    if x.is_unsigned:
+        return body.select(body.compare("eq", value, zero), zero, one)
+    greater, less = ("ogt", "olt") if x.is_float else ("sgt", "slt")
+    rest = body(arith.AddfOp(value, zero)) if x.is_float else value  # 0 of -0, NaN of NaN
+    below = body.select(body.compare(less, value, zero), body.constant(-1, type), rest)
+    return body.select(body.compare(greater, value, zero), one, below)
+
+
+def relu(body: Body, x: Scalar) -> SSAValue:
+    zero = body.constant(0, x.value.type)
+    if x.is_float:
+        return body(arith.MaximumfOp(x.value, zero))
+    return x.value if x.is_unsigned else body(arith.MaxSIOp(x.value, zero))
+
+
+def leaky_relu(body: Body, x: Scalar, slope: float) -> SSAValue:
+    value, type = x.value, x.value.type
+    scaled = body(arith.MulfOp(value, body.constant(slope, type)))
+    return body.select(body.compare("ogt", value, body.constant(0.0, type)), value, scaled)
+
+
+def reciprocal(body: Body, x: Scalar) -> SSAValue:
+    return body(arith.DivfOp(body.constant(1.0, x.value.type), x.value))
+
+
+APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+"""A result that is off by up to about 2 ** -20 of itself will do."""
+RECIPROCAL = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC, FastMathFlag.ALLOW_RECIP])
+"""And a quotient may be a product with an approximate reciprocal, 0 where that is subnormal."""
+
+
+def sigmoid(body: Body, x: Scalar) -> SSAValue:
+    """1 / (1 + exp(-x)). Exact division takes a slow path for the large divisors of very negative x."""
+    one = body.constant(1.0, x.value.type)
+    power = body(math.ExpOp(body(arith.NegfOp(x.value))))
+    divisor = body(arith.AddfOp(one, power))
+    body.fastmath = RECIPROCAL
+    return body(arith.DivfOp(one, divisor))
+
+
+def silu(body: Body, x: Scalar) -> SSAValue:
+    return body(arith.MulfOp(x.value, sigmoid(body, x)))
+
+
+def integral(op: Callable[[SSAValue], Operation]) -> Rule:
+    """An op of floats; integers are integral already."""
+    return lambda body, x: body(op(x.value)) if x.is_float else x.value
+
+
+def isinf(body: Body, x: Scalar) -> SSAValue:
+    return body.compare("oeq", body(math.AbsFOp(x.value)), body.constant(float("inf"), x.value.type))
+
+
+def invert(body: Body, x: Scalar) -> SSAValue:
+    return body(arith.XOrIOp(x.value, body.constant(-1, x.value.type)))
+
+
+def shift_left(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+    small, amount = _shift_amount(body, b)
+    return body.select(small, body(arith.ShLIOp(a.value, amount)), body.constant(0, a.value.type))
+
+
+def shift_right(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+    small, amount = _shift_amount(body, b)
+    if a.is_unsigned:
+        return body.select(small, body(arith.ShRUIOp(a.value, amount)), body.constant(0, a.value.type))
+    last = body.constant(width_of(a.value.type) - 1, a.value.type)
+    return body(arith.ShRSIOp(a.value, body.select(small, amount, last)))
+
+
+def _shift_amount(body: Body, b: Scalar) -> tuple[SSAValue, SSAValue]:
+    """(whether the amount is below the width, an amount that is)."""
+    type = b.value.type
+    small = body.compare("ult", b.value, body.constant(width_of(type), type))
+    return small, body.select(small, b.value, body.constant(0, type))
+
+
+def _quotient_and_rest(body: Body, a: Scalar, b: Scalar) -> tuple[SSAValue, SSAValue]:
+    """Floored integer division: by 0 it is 0 and leaves 0; the least integer by -1 wraps."""
+    x, y, type = a.value, b.value, a.value.type
+    zero, one = body.constant(0, type), body.constant(1, type)
+    by_zero = body.compare("eq", y, zero)
+    if a.is_unsigned:
+        safe = body.select(by_zero, one, y)
+        quotient, rest = body(arith.DivUIOp(x, safe)), body(arith.RemUIOp(x, safe))
+        return body.select(by_zero, zero, quotient), body.select(by_zero, zero, rest)
+    by_minus_one = body.compare("eq", y, body.constant(-1, type))
+    safe = body.select(body(arith.OrIOp(by_zero, by_minus_one)), one, y)
+    quotient, rest = body(arith.DivSIOp(x, safe)), body(arith.RemSIOp(x, safe))
+    opposite = body(arith.XOrIOp(body.compare("slt", rest, zero), body.compare("slt", y, zero)))
+    below = body(arith.AndIOp(body.compare("ne", rest, zero), opposite))
+    quotient = body.select(below, body(arith.SubiOp(quotient, one)), quotient)
+    rest = body.select(below, body(arith.AddiOp(rest, y)), rest)
+    quotient = body.select(by_minus_one, body(arith.SubiOp(zero, x)), quotient)
+    return body.select(by_zero, zero, quotient), rest
+
+
+def floordiv(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+    """Of floats as numpy's: x without what C's fmod leaves is a multiple of y and no larger than x, so that nothing
+    overflows but the quotient, which has the sign of x / y where it is 0."""
+    if not a.is_float:
+        return _quotient_and_rest(body, a, b)[0]
+    x, y = a.value, b.value
+    body.fastmath = None
+    rest = body(FmodOp(x, y))
+    whole = body(math.RoundEvenOp(body(arith.DivfOp(body(arith.SubfOp(x, rest)), y))))
+    below = body(arith.SubfOp(whole, body.constant(1.0, x.type)))
+    floored = body.select(_opposite(body, rest, y), below, whole)
+    exact = body(arith.DivfOp(x, y))
+    by_zero = body.compare("oeq", y, body.constant(0.0, x.type))
+    return body.select(by_zero, exact, body(math.CopySignOp(floored, exact)))
+
+
+def mod(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+    if not a.is_float:
+        return _quotient_and_rest(body, a, b)[1]
+    x, y = a.value, b.value
+    rest = body(FmodOp(x, y))
+    floored = body.select(_opposite(body, rest, y), body(arith.AddfOp(rest, y)), rest)
+    return body(math.CopySignOp(floored, y))  # where it is 0, too
+
+
+def _opposite(body: Body, x: SSAValue, y: SSAValue) -> SSAValue:
+    """Whether x is not 0 and has the other sign than y."""
+    zero = body.constant(0.0, x.type)
+    opposite = body(arith.XOrIOp(body.compare("olt", x, zero), body.compare("olt", y, zero)))
+    return body(arith.AndIOp(body.compare("one", x, zero), opposite))
+
+
+def power(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+    if a.is_float:
+        return body(math.PowFOp(a.value, b.value))
+    exponent = _constant_of(b.value)
+    if exponent is None or exponent < 0:
+        return _integer_power(body, a, b)
+    result, power = body.constant(1, a.value.type), a.value
+    while exponent > 0:
+        if exponent & 1:
+            result = body(arith.MuliOp(result, power))
+        exponent >>= 1
+        if exponent:
+            power = body(arith.MuliOp(power, power))
+    return result
+
+
+def _integer_power(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+    """By squaring, for every bit of the exponent; a negative one gives 1 // a ** -b, which is 0 unless a is 1 or -1."""
+    type = a.value.type
+    zero, one = body.constant(0, type), body.constant(1, type)
+    result, power = one, a.value
+    for bit in range(width_of(type) - (0 if a.is_unsigned else 1)):
+        is_set = body.compare("ne", body(arith.AndIOp(b.value, body.constant(1 << bit, type))), zero)
+        result = body.select(is_set, body(arith.MuliOp(result, power)), result)
+        power = body(arith.MuliOp(power, power))
+    if a.is_unsigned:
+        return result
+    odd = body.compare("ne", body(arith.AndIOp(b.value, one)), zero)
+    of_minus_one = body.select(odd, a.value, one)
+    small = body.select(body.compare("eq", a.value, body.constant(-1, type)), of_minus_one, zero)
+    small = body.select(body.compare("eq", a.value, one), one, small)
+    return body.select(body.compare("slt", b.value, zero), small, result)
+
+
+def _constant_of(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def where(body: Body, test: Scalar, yes: Scalar, no: Scalar) -> SSAValue:
+    return body.select(test.value, yes.value, no.value)
+
+
+def clamp(body: Body, x: Scalar, low: Scalar, high: Scalar) -> SSAValue:
+    return MINIMUM(body, Scalar(MAXIMUM(body, x, low), x.source), high)
+
+
+MAXIMUM = choice(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp)
+MINIMUM = choice(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp)
+ADD = choice(arith.AddfOp, arith.AddiOp)
+MULTIPLY = choice(arith.MulfOp, arith.MuliOp)
