@@ -21,7 +21,6 @@ if "IrcError" not in getattr(irc, "__all__", ()):
 from irc_frontend import (
     arrangement_functions,
     attention_functions,
-    composed_functions,
     data,
     elementwise_functions,
     functions,
@@ -35,7 +34,6 @@ from irc_frontend import (
 )
 from irc_frontend.arrangement_functions import *  # noqa: F403
 from irc_frontend.attention_functions import *  # noqa: F403
-from irc_frontend.composed_functions import *  # noqa: F403
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.evaluation import target
 from irc_frontend.functions import *  # noqa: F403
@@ -56,7 +54,6 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "target",
     *arrangement_functions.__all__,
     *attention_functions.__all__,
-    *composed_functions.__all__,
     *elementwise_functions.__all__,
     *functions.__all__,
     *gradients.__all__,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 import ml_dtypes
@@ -15,12 +17,6 @@ from irc_frontend.shapes import broadcast_shapes
 
 Number: TypeAlias = bool | int | float
 Operand: TypeAlias = Node | Number
-
-COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
-BITS = frozenset(["bitwise_and", "bitwise_or", "bitwise_xor"])
-SHIFTS = frozenset(["shift_left", "shift_right"])
-ANY_NUMBER = frozenset(["neg", "abs", "sign", "relu", "floor", "ceil", "round"])
-TESTS = frozenset(["isnan", "isinf"])
 
 
 def constant(value: Number, shape: Sequence[int], element: str) -> Node:
@@ -72,54 +68,46 @@ def _typed(what: str, operands: Sequence[Operand]) -> list[Node]:
     return [broadcast_to(x, shape) if isinstance(x, Node) else constant(x, shape, first.element) for x in operands]
 
 
-def unary(op: str, x: Node, **attributes: Number | str) -> Node:
-    """An op of one operand."""
-    if op in TESTS:
-        _expect_float(op, x)
-        return Node(op, (x,), x.shape, "bool")
-    if op == "bitwise_not":
-        if x.is_float:
-            raise fail(f"cannot {op} {x.type}", "bits are those of integers and bools")
-        return Node(op, (x,), x.shape, x.element)
-    if op == "logical_not":
-        if not x.is_bool:
-            raise fail(f"cannot {op} {x.type}", "compare it first: x == 0")
-        return Node(op, (x,), x.shape, "bool")
-    if op in ANY_NUMBER:
-        if x.is_bool:
-            raise fail(f"cannot {op} {x.type}", "cast it first: x.astype('i32')")
-    else:
-        _expect_float(op, x)
-    return Node(op, (x,), x.shape, x.element, tuple(attributes.items()))
+@dataclass(frozen=True)
+class _Types:
+    """What an op takes and gives, of the table of elementwise ops. hint: what to do with another element type."""
+
+    takes: frozenset[str]
+    is_test: bool
+    hint: str
 
 
-def _expect_float(op: str, x: Node) -> None:
-    if not x.is_float:
-        raise fail(f"cannot {op} {x.type}", "cast it first: x.astype('f32')")
+@cache
+def _types(op: str) -> _Types:
+    from irc.dialects.nd.table import row_named  # imported late: it imports xDSL
+    from irc.ir.dtypes import ELEMENTS
+
+    row = row_named(op)
+    assert row is not None, op
+    takes = frozenset(element.name for element in ELEMENTS if row.op.TAKES.has(element))
+    hint = "integers divide by //" if op == "div" else _HINTS[row.op.TAKES.name]
+    return _Types(takes, row.op.IS_TEST, hint)
 
 
-def binary(op: str, lhs: Operand, rhs: Operand) -> Node:
-    """An op of two operands, one of which may be a number."""
-    a, b = _typed(op, (lhs, rhs))
-    if op in COMPARISONS:
-        return Node(op, (a, b), a.shape, "bool")
-    _check_binary(op, a, rhs)
-    return Node(op, (a, b), a.shape, a.element)
+_HINTS = {
+    "any": "",
+    "float": "cast it first: x.astype('f32')",
+    "float or integer": "bool takes & | ^ ~ and comparisons; cast it for arithmetic: x.astype('i32')",
+    "integer": "shifts are of integers",
+    "integer or bool": "bits are those of integers and bools",
+    "bool": "compare it first: x == 0",
+}
 
 
-def _check_binary(op: str, x: Node, rhs: Operand) -> None:
-    if op in BITS:
-        if x.is_float:
-            raise fail(f"cannot {op} {x.type}", "bits are those of integers and bools")
-        return
-    if op in SHIFTS and not x.is_integer:
-        raise fail(f"cannot {op} {x.type}", "shifts are of integers")
-    if x.is_bool:
-        raise fail(f"cannot {op} {x.type}", "bool takes & | ^ ~ and comparisons; cast it for arithmetic")
-    if op in ("div", "atan2") and x.is_integer:
-        raise fail(f"cannot {op} {x.type}", "integers divide by //" if op == "div" else "cast it first")
-    if op == "pow" and x.is_integer and not (isinstance(rhs, int) and rhs >= 0):
+def apply(op: str, *operands: Operand, **attributes: Number | str) -> Node:
+    """An op of the table of elementwise ops (`irc.dialects.nd.table`); numbers take the arrays' element type."""
+    nodes = _typed(op, operands)
+    x, types = nodes[0], _types(op)
+    if x.element not in types.takes:
+        raise fail(f"cannot {op} {x.type}", types.hint)
+    if op == "pow" and x.is_integer and not (isinstance(operands[1], int) and operands[1] >= 0):
         raise fail(f"cannot raise {x.type} to that power", "integers take non-negative numbers as exponents")
+    return Node(op, nodes, x.shape, "bool" if types.is_test else x.element, tuple(attributes.items()))
 
 
 def where(condition: Node, a: Operand, b: Operand) -> Node:
@@ -130,14 +118,6 @@ def where(condition: Node, a: Operand, b: Operand) -> Node:
     shape = broadcast_shapes(condition.shape, x.shape)
     operands = [broadcast_to(node, shape) for node in (condition, x, y)]
     return Node("where", operands, shape, x.element)
-
-
-def clip(x: Node, lo: Operand, hi: Operand) -> Node:
-    """Each element moved into lo..hi."""
-    if x.is_bool:
-        raise fail(f"cannot clip {x.type}", "cast it first: x.astype('i32')")
-    operands = _typed("clip", (x, lo, hi))
-    return Node("clamp", operands, operands[0].shape, x.element)
 
 
 def astype(x: Node, element: str) -> Node:

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from irc.runtime.artifact import DTYPES
-from irc_frontend.elementwise import astype, binary, broadcast_to, where
+from irc_frontend.elementwise import apply, astype, broadcast_to, where
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import axis_of, broadcast_shapes
 from irc_frontend.structure import reshape
@@ -24,7 +24,7 @@ def from_front(indices: Node, extent: int) -> Node:
     if indices.element[0] == "u":
         return indices
     wide = indices if extent <= np.iinfo(DTYPES[indices.element]).max else astype(indices, "i64")
-    return where(binary("less", wide, 0), binary("add", wide, extent), wide)
+    return where(apply("less", wide, 0), apply("add", wide, extent), wide)
 
 
 def placed(indices: Node, extent: int, mode: str) -> Node:

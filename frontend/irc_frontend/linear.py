@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irc_frontend.elementwise import Operand, binary, broadcast_to
+from irc_frontend.elementwise import Operand, apply, broadcast_to
 from irc_frontend.graph import Node, fail
 from irc_frontend.shapes import axis_of, broadcast_shapes
 from irc_frontend.structure import reshape
@@ -31,7 +31,7 @@ def matmul(a: Node, b: Node, element: str | None = None, precision: str = "defau
 def dot(a: Node, b: Operand) -> Node:
     """numpy.dot: as `matmul` up to two axes; beyond, no axes are batches. A number or an array without axes scales."""
     if not isinstance(b, Node) or not a.rank or not b.rank:
-        return binary("mul", a, b)
+        return apply("mul", a, b)
     _check(a, b)
     return contract(a, b, (), (), (a.rank - 1,), (max(b.rank - 2, 0),))
 
@@ -45,7 +45,7 @@ def tensordot(a: Node, b: Node, axes_a: Sequence[int], axes_b: Sequence[int]) ->
     _check_elements(a, b)
     if not own:
         apart = reshape(a, (*a.shape, *([1] * b.rank)))
-        return binary("mul", apart, b)
+        return apply("mul", apart, b)
     return contract(a, b, (), (), tuple(own), tuple(other))
 
 

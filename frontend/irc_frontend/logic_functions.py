@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from irc_frontend.elementwise_functions import abs as absolute
-from irc_frontend.elementwise_functions import isinf, isnan
+from irc_frontend.elementwise_functions import binary, isinf, isnan, unary
 from irc_frontend.functions import all as every
 from irc_frontend.graph import fail
-from irc_frontend.tensor import Like, Tensor, binary, node_of, tensors_of
+from irc_frontend.tensor import Like, Tensor, node_of, tensors_of
 
 __all__ = [
     "allclose",
@@ -32,64 +32,30 @@ __all__ = [
 ]
 
 
-def equal(a: Like, b: Like) -> Tensor:
-    return binary("equal", a, b)
-
-
-def not_equal(a: Like, b: Like) -> Tensor:
-    return binary("not_equal", a, b)
-
-
-def less(a: Like, b: Like) -> Tensor:
-    return binary("less", a, b)
-
-
-def less_equal(a: Like, b: Like) -> Tensor:
-    return binary("less_equal", a, b)
-
-
-def greater(a: Like, b: Like) -> Tensor:
-    return binary("greater", a, b)
-
-
-def greater_equal(a: Like, b: Like) -> Tensor:
-    return binary("greater_equal", a, b)
-
-
-def bitwise_and(a: Like, b: Like) -> Tensor:
-    return binary("bitwise_and", a, b)
-
-
-def bitwise_or(a: Like, b: Like) -> Tensor:
-    return binary("bitwise_or", a, b)
-
-
-def bitwise_xor(a: Like, b: Like) -> Tensor:
-    return binary("bitwise_xor", a, b)
-
-
-def invert(x: Like) -> Tensor:
-    return ~Tensor.of(node_of(x))
-
-
-def left_shift(a: Like, b: Like) -> Tensor:
-    return binary("shift_left", a, b)
-
-
-def right_shift(a: Like, b: Like) -> Tensor:
-    return binary("shift_right", a, b)
+equal = binary("equal")
+not_equal = binary("not_equal")
+less = binary("less")
+less_equal = binary("less_equal")
+greater = binary("greater")
+greater_equal = binary("greater_equal")
+bitwise_and = binary("bitwise_and")
+bitwise_or = binary("bitwise_or")
+bitwise_xor = binary("bitwise_xor")
+left_shift = binary("shift_left")
+right_shift = binary("shift_right")
+invert = unary("bitwise_not")
 
 
 def logical_and(a: Like, b: Like) -> Tensor:
-    return binary("bitwise_and", _truth(a), _truth(b))
+    return bitwise_and(_truth(a), _truth(b))
 
 
 def logical_or(a: Like, b: Like) -> Tensor:
-    return binary("bitwise_or", _truth(a), _truth(b))
+    return bitwise_or(_truth(a), _truth(b))
 
 
 def logical_xor(a: Like, b: Like) -> Tensor:
-    return binary("bitwise_xor", _truth(a), _truth(b))
+    return bitwise_xor(_truth(a), _truth(b))
 
 
 def isfinite(x: Like) -> Tensor:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from irc_frontend.elementwise import astype, binary
+from irc_frontend.elementwise import apply, astype
 from irc_frontend.graph import Node, fail
 from irc_frontend.linear import contract, product_element
 from irc_frontend.reduction import reduce
@@ -108,7 +108,7 @@ def _join(a: Term, b: Term, kept: Collection[str]) -> Term:
     free_b = [index for index in b.indices if index not in common]
     order = "".join([*batch, *free_a, *free_b])
     if not inner:
-        return Term(binary("mul", _aligned(a, order), _aligned(b, order)), order)
+        return Term(apply("mul", _aligned(a, order), _aligned(b, order)), order)
     axes = [tuple(term.indices.index(i) for i in group) for group in (batch, inner) for term in (a, b)]
     return Term(contract(a.node, b.node, axes[0], axes[1], axes[2], axes[3]), order)
 

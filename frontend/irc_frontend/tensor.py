@@ -162,70 +162,70 @@ class Tensor:
     # Operators.
 
     def __add__(self, other: Like) -> Tensor:
-        return binary("add", self, other)
+        return applied("add", self, other)
 
     def __radd__(self, other: Like) -> Tensor:
-        return binary("add", other, self)
+        return applied("add", other, self)
 
     def __sub__(self, other: Like) -> Tensor:
-        return binary("sub", self, other)
+        return applied("sub", self, other)
 
     def __rsub__(self, other: Like) -> Tensor:
-        return binary("sub", other, self)
+        return applied("sub", other, self)
 
     def __mul__(self, other: Like) -> Tensor:
-        return binary("mul", self, other)
+        return applied("mul", self, other)
 
     def __rmul__(self, other: Like) -> Tensor:
-        return binary("mul", other, self)
+        return applied("mul", other, self)
 
     def __truediv__(self, other: Like) -> Tensor:
-        return binary("div", self, other)
+        return applied("div", self, other)
 
     def __rtruediv__(self, other: Like) -> Tensor:
-        return binary("div", other, self)
+        return applied("div", other, self)
 
     def __floordiv__(self, other: Like) -> Tensor:
-        return binary("floordiv", self, other)
+        return applied("floordiv", self, other)
 
     def __rfloordiv__(self, other: Like) -> Tensor:
-        return binary("floordiv", other, self)
+        return applied("floordiv", other, self)
 
     def __mod__(self, other: Like) -> Tensor:
-        return binary("mod", self, other)
+        return applied("mod", self, other)
 
     def __rmod__(self, other: Like) -> Tensor:
-        return binary("mod", other, self)
+        return applied("mod", other, self)
 
     def __pow__(self, other: Like) -> Tensor:
-        return binary("pow", self, other)
+        return applied("pow", self, other)
 
     def __rpow__(self, other: Like) -> Tensor:
-        return binary("pow", other, self)
+        return applied("pow", other, self)
 
     def __and__(self, other: Like) -> Tensor:
-        return binary("bitwise_and", self, other)
+        return applied("bitwise_and", self, other)
 
     def __rand__(self, other: Like) -> Tensor:
-        return binary("bitwise_and", other, self)
+        return applied("bitwise_and", other, self)
 
     def __or__(self, other: Like) -> Tensor:
-        return binary("bitwise_or", self, other)
+        return applied("bitwise_or", self, other)
 
     def __ror__(self, other: Like) -> Tensor:
-        return binary("bitwise_or", other, self)
+        return applied("bitwise_or", other, self)
 
     def __xor__(self, other: Like) -> Tensor:
-        return binary("bitwise_xor", self, other)
+        return applied("bitwise_xor", self, other)
 
     def __rxor__(self, other: Like) -> Tensor:
-        return binary("bitwise_xor", other, self)
+        return applied("bitwise_xor", other, self)
 
     def __lshift__(self, other: Like) -> Tensor:
-        return binary("shift_left", self, other)
+        return applied("shift_left", self, other)
 
     def __rshift__(self, other: Like) -> Tensor:
-        return binary("shift_right", self, other)
+        return applied("shift_right", self, other)
 
     def __matmul__(self, other: Like) -> Tensor:
         return Tensor.of(linear.matmul(self._node, node_of(other)))
@@ -234,34 +234,34 @@ class Tensor:
         return Tensor.of(linear.matmul(node_of(other), self._node))
 
     def __eq__(self, other: object) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return binary("equal", self, other)
+        return applied("equal", self, other)
 
     def __ne__(self, other: object) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return binary("not_equal", self, other)
+        return applied("not_equal", self, other)
 
     def __lt__(self, other: Like) -> Tensor:
-        return binary("less", self, other)
+        return applied("less", self, other)
 
     def __le__(self, other: Like) -> Tensor:
-        return binary("less_equal", self, other)
+        return applied("less_equal", self, other)
 
     def __gt__(self, other: Like) -> Tensor:
-        return binary("greater", self, other)
+        return applied("greater", self, other)
 
     def __ge__(self, other: Like) -> Tensor:
-        return binary("greater_equal", self, other)
+        return applied("greater_equal", self, other)
 
     def __neg__(self) -> Tensor:
-        return Tensor.of(elementwise.unary("neg", self._node))
+        return applied("neg", self)
 
     def __pos__(self) -> Tensor:
         return self
 
     def __abs__(self) -> Tensor:
-        return Tensor.of(elementwise.unary("abs", self._node))
+        return applied("abs", self)
 
     def __invert__(self) -> Tensor:
-        return Tensor.of(elementwise.unary("bitwise_not", self._node))
+        return applied("bitwise_not", self)
 
     def __getitem__(self, key: Any) -> Tensor:
         """`x[1, :4, None, ..., ::-1]`, or `x[indices]` with an array of integers, as `take` has them. Masks choose by
@@ -326,7 +326,7 @@ class Tensor:
         return Tensor.of(reduction.reduce("var", self._node, axis, keepdims, element, correction))
 
     def std(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
-        return Tensor.of(elementwise.unary("sqrt", self.var(axis, dtype, keepdims, correction)._node))
+        return applied("sqrt", self.var(axis, dtype, keepdims, correction))
 
     def max(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
         return self._reduce("max", axis, keepdims)
@@ -356,16 +356,16 @@ class Tensor:
         return Tensor.of(linear.dot(self._node, operand_of(other)))
 
     def clip(self, lo: Like, hi: Like) -> Tensor:
-        return Tensor.of(elementwise.clip(self._node, operand_of(lo), operand_of(hi)))
+        return applied("clamp", self, lo, hi)
 
     def _reduce(self, op: str, axis: Axes, keepdims: bool, dtype: Any = None) -> Tensor:
         element = None if dtype is None else element_named(dtype)
         return Tensor.of(reduction.reduce(op, self._node, axis, keepdims, element))
 
 
-def binary(op: str, lhs: Any, rhs: Any) -> Tensor:
-    """An elementwise op of two operands, one of which is a Tensor or an array."""
-    return Tensor.of(elementwise.binary(op, operand_of(lhs), operand_of(rhs)))
+def applied(op: str, *operands: Any, **attributes: Number | str) -> Tensor:
+    """An elementwise op of operands, one of which is a Tensor or an array."""
+    return Tensor.of(elementwise.apply(op, *map(operand_of, operands), **attributes))
 
 
 def operand_of(value: Any) -> Node | Number:

@@ -108,13 +108,13 @@ class Recorded:
         ]
         roots = copied(self.inputs, self.meaning, bases)
         terms = [
-            reduce("sum", elementwise.binary("mul", root, g), None, False, "f32")
+            reduce("sum", elementwise.apply("mul", root, g), None, False, "f32")
             for g, root in zip(cotangents, roots, strict=True)
             if g is not None
         ]
         total = terms[0]
         for term in terms[1:]:
-            total = elementwise.binary("add", total, term)
+            total = elementwise.apply("add", total, term)
         floats = [(x, array) for x, array in zip(inputs, arrays, strict=True) if x.is_float]
         _, gradients = reverse([total], [x for x, _ in floats], [array for _, array in floats])
         found = iter(gradients)

@@ -144,7 +144,7 @@ class Ragged:
                 dim = self.axes_of(operand)[axis]
                 assert dim is not None
                 shape = [dim.step if number == axis else 1 for number in range(operand.rank)]
-                inside = elementwise.binary("less", reshape(self._positions(dim).node, shape), dim.extent)
+                inside = elementwise.apply("less", reshape(self._positions(dim).node, shape), dim.extent)
                 node = elementwise.where(inside, node, bool(value) if operand.is_bool else value)
             self._masked[key] = node
             self._outside[node] = value

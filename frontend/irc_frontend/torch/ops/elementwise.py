@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
 
 import irc_frontend as ir
-from irc_frontend import formulas
+from irc.dialects.nd.base import FLOAT as ONLY_FLOATS
+from irc.dialects.nd.table import ROWS, Row
 from irc_frontend.elementwise import Number
-from irc_frontend.tensor import Tensor
+from irc_frontend.tensor import Tensor, applied
 from irc_frontend.torch.rules import BOOL, FLOAT, SAME, Left, element_of, promoted, rule, wide
 
 aten = torch.ops.aten
@@ -18,48 +20,22 @@ Like = Tensor | Number
 """A Tensor or a number."""
 
 
-def _overloads(name: str) -> list[Any]:
-    """Of an operation with a tensor and with a number."""
-    return [getattr(getattr(aten, name), overload) for overload in ("Tensor", "Scalar")]
+def _overloads(row: Row) -> list[Any]:
+    """The overloads of a row's ATen op: of tensors, and of a tensor with a number."""
+    packet = getattr(aten, row.aten)
+    names = ("Tensor", "Scalar") if "Tensor" in packet.overloads() else ("default",)
+    return [getattr(packet, name) for name in names]
 
 
-for _function, _promotion, _ops in (
-    (ir.abs, SAME, [aten.abs.default]),
-    (ir.negative, SAME, [aten.neg.default]),
-    (ir.relu, SAME, [aten.relu.default]),
-    (ir.floor, SAME, [aten.floor.default]),
-    (ir.ceil, SAME, [aten.ceil.default]),
-    (ir.round, SAME, [aten.round.default]),
-    (ir.bitwise_and, SAME, _overloads("bitwise_and")),
-    (ir.bitwise_or, SAME, _overloads("bitwise_or")),
-    (ir.bitwise_xor, SAME, _overloads("bitwise_xor")),
-    (ir.mod, SAME, _overloads("remainder")),
-    (ir.cos, FLOAT, [aten.cos.default]),
-    (ir.erf, FLOAT, [aten.erf.default]),
-    (ir.exp, FLOAT, [aten.exp.default]),
-    (ir.exp2, FLOAT, [aten.exp2.default]),
-    (ir.expm1, FLOAT, [aten.expm1.default]),
-    (ir.log, FLOAT, [aten.log.default]),
-    (ir.log1p, FLOAT, [aten.log1p.default]),
-    (ir.log2, FLOAT, [aten.log2.default]),
-    (ir.reciprocal, FLOAT, [aten.reciprocal.default]),
-    (ir.rsqrt, FLOAT, [aten.rsqrt.default]),
-    (ir.sigmoid, FLOAT, [aten.sigmoid.default]),
-    (ir.silu, FLOAT, [aten.silu.default]),
-    (ir.sin, FLOAT, [aten.sin.default]),
-    (ir.sqrt, FLOAT, [aten.sqrt.default]),
-    (ir.tan, FLOAT, [aten.tan.default]),
-    (ir.tanh, FLOAT, [aten.tanh.default]),
-    (ir.arctan2, FLOAT, [aten.atan2.default]),
-    (ir.divide, FLOAT, _overloads("div")),
-    (ir.equal, BOOL, _overloads("eq")),
-    (ir.not_equal, BOOL, _overloads("ne")),
-    (ir.less, BOOL, _overloads("lt")),
-    (ir.less_equal, BOOL, _overloads("le")),
-    (ir.greater, BOOL, _overloads("gt")),
-    (ir.greater_equal, BOOL, _overloads("ge")),
-):
-    rule(*_ops, promotion=_promotion)(_function)
+def _promotion(row: Row) -> Any:
+    if row.op.IS_TEST:
+        return BOOL
+    return FLOAT if row.op.TAKES is ONLY_FLOATS else SAME
+
+
+for _row in ROWS.values():
+    if _row.aten:
+        rule(*_overloads(_row), promotion=_promotion(_row))(partial(applied, _row.name))
 
 
 def tensors(*values: Like) -> list[Tensor]:
@@ -108,7 +84,7 @@ def _div_mode(a: Like, b: Like, rounding_mode: str | None = None) -> Any:
         raise Left("a division without a mode")
     x, y = tensors(a, b)
     if x.node.is_float:
-        return formulas.trunc(x / y)
+        return ir.trunc(x / y)
     quotient = x // y
     return quotient + ((x - quotient * y != 0) & (quotient < 0)).astype(x.element)
 
@@ -120,10 +96,10 @@ def _floor_divide(a: Like, b: Like) -> Any:
 
 @rule(aten.fmod.Tensor, aten.fmod.Scalar, promotion=SAME)
 def _fmod(a: Like, b: Like) -> Any:
-    return formulas.fmod(*tensors(a, b))
+    return ir.fmod(*tensors(a, b))
 
 
-rule(aten.trunc.default, aten.fix.default, promotion=SAME)(formulas.trunc)
+rule(aten.trunc.default, aten.fix.default, promotion=SAME)(ir.trunc)
 
 
 @rule(aten.pow.Tensor_Tensor, aten.pow.Tensor_Scalar, aten.pow.Scalar, promotion=SAME)
@@ -252,7 +228,7 @@ def _sign(x: Tensor) -> Tensor:
 def _to_copy(x: Tensor, dtype: Any = None, **options: Any) -> Tensor:
     """The wrapper casts: the result's type says to what."""
     if dtype is not None and x.node.is_float and element_of(dtype)[0] == "i":
-        return formulas.trunc(x)
+        return ir.trunc(x)
     return x.astype("bool") if dtype is torch.bool and x.element == "bool" else _cast(x, dtype)
 
 

@@ -1,15 +1,14 @@
-"""Rules of elementary functions that are composed of irc's; `irc_frontend.formulas` has those that numpy has too."""
+"""Rules of elementary functions that are composed of irc's; those that numpy has too are functions of Tensors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
 import irc_frontend as ir
-from irc_frontend import formulas
+from irc_frontend.elementwise_functions import BITS, OF_FLOATS
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.elementwise import Like, tensors
 from irc_frontend.torch.rules import FLOAT, SAME, Left, rule, wide
@@ -17,35 +16,22 @@ from irc_frontend.torch.rules import FLOAT, SAME, Left, rule, wide
 aten = torch.ops.aten
 
 
-FORMULAS: dict[Any, Callable[[Tensor], Tensor]] = {
-    aten.sinh.default: formulas.sinh,
-    aten.cosh.default: formulas.cosh,
-    aten.asin.default: formulas.arcsin,
-    aten.acos.default: formulas.arccos,
-    aten.atan.default: formulas.arctan,
-    aten.asinh.default: formulas.arcsinh,
-    aten.acosh.default: formulas.arccosh,
-    aten.atanh.default: formulas.arctanh,
-    aten.log10.default: formulas.log10,
-}
+def _of_wide(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda *operands: function(*map(wide, operands))
 
 
-def _of_wide(formula: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    return lambda x: formula(wide(x))
+for _name, _function in OF_FLOATS.items():
+    if hasattr(aten, _name := _name.replace("arc", "a")):
+        rule(getattr(aten, _name).default, promotion=FLOAT)(_of_wide(_function))
 
-
-for _op, _formula in FORMULAS.items():
-    rule(_op, promotion=FLOAT)(_of_wide(_formula))
-
-rule(aten.hypot.default, promotion=SAME)(lambda a, b: formulas.hypot(wide(a), wide(b)))
-rule(aten.signbit.default)(formulas.signbit)
-rule(aten.fmax.default, promotion=SAME)(formulas.fmax)
-rule(aten.fmin.default, promotion=SAME)(formulas.fmin)
+rule(aten.signbit.default)(ir.signbit)
+rule(aten.fmax.default, promotion=SAME)(ir.fmax)
+rule(aten.fmin.default, promotion=SAME)(ir.fmin)
 
 
 @rule(aten.copysign.Tensor, aten.copysign.Scalar, promotion=FLOAT)
 def _copysign(a: Like, b: Like) -> Tensor:
-    return formulas.copysign(*tensors(a, b))
+    return ir.copysign(*tensors(a, b))
 
 
 @rule(aten.ldexp.Tensor)
@@ -82,7 +68,7 @@ def _frexp(x: Tensor) -> tuple[Tensor, Tensor]:
 @rule(aten.nextafter.default, promotion=SAME)
 def _nextafter(a: Tensor, b: Tensor) -> Tensor:
     """The neighbor of a towards b: its bits, which order numbers of one sign by their size, one up or down."""
-    kind = formulas.BITS[a.element]
+    kind = BITS[a.element]
     bits = ir.bitcast(a, kind)
     grows = (a < b) == ~(bits < 0)
     beside = ir.bitcast(ir.where(grows, bits + 1, bits - 1), a.element)
