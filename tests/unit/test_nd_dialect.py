@@ -22,6 +22,7 @@ from xdsl.traits import ConstantLike, Pure, is_side_effect_free
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from irc.dialects import nd
+from irc.dialects.nd.table import ROWS, Row
 from irc.ir.dtypes import ELEMENTS, Element, element_named
 
 
@@ -37,31 +38,20 @@ def context() -> Context:
 
 
 X, Y, N, C = value([4, 8]), value([4, 8]), value([4, 8], i32), value([4, 8], i1)
-ALIKE = "neg abs sign relu floor ceil round exp exp2 expm1 log log2 log1p sqrt rsqrt reciprocal sin cos tan tanh erf sigmoid silu gelu"
 NAMED = {op.name.removeprefix("nd."): op for op in nd.Nd.operations}
 
+
+def operands_of(row: Row) -> tuple[SSAValue, ...]:
+    """Operands of a type that the op of the table takes."""
+    x = next(x for x in (X, N, C) if row.op.TAKES.has(nd.element_of(x)))
+    return (x,) * len(row.parameters)
+
+
 BUILT: dict[str, tuple[Callable[..., Operation], tuple[Any, ...], dict[str, Any], list[int]]] = {
-    **{name: (NAMED[name], (X,), {}, [4, 8]) for name in ALIKE.split()},
-    **{
-        name: (NAMED[name], (X, Y), {}, [4, 8])
-        for name in "add sub mul div floordiv mod pow minimum maximum atan2".split()
-    },
-    **{
-        name: (NAMED[name], (N, N), {}, [4, 8])
-        for name in "bitwise_and bitwise_or bitwise_xor shift_left shift_right".split()
-    },
-    **{
-        name: (NAMED[name], (X, Y), {}, [4, 8])
-        for name in "equal not_equal less less_equal greater greater_equal".split()
-    },
+    **{row.name: (op, operands_of(row), {}, [4, 8]) for op, row in ROWS.items() if op is not nd.LeakyReluOp},
     "leaky_relu": (nd.LeakyReluOp, (X, 0.01), {}, [4, 8]),
     "check_indices": (nd.CheckIndicesOp, (N, -4, 4), {}, [4, 8]),
-    "isnan": (nd.IsnanOp, (X,), {}, [4, 8]),
-    "isinf": (nd.IsinfOp, (X,), {}, [4, 8]),
-    "logical_not": (nd.LogicalNotOp, (C,), {}, [4, 8]),
-    "bitwise_not": (nd.BitwiseNotOp, (C,), {}, [4, 8]),
     "where": (nd.WhereOp, (C, X, Y), {}, [4, 8]),
-    "clamp": (nd.ClampOp, (X, Y, Y), {}, [4, 8]),
     "cast": (nd.CastOp, (X, bf16), {}, [4, 8]),
     "bitcast": (nd.BitcastOp, (X, i32), {}, [4, 8]),
     "broadcast": (nd.BroadcastOp, (X, [4, 3, 8], [0, 2]), {}, [4, 3, 8]),

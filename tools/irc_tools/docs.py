@@ -27,14 +27,23 @@ from xdsl.irdl import (
     VarResultDef,
 )
 
+from irc.dialects import nd
+from irc.dialects.nd.table import ROWS, Row
 from irc.driver.pipelines import DIALECTS, PASSES, PIPELINE_HELP, PIPELINES
 from irc.driver.universe import resolve
 from irc.ir import discardable
+from irc.language.functions import BUILTINS
 from irc.support.diagnostics import IrcError
 from irc.support.files import make_directory, read_text, write_text
 from irc_tools.errors import guarded
 from irc_tools.pass_help import PassHelp, invariants_of, pass_help
 
+ELEMENTWISE = cleandoc("""
+    What `irc/dialects/nd/table.py` knows of each op. The operands have one shape, and an element of the result is a
+    function of their elements at the same place. f16, bf16 and f8 are computed in f32. `relaxed`: where the result is
+    declared narrow, a kernel may use a function that is off by up to about 2 ** -20. `decomposed`: decompose-nd
+    replaces it by others. `ATen`: the op of PyTorch that means the same.
+""")
 HEADER = "<!-- Written by `make docs` from the definitions: change those instead. -->\n\n"
 
 
@@ -43,6 +52,7 @@ def pages() -> dict[str, str]:
     found = {f"dialects/{name}.md": dialect_page(name) for name in DIALECTS}
     found["passes.md"] = passes_page()
     found["attributes.md"] = attributes_page()
+    found["elementwise.md"] = elementwise_page()
     return found
 
 
@@ -55,6 +65,35 @@ def attributes_page() -> str:
         cells = (f"`{each.name}`", each.on, each.value, each.says, each.written, each.read)
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return HEADER + "\n".join(lines) + "\n"
+
+
+def elementwise_page() -> str:
+    """The table of elementwise ops."""
+    columns = ["op", "in the language", "takes", "gives", "", "gradient", "cost", "relaxed", "decomposed", "ATen"]
+    lines = ["# Elementwise ops\n", ELEMENTWISE, "", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    for op, row in ROWS.items():
+        cells = (
+            f"`{row.name}`",
+            " ".join(f"`{spelling}`" for spelling in _spellings(row)),
+            "bool, any, any" if op is nd.WhereOp else row.op.TAKES.name,
+            "bool" if row.op.IS_TEST else "the same",
+            _docstring(op).splitlines()[0],
+            "yes" if row.gradient is not None else "",
+            row.cost.name.lower(),
+            "yes" if row.is_relaxable else "",
+            "yes" if row.decomposition is not None else "",
+            f"`{row.aten}`" if row.aten else "",
+        )
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _spellings(row: Row) -> list[str]:
+    builtin = BUILTINS.get(row.name)
+    function = [builtin.signature] if builtin is not None else []
+    if not row.symbol:
+        return function
+    return [f" {row.symbol} ".join(row.parameters) if len(row.parameters) == 2 else f"{row.symbol}x", *function]
 
 
 def passes_page() -> str:

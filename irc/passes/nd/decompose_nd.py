@@ -6,9 +6,8 @@
 | `softmax log_softmax` | the maximum is subtracted first; `log_softmax` by the logarithm of the sum |
 | `layer_norm rms_norm` | sums, `rsqrt` |
 | `attention attention_log_sum_exp attention_weights` | products, a mask, a softmax or the parts of one |
-| `gelu silu leaky_relu` | arithmetic, `erf` or `sigmoid`, `where` |
+| `gelu silu clamp` and other elementwise ops whose row has a decomposition | what the row says |
 | `x * 0.5 * (tanh(u) + 1)` | `x * sigmoid(2 u)` |
-| `clamp logical_not` | `minimum` and `maximum`, `bitwise_not` |
 | `one_hot tril triu` | `iota`, comparisons |
 | `tile` | `broadcast`, `reshape` |
 | `reduce_window` of over 32 places | one of all axes but the last, one of that; a reduction where they do not overlap |
