@@ -137,6 +137,7 @@ floor = unary("floor")
 isinf = unary("isinf")
 isnan = unary("isnan")
 log = unary("log")
+log10 = unary("log10")
 log1p = unary("log1p")
 log2 = unary("log2")
 logical_not = unary("logical_not")
@@ -298,11 +299,6 @@ def arctanh(x: Tensor) -> Tensor:
     """NaN beyond -1..1."""
     size = abs(x)
     return _signed(log1p(2 * size / (1 - size)) * 0.5, x)
-
-
-@of_float
-def log10(x: Tensor) -> Tensor:
-    return log(x) * (1 / math.log(10))
 
 
 @of_two_floats

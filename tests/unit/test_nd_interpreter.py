@@ -31,6 +31,7 @@ REAL: dict[type[nd.NdOp], Callable[[float], float]] = {
     nd.Expm1Op: math.expm1,
     nd.LogOp: math.log,
     nd.Log2Op: math.log2,
+    nd.Log10Op: math.log10,
     nd.Log1pOp: math.log1p,
     nd.SqrtOp: math.sqrt,
     nd.RsqrtOp: lambda x: x**-0.5,
@@ -72,6 +73,8 @@ def test_special_values_of_functions() -> None:
     same(run(nd.ReluOp, x), [NAN, INF, 0, 0, 0])
     same(run(nd.SignOp, x), [NAN, 1, -1, 0, -1])
     same(run(nd.LogOp, x), [NAN, INF, NAN, -INF, NAN])
+    same(run(nd.Log10Op, x), [NAN, INF, NAN, -INF, NAN])
+    same(run(nd.Log10Op, 10.0 ** np.arange(-20, 21)), np.arange(-20, 21))
     same(run(nd.SigmoidOp, x)[:3], [NAN, 1, 0])
     same(run(nd.IsnanOp, x), [True, False, False, False, False])
     same(run(nd.IsinfOp, x), [False, True, True, False, False])

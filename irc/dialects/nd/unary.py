@@ -109,6 +109,13 @@ class Log2Op(UnaryOp):
     name = "nd.log2"
 
 
+@unary_row(np.log10, math.Log10Op, lambda g, x, y: g / (x * log(10)), cost=Cost.LONG, is_relaxable=True, aten="log10")
+class Log10Op(UnaryOp):
+    """The logarithm of base 10."""
+
+    name = "nd.log10"
+
+
 @unary_row(np.log1p, math.Log1pOp, lambda g, x, y: g / (x + 1), cost=Cost.LONG, is_relaxable=True, aten="log1p")
 class Log1pOp(UnaryOp):
     """log(1 + x), accurate near 0."""
