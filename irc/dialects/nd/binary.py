@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import operand_def, result_def
 
-from irc.dialects.nd import formulas, numpy_code, scalar_code
+from irc.dialects.nd import numpy_code, scalar_code
 from irc.dialects.nd.base import (
     BITS,
     FLOAT,
@@ -25,6 +25,8 @@ from irc.dialects.nd.base import (
 from irc.dialects.nd.elementwise import BinaryOp, CompareOp, Elementwise, bool_of
 from irc.dialects.nd.scalar_code import choice, comparison
 from irc.dialects.nd.table import Cost, binary_row, defined_in, flat, row
+from irc.dialects.nd.terms import Term, widened
+from irc.ir.rewriting import Inserter
 
 
 @row(np.add, scalar_code.ADD, lambda op, g: [g, g], symbol="+")
@@ -86,10 +88,16 @@ class ModOp(BinaryOp):
     name = "nd.mod"
 
 
+def _power_gradient(g: Term, a: Term, b: Term, y: Term) -> tuple[Term, Term]:
+    """b * a ** (b - 1), where b is 0 nothing; y * log(a), where a is 0 and b is not negative nothing."""
+    base = (g * b * a.pow(b - 1)).zero_where(b.equal(0))
+    return base, (g * y * a.log()).zero_where(a.equal(0) & (b >= 0))
+
+
 @binary_row(
     numpy_code.power,
     scalar_code.power,
-    formulas.power_gradient,
+    _power_gradient,
     cost=Cost.LONG,
     is_relaxable=True,
     symbol="**",
@@ -101,24 +109,39 @@ class PowOp(BinaryOp):
     name = "nd.pow"
 
 
-@binary_row(np.minimum, scalar_code.MINIMUM, formulas.minimum_gradient)
+def _minimum_gradient(g: Term, a: Term, b: Term, y: Term) -> tuple[Term, Term]:
+    share = a.equal(b).where(g * 0.5, g)
+    return share.zero_where(a > b), share.zero_where(b > a)
+
+
+def _maximum_gradient(g: Term, a: Term, b: Term, y: Term) -> tuple[Term, Term]:
+    share = a.equal(b).where(g * 0.5, g)
+    return share.zero_where(a < b), share.zero_where(b < a)
+
+
+@binary_row(np.minimum, scalar_code.MINIMUM, _minimum_gradient)
 class MinimumOp(BinaryOp):
     """The lesser; NaN where either is NaN. A tie gives half of the gradient to each."""
 
     name = "nd.minimum"
 
 
-@binary_row(np.maximum, scalar_code.MAXIMUM, formulas.maximum_gradient)
+@binary_row(np.maximum, scalar_code.MAXIMUM, _maximum_gradient)
 class MaximumOp(BinaryOp):
     """The greater; NaN where either is NaN. A tie gives half of the gradient to each."""
 
     name = "nd.maximum"
 
 
+def _atan2_gradient(g: Term, a: Term, b: Term, y: Term) -> tuple[Term, Term]:
+    scaled = g / (a * a + b * b)
+    return scaled * b, -(scaled * a)
+
+
 @binary_row(
     np.arctan2,
     math.Atan2Op,
-    formulas.atan2_gradient,
+    _atan2_gradient,
     cost=Cost.LONG,
     parameters=("y", "x"),
     aten="atan2",
@@ -220,7 +243,12 @@ class GreaterEqualOp(CompareOp):
     name = "nd.greater_equal"
 
 
-@row(np.where, scalar_code.where, formulas.where_gradient)
+def _where_gradient(op: Any, g: Term) -> list[Term | None]:
+    condition = Term(op.condition, g.at)
+    return [None, g.kept_where(condition), g.zero_where(condition)]
+
+
+@row(np.where, scalar_code.where, _where_gradient)
 class WhereOp(Elementwise):
     """lhs where the bool `condition` holds, else rhs."""
 
@@ -241,7 +269,20 @@ class WhereOp(Elementwise):
             raise self.fail(f"expects a condition of type {wanted}, found {self.condition.type}")
 
 
-@row(numpy_code.clamp, scalar_code.clamp, formulas.clamp_gradient, decomposition=formulas.clamp)
+def _clamp(op: Any, at: Inserter) -> Term:
+    """minimum(maximum(x, lo), hi): exact in any type, so nothing is widened."""
+    x, lo, hi = (Term(value, at) for value in op.operands)
+    return x.maximum(lo).minimum(hi)
+
+
+def _clamp_gradient(op: Any, g: Term) -> list[Term | None]:
+    """To x between the bounds and at them, else to the bound that holds; hi holds where the bounds cross."""
+    x, lo, hi = (widened(value, g.at) for value in op.operands)
+    inside = (x >= lo) & (x <= hi)
+    return [g.kept_where(inside), g.kept_where((x < lo) & (lo < hi)), g.kept_where((x > hi) | (lo > hi))]
+
+
+@row(numpy_code.clamp, scalar_code.clamp, _clamp_gradient, decomposition=_clamp)
 class ClampOp(Elementwise):
     """minimum(maximum(x, lo), hi); NaN where any is NaN. At its bounds the gradient is that of x."""
 

@@ -60,10 +60,11 @@ class Row:
 
     numpy: the result of arrays, and of the op's properties by name; of narrow floats in f32.
     scalar: how a kernel computes it; None of an op that decompose-nd always replaces.
-    gradient: None of an op through which nothing flows, as it takes or gives no floats.
+    gradient: None of an op through which nothing flows, as it takes or gives no floats. At points without a derivative
+    it follows torch.
     cost, instructions: how much it is, and about how many machine instructions for an element of f32.
     is_relaxable: whether a function exists that is cheaper and off by up to about 2 ** -20 of the result.
-    decomposition: what decompose-nd makes of it.
+    decomposition: what decompose-nd makes of it, with the same NaN and infinities.
     symbol, is_function, parameters: how the language spells it: an operator, a function, the names of its parameters.
     aten: PyTorch's op that means the same, of the result type that the class says.
     """

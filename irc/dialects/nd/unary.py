@@ -4,17 +4,19 @@ type."""
 from __future__ import annotations
 
 from math import log, pi, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr
 from xdsl.irdl import prop_def
 
-from irc.dialects.nd import formulas, numpy_code, scalar_code
+from irc.dialects.nd import numpy_code, scalar_code
 from irc.dialects.nd.base import BITS, BOOL, Elements, Location, Operand, float_prop, type_of
 from irc.dialects.nd.elementwise import NumberUnaryOp, UnaryOp
 from irc.dialects.nd.table import Cost, composed, defined_in, flat, row, unary_row
+from irc.dialects.nd.terms import Term
+from irc.ir.rewriting import Inserter
 
 
 @unary_row(np.negative, scalar_code.neg, lambda g, x, y: -g, symbol="-", is_function=True, aten="neg")
@@ -217,10 +219,15 @@ class SigmoidOp(UnaryOp):
     name = "nd.sigmoid"
 
 
+def _silu_gradient(g: Term, x: Term, y: Term) -> Term:
+    s = x.sigmoid()
+    return g * s * (x * (1 - s) + 1)
+
+
 @unary_row(
     lambda x: x * numpy_code.sigmoid(x),
     scalar_code.silu,
-    formulas.silu_gradient,
+    _silu_gradient,
     cost=Cost.LONG,
     instructions=6,
     is_relaxable=True,
@@ -233,13 +240,31 @@ class SiluOp(UnaryOp):
     name = "nd.silu"
 
 
+def _gelu(x: Term, approximate: str) -> Term:
+    """x * Phi(x) by erf, or the tanh approximation of Hendrycks and Gimpel (arXiv:1606.08415), where
+    (1 + tanh(u)) / 2 = sigmoid(2 u) keeps the digits that the sum loses for negative u."""
+    if approximate == "tanh":
+        return x * ((x + x * x * x * 0.044715) * (2 * sqrt(2 / pi))).sigmoid()
+    return x * 0.5 * ((x * sqrt(0.5)).erf() + 1.0)
+
+
+def _gelu_gradient(g: Term, x: Term, y: Term, approximate: str = "none") -> Term:
+    """Phi(x) + x * phi(x), or the derivative of the tanh approximation."""
+    if approximate == "tanh":
+        t = ((x + x * x * x * 0.044715) * sqrt(2 / pi)).tanh()
+        slope = (x * x * (3 * 0.044715) + 1) * sqrt(2 / pi)
+        return g * ((t + 1) * 0.5 + x * 0.5 * (1 - t * t) * slope)
+    density = (x * x * -0.5).exp() * (1 / sqrt(2 * pi))
+    return g * (((x * sqrt(0.5)).erf() + 1) * 0.5 + x * density)
+
+
 @unary_row(
     numpy_code.gelu,
     None,
-    formulas.gelu_gradient,
+    _gelu_gradient,
     cost=Cost.LONG,
     is_relaxable=True,
-    decomposition=composed(formulas.gelu),
+    decomposition=composed(_gelu),
 )
 class GeluOp(UnaryOp):
     """x * Phi(x); `approximate = "tanh"` is Hendrycks and Gimpel's approximation (arXiv:1606.08415), `"none"` erf."""
@@ -256,11 +281,20 @@ class GeluOp(UnaryOp):
             raise self.fail(f'expects approximate to be "none" or "tanh", found "{self.approximate.data}"')
 
 
+def _leaky_relu(x: Term, slope: float) -> Term:
+    """NaN takes the second arm and stays NaN."""
+    return (x > 0.0).where(x, x * slope)
+
+
+def _leaky_relu_gradient(g: Term, x: Term, y: Term, slope: float = 0.0) -> Term:
+    return (x > 0).where(g, g * slope)
+
+
 @unary_row(
     numpy_code.leaky_relu,
     scalar_code.leaky_relu,
-    formulas.leaky_relu_gradient,
-    decomposition=composed(formulas.leaky_relu),
+    _leaky_relu_gradient,
+    decomposition=composed(_leaky_relu),
 )
 class LeakyReluOp(UnaryOp):
     """x where x > 0, else slope * x."""
@@ -290,7 +324,11 @@ class IsinfOp(UnaryOp):
     name = "nd.isinf"
 
 
-@row(np.logical_not, scalar_code.invert, decomposition=formulas.logical_not)
+def _logical_not(op: Any, at: Inserter) -> Term:
+    return ~Term(op.x, at)
+
+
+@row(np.logical_not, scalar_code.invert, decomposition=_logical_not)
 class LogicalNotOp(UnaryOp):
     """not x, of bool."""
 
