@@ -158,6 +158,7 @@ add = binary("add")
 arctan2 = binary("atan2")
 divide = binary("div")
 floor_divide = binary("floordiv")
+hypot = binary("hypot")
 maximum = binary("maximum")
 minimum = binary("minimum")
 mod = binary("mod")
@@ -299,16 +300,6 @@ def arctanh(x: Tensor) -> Tensor:
     """NaN beyond -1..1."""
     size = abs(x)
     return _signed(log1p(2 * size / (1 - size)) * 0.5, x)
-
-
-@of_two_floats
-def hypot(a: Tensor, b: Tensor) -> Tensor:
-    """sqrt(a^2 + b^2), by the greater times sqrt(1 + ratio^2), whose square does not overflow; infinite where one is,
-    also beside NaN."""
-    x, y = abs(a), abs(b)
-    most, least = maximum(x, y), minimum(x, y)
-    ratio = where(most == 0, 0.0, least / most)
-    return where(isinf(x) | isinf(y), math.inf, most * sqrt(1 + ratio * ratio))
 
 
 @of_two_floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from irc.dialects.nd.base import (
 )
 from irc.dialects.nd.elementwise import BinaryOp, CompareOp, Elementwise, bool_of
 from irc.dialects.nd.scalar_code import choice, comparison
-from irc.dialects.nd.table import Cost, binary_row, defined_in, flat, row
+from irc.dialects.nd.table import Cost, binary_row, composed, defined_in, flat, row
 from irc.dialects.nd.terms import Term, widened
 from irc.ir.rewriting import Inserter
 
@@ -152,6 +153,33 @@ class Atan2Op(BinaryOp):
     TAKES: ClassVar[Elements] = FLOAT
 
     name = "nd.atan2"
+
+
+def _hypot(a: Term, b: Term) -> Term:
+    """The greater times sqrt(1 + ratio ** 2), whose square does not overflow."""
+    x, y = a.apply("abs"), b.apply("abs")
+    most, least = x.maximum(y), x.minimum(y)
+    ratio = (least / most).zero_where(most.equal(0))
+    is_infinite = x.apply("isinf") | y.apply("isinf")
+    return is_infinite.where(most.filled(inf), most * (ratio * ratio + 1).sqrt())
+
+
+@binary_row(
+    np.hypot,
+    None,
+    lambda g, a, b, y: (g * (a / y), g * (b / y)),
+    cost=Cost.LONG,
+    is_relaxable=True,
+    decomposition=composed(_hypot),
+    aten="hypot",
+)
+class HypotOp(BinaryOp):
+    """sqrt(lhs ** 2 + rhs ** 2), whose squares do not overflow; inf where either is infinite, also beside NaN. Of zeros
+    its gradient is NaN."""
+
+    TAKES: ClassVar[Elements] = FLOAT
+
+    name = "nd.hypot"
 
 
 class BitwiseOp(BinaryOp, ABC):
