@@ -75,6 +75,7 @@ __all__ = [
     "silu",
     "sin",
     "sinh",
+    "softplus",
     "sqrt",
     "square",
     "subtract",
@@ -150,6 +151,7 @@ sigmoid = unary("sigmoid")
 sign = unary("sign")
 silu = unary("silu")
 sin = unary("sin")
+softplus = unary("softplus")
 sqrt = unary("sqrt")
 tan = unary("tan")
 tanh = unary("tanh")

@@ -225,3 +225,24 @@ def test_the_gradient_of_hypot_is_that_of_torch() -> None:
     found = ir.grad(lambda pair: ir.hypot(*pair).sum())((x, y))
     for g, leaf in zip(found, leaves, strict=True):
         np.testing.assert_allclose(g.numpy(), leaf.grad.numpy(), 1e-6)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_softplus_is_accurate_where_a_part_of_it_overflows(target: str) -> None:
+    x = np.array([-85, -50, -20, 0, 20, 80, 100, 3e38, np.inf, -np.inf, np.nan], np.float32)
+    text = "func f(x: f32[11]) -> f32[11] {\n    return softplus(x)\n}\n"
+    wide = x.astype(np.float64)
+    wanted = np.maximum(wide, 0) + np.log1p(np.exp(-np.abs(wide)))
+    np.testing.assert_allclose(irc.compile(text, target)(x), wanted, 1e-6, 0)
+
+
+def test_softplus_and_its_gradient_are_those_of_torch() -> None:
+    torch: Any = pytest.importorskip("torch")
+    x = torch.linspace(-30, 30, 61, requires_grad=True)
+    found = torch.compile(torch.nn.functional.softplus, backend="irc")(x)
+    wanted = torch.nn.functional.softplus(x)
+    (gradient,) = torch.autograd.grad(wanted.sum(), x)
+    torch.testing.assert_close(found, wanted)
+    values = ir.Tensor(x.detach().numpy())
+    np.testing.assert_allclose(ir.softplus(values).numpy(), wanted.detach().numpy(), 1e-6)
+    np.testing.assert_allclose(ir.grad(lambda x: ir.softplus(x).sum())(values).numpy(), gradient.numpy(), 1e-6)

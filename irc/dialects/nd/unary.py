@@ -125,6 +125,20 @@ class Log1pOp(UnaryOp):
     name = "nd.log1p"
 
 
+@unary_row(
+    lambda x: np.logaddexp(x, x.dtype.type(0)),
+    None,
+    lambda g, x, y: g * x.sigmoid(),
+    cost=Cost.LONG,
+    is_relaxable=True,
+    decomposition=composed(lambda x: x.maximum(0) + (-x.apply("abs")).exp().log1p()),
+)
+class SoftplusOp(UnaryOp):
+    """log(1 + exp(x)), accurate for all x, and where exp(x) overflows."""
+
+    name = "nd.softplus"
+
+
 @unary_row(np.sqrt, math.SqrtOp, lambda g, x, y: g / (y * 2), cost=Cost.SHORT, is_relaxable=True, aten="sqrt")
 class SqrtOp(UnaryOp):
     """The square root; NaN below 0. At 0 its gradient is inf."""
