@@ -228,7 +228,6 @@ _RULES: dict[type[Operation], Rule] = {
     arith.TruncFOp: lambda op, x: cast_array(x, dtype_of(op.results[0].type)),
     math.AbsFOp: _wide(np.abs),
     math.AbsIOp: lambda op, x: np.abs(x),
-    math.Log10Op: _wide(np.log10),
     math.PowFOp: _wide(power),
     math.FloorOp: _wide(np.floor),
     math.CeilOp: _wide(np.ceil),
