@@ -10,9 +10,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.dialects import nd, tile
 from irc.ir.rewriting import Inserter, give_location
-from irc.ir.scalar_body import Body, Scalar, cast, signless
 from irc.tiling import scalars as tile_scalar
 from irc.tiling.map_body import finish
+from irc.tiling.nodes import signless
+from irc.tiling.scalar_body import Body, Scalar, cast
 
 
 def elementwise_map(

@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from irc.dialects import nd, tile
 from irc.ir.rewriting import Inserter
-from irc.ir.scalar_body import signless
+from irc.tiling.nodes import signless
 from irc.tiling.placements import Placement, shape_of
 
 MULTIPLE = 8

@@ -20,7 +20,6 @@ from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
-from irc.ir.scalar_body import Body
 from irc.support.integers import ceil_div
 from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.config import GROUP_WARPS, Config
@@ -33,6 +32,7 @@ from irc.tiling.products import dot_of, dot_operand
 from irc.tiling.program import INDEX, Axis, Program, Shape
 from irc.tiling.reductions import ReduceStage, depth_of
 from irc.tiling.references import References, Values
+from irc.tiling.scalar_body import Body
 from irc.tiling.stage import Stage
 from irc.tiling.sums_across import SumAcross
 

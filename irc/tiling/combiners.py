@@ -11,9 +11,9 @@ from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import give_location
-from irc.ir.scalar_body import Body, Scalar
 from irc.tiling.nodes import Reduced
 from irc.tiling.program import Shape
+from irc.tiling.scalar_body import Body, Scalar
 from irc.tiling.scalars import combine, first_extreme
 from irc.tiling.stage import Stage
 

@@ -15,12 +15,12 @@ from xdsl.ir import Block, Region, SSAValue
 
 from irc.dialects import tile
 from irc.ir.discardable import UNROLL
-from irc.ir.scalar_body import Body, Scalar, cast
 from irc.tiling.index_maps import Dim
 from irc.tiling.map_body import finish
 from irc.tiling.nodes import Dot, Node
 from irc.tiling.program import INDEX, Program
 from irc.tiling.reductions import ReduceStage
+from irc.tiling.scalar_body import Body, Scalar, cast
 from irc.tiling.stage import Stage
 
 MAX_UNROLLED = 64

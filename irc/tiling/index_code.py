@@ -7,9 +7,9 @@ from collections.abc import Callable
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from irc.ir.scalar_body import Body
 from irc.tiling.index_maps import Dim, Div, Lin, Mod, Sym, bounds, offset, terms
 from irc.tiling.program import INDEX
+from irc.tiling.scalar_body import Body
 
 
 class IndexCode:

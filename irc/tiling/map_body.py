@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from irc.dialects import tile
-from irc.ir.scalar_body import Body, Scalar, cast
 from irc.support.diagnostics import IrcError
 from irc.tiling import scalars as tile_scalar
 from irc.tiling.index_code import IndexCode
 from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Joined, Node
 from irc.tiling.program import INDEX, Shape
+from irc.tiling.scalar_body import Body, Scalar, cast
 
 if TYPE_CHECKING:
     from irc.tiling.stage import Stage

@@ -18,7 +18,6 @@ from irc.analysis.op_classes import POSITIONS, is_scan, monoid_of, reduced_axes
 from irc.analysis.window_operands import rows_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, iteration_of
-from irc.ir.scalar_body import signless
 from irc.tiling.index_maps import Coords, Dim, Lin, point
 
 
@@ -211,6 +210,12 @@ class Dot(Node):
 def name_of(op: Operation) -> str:
     """`add` of `nd.add`."""
     return op.name.removeprefix("nd.")
+
+
+def signless(type: Attribute) -> Attribute:
+    if isinstance(type, IntegerType):
+        return IntegerType(type.width.data)
+    return type
 
 
 def number(op: Operation, name: str) -> int:

@@ -18,7 +18,6 @@ from xdsl.ir import Block, Region, SSAValue
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Kind, iteration_of
-from irc.ir.scalar_body import is_unsigned
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div, round_up
 from irc.tiling.config import Config
@@ -29,6 +28,7 @@ from irc.tiling.index_maps import Dim, Div, Lin, atoms, lin_of, new_dim
 from irc.tiling.nodes import Cast, Choose, Constant, Dot, Load, Node, Test
 from irc.tiling.program import INDEX, Axis, Program
 from irc.tiling.reductions import ReduceStage
+from irc.tiling.scalar_body import is_unsigned
 from irc.tiling.sizes import matmul_depth, matmul_tiles
 from irc.tiling.stage import Stage
 from irc.tiling.taps import Steps, Taps

@@ -23,13 +23,14 @@ from irc.dialects.nd.reduce import MonoidOp, ScanOp
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import Inserter, location_of, remove_dead_code
-from irc.ir.scalar_body import Body, signless
 from irc.support.diagnostics import IrcError
 from irc.tiling import scalars as tile_scalar
 from irc.tiling.array_maps import counted, elementwise_map, mapped
 from irc.tiling.array_shapes import Shapes
 from irc.tiling.map_body import finish
+from irc.tiling.nodes import signless
 from irc.tiling.placements import Placement, Placements, last_op, rank_of, reshaped_axes, result_axes, shape_of
+from irc.tiling.scalar_body import Body
 
 
 def lower_arrays(program: tile.ProgramOp) -> None:

@@ -17,7 +17,6 @@ from irc.ir.discardable import UNROLL
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import give_location
-from irc.ir.scalar_body import Body
 from irc.support.diagnostics import IrcError
 from irc.tiling.combiners import (
     combine_tiles,
@@ -42,6 +41,7 @@ from irc.tiling.nodes import (
 )
 from irc.tiling.program import INDEX, Axis, Program, Shape
 from irc.tiling.rescaling import lowest_of, maximum_of, moved_sum, scaled_sum, true_maximum, unless_infinite
+from irc.tiling.scalar_body import Body
 from irc.tiling.stage import Stage
 
 Step = Callable[["ReduceStage", list[SSAValue]], list[SSAValue]]

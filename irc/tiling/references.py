@@ -19,13 +19,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from irc.analysis.cascades import Cascade, Exponents
 from irc.analysis.op_classes import shape_of
 from irc.dialects import tile
-from irc.dialects.nd.scalar_code import APPROXIMATE
 from irc.ir.rewriting import give_location
-from irc.ir.scalar_body import Body
 from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.nodes import Dot, Reduced
 from irc.tiling.program import Program
 from irc.tiling.reductions import ReduceStage
+from irc.tiling.scalar_body import Body
+from irc.tiling.scalar_code import APPROXIMATE
 
 Values = Mapping[Reduced, SSAValue]
 """Reductions as they were before."""

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
-from irc.dialects.nd.scalar_code import APPROXIMATE
 from irc.ir.dtypes import element_of
-from irc.ir.scalar_body import Body
 from irc.tiling.nodes import Apply, Node, Reduced, name_of
+from irc.tiling.scalar_body import Body
+from irc.tiling.scalar_code import APPROXIMATE
 
 
 def maximum_of(node: Reduced, candidates: Sequence[Reduced]) -> Reduced | None:

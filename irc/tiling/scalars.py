@@ -9,12 +9,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from irc.dialects import nd
 from irc.dialects.nd.base import integer
 from irc.dialects.nd.declared import is_relaxed
-from irc.dialects.nd.scalar_code import ADD, APPROXIMATE, MAXIMUM, MINIMUM, MULTIPLY
 from irc.dialects.nd.table import ROWS
 from irc.dialects.scalar import CheckIndexOp
 from irc.ir.dtypes import element_of
-from irc.ir.scalar_body import Body, Scalar, cast, signless
 from irc.support.diagnostics import IrcError
+from irc.tiling.nodes import signless
+from irc.tiling.scalar_body import Body, Scalar, cast
+from irc.tiling.scalar_code import APPROXIMATE, add, code_of, maximum, minimum, multiply
 
 
 def apply(body: Body, op: Operation, inputs: list[Scalar], result: Attribute) -> SSAValue:
@@ -26,10 +27,11 @@ def apply(body: Body, op: Operation, inputs: list[Scalar], result: Attribute) ->
     if isinstance(op, nd.CheckIndicesOp):
         return _check_index(body, inputs[0], integer(op.low), integer(op.high))
     row = ROWS.get(type(op))
-    if row is None or row.scalar is None or not isinstance(op, nd.Elementwise):
+    code = code_of(row) if row is not None else None
+    if code is None or not isinstance(op, nd.Elementwise):
         raise IrcError(f"{op.name} cannot be computed in a kernel", op.location, "run decompose-nd first")
     body.fastmath = APPROXIMATE if is_relaxed(op) else None
-    value = row.emit(body, inputs, **op.options())
+    value = code(body, *inputs, **op.options())
     body.fastmath = None
     return value
 
@@ -54,13 +56,13 @@ def combine(body: Body, monoid: str, source: Attribute, a: SSAValue, b: SSAValue
     x, y = Scalar(a, source), Scalar(b, source)
     match monoid:
         case "sum":
-            return ADD(body, x, y)
+            return add(body, x, y)
         case "prod":
-            return MULTIPLY(body, x, y)
+            return multiply(body, x, y)
         case "max":
-            return body(arith.OrIOp(a, b)) if a.type == i1 else MAXIMUM(body, x, y)
+            return body(arith.OrIOp(a, b)) if a.type == i1 else maximum(body, x, y)
         case "min":
-            return body(arith.AndIOp(a, b)) if a.type == i1 else MINIMUM(body, x, y)
+            return body(arith.AndIOp(a, b)) if a.type == i1 else minimum(body, x, y)
         case "any":
             return body(arith.OrIOp(a, b))
         case _:

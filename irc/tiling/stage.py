@@ -16,13 +16,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.dialects import tile
-from irc.ir.scalar_body import Body, Scalar, cast
 from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
 from irc.tiling.index_maps import Dim, Lin, Sym, affine, bounds
 from irc.tiling.map_body import MapBuilder, broadcast, extents, finish
 from irc.tiling.nodes import Apply, Bounded, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
 from irc.tiling.program import INDEX, Axis, Program, Shape
+from irc.tiling.scalar_body import Body, Scalar, cast
 from irc.tiling.view_bounds import bounded_load
 
 

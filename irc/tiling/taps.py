@@ -13,13 +13,13 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from irc.ir.scalar_body import Body
 from irc.tiling.domains import Bindings, Space
 from irc.tiling.index_code import IndexCode
 from irc.tiling.index_maps import Dim, Lin, atoms, bounds, constant, lin_of
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Test
 from irc.tiling.predicates import passed
 from irc.tiling.program import INDEX
+from irc.tiling.scalar_body import Body
 from irc.tiling.stage import Stage
 
 

@@ -101,5 +101,5 @@ def functor_names() -> list[str]:
 def _function_of(name: str, operands: int) -> str | None:
     """The call of the function that an nd op is."""
     row = row_named(name)
-    function = FUNCTIONS.get(row.scalar) if row is not None and isinstance(row.scalar, type) else None
+    function = next((text for op, text in FUNCTIONS.items() if row is not None and op.name == row.scalar), None)
     return None if function is None else f"::{function}f({', '.join('xyz'[:operands])})"

@@ -7,11 +7,10 @@ from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
-from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import operand_def, result_def
 
-from irc.dialects.nd import numpy_code, scalar_code
+from irc.dialects.nd import numpy_code
 from irc.dialects.nd.base import (
     BITS,
     FLOAT,
@@ -24,27 +23,26 @@ from irc.dialects.nd.base import (
     type_of,
 )
 from irc.dialects.nd.elementwise import BinaryOp, CompareOp, Elementwise, bool_of
-from irc.dialects.nd.scalar_code import choice, comparison
 from irc.dialects.nd.table import Cost, binary_row, composed, defined_in, flat, row
 from irc.dialects.nd.terms import Term, widened
 from irc.ir.rewriting import Inserter
 
 
-@row(np.add, scalar_code.ADD, lambda op, g: [g, g], symbol="+")
+@row(np.add, ("arith.addf", "arith.addi"), lambda op, g: [g, g], symbol="+")
 class AddOp(BinaryOp):
     """lhs + rhs; integers wrap."""
 
     name = "nd.add"
 
 
-@row(np.subtract, choice(arith.SubfOp, arith.SubiOp), lambda op, g: [g, -g], symbol="-")
+@row(np.subtract, ("arith.subf", "arith.subi"), lambda op, g: [g, -g], symbol="-")
 class SubOp(BinaryOp):
     """lhs - rhs; integers wrap."""
 
     name = "nd.sub"
 
 
-@binary_row(np.multiply, scalar_code.MULTIPLY, lambda g, a, b, y: (g * b, g * a), symbol="*")
+@binary_row(np.multiply, ("arith.mulf", "arith.muli"), lambda g, a, b, y: (g * b, g * a), symbol="*")
 class MulOp(BinaryOp):
     """lhs * rhs; integers wrap."""
 
@@ -53,7 +51,7 @@ class MulOp(BinaryOp):
 
 @binary_row(
     np.divide,
-    arith.DivfOp,
+    "arith.divf",
     lambda g, a, b, y: (g / b, -g * y / b),
     cost=Cost.LONG,
     is_relaxable=True,
@@ -68,7 +66,7 @@ class DivOp(BinaryOp):
     name = "nd.div"
 
 
-@row(np.floor_divide, scalar_code.floordiv, flat, cost=Cost.LONG, symbol="//")
+@row(np.floor_divide, "floordiv", flat, cost=Cost.LONG, symbol="//")
 class FloorDivOp(BinaryOp):
     """floor(lhs / rhs); an integer divided by 0 is 0."""
 
@@ -77,7 +75,7 @@ class FloorDivOp(BinaryOp):
 
 @binary_row(
     np.mod,
-    scalar_code.mod,
+    "mod",
     lambda g, a, b, y: (g, -g * (a / b).floor()),
     cost=Cost.LONG,
     symbol="%",
@@ -97,7 +95,7 @@ def _power_gradient(g: Term, a: Term, b: Term, y: Term) -> tuple[Term, Term]:
 
 @binary_row(
     numpy_code.power,
-    scalar_code.power,
+    "power",
     _power_gradient,
     cost=Cost.LONG,
     is_relaxable=True,
@@ -120,14 +118,14 @@ def _maximum_gradient(g: Term, a: Term, b: Term, y: Term) -> tuple[Term, Term]:
     return share.zero_where(a < b), share.zero_where(b < a)
 
 
-@binary_row(np.minimum, scalar_code.MINIMUM, _minimum_gradient)
+@binary_row(np.minimum, ("arith.minimumf", "arith.minsi", "arith.minui"), _minimum_gradient)
 class MinimumOp(BinaryOp):
     """The lesser; NaN where either is NaN. A tie gives half of the gradient to each."""
 
     name = "nd.minimum"
 
 
-@binary_row(np.maximum, scalar_code.MAXIMUM, _maximum_gradient)
+@binary_row(np.maximum, ("arith.maximumf", "arith.maxsi", "arith.maxui"), _maximum_gradient)
 class MaximumOp(BinaryOp):
     """The greater; NaN where either is NaN. A tie gives half of the gradient to each."""
 
@@ -141,7 +139,7 @@ def _atan2_gradient(g: Term, a: Term, b: Term, y: Term) -> tuple[Term, Term]:
 
 @binary_row(
     np.arctan2,
-    math.Atan2Op,
+    "math.atan2",
     _atan2_gradient,
     cost=Cost.LONG,
     parameters=("y", "x"),
@@ -166,7 +164,7 @@ def _hypot(a: Term, b: Term) -> Term:
 
 @binary_row(
     np.hypot,
-    None,
+    "",
     lambda g, a, b, y: (g * (a / y), g * (b / y)),
     cost=Cost.LONG,
     is_relaxable=True,
@@ -188,21 +186,21 @@ class BitwiseOp(BinaryOp, ABC):
     TAKES: ClassVar[Elements] = BITS
 
 
-@row(np.bitwise_and, arith.AndIOp, symbol="&", aten="bitwise_and")
+@row(np.bitwise_and, "arith.andi", symbol="&", aten="bitwise_and")
 class BitwiseAndOp(BitwiseOp):
     """lhs & rhs."""
 
     name = "nd.bitwise_and"
 
 
-@row(np.bitwise_or, arith.OrIOp, symbol="|", aten="bitwise_or")
+@row(np.bitwise_or, "arith.ori", symbol="|", aten="bitwise_or")
 class BitwiseOrOp(BitwiseOp):
     """lhs | rhs."""
 
     name = "nd.bitwise_or"
 
 
-@row(np.bitwise_xor, arith.XOrIOp, symbol="^", aten="bitwise_xor")
+@row(np.bitwise_xor, "arith.xori", symbol="^", aten="bitwise_xor")
 class BitwiseXorOp(BitwiseOp):
     """lhs ^ rhs."""
 
@@ -215,56 +213,56 @@ class ShiftOp(BinaryOp, ABC):
     TAKES: ClassVar[Elements] = INTEGER
 
 
-@row(np.left_shift, scalar_code.shift_left, symbol="<<")
+@row(np.left_shift, "shift_left", symbol="<<")
 class ShiftLeftOp(ShiftOp):
     """lhs << rhs; 0 where rhs, read as unsigned, is the width or more."""
 
     name = "nd.shift_left"
 
 
-@row(np.right_shift, scalar_code.shift_right, symbol=">>")
+@row(np.right_shift, "shift_right", symbol=">>")
 class ShiftRightOp(ShiftOp):
     """lhs >> rhs, arithmetic for signed; the sign (0 or -1) where rhs, read as unsigned, is the width or more."""
 
     name = "nd.shift_right"
 
 
-@row(np.equal, comparison("oeq", "eq", "eq"), symbol="==", aten="eq")
+@row(np.equal, ("oeq", "eq", "eq"), symbol="==", aten="eq")
 class EqualOp(CompareOp):
     """lhs == rhs."""
 
     name = "nd.equal"
 
 
-@row(np.not_equal, comparison("une", "ne", "ne"), symbol="!=", aten="ne")
+@row(np.not_equal, ("une", "ne", "ne"), symbol="!=", aten="ne")
 class NotEqualOp(CompareOp):
     """lhs != rhs."""
 
     name = "nd.not_equal"
 
 
-@row(np.less, comparison("olt", "slt", "ult"), symbol="<", aten="lt")
+@row(np.less, ("olt", "slt", "ult"), symbol="<", aten="lt")
 class LessOp(CompareOp):
     """lhs < rhs."""
 
     name = "nd.less"
 
 
-@row(np.less_equal, comparison("ole", "sle", "ule"), symbol="<=", aten="le")
+@row(np.less_equal, ("ole", "sle", "ule"), symbol="<=", aten="le")
 class LessEqualOp(CompareOp):
     """lhs <= rhs."""
 
     name = "nd.less_equal"
 
 
-@row(np.greater, comparison("ogt", "sgt", "ugt"), symbol=">", aten="gt")
+@row(np.greater, ("ogt", "sgt", "ugt"), symbol=">", aten="gt")
 class GreaterOp(CompareOp):
     """lhs > rhs."""
 
     name = "nd.greater"
 
 
-@row(np.greater_equal, comparison("oge", "sge", "uge"), symbol=">=", aten="ge")
+@row(np.greater_equal, ("oge", "sge", "uge"), symbol=">=", aten="ge")
 class GreaterEqualOp(CompareOp):
     """lhs >= rhs."""
 
@@ -276,7 +274,7 @@ def _where_gradient(op: Any, g: Term) -> list[Term | None]:
     return [None, g.kept_where(condition), g.zero_where(condition)]
 
 
-@row(np.where, scalar_code.where, _where_gradient)
+@row(np.where, "where", _where_gradient)
 class WhereOp(Elementwise):
     """lhs where the bool `condition` holds, else rhs."""
 
@@ -310,7 +308,7 @@ def _clamp_gradient(op: Any, g: Term) -> list[Term | None]:
     return [g.kept_where(inside), g.kept_where((x < lo) & (lo < hi)), g.kept_where((x > hi) | (lo > hi))]
 
 
-@row(numpy_code.clamp, scalar_code.clamp, _clamp_gradient, decomposition=_clamp)
+@row(numpy_code.clamp, "clamp", _clamp_gradient, decomposition=_clamp)
 class ClampOp(Elementwise):
     """minimum(maximum(x, lo), hi); NaN where any is NaN. At its bounds the gradient is that of x."""
 

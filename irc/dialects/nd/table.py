@@ -3,7 +3,7 @@ the verifier, the language, `irc_frontend`, the interpreters, gradients, decompo
 
 A row is the class of its op under a decorator:
 
-    @unary_row(np.tanh, math.TanhOp, gradient=lambda g, x, y: g * (1 - y * y), cost=Cost.LONG, aten="tanh")
+    @unary_row(np.tanh, "math.tanh", gradient=lambda g, x, y: g * (1 - y * y), cost=Cost.LONG, aten="tanh")
     class TanhOp(UnaryOp):
         "The hyperbolic tangent."
         name = "nd.tanh"
@@ -11,22 +11,23 @@ A row is the class of its op under a decorator:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition
 
 from irc.dialects.nd.elementwise import OPS, Elementwise
 from irc.dialects.nd.terms import Decomposition, Gradient, Term, narrowed, wide, widened
 from irc.ir.dtypes import element_named
-from irc.ir.scalar_body import Body, Scalar
 
 OpT = TypeVar("OpT", bound=Elementwise)
-Scalars: TypeAlias = "type[Operation] | Callable[..., SSAValue]"
-"""An op of scalar floats, or a function (body, scalars...) that adds the scalar code to the body."""
+Scalar: TypeAlias = str | tuple[str, ...]
+"""By name, an op of `arith` or `math`; or one for each of floats, signed and unsigned integers (the scalar itself where
+there is none), of comparisons their predicates; or a function of `irc/tiling/scalar_code.py`, which imports those
+dialects. Empty: decompose-nd takes the op apart."""
 OfUnary: TypeAlias = "Callable[[Term, Term, Term], Term]"
 """(g, x, y): the cotangent of the result, the operand, the result."""
 OfBinary: TypeAlias = "Callable[[Term, Term, Term, Term], tuple[Term | None, Term | None]]"
@@ -59,7 +60,7 @@ class Row:
     """What is known of an elementwise op beside the types, which its class has.
 
     numpy: the result of arrays, and of the op's properties by name; of narrow floats in f32.
-    scalar: how a kernel computes it; None of an op that decompose-nd always replaces.
+    scalar: how a kernel computes it.
     gradient: None of an op through which nothing flows, as it takes or gives no floats. At points without a derivative
     it follows torch.
     cost, instructions: how much it is, and about how many machine instructions for an element of f32.
@@ -71,7 +72,7 @@ class Row:
 
     op: type[Elementwise]
     numpy: Callable[..., Any]
-    scalar: Scalars | None
+    scalar: Scalar
     gradient: Gradient | None = None
     cost: Cost = Cost.CHEAP
     instructions: int = 10
@@ -92,14 +93,6 @@ class Row:
         """Whether it has a float result of float operands."""
         return self.op.TAKES.has(element_named("f32")) and not self.op.IS_TEST
 
-    def emit(self, body: Body, inputs: Sequence[Scalar], **options: Any) -> SSAValue:
-        """The op's scalar of scalars, of an op that has code of its own."""
-        assert self.scalar is not None
-        if isinstance(self.scalar, type):
-            build: Any = self.scalar
-            return body(build(*(x.value for x in inputs)))
-        return self.scalar(body, *inputs, **options)
-
 
 ROWS: dict[type[Operation], Row] = {}
 """By op."""
@@ -118,7 +111,7 @@ def defined_in(module: str) -> list[str]:
 
 def row(
     numpy: Callable[..., Any],
-    scalar: Scalars | None,
+    scalar: Scalar,
     gradient: Gradient | None = None,
     **fields: Unpack[Fields],
 ) -> Callable[[type[OpT]], type[OpT]]:
@@ -144,7 +137,7 @@ def row(
 
 def unary_row(
     numpy: Callable[..., Any],
-    scalar: Scalars | None,
+    scalar: Scalar,
     gradient: OfUnary | None = None,
     **fields: Unpack[Fields],
 ) -> Callable[[type[OpT]], type[OpT]]:
@@ -160,7 +153,7 @@ def unary_row(
 
 def binary_row(
     numpy: Callable[..., Any],
-    scalar: Scalars | None,
+    scalar: Scalar,
     gradient: OfBinary | None = None,
     **fields: Unpack[Fields],
 ) -> Callable[[type[OpT]], type[OpT]]:

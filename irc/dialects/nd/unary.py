@@ -7,11 +7,10 @@ from math import log, pi, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr
 from xdsl.irdl import prop_def
 
-from irc.dialects.nd import numpy_code, scalar_code
+from irc.dialects.nd import numpy_code
 from irc.dialects.nd.base import BITS, BOOL, Elements, Location, Operand, float_prop, type_of
 from irc.dialects.nd.elementwise import NumberUnaryOp, UnaryOp
 from irc.dialects.nd.table import Cost, composed, defined_in, flat, row, unary_row
@@ -19,56 +18,56 @@ from irc.dialects.nd.terms import Term
 from irc.ir.rewriting import Inserter
 
 
-@unary_row(np.negative, scalar_code.neg, lambda g, x, y: -g, symbol="-", is_function=True, aten="neg")
+@unary_row(np.negative, "neg", lambda g, x, y: -g, symbol="-", is_function=True, aten="neg")
 class NegOp(NumberUnaryOp):
     """-x; integers wrap."""
 
     name = "nd.neg"
 
 
-@unary_row(np.abs, scalar_code.absolute, lambda g, x, y: g * x.sign(), aten="abs")
+@unary_row(np.abs, "absolute", lambda g, x, y: g * x.sign(), aten="abs")
 class AbsOp(NumberUnaryOp):
     """|x|; the least integer stays itself. At 0 its gradient is 0."""
 
     name = "nd.abs"
 
 
-@row(np.sign, scalar_code.sign, flat)
+@row(np.sign, "sign", flat)
 class SignOp(NumberUnaryOp):
     """-1, 0 or 1; NaN stays NaN."""
 
     name = "nd.sign"
 
 
-@unary_row(numpy_code.relu, scalar_code.relu, lambda g, x, y: g.zero_where(y <= 0), aten="relu")
+@unary_row(numpy_code.relu, "relu", lambda g, x, y: g.zero_where(y <= 0), aten="relu")
 class ReluOp(NumberUnaryOp):
     """maximum(x, 0); NaN stays NaN. At 0 its gradient is 0."""
 
     name = "nd.relu"
 
 
-@row(numpy_code.integral(np.floor), scalar_code.integral(math.FloorOp), flat, aten="floor")
+@row(numpy_code.integral(np.floor), ("math.floor", ""), flat, aten="floor")
 class FloorOp(NumberUnaryOp):
     """The greatest integral value not above x."""
 
     name = "nd.floor"
 
 
-@row(numpy_code.integral(np.ceil), scalar_code.integral(math.CeilOp), flat, aten="ceil")
+@row(numpy_code.integral(np.ceil), ("math.ceil", ""), flat, aten="ceil")
 class CeilOp(NumberUnaryOp):
     """The least integral value not below x."""
 
     name = "nd.ceil"
 
 
-@row(numpy_code.integral(np.rint), scalar_code.integral(math.RoundEvenOp), flat, aten="round")
+@row(numpy_code.integral(np.rint), ("math.roundeven", ""), flat, aten="round")
 class RoundOp(NumberUnaryOp):
     """The nearest integral value, halves to even."""
 
     name = "nd.round"
 
 
-@unary_row(np.exp, math.ExpOp, lambda g, x, y: g * y, cost=Cost.LONG, instructions=2, is_relaxable=True, aten="exp")
+@unary_row(np.exp, "math.exp", lambda g, x, y: g * y, cost=Cost.LONG, instructions=2, is_relaxable=True, aten="exp")
 class ExpOp(UnaryOp):
     """e ** x."""
 
@@ -77,7 +76,7 @@ class ExpOp(UnaryOp):
 
 @unary_row(
     np.exp2,
-    math.Exp2Op,
+    "math.exp2",
     lambda g, x, y: g * y * log(2),
     cost=Cost.LONG,
     instructions=1,
@@ -90,35 +89,35 @@ class Exp2Op(UnaryOp):
     name = "nd.exp2"
 
 
-@unary_row(np.expm1, math.ExpM1Op, lambda g, x, y: g * x.exp(), cost=Cost.LONG, is_relaxable=True, aten="expm1")
+@unary_row(np.expm1, "math.expm1", lambda g, x, y: g * x.exp(), cost=Cost.LONG, is_relaxable=True, aten="expm1")
 class Expm1Op(UnaryOp):
     """e ** x - 1, accurate near 0."""
 
     name = "nd.expm1"
 
 
-@unary_row(np.log, math.LogOp, lambda g, x, y: g / x, cost=Cost.LONG, is_relaxable=True, aten="log")
+@unary_row(np.log, "math.log", lambda g, x, y: g / x, cost=Cost.LONG, is_relaxable=True, aten="log")
 class LogOp(UnaryOp):
     """The natural logarithm; -inf at 0, NaN below."""
 
     name = "nd.log"
 
 
-@unary_row(np.log2, math.Log2Op, lambda g, x, y: g / (x * log(2)), cost=Cost.LONG, is_relaxable=True, aten="log2")
+@unary_row(np.log2, "math.log2", lambda g, x, y: g / (x * log(2)), cost=Cost.LONG, is_relaxable=True, aten="log2")
 class Log2Op(UnaryOp):
     """The logarithm of base 2."""
 
     name = "nd.log2"
 
 
-@unary_row(np.log10, math.Log10Op, lambda g, x, y: g / (x * log(10)), cost=Cost.LONG, is_relaxable=True, aten="log10")
+@unary_row(np.log10, "math.log10", lambda g, x, y: g / (x * log(10)), cost=Cost.LONG, is_relaxable=True, aten="log10")
 class Log10Op(UnaryOp):
     """The logarithm of base 10."""
 
     name = "nd.log10"
 
 
-@unary_row(np.log1p, math.Log1pOp, lambda g, x, y: g / (x + 1), cost=Cost.LONG, is_relaxable=True, aten="log1p")
+@unary_row(np.log1p, "math.log1p", lambda g, x, y: g / (x + 1), cost=Cost.LONG, is_relaxable=True, aten="log1p")
 class Log1pOp(UnaryOp):
     """log(1 + x), accurate near 0."""
 
@@ -127,7 +126,7 @@ class Log1pOp(UnaryOp):
 
 @unary_row(
     lambda x: np.logaddexp(x, x.dtype.type(0)),
-    None,
+    "",
     lambda g, x, y: g * x.sigmoid(),
     cost=Cost.LONG,
     is_relaxable=True,
@@ -139,14 +138,14 @@ class SoftplusOp(UnaryOp):
     name = "nd.softplus"
 
 
-@unary_row(np.sqrt, math.SqrtOp, lambda g, x, y: g / (y * 2), cost=Cost.SHORT, is_relaxable=True, aten="sqrt")
+@unary_row(np.sqrt, "math.sqrt", lambda g, x, y: g / (y * 2), cost=Cost.SHORT, is_relaxable=True, aten="sqrt")
 class SqrtOp(UnaryOp):
     """The square root; NaN below 0. At 0 its gradient is inf."""
 
     name = "nd.sqrt"
 
 
-@unary_row(numpy_code.rsqrt, math.RsqrtOp, lambda g, x, y: g * (y * y * y) * -0.5, cost=Cost.SHORT, aten="rsqrt")
+@unary_row(numpy_code.rsqrt, "math.rsqrt", lambda g, x, y: g * (y * y * y) * -0.5, cost=Cost.SHORT, aten="rsqrt")
 class RsqrtOp(UnaryOp):
     """1 / sqrt(x)."""
 
@@ -155,7 +154,7 @@ class RsqrtOp(UnaryOp):
 
 @unary_row(
     np.reciprocal,
-    scalar_code.reciprocal,
+    "reciprocal",
     lambda g, x, y: -g * (y * y),
     cost=Cost.SHORT,
     is_relaxable=True,
@@ -167,21 +166,21 @@ class ReciprocalOp(UnaryOp):
     name = "nd.reciprocal"
 
 
-@unary_row(np.sin, math.SinOp, lambda g, x, y: g * x.cos(), cost=Cost.LONG, is_relaxable=True, aten="sin")
+@unary_row(np.sin, "math.sin", lambda g, x, y: g * x.cos(), cost=Cost.LONG, is_relaxable=True, aten="sin")
 class SinOp(UnaryOp):
     """The sine of x radians."""
 
     name = "nd.sin"
 
 
-@unary_row(np.cos, math.CosOp, lambda g, x, y: -g * x.sin(), cost=Cost.LONG, is_relaxable=True, aten="cos")
+@unary_row(np.cos, "math.cos", lambda g, x, y: -g * x.sin(), cost=Cost.LONG, is_relaxable=True, aten="cos")
 class CosOp(UnaryOp):
     """The cosine of x radians."""
 
     name = "nd.cos"
 
 
-@unary_row(np.tan, math.TanOp, lambda g, x, y: g * (y * y + 1), cost=Cost.LONG, aten="tan")
+@unary_row(np.tan, "math.tan", lambda g, x, y: g * (y * y + 1), cost=Cost.LONG, aten="tan")
 class TanOp(UnaryOp):
     """The tangent of x radians."""
 
@@ -190,7 +189,7 @@ class TanOp(UnaryOp):
 
 @unary_row(
     np.tanh,
-    math.TanhOp,
+    "math.tanh",
     lambda g, x, y: g * (1 - y * y),
     cost=Cost.LONG,
     instructions=12,
@@ -205,7 +204,7 @@ class TanhOp(UnaryOp):
 
 @unary_row(
     numpy_code.erf,
-    math.ErfOp,
+    "math.erf",
     lambda g, x, y: g * (-(x * x)).exp() * (2 / sqrt(pi)),
     cost=Cost.LONG,
     instructions=16,
@@ -220,7 +219,7 @@ class ErfOp(UnaryOp):
 
 @unary_row(
     numpy_code.sigmoid,
-    scalar_code.sigmoid,
+    "sigmoid",
     lambda g, x, y: g * y * (1 - y),
     cost=Cost.LONG,
     instructions=5,
@@ -240,7 +239,7 @@ def _silu_gradient(g: Term, x: Term, y: Term) -> Term:
 
 @unary_row(
     lambda x: x * numpy_code.sigmoid(x),
-    scalar_code.silu,
+    "silu",
     _silu_gradient,
     cost=Cost.LONG,
     instructions=6,
@@ -274,7 +273,7 @@ def _gelu_gradient(g: Term, x: Term, y: Term, approximate: str = "none") -> Term
 
 @unary_row(
     numpy_code.gelu,
-    None,
+    "",
     _gelu_gradient,
     cost=Cost.LONG,
     is_relaxable=True,
@@ -306,7 +305,7 @@ def _leaky_relu_gradient(g: Term, x: Term, y: Term, slope: float = 0.0) -> Term:
 
 @unary_row(
     numpy_code.leaky_relu,
-    scalar_code.leaky_relu,
+    "leaky_relu",
     _leaky_relu_gradient,
     decomposition=composed(_leaky_relu),
 )
@@ -320,7 +319,7 @@ class LeakyReluOp(UnaryOp):
         self.setup([x], [type_of(x)], {"slope": float(slope)}, location)
 
 
-@row(np.isnan, lambda body, x: body.is_nan(x.value))
+@row(np.isnan, "isnan")
 class IsnanOp(UnaryOp):
     """Whether x is NaN."""
 
@@ -329,7 +328,7 @@ class IsnanOp(UnaryOp):
     name = "nd.isnan"
 
 
-@row(np.isinf, scalar_code.isinf)
+@row(np.isinf, "isinf")
 class IsinfOp(UnaryOp):
     """Whether x is inf or -inf."""
 
@@ -342,7 +341,7 @@ def _logical_not(op: Any, at: Inserter) -> Term:
     return ~Term(op.x, at)
 
 
-@row(np.logical_not, scalar_code.invert, decomposition=_logical_not)
+@row(np.logical_not, "invert", decomposition=_logical_not)
 class LogicalNotOp(UnaryOp):
     """not x, of bool."""
 
@@ -352,7 +351,7 @@ class LogicalNotOp(UnaryOp):
     name = "nd.logical_not"
 
 
-@row(np.invert, scalar_code.invert, symbol="~")
+@row(np.invert, "invert", symbol="~")
 class BitwiseNotOp(UnaryOp):
     """~x; of bool, not x."""
 

@@ -15,7 +15,6 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from irc.dialects.nd.base import FLOAT
 from irc.dialects.nd.numpy_code import power
 from irc.dialects.nd.table import ROWS
 from irc.dialects.scalar import CheckIndexOp, FmodOp
@@ -182,7 +181,7 @@ def _wrap(op: Operation, x: Array) -> Array:
 
 
 _RULES: dict[type[Operation], Rule] = {
-    **{row.scalar: _wide(row.numpy) for row in ROWS.values() if row.op.TAKES is FLOAT and isinstance(row.scalar, type)},
+    **{op: _wide(row.numpy) for op in math.Math.operations for row in ROWS.values() if row.scalar == op.name},
     arith.AddiOp: lambda op, a, b: a + b,
     arith.SubiOp: lambda op, a, b: a - b,
     arith.MuliOp: lambda op, a, b: a * b,
@@ -208,6 +207,7 @@ _RULES: dict[type[Operation], Rule] = {
     arith.AddfOp: _wide(np.add),
     arith.SubfOp: _wide(np.subtract),
     arith.MulfOp: _wide(np.multiply),
+    arith.DivfOp: _wide(np.divide),
     FmodOp: _wide(np.fmod),
     CheckIndexOp: _check_index,
     arith.NegfOp: _wide(np.negative),

@@ -18,8 +18,8 @@ from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.passes import Pass
 from irc.ir.rounding import cast_array
-from irc.ir.scalar_body import Body
 from irc.tiling.map_body import finish
+from irc.tiling.scalar_body import Body
 
 _ROUNDED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
 _WIDENING = (arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)

@@ -17,8 +17,8 @@ from irc.analysis.matrix_instructions import instruction_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.passes import Pass
-from irc.ir.scalar_body import Body
 from irc.tiling.map_body import finish
+from irc.tiling.scalar_body import Body
 
 KEPT = 0xFFFFE000 - (1 << 32)
 """Bits of an f32 that tf32 has: sign, exponent and 10 bits of the significand."""

@@ -17,12 +17,11 @@ from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of, remove_dead_code
-from irc.ir.scalar_body import signless
 from irc.ir.targets import target_of
 from irc.layout.requests import WIDEST
 from irc.tiling.domains import Bindings, Domains, Operand
 from irc.tiling.groups import group_results, reachable
-from irc.tiling.nodes import Bounded, Choose, Coordinate, Dot, Load
+from irc.tiling.nodes import Bounded, Choose, Coordinate, Dot, Load, signless
 from irc.tiling.products import MatmulPlan
 from irc.tiling.program import Program
 from irc.tiling.sizes import Contiguity

@@ -20,10 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-
-def signless(type: Attribute) -> Attribute:
-    """The type of a scalar of elements of a type of `nd`, which tells unsigned integers apart."""
-    return IntegerType(type.width.data) if isinstance(type, IntegerType) else type
+from irc.tiling.nodes import signless
 
 
 @dataclass(frozen=True)

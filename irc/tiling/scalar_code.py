@@ -6,37 +6,53 @@ Values are signless; whether an integer is unsigned comes from the nd element ty
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cache
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
+from irc.dialects.nd.table import Row
 from irc.dialects.scalar import FmodOp
-from irc.ir.scalar_body import Body, Scalar, width_of
+from irc.tiling.scalar_body import Body, Scalar, width_of
 
-Rule = Callable[..., SSAValue]
+Code = Callable[..., SSAValue]
+"""Adds the scalar of scalars to a body: (body, scalars..., the op's properties by name)."""
 
-
-def choice(of_float: Any, of_signed: Any, of_unsigned: Any = None) -> Rule:
-    """An op of two scalars, by their element type."""
-
-    def rule(body: Body, a: Scalar, b: Scalar) -> SSAValue:
-        op = of_float if a.is_float else of_unsigned if of_unsigned is not None and a.is_unsigned else of_signed
-        return body(op(a.value, b.value))
-
-    return rule
+OPS: dict[str, Callable[..., Operation]] = {op.name: op for op in (*arith.Arith.operations, *math.Math.operations)}
 
 
-def comparison(of_float: str, of_signed: str, of_unsigned: str) -> Rule:
-    """The predicate of an element type."""
+@cache
+def code_of(row: Row) -> Code | None:
+    """The code of an elementwise op, as its row says; None where decompose-nd takes it apart."""
+    scalar = row.scalar
+    if isinstance(scalar, tuple):
+        return _compare(*scalar) if row.op.IS_TEST else _by_type(*scalar)
+    if scalar in OPS:
+        build = OPS[scalar]
+        return lambda body, *inputs: body(build(*(x.value for x in inputs)))
+    return FUNCTIONS[scalar] if scalar else None
 
-    def rule(body: Body, a: Scalar, b: Scalar) -> SSAValue:
-        predicate = of_float if a.is_float else of_unsigned if a.is_unsigned else of_signed
-        return body.compare(predicate, a.value, b.value)
 
-    return rule
+def _by_type(of_float: str, of_signed: str, of_unsigned: str | None = None) -> Code:
+    """Ops by element type; without a name the scalar itself."""
+
+    def code(body: Body, *inputs: Scalar) -> SSAValue:
+        x = inputs[0]
+        name = of_float if x.is_float else of_unsigned or of_signed if x.is_unsigned else of_signed
+        return body(OPS[name](*(x.value for x in inputs))) if name else x.value
+
+    return code
+
+
+def _compare(of_float: str, of_signed: str, of_unsigned: str) -> Code:
+    """Predicates by element type."""
+
+    def code(body: Body, a: Scalar, b: Scalar) -> SSAValue:
+        return body.compare(of_float if a.is_float else of_unsigned if a.is_unsigned else of_signed, a.value, b.value)
+
+    return code
 
 
 def neg(body: Body, x: Scalar) -> SSAValue:
@@ -101,9 +117,8 @@ def silu(body: Body, x: Scalar) -> SSAValue:
     return body(arith.MulfOp(x.value, sigmoid(body, x)))
 
 
-def integral(op: Callable[[SSAValue], Operation]) -> Rule:
-    """An op of floats; integers are integral already."""
-    return lambda body, x: body(op(x.value)) if x.is_float else x.value
+def isnan(body: Body, x: Scalar) -> SSAValue:
+    return body.is_nan(x.value)
 
 
 def isinf(body: Body, x: Scalar) -> SSAValue:
@@ -231,11 +246,34 @@ def where(body: Body, test: Scalar, yes: Scalar, no: Scalar) -> SSAValue:
     return body.select(test.value, yes.value, no.value)
 
 
+add = _by_type("arith.addf", "arith.addi")
+multiply = _by_type("arith.mulf", "arith.muli")
+maximum = _by_type("arith.maximumf", "arith.maxsi", "arith.maxui")
+minimum = _by_type("arith.minimumf", "arith.minsi", "arith.minui")
+
+
 def clamp(body: Body, x: Scalar, low: Scalar, high: Scalar) -> SSAValue:
-    return MINIMUM(body, Scalar(MAXIMUM(body, x, low), x.source), high)
+    return minimum(body, Scalar(maximum(body, x, low), x.source), high)
 
 
-MAXIMUM = choice(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp)
-MINIMUM = choice(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp)
-ADD = choice(arith.AddfOp, arith.AddiOp)
-MULTIPLY = choice(arith.MulfOp, arith.MuliOp)
+FUNCTIONS: dict[str, Code] = {
+    "absolute": absolute,
+    "clamp": clamp,
+    "floordiv": floordiv,
+    "invert": invert,
+    "isinf": isinf,
+    "isnan": isnan,
+    "leaky_relu": leaky_relu,
+    "mod": mod,
+    "neg": neg,
+    "power": power,
+    "reciprocal": reciprocal,
+    "relu": relu,
+    "shift_left": shift_left,
+    "shift_right": shift_right,
+    "sigmoid": sigmoid,
+    "sign": sign,
+    "silu": silu,
+    "where": where,
+}
+"""What rows name that is not an op."""
