@@ -9,6 +9,7 @@ from irc.analysis.product_problem import product_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.configs.cascade import choose_cascade
 from irc.configs.check import check_config
+from irc.configs.cpu import choose_on_cpu
 from irc.configs.memory import choose_map, choose_permute, choose_reduction, evict_last
 from irc.configs.product import choose_product
 from irc.configs.windows import choose_windows, reads_windows
@@ -36,6 +37,9 @@ def legal_config(kernel: FusedOp, machine: Target, instruction: str | None) -> C
 def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None) -> Iterator[ConfigAttr]:
     """The heuristic's configs for a kernel, the best first; what the kernel's own sets is taken as given."""
     given = kernel.config or ConfigAttr.of()
+    if machine.exact_tiles:
+        yield choose_on_cpu(kernel)
+        return
     match kernel.kind:
         case Anchor.CASCADE:
             yield from choose_cascade(kernel, machine, given, instruction)

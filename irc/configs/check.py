@@ -39,6 +39,10 @@ rows of a core matrix of wgmma (PTX ISA, 9.7.15.5.1)."""
 def check_config(kernel: FusedOp, config: ConfigAttr, machine: Target) -> None:
     """IrcError unless the config is legal for the kernel and the target."""
     check = _Check(kernel, machine)
+    if machine.exact_tiles:
+        check.unsupported(config)
+        check.split(config.split or 1)
+        return
     check.tile_sizes(config)
     check.threads(config)
     check.cluster(config)

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 DEFAULT_ARCH = "sm_90a"
 """What is compiled for where there is no GPU to ask."""
 
-TARGETS = ("cpu", "cuda", "sim")
+_ARCHES = {"cpu": "", "native": "cpu"}
+"""What the targets that are no GPU's are compiled for."""
+
+TARGETS = ("cpu", "cuda", "native", "sim")
 
 MAX_IN_MEMORY = 256
 """Executables that are kept; the one used least recently goes first."""
@@ -73,8 +76,8 @@ def compile(
     """Compiles a program for a target.
 
     program: `.irc` text (a `str`), a file (a `Path`, `.irc` or `.mlir`), or a module with an nd function.
-    target: `cpu` (numpy), `cuda`, or `sim` (the kernels of `cuda`, simulated thread by thread); by default `cuda` where
-    a GPU is present, else `cpu`.
+    target: `cpu` (numpy), `native` (machine code of this CPU), `cuda`, or `sim` (the kernels of `cuda`, simulated
+    thread by thread); by default `cuda` where a GPU is present, else `cpu`.
     arch: the architecture of the kernels; by default the present GPU's.
     dims, func, any_order, donate: see `Options`. A donated argument on the device is overwritten by a call, and
     returned as the result; arguments on the host stay as they are.
@@ -84,7 +87,7 @@ def compile(
     """
     target = _target(target)
     options = Options(
-        arch="" if target == "cpu" else resolve_arch(arch),
+        arch=_ARCHES[target] if target in _ARCHES else resolve_arch(arch),
         dims=tuple(sorted((dims or {}).items())),
         func=func,
         strict_rounding=strict_rounding,
@@ -218,7 +221,9 @@ def resolve_arch(arch: str | None) -> str:
         return present_arch() if is_present() else DEFAULT_ARCH
     from irc.ir.targets import target
 
-    return target(arch).name
+    if (found := target(arch)).exact_tiles:
+        raise IrcError(f"the architecture {arch} is no GPU's", hint="compile for the target native")
+    return found.name
 
 
 def _on_cpu(subject: Subject, options: Options) -> Executable:
@@ -235,6 +240,13 @@ def _on_cpu(subject: Subject, options: Options) -> Executable:
     arguments, results = signature(entry)
     program = HostProgram(arguments, results, CpuProgram(module))
     return Executable(entry.sym_name.data, "cpu", arguments, results, program)
+
+
+def _on_native(subject: Subject, options: Options) -> Executable:
+    from irc.driver.native import compile_native
+
+    # Sums in any order are no faster here, and have no loops.
+    return compile_native(subject.module(options), strict_rounding=options.strict_rounding)
 
 
 def _on_cuda(subject: Subject, options: Options) -> Executable:
@@ -254,7 +266,7 @@ def _on_sim(subject: Subject, options: Options) -> Executable:
     return simulate(subject.module(options), **options.of_passes)
 
 
-_ON = {"cpu": _on_cpu, "cuda": _on_cuda, "sim": _on_sim}
+_ON = {"cpu": _on_cpu, "cuda": _on_cuda, "native": _on_native, "sim": _on_sim}
 """By target."""
 
 

@@ -71,10 +71,10 @@ def levels(
 
 
 def lower(module: ModuleOp, upto: str = "cuda", *, arch: str | None = None, **options: Any) -> ModuleOp:
-    """A lowered copy of the module: `nd`, `kernel`, `tile`, `cuda`, or `all` with the host plan. `arch` says what it is
-    for, where it does not say so itself."""
-    if upto not in LEVELS:
-        raise IrcError(f"unknown level {upto}", hint=f"levels are {', '.join(LEVELS)}")
+    """A lowered copy of the module: `nd`, `kernel`, `tile`, `cuda`, `all` with the host plan, or `cpu`. `arch` says
+    what it is for, where it does not say so itself."""
+    if upto not in PIPELINES:
+        raise IrcError(f"unknown level {upto}", hint=f"levels are {', '.join(PIPELINES)}")
     copy = module.clone()
     if arch is not None:
         set_target(copy, arch)

@@ -114,7 +114,7 @@ def _first_line(error: Exception) -> str:
 
 def is_lowered(module: ModuleOp) -> bool:
     """Whether the module has something of a level below nd."""
-    return any(op.name.startswith(("kernel.", "tile.", "cuda.", "host.")) for op in module.walk())
+    return any(op.name.startswith(("kernel.", "tile.", "cuda.", "host.", "cpu.")) for op in module.walk())
 
 
 def note_pass(module: ModuleOp, name: str) -> None:

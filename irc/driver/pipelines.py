@@ -29,6 +29,8 @@ PASSES: dict[str, str] = {
     "tile-kernels": "irc.passes.tile.tile_kernels:TileKernelsPass",
     "share-programs": "irc.passes.tile.share_programs:ShareProgramsPass",
     "mark-in-place": "irc.passes.tile.mark_in_place:MarkInPlacePass",
+    "lower-to-cpu": "irc.passes.cpu.lower_to_cpu:LowerToCpuPass",
+    "expand-math": "irc.passes.cpu.expand_math:ExpandMathPass",
     "order-tiles": "irc.passes.tile.order_tiles:OrderTilesPass",
     "merge-loads": "irc.passes.tile.merge_loads:MergeLoadsPass",
     "merge-dots": "irc.passes.tile.merge_dots:MergeDotsPass",
@@ -73,6 +75,7 @@ DIALECTS: dict[str, str] = {
     "tile": "irc.dialects.tile:Tile",
     "scalar": "irc.dialects.scalar:Scalar",
     "cuda": "irc.dialects.cuda:Cuda",
+    "cpu": "irc.dialects.cpu:Cpu",
     "host": "irc.dialects.host:Host",
 }
 """Dialect name to `module:attribute`."""
@@ -140,7 +143,17 @@ CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda", "split-offset
 ALL: tuple[str, ...] = (*CUDA, "overlap-launches", "build-host-plan")
 """Everything: kernels and the host plan that launches them."""
 
-PIPELINES: dict[str, tuple[str, ...]] = {"nd": ND, "kernel": KERNEL, "tile": TILE, "cuda": CUDA, "all": ALL}
+CPU: tuple[str, ...] = (*KERNEL, "tile-arrays", "tile-kernels", "share-programs", "lower-to-cpu", "expand-math")
+"""To the loop nests of a CPU, for the architecture `cpu`."""
+
+PIPELINES: dict[str, tuple[str, ...]] = {
+    "nd": ND,
+    "kernel": KERNEL,
+    "tile": TILE,
+    "cuda": CUDA,
+    "all": ALL,
+    "cpu": CPU,
+}
 
 PIPELINE_HELP: dict[str, str] = {
     "nd": "nd ops that kernels are made of, every rounding explicit",
@@ -148,4 +161,5 @@ PIPELINE_HELP: dict[str, str] = {
     "tile": "tile programs with layouts, channels and partitions of warps",
     "cuda": "the code of a thread",
     "all": "kernels and the host plan",
+    "cpu": "loop nests of a CPU, with --arch cpu",
 }

@@ -95,6 +95,7 @@ UNROLL = "unroll"
 NEAR = "near"
 AFTER = "irc.after"
 STRICT = "irc.strict_rounding"
+INTERPRETED = "irc.interpreted"
 ARGUMENT_NAME = "irc.name"
 
 _OF_OPS = (
@@ -220,6 +221,16 @@ _OF_OPS = (
         "widen-arithmetic",
         "factor-reductions, scale-exponents, the compilation of kernels",
     ),
+    Discardable(
+        INTERPRETED,
+        "it has no loop nest, and why: the interpreter runs it",
+        "`tile.program`",
+        _named("tile.program"),
+        "a string",
+        _is_string,
+        "lower-to-cpu",
+        "the target native, its profiles",
+    ),
 )
 
 _OF_ARGUMENTS = (
@@ -257,7 +268,7 @@ PREFIXES = DIALECTS | {"irc"}
 IN_KERNELS = frozenset({"arith", "math", "scf"})
 """Dialects of xDSL whose ops are irc's in a kernel."""
 
-KERNELS = frozenset({"tile.program", "cuda.kernel"})
+KERNELS = frozenset({"tile.program", "cuda.kernel", "cpu.kernel"})
 
 
 def first_fault(root: Operation) -> tuple[Operation, IrcError] | None:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 
-DIALECTS = frozenset({"nd", "kernel", "scalar", "tile", "cuda", "host"})
+DIALECTS = frozenset({"nd", "kernel", "scalar", "tile", "cuda", "cpu", "host"})
 """The names of irc's dialects."""
 
 

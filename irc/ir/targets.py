@@ -1,4 +1,4 @@
-"""Facts of the GPU architectures that irc compiles for.
+"""Facts of the GPU architectures that irc compiles for, and of the CPU.
 
 Limits are those of the CUDA C++ Programming Guide, section Compute Capabilities (tables of technical specifications for
 each compute capability): shared memory that one block may opt in to, registers, threads. What depends on the product
@@ -95,6 +95,7 @@ class Target:
         matrix instructions); m is 64, n a multiple of 8 up to 256.
     flops: for each element of operands, the peak rate of products, operations/s (a multiply-add is two).
     costs: what fusion weighs.
+    exact_tiles: whether tiles may have any extents: nothing divides them among threads of warps.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Target:
     registers_per_thread: int = 255
     threads_per_block: int = 1024
     warp_size: int = 32
+    exact_tiles: bool = False
 
     def resident_clusters(self, size: int) -> int:
         """Clusters of `size` blocks that run at once with a block an SM."""
@@ -293,12 +295,41 @@ TARGETS: tuple[Target, ...] = (
 )
 """In the order of compute capability."""
 
+CPU = Target(
+    name="cpu",
+    product="x86-64 with AVX-512, 8 cores",
+    sms=8,
+    shared_memory=512 * KIB,
+    shared_memory_per_sm=MIB,
+    threads_per_sm=1,
+    blocks_per_sm=1,
+    l2=MIB,
+    bandwidth=5e10,
+    clock=3e9,
+    flops=MappingProxyType({"f64": 0.4e12, "f32": 0.8e12, "f16": 0.8e12}),
+    mma=MappingProxyType({}),
+    wgmma=MappingProxyType({}),
+    has_tma=False,
+    has_wgmma=False,
+    costs=Costs(
+        multiply_adds=32,
+        operand_bytes=32,
+        byte=0.5,
+        launch=2e5,
+        idle_elements=1 << 13,
+        operand=OperandCosts(tile=(256, 512), byte=1 / 16, free_bytes=4, instruction=1 / 16),
+    ),
+    exact_tiles=True,
+)
+"""Where there is no GPU: an "SM" is a core. What is chosen by it does not depend on the machine that runs it, so that
+sums are the same everywhere; threads take parts of the tiles."""
+
 DEFAULT_TARGET = "sm_90a"
 
 
 @cache
 def _by_name() -> dict[str, Target]:
-    return {target.name: target for target in TARGETS}
+    return {target.name: target for target in (*TARGETS, CPU)}
 
 
 def target(name: str) -> Target:

@@ -13,6 +13,7 @@ from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.cpu import CpuProgram
+    from irc.runtime.native import NativeProgram
     from irc.runtime.profile import Profile
 
 
@@ -23,7 +24,7 @@ class HostProgram:
         self,
         arguments: Sequence[ArraySpec],
         results: Sequence[ArraySpec],
-        function: CpuProgram,
+        function: CpuProgram | NativeProgram,
     ):
         self._arguments = tuple(arguments)
         self._results = tuple(results)

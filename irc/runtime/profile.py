@@ -20,6 +20,7 @@ from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.cpu import CpuProgram
+    from irc.runtime.native import NativeProgram
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def kernel_times(artifact: Artifact, arrays: Sequence[Any], repetitions: int) ->
     return _by_name(_traces(artifact, arrays, repetitions)[0])
 
 
-def profile_cpu(program: CpuProgram, arrays: Sequence[Any], repetitions: int) -> Profile:
+def profile_cpu(program: CpuProgram | NativeProgram, arrays: Sequence[Any], repetitions: int) -> Profile:
     """Runs a program on the host, op by op."""
     runs: list[dict[tuple[str, str], float]] = []
     work: dict[tuple[str, str], tuple[int, int, int]] = {}

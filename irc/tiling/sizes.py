@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from irc.analysis.op_classes import LARGE
-from irc.support.integers import power_of_two, round_up
+from irc.support.integers import ceil_div, power_of_two, round_up
 from irc.tiling.boxes import step_of
 from irc.tiling.domains import Domains, Operand
 from irc.tiling.index_maps import Dim
@@ -44,6 +44,28 @@ THREADS = 256
 
 def clamp(tile: int, extent: int) -> int:
     return min(power_of_two(tile), power_of_two(extent))
+
+
+def even_part(extent: int, most: int) -> int:
+    """The extent of up to `most` elements in which equal tiles cover a dimension; where a divisor is not much less,
+    that."""
+    parts = ceil_div(extent, max(1, most))
+    divisor = next((extent // n for n in range(parts, 2 * parts) if extent % n == 0), None)
+    return divisor or ceil_div(extent, parts)
+
+
+def exact_map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], elements: int) -> dict[Dim, int]:
+    """`map_tiles` where tiles may have any extents. Dimensions along which large operands are contiguous share the
+    elements, then inner ones take what is left."""
+    runs = [d for d in dims if d in weights][-MAX_TILED:] or list(dims[-1:])
+    side = elements if len(runs) == 1 else round(elements ** (1 / len(runs)))
+    sizes = {d: even_part(d.extent, side) for d in runs}
+    for dim in reversed(dims):
+        room = elements // prod(sizes.values())
+        if room < 2 or (len(sizes) == MAX_TILED and dim not in sizes):
+            continue
+        sizes[dim] = even_part(dim.extent, sizes.get(dim, 1) * room)
+    return {d: sizes[d] for d in dims if d in sizes}
 
 
 @dataclass
@@ -107,6 +129,16 @@ def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[D
         sizes[dim] = fitting(dim.extent, room, shortest=1)
         room //= sizes[dim]
     return {d: sizes[d] for d in dims if d in sizes}
+
+
+def exact_reduce_tiles(
+    rows: Sequence[Dim], columns: Sequence[Dim], weights: dict[Dim, int], tile: Mapping[str, int]
+) -> tuple[Dim | None, int, dict[Dim, int]]:
+    """`reduce_tiles` where tiles may have any extents: whole columns."""
+    contiguous_rows = [d for d in rows if d in weights]
+    row = max(contiguous_rows, key=lambda d: weights[d]) if contiguous_rows else (rows[-1] if rows else None)
+    height = 1 if row is None else even_part(row.extent, tile.get("d", 1))
+    return row, height, {c: c.extent for c in columns}
 
 
 def reduce_tiles(

@@ -22,7 +22,18 @@ from irc.tiling.nodes import Apply, Dot, Joined, Node, Reduced
 from irc.tiling.products import MatmulPlan, emit_matmul, split_axes
 from irc.tiling.program import Axis, Program, shared_nodes
 from irc.tiling.reductions import ReduceStage
-from irc.tiling.sizes import ELEMENTS, SHORTEST_RUN, SQUARE, THREADS, Contiguity, along, map_tiles, reduce_tiles
+from irc.tiling.sizes import (
+    ELEMENTS,
+    SHORTEST_RUN,
+    SQUARE,
+    THREADS,
+    Contiguity,
+    along,
+    exact_map_tiles,
+    exact_reduce_tiles,
+    map_tiles,
+    reduce_tiles,
+)
 from irc.tiling.stage import Stage
 from irc.tiling.window_sizes import reached_dims, window_tiles
 
@@ -148,7 +159,7 @@ def emit_group(program: Program, plan: GroupTiling, config: Config) -> None:
 def box_group(program: Program, plan: GroupTiling, config: Config) -> None:
     """Chooses the tiles of a permutation, for which its dimensions are split and merged."""
     sizes = config.sizes if config.sizes is not None and len(config.sizes) in (2, 3) else (SQUARE, SQUARE)
-    if plan.is_map:
+    if plan.is_map and not program.domains.machine.exact_tiles:
         instructions = sum(instructions_of(node.op) for node in plan.nodes if isinstance(node, Apply))
         plan.box = fullest_boxes(program.domains, plan.rows, sizes, instructions)
         for result in plan.group.results:
@@ -185,14 +196,7 @@ def _roots(program: Program, plan: GroupTiling) -> list[Node]:
 def _emit_map(program: Program, plan: GroupTiling, config: Config) -> None:
     dims = plan.rows
     program.shared = shared_nodes(_roots(program, plan))
-    weights = Contiguity(program.domains).weights(dims)
-    alike = _walked_alike(program, plan, config)
-    joined = {n.monoid for n in plan.nodes if isinstance(n, Joined)}
-    reached = reached_dims(program.domains, dims, overlap="prod" in joined) if joined else []
-    if reached:
-        inner = max(dims, key=lambda d: (weights.get(d, 0), dims.index(d)))
-        alike = window_tiles(dims, inner, reached, prod(config.sizes or (ELEMENTS,)))
-    tiles = plan.box or alike or (map_tiles(dims, weights, config.sizes) if dims else {})
+    tiles = _map_tiles(program, plan, config) if dims else {}
     loop = for_tiles(program, dims, tiles, Config(schedule=config.schedule))
     offsets = dict(zip(dims, loop.offsets, strict=False))
     axes = [Axis(d, offsets[d], tiles[d]) for d in dims if d in tiles]
@@ -200,6 +204,21 @@ def _emit_map(program: Program, plan: GroupTiling, config: Config) -> None:
     stage = ReduceStage(program, loop.body.block, axes or [Axis(None, loop.offsets[0], 1)], scalars)
     for result in plan.group.results:
         stage.store(program.result_argument(result.index), result.at, result.node)
+
+
+def _map_tiles(program: Program, plan: GroupTiling, config: Config) -> dict[Dim, int]:
+    """The tiled dimensions of elementwise work, with their extents."""
+    dims, weights = plan.rows, Contiguity(program.domains).weights(plan.rows)
+    elements = prod(config.sizes or (ELEMENTS,))
+    if program.domains.machine.exact_tiles:
+        return exact_map_tiles(dims, weights, elements)
+    alike = _walked_alike(program, plan, config)
+    joined = {n.monoid for n in plan.nodes if isinstance(n, Joined)}
+    reached = reached_dims(program.domains, dims, overlap="prod" in joined) if joined else []
+    if reached:
+        inner = max(dims, key=lambda d: (weights.get(d, 0), dims.index(d)))
+        alike = window_tiles(dims, inner, reached, elements)
+    return plan.box or alike or map_tiles(dims, weights, config.sizes)
 
 
 def _walked_alike(program: Program, plan: GroupTiling, config: Config) -> dict[Dim, int]:
@@ -218,8 +237,10 @@ def _walked_alike(program: Program, plan: GroupTiling, config: Config) -> dict[D
 def _emit_rows(program: Program, plan: GroupTiling, config: Config) -> None:
     columns = [space[0] for space in plan.columns]
     weights = Contiguity(program.domains).weights([*plan.rows, *columns])
-    style = config.reduction
-    row, height, chunks = reduce_tiles(plan.rows, columns, weights, config.tile, style)
+    if program.domains.machine.exact_tiles:
+        row, height, chunks = exact_reduce_tiles(plan.rows, columns, weights, config.tile)
+    else:
+        row, height, chunks = reduce_tiles(plan.rows, columns, weights, config.tile, config.reduction)
     program.chunks |= chunks
     if all(chunks[c] >= c.extent for c in columns):
         program.shared = shared_nodes(_roots(program, plan))

@@ -128,14 +128,15 @@ def check_passes(module: ModuleOp, passes: Sequence[ModulePass], context: Contex
         widened = widened or each.name == "widen-arithmetic"
 
 
-def check_kernels(text: str, seed: int = 0, arch: str = "sm_90a", noise: Sequence[float] | None = None) -> None:
-    """Runs the program's kernels on the simulator; AssertionError where they are off the float64 reference. `noise`: how far each result
-    may be off, where its element type does not say that."""
+def check_kernels(text: str, seed: int = 0, arch: str | None = "sm_90a", noise: Sequence[float] | None = None) -> None:
+    """Runs the program's kernels on the simulator, or, where `arch` is None, as machine code of this CPU; AssertionError where they are off
+    the float64 reference. `noise`: how far each result may be off, where its element type does not say that."""
+    target = "native" if arch is None else "sim"
     module = isolate(parse(text, "drawn.irc"))
     arrays, elements, limits = draw_arguments(module, seed), result_elements(module), tolerances(module)
     with np.errstate(all="ignore"):
         expected = nd.evaluate(module, arrays, precision="float64")
-        found = irc.compile(text, target="sim", arch=arch)(*arrays)
+        found = irc.compile(text, target=target, arch=arch)(*arrays)
     found = found if isinstance(found, tuple) else (found,)
     for index, (a, b, element) in enumerate(zip(expected, found, elements, strict=True)):
         if noise is not None:

@@ -47,6 +47,8 @@ cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 {
   }
   cuda.return
 }
+tile.program @p() {results = 0 : i64} {
+}
 """
 
 

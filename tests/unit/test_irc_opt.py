@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from irc.driver.lowering import LEVELS
 from irc.driver.pipelines import PASSES, PIPELINES
 from irc_tools.opt import main
 from irc_tools.pass_help import pass_help
@@ -197,11 +198,14 @@ def test_pieces_keep_their_lines(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_named_pipelines_are_prefixes_of_each_other() -> None:
     previous: tuple[str, ...] = ()
-    for passes in PIPELINES.values():
+    for passes in [PIPELINES[level] for level in LEVELS]:
         assert passes[: len(previous)] == previous
         previous = passes
-    asked_for = {"differentiate-nd", "raise-programs"}
-    assert set(previous) == set(PASSES) - asked_for, "what to differentiate is said by whoever asks"
+    of_cpu = PIPELINES["cpu"]
+    shared = of_cpu.index("lower-to-cpu")
+    assert of_cpu[:shared] == previous[:shared], "a CPU's programs are those of a GPU up to its own passes"
+    asked = {"differentiate-nd", "raise-programs"}  # what to differentiate is said by whoever asks
+    assert {*previous, *of_cpu} == set(PASSES) - asked
 
 
 @pytest.mark.parametrize("name", PASSES)

@@ -35,8 +35,9 @@ def argument_parser() -> argparse.ArgumentParser:
     add_program(parser)
     parser.add_argument(
         "--target",
-        choices=("cpu", "cuda", "sim"),
-        help="where to run (default: cuda where a GPU is present, else cpu); sim simulates the kernels of cuda",
+        choices=("cpu", "cuda", "native", "sim"),
+        help="where to run (default: cuda where a GPU is present, else cpu); native is machine code of this CPU, sim "
+        "simulates the kernels of cuda",
     )
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="an argument from a file")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawn arguments (default: 0)")
@@ -54,8 +55,8 @@ def argument_parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         metavar="TRACE.json",
-        help="show where the time goes, by kernel (target cuda) or op (cpu), against what the chip could do; with a "
-        "file, write a trace of the streams for chrome://tracing or Perfetto",
+        help="show where the time goes, by kernel (targets cuda, native) or op (cpu), against what the chip could do; "
+        "with a file, write a trace of the streams for chrome://tracing or Perfetto",
     )
     return parser
 

@@ -193,7 +193,7 @@ def _settle(program: Program, plans: list[GroupTiling], config: Config) -> None:
     domains.spaces = [space for plan in plans for space in plan.spaces]
     domains.simplify()
     for plan in plans:
-        if plan.matmul is None:
+        if plan.matmul is None and not domains.machine.exact_tiles:
             domains.flatten(plan.rows, WIDEST)
             if plan.columns and Contiguity(domains).weights(plan.rows[-1:]):
                 domains.widen(plan.rows, config.tile.get("d", 1))

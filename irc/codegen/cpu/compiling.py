@@ -1,0 +1,102 @@
+"""LLVM IR to machine code of this machine by llvmlite, cached on disk as cubins are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes.util import find_library
+from functools import cache
+from typing import Any
+
+from irc.codegen.cpu.printer import Code
+from irc.support import cache as store
+from irc.support.blas import products
+from irc.support.diagnostics import IrcError
+
+KIND = "objects"
+"""The name of the entries' folder in the cache."""
+
+
+def llvm() -> Any:
+    """llvmlite's binding; IrcError where it is not installed."""
+    try:
+        import llvmlite.binding as binding
+    except ImportError as error:
+        raise IrcError("the native target needs llvmlite", hint="pip install llvmlite") from error
+    return binding
+
+
+@cache
+def _machine() -> Any:
+    """The target machine: this CPU, with all that it has."""
+    binding = llvm()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="pic",
+        codemodel="small",
+        jit=True,
+    )
+
+
+def assemble(codes: Sequence[Code]) -> bytes:
+    """An object file with all kernels."""
+    binding = llvm()
+    host = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), binding.llvm_version_info
+    texts = [code.text for code in codes]
+    key = store.key_of("object", host, texts)
+    if (found := store.read(KIND, key)) is not None:
+        return found
+    machine = _machine()
+    module: Any = None
+    for text in texts:
+        each = binding.parse_assembly(text)
+        each.triple, each.data_layout = machine.triple, str(machine.target_data)
+        if module is None:
+            module = each
+        else:
+            module.link_in(each)
+    content = _optimized(module, machine)
+    store.write(KIND, key, content)
+    return content
+
+
+def _optimized(module: Any, machine: Any) -> bytes:
+    binding = llvm()
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization, options.slp_vectorization, options.loop_unrolling = True, True, True
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+class Loaded:
+    """Kernels in memory, by name."""
+
+    def __init__(self, content: bytes):
+        binding = llvm()
+        _machine()
+        _give_symbols()
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _engine_machine())
+        self._engine.add_object_file(binding.object_file.ObjectFileRef.from_data(content))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        return self._engine.get_function_address(name)
+
+
+def _engine_machine() -> Any:
+    binding = llvm()
+    return binding.Target.from_default_triple().create_target_machine(jit=True)
+
+
+@cache
+def _give_symbols() -> None:
+    """What kernels call: products of BLAS, and the C library's functions."""
+    binding = llvm()
+    for name, address in products().items():
+        binding.add_symbol(f"irc_{name}", address)
+    binding.load_library_permanently(find_library("m") or "libm.so.6")

@@ -1,0 +1,272 @@
+"""`cpu.kernel` as LLVM IR: loops and branches become blocks, memory is addressed by element.
+
+A kernel is `void NAME(ptr memory, i64 first, i64 end, ptr own)`: `memory` points to a pointer for each operand and
+result, `own` to `own_bytes` that only this thread uses, aligned to `ALIGNMENT`. Every memref has an alias scope of its
+own. bf16 is i16, and i1 in memory is i8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
+from irc.dialects.cpu import GemmOp, KernelOp
+from irc.ir.dtypes import element_of
+from irc.looping.unsupported import Unsupported
+from irc.support.integers import round_up
+
+ALIGNMENT = 64
+"""Bytes to which memory of a thread's own is aligned: a line of the cache, and the widest vector."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """A kernel as LLVM IR; `own_bytes` is the memory that each thread needs."""
+
+    name: str
+    text: str
+    own_bytes: int
+
+
+def print_kernel(kernel: KernelOp) -> Code:
+    """The module of one kernel; Unsupported where an op has no LLVM IR here."""
+    printer = Printer(kernel)
+    return Code(kernel.sym_name.data, printer.module(), printer.own_bytes)
+
+
+@dataclass
+class Printer:
+    """Prints one kernel."""
+
+    kernel: KernelOp
+    lines: list[str] = field(default_factory=list[str])
+    declared: dict[str, str] = field(default_factory=dict[str, str])
+    own_bytes: int = 0
+    _names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    _scopes: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    _count: int = 0
+    _label: str = "entry"
+    _scope_count: int = 0
+
+    def module(self) -> str:
+        self._entry()
+        self._ops(self.kernel.body.block)
+        body = "\n".join(self.lines)
+        name = self.kernel.sym_name.data
+        header = f'define void @"{name}"(ptr noalias %memory, i64 %first, i64 %end, ptr noalias %own) #0 {{\nentry:\n'
+        attributes = "attributes #0 = { nounwind }\nattributes #1 = { nounwind willreturn memory(none) }\n"
+        return f"{header}{body}\n  ret void\n}}\n{chr(10).join(self.declared.values())}\n{attributes}{self._metadata()}"
+
+    def _entry(self) -> None:
+        allocated = [op for op in self.kernel.body.block.ops if isinstance(op, memref.AllocaOp)]
+        self._scope_count = len(self.kernel.memory) + len(allocated)
+        for at, arg in enumerate(self.kernel.memory):
+            place = self.emit(f"getelementptr ptr, ptr %memory, i64 {at}")
+            self._names[arg] = self.emit(f"load ptr, ptr {place}, align 8, !invariant.load !0")
+            self._scopes[arg] = len(self._scopes)
+        self._names[self.kernel.first], self._names[self.kernel.end] = "%first", "%end"
+
+    def _metadata(self) -> str:
+        """Alias scopes: number i of !(i + 2), those of all others in lists behind them."""
+        count = len(self._scopes)
+        lines = ["!0 = !{}", "!1 = distinct !{!1}"]
+        lines += [f"!{2 + at} = distinct !{{!{2 + at}, !1}}" for at in range(count)]
+        lines += [f"!{2 + count + at} = !{{!{2 + at}}}" for at in range(count)]
+        for at in range(count):
+            others = ", ".join(f"!{2 + other}" for other in range(count) if other != at)
+            lines.append(f"!{2 + 2 * count + at} = !{{{others}}}")
+        return "\n".join(lines) + "\n"
+
+    # Text
+
+    def name(self, value: SSAValue) -> str:
+        return self._names[value]
+
+    def new(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def emit(self, text: str) -> str:
+        """A line that gives a value; its name."""
+        name = self.new()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def call(self, function: str, type: str, arguments: list[tuple[str, str]], flags: str = "") -> str:
+        """A call of an intrinsic or of a function of the C library."""
+        types = ", ".join(each for each, _ in arguments)
+        self.declared.setdefault(function, f"declare {type} @{function}({types}) #1")
+        passed = ", ".join(f"{each} {value}" for each, value in arguments)
+        return self.emit(f"call {flags}{type} @{function}({passed})")
+
+    def _begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self._label = label
+
+    # Ops
+
+    def _ops(self, block: Block) -> None:
+        for op in block.ops:
+            self._op(op)
+
+    def _op(self, op: Operation) -> None:
+        match op:
+            case arith.ConstantOp():
+                self._names[op.result] = literal(op.value)
+            case memref.AllocaOp():
+                self._alloca(op)
+            case memref.LoadOp():
+                self._load(op)
+            case memref.StoreOp():
+                self._store(op)
+            case scf.ForOp():
+                self._for(op)
+            case scf.IfOp():
+                self._if(op)
+            case GemmOp():
+                self._gemm(op)
+            case scf.YieldOp():
+                pass
+            case _:
+                rule: Any = SCALARS.get(type(op))
+                if rule is None:
+                    raise Unsupported(op.name)
+                self._names[op.results[0]] = rule(self, op, *map(self.name, op.operands))
+
+    def _alloca(self, op: memref.AllocaOp) -> None:
+        type = op.memref.type
+        assert isinstance(type, MemRefType)
+        self._names[op.memref] = self.emit(f"getelementptr i8, ptr %own, i64 {self.own_bytes}")
+        self._scopes[op.memref] = len(self._scopes)
+        self.own_bytes += round_up(prod(type.get_shape()) * element_of(type.element_type).size, ALIGNMENT)
+
+    def _place(self, memory: SSAValue, index: SSAValue) -> tuple[str, str, str]:
+        """(the type in memory, the pointer, what follows an access: alignment and scopes)."""
+        assert isinstance(memory.type, MemRefType)
+        type = llvm_type(memory.type.element_type)
+        stored = "i8" if type == "i1" else type
+        place = self.emit(f"getelementptr inbounds {stored}, ptr {self.name(memory)}, i64 {self.name(index)}")
+        scope, count = self._scopes[memory], self._scope_count
+        scopes = f"!alias.scope !{2 + count + scope}, !noalias !{2 + 2 * count + scope}"
+        return stored, place, f"align {element_of(memory.type.element_type).size}, {scopes}"
+
+    def _load(self, op: memref.LoadOp) -> None:
+        stored, place, rest = self._place(op.memref, op.indices[0])
+        loaded = self.emit(f"load {stored}, ptr {place}, {rest}")
+        type = llvm_type(op.res.type)
+        self._names[op.res] = loaded if type == stored else self.emit(f"trunc i8 {loaded} to i1")
+
+    def _store(self, op: memref.StoreOp) -> None:
+        value, type = self.name(op.value), llvm_type(op.value.type)
+        stored, place, rest = self._place(op.memref, op.indices[0])
+        if type != stored:
+            value = self.emit(f"zext i1 {value} to i8")
+        self.lines.append(f"  store {stored} {value}, ptr {place}, {rest}")
+
+    # Control
+
+    def _for(self, op: scf.ForOp) -> None:
+        number = self._count = self._count + 1
+        head, body, done = (f"{part}{number}" for part in ("head", "body", "done"))
+        before = self._label
+        block = op.body.block
+        index = self.new()
+        carried = [self.new() for _ in op.iter_args]
+        low, high, step = self.name(op.lb), self.name(op.ub), self.name(op.step)
+        self.lines.append(f"  br label %{head}")
+        self._begin(head)
+        at = len(self.lines)
+        self.lines += [""] * (1 + len(carried))
+        test = self.emit(f"icmp slt i64 {index}, {high}")
+        self.lines.append(f"  br i1 {test}, label %{body}, label %{done}")
+        self._begin(body)
+        self._names.update(zip(block.args, [index, *carried], strict=True))
+        self._ops(block)
+        following = self.emit(f"add nsw i64 {index}, {step}")
+        last = block.last_op
+        yielded = [] if last is None else [self.name(value) for value in last.operands]
+        self.lines[at] = f"  {index} = phi i64 [ {low}, %{before} ], [ {following}, %{self._label} ]"
+        for shift, (name, initial, value) in enumerate(zip(carried, op.iter_args, yielded, strict=True), 1):
+            ends = f"[ {self.name(initial)}, %{before} ], [ {value}, %{self._label} ]"
+            self.lines[at + shift] = f"  {name} = phi {llvm_type(initial.type)} {ends}"
+        self.lines.append(f"  br label %{head}")
+        self._begin(done)
+        self._names.update(zip(op.results, carried, strict=True))
+
+    def _if(self, op: scf.IfOp) -> None:
+        number = self._count = self._count + 1
+        labels = f"then{number}", f"else{number}"
+        done = f"done{number}"
+        self.lines.append(f"  br i1 {self.name(op.cond)}, label %{labels[0]}, label %{labels[1]}")
+        ends = [self._branch(region, label, done) for region, label in zip(op.regions, labels, strict=True)]
+        self._begin(done)
+        for at, result in enumerate(op.results):
+            sides = ", ".join(f"[ {values[at]}, %{label} ]" for values, label in ends)
+            self._names[result] = self.emit(f"phi {llvm_type(result.type)} {sides}")
+
+    def _branch(self, region: Region, label: str, done: str) -> tuple[list[str], str]:
+        self._begin(label)
+        values: list[str] = []
+        if region.blocks:
+            self._ops(region.block)
+            last = region.block.last_op
+            values = [] if last is None else [self.name(value) for value in last.operands]
+        self.lines.append(f"  br label %{done}")
+        return values, self._label
+
+    # Products
+
+    def _gemm(self, op: GemmOp) -> None:
+        """The function of BLAS takes columns first: C' = B' A'."""
+        type = llvm_type(op.element)
+        numbers = [self.name(value) for value in (op.n, op.m, op.k)]
+        strides = [str(value.value.data) for value in (op.rhs_stride, op.lhs_stride, op.width)]
+        pointers = [
+            self._offset(op.rhs, op.rhs_offset),
+            self._offset(op.lhs, op.lhs_offset),
+            self.name(op.acc),
+        ]
+        flags = [str(ord("T" if value.value.data else "N")) for value in (op.rhs_transposed, op.lhs_transposed)]
+        arguments = [f"i64 {value}" for value in (*flags, *numbers, *strides)] + [f"ptr {value}" for value in pointers]
+        self.declared["gemm"] = _gemm_text(type)
+        self.lines.append(f"  call void @gemm({', '.join(arguments)})")
+
+    def _offset(self, memory: SSAValue, offset: SSAValue) -> str:
+        assert isinstance(memory.type, MemRefType)
+        type = llvm_type(memory.type.element_type)
+        return self.emit(f"getelementptr {type}, ptr {self.name(memory)}, i64 {self.name(offset)}")
+
+
+_GEMM = """declare void @{function}(ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr)
+define internal void @gemm(
+    i64 %tb, i64 %ta, i64 %n, i64 %m, i64 %k, i64 %ldb, i64 %lda, i64 %ldc, ptr %b, ptr %a, ptr %c) noinline {{
+  %flags = alloca [2 x i8]
+  %numbers = alloca [6 x i32]
+  %one = alloca {type}
+  store {type} 1.0, ptr %one
+{stores}
+  call void @{function}(
+      ptr %tb.at, ptr %ta.at, ptr %n.at, ptr %m.at, ptr %k.at, ptr %one, ptr %b, ptr %ldb.at, ptr %a, ptr %lda.at,
+      ptr %one, ptr %c, ptr %ldc.at)
+  ret void
+}}"""
+"""A product of BLAS's Fortran interface: every argument is a pointer. `tb` and `ta` are 84, T, or 78, N."""
+
+
+def _gemm_text(type: str) -> str:
+    lines: list[str] = []
+    for array, stored, names in (("flags", "i8", "tb ta"), ("numbers", "i32", "n m k ldb lda ldc")):
+        for at, name in enumerate(names.split()):
+            lines += [
+                f"  %{name}.at = getelementptr {stored}, ptr %{array}, i64 {at}",
+                f"  %{name}.short = trunc i64 %{name} to {stored}",
+                f"  store {stored} %{name}.short, ptr %{name}.at",
+            ]
+    function = {"float": "irc_sgemm", "double": "irc_dgemm"}[type]
+    return _GEMM.format(type=type, function=function, stores="\n".join(lines))

@@ -1,0 +1,99 @@
+"""The configs of kernels that run on a CPU: tiles that stay in a core's caches, and enough of them for the cores."""
+
+from __future__ import annotations
+
+from math import prod
+
+from irc.analysis.product_problem import Product, product_of
+from irc.analysis.reduction_problem import Reduction, reduction_of
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
+from irc.support.integers import ceil_div
+
+ELEMENTS = 8192
+"""Of a tile of a map, a permutation or short rows: 32 KiB of f32, so that what is kept of it stays in the first two
+levels of cache."""
+
+HELD = 65536
+"""Elements of columns that are held until they are read again: 256 KiB of f32, of the second level of cache."""
+
+WIDTH = 1024
+NARROW = 64
+"""Columns side by side that a tile reduces, at most, and at least where there are more: a few lines of memory."""
+
+ENOUGH = 16
+"""Tiles that keep the cores busy, and end at about the same time."""
+
+PARTS = 64
+MIN_PART = 32768
+"""Parts that a reduction with few rows is cut into, at most, and elements of each at least."""
+
+ROWS = 256
+COLUMNS = 512
+DEPTH = 1024
+"""Of a tile of a product: BLAS packs its operands once for each, which is little beside the products then."""
+
+CASCADE_ROWS = 128
+CASCADE_STEP = 512
+"""Of a cascade: what is computed of a step, 256 KiB of f32, stays in the second level of cache."""
+
+
+def choose_on_cpu(kernel: FusedOp) -> ConfigAttr:
+    """The config of a kernel. It does not depend on the number of cores: sums are in the same order everywhere."""
+    match kernel.kind:
+        case Anchor.REDUCE:
+            return _reduction(reduction_of(kernel))
+        case Anchor.MATMUL:
+            return _product(product_of(kernel))
+        case Anchor.CASCADE:
+            return ConfigAttr.of(tile=TileSizes(m=CASCADE_ROWS, k=CASCADE_STEP), stages=1, instruction="fma")
+        case Anchor.PERMUTE:
+            side = round(ELEMENTS**0.5)
+            return ConfigAttr.of(tile=TileSizes(result=side, operand=side))
+        case Anchor.MAP:
+            return ConfigAttr.of(tile=TileSizes(d=ELEMENTS))
+
+
+def _reduction(reduction: Reduction) -> ConfigAttr:
+    extent = max(1, reduction.extent)
+    if reduction.is_contiguous:
+        height = max(1, min(ELEMENTS // extent, ceil_div(reduction.rows, ENOUGH)))
+        tiles = ceil_div(reduction.rows, height)
+    else:
+        most = min(WIDTH, HELD // extent) if reduction.returns else WIDTH
+        outer = max(1, reduction.rows // max(reduction.columns, 1))
+        height = max(NARROW, min(most, ceil_div(outer * reduction.columns, ENOUGH)))
+        tiles = outer * ceil_div(reduction.columns, height)
+    tile = TileSizes({"d": max(1, height), reduction.role: extent})
+    return ConfigAttr.of(tile=tile, reduction="persistent", split=_split(reduction, tiles))
+
+
+def _split(reduction: Reduction, tiles: int) -> int | None:
+    """Parts of the reduced extent, where there are too few tiles without."""
+    if not reduction.can_be_split or not 0 < tiles < ENOUGH:
+        return 1 if max(reduction.together, reduction.inner) > 1 else None
+    parts = min(ceil_div(PARTS, tiles), reduction.rows * reduction.extent // MIN_PART // tiles)
+    return parts if parts > 1 else None
+
+
+def _product(product: Product) -> ConfigAttr:
+    """Rows and columns of a tile are fewer where there are few tiles."""
+    rows, columns = min(product.m, ROWS), min(product.n, COLUMNS)
+    while rows > NARROW and prod((product.batch, ceil_div(product.m, rows), ceil_div(product.n, columns))) < ENOUGH:
+        rows = ceil_div(rows, 2)
+    return ConfigAttr.of(
+        tile=TileSizes(m=_even(product.m, rows), n=max(_even(product.n, columns), product.row), k=_depth(product.k)),
+        stages=1,
+        schedule="grid",
+        instruction="fma",
+    )
+
+
+def _even(extent: int, most: int) -> int:
+    """Equal parts of up to `most`."""
+    return ceil_div(extent, ceil_div(extent, max(1, most))) if extent else 1
+
+
+def _depth(extent: int) -> int:
+    """The longest step that divides K, if that is not short."""
+    longest = next((n for n in range(min(extent, DEPTH), 0, -1) if extent % n == 0), 1)
+    return longest if 4 * longest >= min(extent, DEPTH) else min(extent, DEPTH)

@@ -1,0 +1,204 @@
+"""The cpu dialect: a kernel is a loop nest over memory, of `scf`, `arith`, `math` and `memref` ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    LocationAttr,
+    MemRefType,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    IsolatedFromAbove,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    NoTerminator,
+    RecursiveMemoryEffect,
+    SymbolOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+KERNEL_PROPERTIES = ("results", "tiles")
+"""The properties of a kernel, in the order in which they are printed."""
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """The code of one launch, on a range of its `tiles`.
+
+    The arguments are the memory of the launch's operands, then of its `results` results, as 1-d memrefs that do not
+    overlap where one is written; then the first tile, and the one behind the last. Threads that run ranges of tiles
+    side by side compute what one that runs all of them computes.
+    """
+
+    name = "cpu.kernel"
+    sym_name = prop_def(StringAttr)
+    results_count = prop_def(IntegerAttr, prop_name="results")
+    tiles = prop_def(IntegerAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        name: str,
+        memory: Sequence[Attribute],
+        results: int,
+        tiles: int,
+        *,
+        location: LocationAttr | None = None,
+    ):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "results": IntegerAttr(results, i64),
+                "tiles": IntegerAttr(tiles, i64),
+            },
+            regions=[Region(Block(arg_types=[*memory, IndexType(), IndexType()]))],
+        )
+        self.location = location if location is not None else self.location
+
+    @property
+    def result_count(self) -> int:
+        return self.results_count.value.data
+
+    @property
+    def tile_count(self) -> int:
+        return self.tiles.value.data
+
+    @property
+    def memory(self) -> tuple[SSAValue, ...]:
+        """The operands' and the results' memory."""
+        return tuple(self.body.block.args[:-2])
+
+    @property
+    def written(self) -> tuple[SSAValue, ...]:
+        """The results' memory."""
+        return self.memory[len(self.memory) - self.result_count :]
+
+    @property
+    def first(self) -> SSAValue:
+        return self.body.block.args[-2]
+
+    @property
+    def end(self) -> SSAValue:
+        return self.body.block.args[-1]
+
+    def verify_(self) -> None:
+        types = [arg.type for arg in self.body.block.args]
+        if len(types) < 2 or any(not isinstance(type, IndexType) for type in types[-2:]):
+            raise VerifyException("expected the first tile and the end of the range as the last two arguments")
+        for type in types[:-2]:
+            if not isinstance(type, MemRefType) or len(type.get_shape()) != 1:
+                raise VerifyException(f"expected 1-d memrefs as arguments of a kernel, found {type}")
+        if not 0 <= self.result_count <= len(types) - 2:
+            raise VerifyException(f"expected at most {len(types) - 2} results, found {self.result_count}")
+        if self.tile_count < 0:
+            raise VerifyException(f"expected tiles of 0 or more, found {self.tile_count}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, lambda arg: printer.print_block_argument(arg))
+        properties = {name: self.properties[name] for name in KERNEL_PROPERTIES}
+        printer.print_op_attributes({**properties, **self.attributes})
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> KernelOp:
+        name = parser.parse_symbol_name()
+        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        attributes = parser.parse_optional_attr_dict()
+        properties = {key: attributes.pop(key) for key in KERNEL_PROPERTIES if key in attributes}
+        for key in KERNEL_PROPERTIES:
+            if key not in properties:
+                parser.raise_error(f"expected `{key}` of the kernel")
+        region = parser.parse_region(args)
+        if not region.blocks:
+            region.add_block(Block(arg_types=[a.type for a in args]))
+        return cls.create(properties={"sym_name": name, **properties}, attributes=attributes, regions=[region])
+
+
+@irdl_op_definition
+class GemmOp(IRDLOperation):
+    """C += A B, by BLAS: C has m x n elements from the start of its memory, row-major in rows of `width`.
+
+    Element (i, l) of A is at `lhs_offset` + i * `lhs_stride` + l, or, where `lhs_transposed`, at `lhs_offset` + i +
+    l * `lhs_stride`; element (l, j) of B likewise.
+    """
+
+    name = "cpu.gemm"
+    lhs = operand_def(MemRefType)
+    lhs_offset = operand_def(IndexType)
+    rhs = operand_def(MemRefType)
+    rhs_offset = operand_def(IndexType)
+    acc = operand_def(MemRefType)
+    m = operand_def(IndexType)
+    n = operand_def(IndexType)
+    k = operand_def(IndexType)
+    lhs_stride = prop_def(IntegerAttr)
+    lhs_transposed = prop_def(BoolAttr)
+    rhs_stride = prop_def(IntegerAttr)
+    rhs_transposed = prop_def(BoolAttr)
+    width = prop_def(IntegerAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$lhs `[` $lhs_offset `]` `,` $rhs `[` $rhs_offset `]` `->` $acc `sizes` $m `,` $n `,` $k attr-dict `:` "
+        "type($lhs) `,` type($rhs) `->` type($acc)"
+    )
+
+    def __init__(
+        self,
+        lhs: tuple[SSAValue, SSAValue, int, bool],
+        rhs: tuple[SSAValue, SSAValue, int, bool],
+        acc: SSAValue,
+        sizes: Sequence[SSAValue],
+        width: int,
+    ):
+        """`lhs` and `rhs` are (memory, offset, stride, whether it is transposed)."""
+        super().__init__(
+            operands=[lhs[0], lhs[1], rhs[0], rhs[1], acc, *sizes],
+            properties={
+                "lhs_stride": IntegerAttr(lhs[2], i64),
+                "lhs_transposed": BoolAttr.from_bool(lhs[3]),
+                "rhs_stride": IntegerAttr(rhs[2], i64),
+                "rhs_transposed": BoolAttr.from_bool(rhs[3]),
+                "width": IntegerAttr(width, i64),
+            },
+        )
+
+    @property
+    def element(self) -> Attribute:
+        assert isinstance(self.acc.type, MemRefType)
+        return self.acc.type.element_type
+
+    def verify_(self) -> None:
+        elements = {value.type.element_type for value in (self.lhs, self.rhs, self.acc)}  # pyright: ignore
+        if len(elements) != 1 or not isinstance(self.element, Float32Type | Float64Type):
+            raise VerifyException(f"expected three of f32 or of f64, found {sorted(map(str, elements))}")
+
+
+Cpu = Dialect("cpu", [KernelOp, GemmOp])

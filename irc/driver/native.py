@@ -1,0 +1,51 @@
+"""The target `native`: from an nd module to machine code of this CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.codegen.cpu.compiling import Loaded, assemble
+from irc.codegen.cpu.printer import print_kernel
+from irc.dialects.cpu import GemmOp, KernelOp
+from irc.driver.lowering import levels
+from irc.driver.program import signature
+from irc.driver.reports import timed
+from irc.ir.functions import entry_of
+from irc.runtime.executable import Executable
+from irc.runtime.host import HostProgram
+from irc.runtime.native import NativeKernel, NativeProgram
+from irc.support.garbage import seldom_collecting
+
+
+def compile_native(module: ModuleOp, **options: Any) -> Executable:
+    """Compiles a module with one nd function, which is for the architecture `cpu`, and is lowered in place. `options`
+    as for `levels`."""
+    entry = entry_of(module)
+    name, (arguments, results) = entry.sym_name.data, signature(entry)
+    with seldom_collecting():
+        for _ in levels(module, ("cpu",), **options):
+            pass
+        kernels = timed("machine code", lambda: _loaded(module))
+    program = HostProgram(arguments, results, NativeProgram(module, kernels))
+    return Executable(name, "native", arguments, results, program)
+
+
+def _loaded(module: ModuleOp) -> dict[str, NativeKernel]:
+    """The kernels of a module in memory."""
+    ops = [op for op in module.ops if isinstance(op, KernelOp)]
+    if not ops:
+        return {}
+    codes = [print_kernel(op) for op in ops]
+    loaded = Loaded(assemble(codes))
+    return {
+        code.name: NativeKernel(
+            loaded.address(code.name),
+            op.tile_count,
+            code.own_bytes,
+            any(isinstance(inner, GemmOp) for inner in op.walk()),
+            loaded,
+        )
+        for op, code in zip(ops, codes, strict=True)
+    }

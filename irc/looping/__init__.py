@@ -1,0 +1,1 @@
+"""Loop nests from tile programs: what `lower-to-cpu` is made of."""

@@ -1,0 +1,117 @@
+"""Products of tiles: by BLAS where it has the type, else by loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import Attribute, SSAValue
+
+from irc.dialects import tile
+from irc.dialects.cpu import GemmOp
+from irc.ir.dtypes import element_of
+from irc.looping.accesses import Access
+from irc.looping.emitter import Emitter
+from irc.looping.forms import Form, constant
+from irc.looping.loads import LoadedTile
+from irc.looping.unsupported import Unsupported
+from irc.looping.values import Buffer, Lazy, Value, fill, materialized
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A matrix that BLAS can read: where it begins, the elements from one row to the next, or, where it is transposed,
+    from one column to the next; how many of its rows and columns there are, where that is less than the tile's."""
+
+    memory: SSAValue
+    offset: Form
+    stride: int
+    is_transposed: bool
+    extents: tuple[Form, Form]
+
+
+def multiply(emitter: Emitter, op: tile.DotOp, lhs: Value, rhs: Value, acc: Value, is_own: bool) -> Buffer:
+    """acc + lhs rhs, in the memory of acc where that is the product's own."""
+    m, n, k = op.mnk
+    element = tile.element_type_of(op.result.type)
+    if not (is_own and isinstance(acc, Buffer) and acc.strides == (n, 1)):
+        buffer = Buffer.new(emitter, (m, n), element, 1)
+        buffer.strides = (n, 1)
+        fill(emitter, buffer, acc)
+        acc = buffer
+    if not isinstance(element, Float32Type | Float64Type):
+        _by_loops(emitter, op, lhs, rhs, acc)
+    else:
+        a, b = _operand(emitter, lhs, element), _operand(emitter, rhs, element)
+        sizes = emitter.value(a.extents[0]), emitter.value(b.extents[1]), emitter.index(k)
+        left = a.memory, emitter.value(a.offset), a.stride, a.is_transposed
+        right = b.memory, emitter.value(b.offset), b.stride, b.is_transposed
+        emitter.add(GemmOp(left, right, acc.memory, sizes, n))
+    acc.version += 1
+    return acc
+
+
+def _operand(emitter: Emitter, value: Value, element: Attribute) -> _Operand:
+    if value.element == element:
+        if isinstance(value, LoadedTile) and (found := _in_place(emitter, value.access)) is not None:
+            return found
+        if isinstance(value, Buffer) and 1 in value.strides:
+            return _of_buffer(value)
+    buffer = Buffer.new(emitter, value.shape, element, value.fast)
+    fill(emitter, buffer, _widened(value, element))
+    return _of_buffer(buffer)
+
+
+def _of_buffer(buffer: Buffer) -> _Operand:
+    rows, columns = buffer.shape
+    extents = constant(rows), constant(columns)
+    if buffer.order[-1:] == [0]:
+        return _Operand(buffer.memory, constant(0), rows, True, extents)
+    return _Operand(buffer.memory, constant(0), columns, False, extents)
+
+
+def _in_place(emitter: Emitter, access: Access) -> _Operand | None:
+    """The operand as it lies in memory; None where it is no matrix there, or reads beyond its array along K."""
+    rows, columns = access.shape
+    steps = [1 if n == 1 and step == 0 else step for n, step in zip(access.shape, access.steps(), strict=True)]
+    if None in steps or 1 not in steps or any(isinstance(symbol, Value) for symbol in access.symbols):
+        return None
+    is_transposed = steps[1] != 1
+    stride, width = (steps[1], rows) if is_transposed else (steps[0], columns)
+    if stride is None or stride < width:
+        if min(rows, columns) > 1:
+            return None
+        stride = width
+    start = access.coordinates(emitter, [constant(0), constant(0)])
+    last = access.coordinates(emitter, [constant(rows - 1), constant(columns - 1)])
+    for dim in access.op.checked_dims:
+        extent = access.extents[dim]
+        if not (emitter.is_inside(start[dim], 0, extent) and emitter.is_inside(last[dim], 0, extent)):
+            return None
+    return _Operand(access.memory, access.place(start), stride, is_transposed, (constant(rows), constant(columns)))
+
+
+def _widened(value: Value, element: Attribute) -> Value:
+    if value.element == element:
+        return value
+    if not (element_of(value.element).is_float and element_of(element).is_float):
+        raise Unsupported("a product of these types")
+    return Lazy(value.shape, element, value.fast, lambda e, at: e.add(arith.ExtFOp(value.at(e, at), element)))
+
+
+def _by_loops(emitter: Emitter, op: tile.DotOp, lhs: Value, rhs: Value, acc: Buffer) -> None:
+    """Integers: row by row of the right operand."""
+    m, _, k = op.mnk
+    left, right = materialized(emitter, lhs), materialized(emitter, rhs)
+    extend = arith.ExtUIOp if op.unsigned is not None else arith.ExtSIOp
+
+    def wide(value: SSAValue) -> SSAValue:
+        return value if value.type == acc.element else emitter.add(extend(value, acc.element))  # pyright: ignore
+
+    with emitter.loop(constant(0), constant(m)) as row, emitter.loop(constant(0), constant(k)) as inner:
+        factor = wide(left.at(emitter, [row, inner]))
+        with emitter.loops([(1, constant(0), constant(acc.shape[1]))], 2) as (_, column):
+            product = emitter.add(arith.MuliOp(factor, wide(right.at(emitter, [inner, column])), acc.element))  # pyright: ignore
+            before = acc.at(emitter, [row, column])
+            acc.store(emitter, [row, column], emitter.add(arith.AddiOp(before, product, acc.element)))  # pyright: ignore

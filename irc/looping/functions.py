@@ -1,0 +1,198 @@
+"""Algorithms of math functions on f32, as scalar ops without branches: loops of them become vectors.
+
+They are those of Cephes (S. L. Moshier, `single/`), with multiply-adds: within 2 units in the last place of what is
+exact (tests/numerics/test_cpu_functions.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, log, nan
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i32
+from xdsl.ir import Operation, SSAValue
+
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
+"""The sum is ln 2; products of the first one with exponents are exact."""
+
+ROUNDING = 12582912.0
+ROUNDING_BITS = 0x4B400000
+"""1.5 * 2 ** 23, and its bits: what is added to it is rounded to an integer, which is in the last bits of the sum."""
+
+EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+EXP_HIGH, EXP_LOW = 88.8, -104.0
+"""From where on e ** x is infinite, and 0."""
+
+LOG = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
+TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+ERF = (
+    7.853861353153693e-5,
+    -8.010193625184903e-4,
+    5.188327685732524e-3,
+    -2.685381193529856e-2,
+    1.128358514861418e-1,
+    -3.761262582423300e-1,
+    1.128379165726710e0,
+)
+ERFC = (
+    2.326819970068386e-2,
+    -1.387039388740657e-1,
+    3.687424674597105e-1,
+    -5.824733027278666e-1,
+    6.210004621745983e-1,
+    -4.944515323274145e-1,
+    3.404879937665872e-1,
+    -2.741127028184656e-1,
+    5.638259427386472e-1,
+)
+ERF_ONE = 3.92
+"""From where on erf is 1 in f32."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Adds scalar ops of f32 and i32."""
+
+    builder: Builder
+
+    def __call__(self, op: Operation) -> SSAValue:
+        return self.builder.insert(op).results[0]
+
+    def number(self, value: float) -> SSAValue:
+        return self(arith.ConstantOp(FloatAttr(value, f32)))
+
+    def integer(self, value: int) -> SSAValue:
+        return self(arith.ConstantOp(IntegerAttr(value, i32)))
+
+    def mul(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        return self(arith.MulfOp(a, b if isinstance(b, SSAValue) else self.number(b)))
+
+    def add(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        return self(arith.AddfOp(a, b if isinstance(b, SSAValue) else self.number(b)))
+
+    def fma(self, a: SSAValue, b: SSAValue | float, c: SSAValue | float) -> SSAValue:
+        b, c = (each if isinstance(each, SSAValue) else self.number(each) for each in (b, c))
+        return self(math.FmaOp(a, b, c))
+
+    def polynomial(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
+        """Of the highest power first."""
+        total = self.number(coefficients[0])
+        for coefficient in coefficients[1:]:
+            total = self.fma(total, x, coefficient)
+        return total
+
+    def where(self, a: SSAValue, test: str, b: SSAValue | float, then: SSAValue | float, other: SSAValue) -> SSAValue:
+        """`then` where the comparison of a and b holds, which it does not of NaN, else `other`."""
+        b, then = (each if isinstance(each, SSAValue) else self.number(each) for each in (b, then))
+        return self(arith.SelectOp(self(arith.CmpfOp(a, b, test)), then, other))
+
+    def bits(self, x: SSAValue) -> SSAValue:
+        return self(arith.BitcastOp(x, i32))
+
+    def float_of(self, bits: SSAValue) -> SSAValue:
+        return self(arith.BitcastOp(bits, f32))
+
+    def power_of_two(self, exponent: SSAValue) -> SSAValue:
+        """2 ** exponent, for -126 to 127."""
+        biased = self(arith.AddiOp(exponent, self.integer(127)))
+        return self.float_of(self(arith.ShLIOp(biased, self.integer(23))))
+
+    def absolute(self, x: SSAValue) -> SSAValue:
+        return self(math.AbsFOp(x))
+
+    def with_sign(self, x: SSAValue, sign: SSAValue) -> SSAValue:
+        return self(math.CopySignOp(x, sign))
+
+
+def exp(code: Code, x: SSAValue) -> SSAValue:
+    x = code.where(x, "ogt", EXP_HIGH, EXP_HIGH, x)
+    x = code.where(x, "olt", EXP_LOW, EXP_LOW, x)
+    shifted = code.fma(x, LOG2_E, ROUNDING)
+    n = code.add(shifted, -ROUNDING)
+    rest = code.fma(n, -LN2_LOW, code.fma(n, -LN2_HIGH, x))
+    return _scaled(code, rest, shifted)
+
+
+def exp2(code: Code, x: SSAValue) -> SSAValue:
+    x = code.where(x, "ogt", 129.0, 129.0, x)
+    x = code.where(x, "olt", -151.0, -151.0, x)
+    shifted = code.add(x, ROUNDING)
+    n = code.add(shifted, -ROUNDING)
+    return _scaled(code, code.mul(code(arith.SubfOp(x, n)), log(2)), shifted)
+
+
+def _scaled(code: Code, rest: SSAValue, shifted: SSAValue) -> SSAValue:
+    """e ** rest 2 ** n, for a rest of up to ln 2 / 2, and n in the last bits of n + ROUNDING. Scaled in two steps, as
+    the result may be subnormal."""
+    square = code.mul(rest, rest)
+    value = code.add(code.fma(code.polynomial(rest, EXP), square, rest), 1.0)
+    whole = code(arith.SubiOp(code.bits(shifted), code.integer(ROUNDING_BITS)))
+    half = code(arith.ShRSIOp(whole, code.integer(1)))
+    other = code(arith.SubiOp(whole, half))
+    return code.mul(code.mul(value, code.power_of_two(half)), code.power_of_two(other))
+
+
+def natural_log(code: Code, x: SSAValue) -> SSAValue:
+    least = 2.0**-126
+    is_small = code(arith.CmpfOp(x, code.number(least), "olt"))
+    scaled = code(arith.SelectOp(is_small, code.mul(x, 2.0**25), x))
+    bits = code.bits(scaled)
+    # The mantissa in sqrt(1/2) to sqrt(2), as m = x 2 ** -e.
+    shifted = code(arith.SubiOp(bits, code.integer(0x3F3504F3)))
+    exponent = code(arith.ShRSIOp(shifted, code.integer(23)))
+    mantissa = code(arith.SubiOp(bits, code(arith.ShLIOp(exponent, code.integer(23)))))
+    m = code.add(code.float_of(mantissa), -1.0)
+    e = code(arith.SIToFPOp(exponent, f32))
+    e = code.add(e, code(arith.SelectOp(is_small, code.number(-25.0), code.number(0.0))))
+    square = code.mul(m, m)
+    y = code.mul(code.mul(code.polynomial(m, LOG), m), square)
+    y = code.fma(e, LN2_LOW, y)
+    y = code.fma(square, -0.5, y)
+    y = code.fma(e, LN2_HIGH, code.add(m, y))
+    y = code.where(x, "oeq", inf, inf, y)
+    y = code.where(x, "oeq", 0.0, -inf, y)
+    return code.where(x, "ult", 0.0, nan, y)
+
+
+def tanh(code: Code, x: SSAValue) -> SSAValue:
+    size, square = code.absolute(x), code.mul(x, x)
+    near = code.fma(code.mul(code.polynomial(square, TANH), square), x, x)
+    power = exp(code, code.add(size, size))
+    far = code(arith.SubfOp(code.number(1.0), code(arith.DivfOp(code.number(2.0), code.add(power, 1.0)))))
+    return code.where(size, "olt", 0.625, near, code.with_sign(far, x))
+
+
+def erf(code: Code, x: SSAValue) -> SSAValue:
+    size = code.absolute(x)
+    size = code.where(size, "ogt", ERF_ONE, ERF_ONE, size)
+    square = code.mul(x, x)
+    near = code.mul(code.polynomial(square, ERF), x)
+    inverse = code(arith.DivfOp(code.number(1.0), code.where(size, "olt", 1.0, 1.0, size)))
+    rest = code.polynomial(code.mul(inverse, inverse), ERFC)
+    power = exp(code, code(arith.NegfOp(code.mul(size, size))))
+    far = code(arith.SubfOp(code.number(1.0), code.mul(code.mul(power, inverse), rest)))
+    return code.where(size, "olt", 1.0, near, code.with_sign(far, x))
+
+
+FUNCTIONS: dict[type[Operation], Callable[[Code, SSAValue], SSAValue]] = {
+    math.ExpOp: exp,
+    math.Exp2Op: exp2,
+    math.LogOp: natural_log,
+    math.TanhOp: tanh,
+    math.ErfOp: erf,
+}
+"""By op: what computes it."""

@@ -1,0 +1,212 @@
+"""Ops on tiles: loops, or what the loops of others compute of them."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from irc.dialects import tile
+from irc.looping.dots import multiply
+from irc.looping.emitter import INDEX, Emitter
+from irc.looping.forms import Form, constant
+from irc.looping.loads import loaded
+from irc.looping.lowering import Lowering
+from irc.looping.reductions import any_of, reduce, scan
+from irc.looping.unsupported import Unsupported
+from irc.looping.values import Buffer, Indices, Lazy, Value, materialized, whole
+
+CHEAP = 4
+"""Scalar ops of a map that is computed again for each of its users rather than kept."""
+
+
+def load_rule(on: Lowering, op: tile.LoadOp) -> None:
+    other = None if op.other is None else on.scalar(op.other)
+    on.values[op.result] = loaded(on.access(op, tile.shape_of(op.result.type)), other)
+
+
+def load_window_rule(on: Lowering, op: tile.LoadWindowOp) -> None:
+    other = None if op.other is None else on.scalar(op.other)
+    for result, tap in zip(op.outputs, op.tap_values, strict=True):
+        on.values[result] = loaded(on.access(op, tile.shape_of(result.type), tap), other)
+
+
+def store_rule(on: Lowering, op: tile.StoreOp) -> None:
+    if op.add is not None:
+        raise Unsupported("stores that add")
+    emitter, value = on.emitter, on.value(op.tile)
+    access = on.access(op, value.shape)
+    order = Value(value.shape, value.element, access.fast).order
+    with emitter.loops(access.loops(emitter, order), len(value.shape)) as indices:
+        coordinates = access.coordinates(emitter, indices)
+        access.bound(emitter, coordinates)
+        with emitter.when(access.tests(emitter, coordinates)):
+            emitter.stored(value.at(emitter, indices), access.memory, access.place(coordinates))
+
+
+def map_rule(on: Lowering, op: tile.MapOp) -> None:
+    inputs = [on.value(value) for value in op.inputs]
+    shape = tile.shape_of(op.result.type)
+    fastest = sorted(inputs, key=lambda value: -prod(value.shape))
+    fast = next((value.fast for value in fastest if value.fast is not None), None)
+    ops = list(op.body.block.ops)
+    known: dict[SSAValue, SSAValue | Form | Value] = on.values
+
+    def make(emitter: Emitter, indices: Indices) -> SSAValue:
+        values: dict[SSAValue, SSAValue] = {
+            argument: value.at(emitter, indices) for argument, value in zip(op.body.block.args, inputs, strict=True)
+        }
+        for inner in ops[:-1]:
+            for operand in inner.operands:
+                if operand not in values:
+                    found = known[operand]
+                    assert not isinstance(found, Value)
+                    values[operand] = emitter.value(found) if isinstance(found, Form) else found
+            if inner.regions:
+                raise Unsupported(f"{inner.name} in a map")
+            copy = inner.clone(values)
+            emitter.location = inner.location
+            emitter.add(copy)
+            values.update(zip(inner.results, copy.results, strict=True))
+        yielded = ops[-1].operands[0]
+        if yielded not in values:
+            found = known[yielded]
+            assert not isinstance(found, Value)
+            return emitter.value(found) if isinstance(found, Form) else found
+        return values[yielded]
+
+    value: Value = Lazy(shape, tile.element_type_of(op.result.type), fast, make)
+    on.values[op.result] = materialized(on.emitter, value) if _is_kept(op) else value
+
+
+def iota_rule(on: Lowering, op: tile.IotaOp) -> None:
+    axis, offset = op.axis_value, on.form(op.offset)
+    shape = tile.shape_of(op.result.type)
+    on.values[op.result] = Lazy(shape, INDEX, None, lambda e, at: e.value(offset + at[axis]))
+
+
+def splat_rule(on: Lowering, op: tile.SplatOp) -> None:
+    scalar = on.scalar(op.value)
+    on.values[op.result] = Lazy(tile.shape_of(op.result.type), scalar.type, None, lambda e, at: scalar)
+
+
+def slice_rule(on: Lowering, op: tile.SliceOp) -> None:
+    source = on.value(op.source)
+    begin = [constant(n) for n in op.at_values]
+    if op.offsets:
+        begin = [form + on.form(value) for form, value in zip(begin, op.offsets, strict=True)]
+    on.values[op.result] = Lazy(
+        tile.shape_of(op.result.type),
+        source.element,
+        source.fast,
+        lambda e, at: source.at(e, [a + b for a, b in zip(at, begin, strict=True)]),
+    )
+
+
+def permute_rule(on: Lowering, op: tile.PermuteOp) -> None:
+    source, dims = on.value(op.source), op.dim_values
+    fast = None if source.fast is None else dims.index(source.fast)
+
+    def make(emitter: Emitter, indices: Indices) -> SSAValue:
+        places = [constant(0)] * len(dims)
+        for axis, dim in enumerate(dims):
+            places[dim] = indices[axis]
+        return source.at(emitter, places)
+
+    on.values[op.result] = Lazy(tile.shape_of(op.result.type), source.element, fast, make)
+
+
+def reshape_rule(on: Lowering, op: tile.ReshapeOp) -> None:
+    source, shape = on.value(op.source), tile.shape_of(op.result.type)
+    old = [axis for axis, n in enumerate(source.shape) if n > 1]
+    new = [axis for axis, n in enumerate(shape) if n > 1]
+    if [source.shape[axis] for axis in old] != [shape[axis] for axis in new]:
+        raise Unsupported("a reshape of a tile that moves elements between axes")
+    fast = new[old.index(source.fast)] if source.fast in old else None
+
+    def make(emitter: Emitter, indices: Indices) -> SSAValue:
+        places = [constant(0)] * len(source.shape)
+        for before, after in zip(old, new, strict=True):
+            places[before] = indices[after]
+        return source.at(emitter, places)
+
+    on.values[op.result] = Lazy(shape, source.element, fast, make)
+
+
+def concat_rule(on: Lowering, op: tile.ConcatOp) -> None:
+    emitter, shape = on.emitter, tile.shape_of(op.result.type)
+    inputs = [on.value(value) for value in op.inputs]
+    buffer = Buffer.new(emitter, shape, inputs[0].element, inputs[0].fast)
+    at = 0
+    for value in inputs:
+        with emitter.loops(whole(value), len(shape)) as indices:
+            places = [form + (at if axis == op.axis_value else 0) for axis, form in enumerate(indices)]
+            buffer.store(emitter, places, value.at(emitter, indices))
+        at += value.shape[op.axis_value]
+    buffer.version += 1
+    on.values[op.result] = buffer
+
+
+def reduce_rule(on: Lowering, op: tile.ReduceOp) -> None:
+    results = reduce(on.emitter, op, [on.value(value) for value in op.inputs])
+    on.values.update(zip(op.outputs, results, strict=True))
+
+
+def scan_rule(on: Lowering, op: tile.ScanOp) -> None:
+    results = scan(on.emitter, op, [on.value(value) for value in op.inputs])
+    on.values.update(zip(op.outputs, results, strict=True))
+
+
+def any_rule(on: Lowering, op: tile.AnyOp) -> None:
+    on.values[op.result] = any_of(on.emitter, on.value(op.tile))
+
+
+def dot_rule(on: Lowering, op: tile.DotOp) -> None:
+    acc = on.value(op.acc)
+    is_own = isinstance(acc, Buffer) and op.acc.has_one_use()
+    on.values[op.result] = multiply(on.emitter, op, on.value(op.lhs), on.value(op.rhs), acc, is_own)
+
+
+def _is_kept(op: tile.MapOp) -> bool:
+    """Whether a map is computed once, and kept, rather than where it is needed."""
+    uses = [use.operation for use in op.result.uses]
+    ops = [inner for inner in op.body.block.ops if not isinstance(inner, arith.ConstantOp | tile.YieldOp)]
+    is_cheap = len(ops) <= CHEAP and not any(_is_slow(inner) for inner in ops)
+    if not ops or (is_cheap and prod(tile.shape_of(op.result.type)) > 1 and all(u.parent is op.parent for u in uses)):
+        return False
+    if len(uses) > 1 or any(user.parent is not op.parent for user in uses):
+        return True
+    return any(_is_larger(user, op) for user in uses)
+
+
+def _is_slow(op: Operation) -> bool:
+    return isinstance(op, arith.DivfOp | arith.DivSIOp | arith.RemSIOp) or (
+        op.name.startswith("math.") and not isinstance(op, math.AbsFOp)
+    )
+
+
+def _is_larger(user: Operation, op: tile.MapOp) -> bool:
+    """Whether the user reads an element of the map more than once."""
+    own = prod(tile.shape_of(op.result.type))
+    return any(isinstance(r.type, TensorType) and prod(tile.shape_of(r.type)) > own for r in user.results)
+
+
+TILE_RULES = {
+    tile.LoadOp: load_rule,
+    tile.LoadWindowOp: load_window_rule,
+    tile.StoreOp: store_rule,
+    tile.MapOp: map_rule,
+    tile.IotaOp: iota_rule,
+    tile.SplatOp: splat_rule,
+    tile.SliceOp: slice_rule,
+    tile.PermuteOp: permute_rule,
+    tile.ReshapeOp: reshape_rule,
+    tile.ConcatOp: concat_rule,
+    tile.ReduceOp: reduce_rule,
+    tile.ScanOp: scan_rule,
+    tile.AnyOp: any_rule,
+    tile.DotOp: dot_rule,
+}
+"""By op: how it is lowered."""

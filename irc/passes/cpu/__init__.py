@@ -1,0 +1,1 @@
+"""Passes on the loop nests of the cpu level, and to them."""

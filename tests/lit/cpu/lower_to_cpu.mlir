@@ -1,0 +1,118 @@
+// RUN: irc-opt %s -p lower-to-cpu --split-input-file | filecheck %s
+
+// What is read again is kept in memory of a thread's own: the exponentials, and one element a row. A row's sum is in
+// registers, and may be added in any order. The load is where its element is needed.
+// CHECK:      cpu.kernel @rows(%x: memref<6400xf32>, %y: memref<6400xf32>, %0: index, %1: index) {results = 1 : i64, tiles = 16 : i64} {
+// CHECK:        memref.alloca() : memref<4xf32>
+// CHECK:        [[KEPT:%.*]] = memref.alloca() : memref<400xf32>
+// CHECK:        scf.for
+// CHECK:          scf.for
+// CHECK-NEXT:       scf.for
+// CHECK:              memref.load %x
+// CHECK-NOT:          memref.load
+// CHECK:              math.exp
+// CHECK:              memref.store {{.*}}, [[KEPT]]
+// CHECK:          scf.for
+// CHECK:            scf.for {{.*}} iter_args
+// CHECK:              memref.load [[KEPT]]
+// CHECK:              arith.addf {{.*}} fastmath<reassoc>
+// CHECK:              memref.load [[KEPT]]
+// CHECK:              memref.store {{.*}}, %y
+tile.program @rows(%x: !tile.view<64x100xf32>, %y: !tile.view<64x100xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [4] {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%i, %c0] : !tile.view<64x100xf32> -> tensor<4x100xf32>
+    %e = tile.map %a : tensor<4x100xf32> -> tensor<4x100xf32> {
+    ^bb0(%v: f32):
+      %w = math.exp %v : f32
+      tile.yield %w : f32
+    }
+    %s = tile.reduce %e {axes = array<i64: 1>} : tensor<4x100xf32> -> tensor<4x1xf32> {
+    ^bb0(%v: f32, %w: f32):
+      %t = arith.addf %v, %w : f32
+      tile.yield %t : f32
+    }
+    %r = tile.map %e, %s : tensor<4x100xf32>, tensor<4x1xf32> -> tensor<4x100xf32> {
+    ^bb0(%v: f32, %w: f32):
+      %t = arith.divf %v, %w : f32
+      tile.yield %t : f32
+    }
+    tile.store %r, %y[%i, %c0] : tensor<4x100xf32>, !tile.view<64x100xf32>
+  }
+}
+
+// -----
+
+// The last tile is shorter: its loop ends where the view does, and no load tests that.
+// CHECK:      cpu.kernel @tail
+// CHECK:        arith.minsi
+// CHECK:        scf.for
+// CHECK-NOT:    scf.if
+tile.program @tail(%x: !tile.view<100xf32>, %y: !tile.view<100xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [100] steps [64] {
+    %a = tile.load %x[%i] {checked = array<i64: 0>} : !tile.view<100xf32> -> tensor<64xf32>
+    tile.store %a, %y[%i] {checked = array<i64: 0>} : tensor<64xf32>, !tile.view<100xf32>
+  }
+}
+
+// -----
+
+// Columns that are not reduced are contiguous, and innermost: their sums are in memory.
+// CHECK:      cpu.kernel @columns
+// CHECK:        [[SUMS:%.*]] = memref.alloca() : memref<32xf32>
+// CHECK:          scf.for
+// CHECK:            memref.store {{.*}}, [[SUMS]]
+// CHECK:          scf.for
+// CHECK-NEXT:       scf.for
+// CHECK:              memref.load [[SUMS]]
+// CHECK:              arith.addf
+// CHECK-NOT:          reassoc
+// CHECK:              memref.store {{.*}}, [[SUMS]]
+tile.program @columns(%x: !tile.view<100x64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%j) extents [64] steps [32] {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%j, %c0] {map = affine_map<(d0, d1) -> (d1, d0)>} : !tile.view<100x64xf32> -> tensor<32x100xf32>
+    %s = tile.reduce %a {axes = array<i64: 1>} : tensor<32x100xf32> -> tensor<32x1xf32> {
+    ^bb0(%v: f32, %w: f32):
+      %t = arith.addf %v, %w : f32
+      tile.yield %t : f32
+    }
+    tile.store %s, %y[%j, %c0] {map = affine_map<(d0, d1) -> (d0)>} : tensor<32x1xf32>, !tile.view<64xf32>
+  }
+}
+
+// -----
+
+// Operands lie in memory as BLAS reads them; steps add to one accumulator.
+// CHECK:      cpu.kernel @product
+// CHECK:        [[SUM:%.*]] = memref.alloca() : memref<512xf32>
+// CHECK:        scf.for
+// CHECK:          cpu.gemm %x[{{.*}}], %w[{{.*}}] -> [[SUM]] sizes {{.*}} {lhs_stride = 64 : i64, lhs_transposed = false, rhs_stride = 32 : i64, rhs_transposed = false, width = 32 : i64} : memref<4096xf32>, memref<2048xf32> -> memref<512xf32>
+// CHECK:        memref.store {{.*}}, %y
+tile.program @product(%x: !tile.view<64x64xf32>, %w: !tile.view<64x32xf32>, %y: !tile.view<64x32xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 32] steps [16, 32] {
+    %f0 = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c64 = arith.constant 64 : index
+    %zero = tile.splat %f0 : f32 -> tensor<16x32xf32>
+    %sum = scf.for %k = %c0 to %c64 step %c32 iter_args(%s = %zero) -> (tensor<16x32xf32>) {
+      %a = tile.load %x[%i, %k] : !tile.view<64x64xf32> -> tensor<16x32xf32>
+      %b = tile.load %w[%k, %j] : !tile.view<64x32xf32> -> tensor<32x32xf32>
+      %d = tile.dot %a, %b, %s : tensor<16x32xf32>, tensor<32x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+      scf.yield %d : tensor<16x32xf32>
+    }
+    tile.store %sum, %y[%i, %j] : tensor<16x32xf32>, !tile.view<64x32xf32>
+  }
+}
+
+// -----
+
+// Elements without LLVM IR are left to the interpreter.
+// CHECK: tile.program @narrow({{.*}}) {results = 1 : i64, irc.interpreted = "no loops for values of f8E4M3FN"} {
+tile.program @narrow(%x: !tile.view<100xf8E4M3FN>, %y: !tile.view<100xf8E4M3FN>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [100] steps [50] {
+    %a = tile.load %x[%i] : !tile.view<100xf8E4M3FN> -> tensor<50xf8E4M3FN>
+    tile.store %a, %y[%i] : tensor<50xf8E4M3FN>, !tile.view<100xf8E4M3FN>
+  }
+}

@@ -1,0 +1,125 @@
+"""The target `native`: what is compiled, cached, threaded and left to the interpreter."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import irc
+from irc.codegen.cpu import compiling
+from irc.codegen.cpu.scalars import SCALARS
+from irc.looping.supported import SCALAR_OPS
+from irc.runtime.threads import Pool
+from irc.support.diagnostics import IrcError
+
+SOFTMAX = "func f(x: f32[300, 200]) -> f32[300, 200] {\n    return softmax(x)\n}"
+
+
+def test_the_printer_knows_what_loops_may_have() -> None:
+    assert {op.name for op in SCALARS} | {"arith.constant"} == SCALAR_OPS
+
+
+def test_threads_compute_what_one_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
+    executable = irc.compile(SOFTMAX, target="native")
+    several = executable(x)
+    monkeypatch.setattr("irc.runtime.native.pool", lambda: Pool(1))
+    np.testing.assert_array_equal(executable(x), several)
+
+
+def test_all_tiles_are_run_once() -> None:
+    taken: list[int] = []
+    lock = threading.Lock()
+
+    def run(first: int, end: int) -> None:
+        with lock:
+            taken.extend(range(first, end))
+
+    pool = Pool(4)
+    for tiles in (1, 2, 3, 17, 1000):
+        taken.clear()
+        pool.run(run, tiles)
+        assert sorted(taken) == list(range(tiles))
+
+
+def test_an_exception_of_a_thread_reaches_the_caller() -> None:
+    def run(first: int, end: int) -> None:
+        raise ValueError(f"tile {first}")
+
+    with pytest.raises(ValueError, match="tile"):
+        Pool(2).run(run, 8)
+
+
+def test_calls_at_the_same_time() -> None:
+    executable = irc.compile(SOFTMAX, target="native")
+    arrays = [np.random.default_rng(n).standard_normal((300, 200)).astype(np.float32) for n in range(8)]
+    expected = [executable(x) for x in arrays]
+    found: dict[int, np.ndarray] = {}
+    threads = [threading.Thread(target=lambda n=n: found.update({n: executable(arrays[n])})) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for n in range(8):
+        np.testing.assert_array_equal(found[n], expected[n])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_runs_kernels() -> None:
+    executable = irc.compile(SOFTMAX, target="native")
+    x = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
+    expected = executable(x)
+    if (child := os.fork()) == 0:
+        os._exit(0 if np.array_equal(executable(x), expected) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_machine_code_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path))
+    text = "func f(x: f32[12345]) -> f32[12345] {\n    return tanh(x) + 0.125\n}"
+    irc.compile(text, target="native")
+    monkeypatch.setattr(compiling, "_optimized", lambda module, machine: pytest.fail("compiled again"))
+    other = text.replace("func f", "func f", 1) + "\n"
+    x = np.ones(12345, np.float32)
+    np.testing.assert_allclose(irc.compile(other, target="native")(x), np.tanh(x) + 0.125, rtol=1e-6)
+
+
+def test_what_the_interpreter_runs_is_shown() -> None:
+    text = "func f(x: f8e4m3[64], y: f32[64]) -> (f8e4m3[64], f32[64]) {\n    return x * 2.0, exp(y)\n}"
+    executable = irc.compile(text, target="native")
+    x, y = np.ones(64, ml_dtypes.float8_e4m3fn), np.zeros(64, np.float32)
+    doubled, power = executable(x, y)
+    np.testing.assert_array_equal(doubled.astype(np.float32), 2.0)
+    np.testing.assert_array_equal(power, 1.0)
+    names = [part.name for part in executable.profile(x, y, repetitions=1).parts]
+    assert [name for name in names if "interpreted: no loops for values of f8E4M3FN" in name]
+    assert [name for name in names if "interpreted" not in name]
+
+
+def test_results_are_their_own() -> None:
+    """A reshape is a view, and an argument that is returned is not the argument."""
+    text = (
+        "func f(x: f32[4, 6]) -> (f32[24], f32[4, 6], f32[24]) {\n    return reshape(x, [24]), x, reshape(x, [24])\n}"
+    )
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    results = irc.compile(text, target="native")(x)
+    for n, result in enumerate(results):
+        np.testing.assert_array_equal(result.ravel(), x.ravel())
+        assert not any(np.may_share_memory(result, other) for other in (x, *results[:n]))
+
+
+def test_a_division_by_zero_is_no_trap() -> None:
+    text = "func f(x: i32[4], y: i32[4]) -> i32[4] {\n    return x // y\n}"
+    x = np.array([7, 8, -9, np.iinfo(np.int32).min], np.int32)
+    found = irc.compile(text, target="native")(x, np.array([2, 0, 4, -1], np.int32))
+    assert found[0] == 3 and found[2] == -3
+
+
+def test_arguments_are_checked() -> None:
+    with pytest.raises(IrcError, match="expected f32"):
+        irc.compile(SOFTMAX, target="native")(np.zeros((300, 199), np.float32))
