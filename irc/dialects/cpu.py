@@ -201,4 +201,49 @@ class GemmOp(IRDLOperation):
             raise VerifyException(f"expected three of f32 or of f64, found {sorted(map(str, elements))}")
 
 
-Cpu = Dialect("cpu", [KernelOp, GemmOp])
+@irdl_op_definition
+class TransposeOp(IRDLOperation):
+    """Writes a matrix of `rows` x `columns` that is contiguous along its rows: element (i, j) of it, at
+    `target_offset` + i * `width` + j, is at `source_offset` + i + j * `pitch` of the source."""
+
+    name = "cpu.transpose"
+    source = operand_def(MemRefType)
+    source_offset = operand_def(IndexType)
+    target = operand_def(MemRefType)
+    target_offset = operand_def(IndexType)
+    rows = operand_def(IndexType)
+    columns = operand_def(IndexType)
+    pitch = prop_def(IntegerAttr)
+    width = prop_def(IntegerAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$source `[` $source_offset `]` `->` $target `[` $target_offset `]` `sizes` $rows `,` $columns attr-dict `:` "
+        "type($source) `->` type($target)"
+    )
+
+    def __init__(
+        self,
+        source: tuple[SSAValue, SSAValue, int],
+        target: tuple[SSAValue, SSAValue, int],
+        sizes: tuple[SSAValue, SSAValue],
+    ):
+        """`source` is (memory, offset, pitch), `target` (memory, offset, width)."""
+        super().__init__(
+            operands=[*source[:2], *target[:2], *sizes],
+            properties={"pitch": IntegerAttr(source[2], i64), "width": IntegerAttr(target[2], i64)},
+        )
+
+    @property
+    def element(self) -> Attribute:
+        assert isinstance(self.source.type, MemRefType)
+        return self.source.type.element_type
+
+    def verify_(self) -> None:
+        assert isinstance(self.target.type, MemRefType)
+        if self.target.type.element_type != self.element:
+            raise VerifyException(f"expected elements of {self.element}, found {self.target.type.element_type}")
+
+
+Cpu = Dialect("cpu", [KernelOp, GemmOp, TransposeOp])

@@ -93,11 +93,9 @@ class Access:
         say so by themselves: they move with this axis alone, one by one."""
         lows, highs = [constant(0)], [constant(self.shape[axis])]
         start = None
-        for dim in self.op.checked_dims:
+        for dim in filter(self._is_clamping, self.op.checked_dims):
             moved = _steps(self.op.access_map.results[dim], len(self.shape))
-            if {a for a, step in moved.items() if step != 0 and self.shape[a] > 1} != {axis} or moved[axis] != 1:
-                continue
-            if any(_moves(symbol, a) for symbol in self.symbols for a in range(len(self.shape))):
+            if not moved.get(axis) or self.shape[axis] == 1:
                 continue
             start = start or self.coordinates(emitter, [constant(0)] * len(self.shape))
             highs.append(constant(self.extents[dim]) - start[dim])
@@ -108,14 +106,22 @@ class Access:
         """Loops over the elements of the tile that are inside of the view, as far as `clamped` knows them."""
         return [(axis, *self.clamped(emitter, axis)) for axis in order]
 
+    @property
+    def is_clamped(self) -> bool:
+        """Whether the `clamped` loops go over elements inside of the view alone."""
+        return all(map(self._is_clamping, self.op.checked_dims))
+
+    def _is_clamping(self, dim: int) -> bool:
+        """Whether a checked coordinate moves with one axis of the tile, one by one."""
+        moved = _steps(self.op.access_map.results[dim], len(self.shape))
+        axes = [a for a, step in moved.items() if step != 0 and self.shape[a] > 1]
+        is_gathered = any(_moves(symbol, a) for symbol in self.symbols for a in range(len(self.shape)))
+        return len(axes) == 1 and moved[axes[0]] == 1 and not is_gathered
+
     def bound(self, emitter: Emitter, coordinates: Sequence[Form]) -> None:
         """Says that the checked coordinates that `clamped` loops run over are inside."""
-        for dim in self.op.checked_dims:
-            moved = _steps(self.op.access_map.results[dim], len(self.shape))
-            axes = {a for a, step in moved.items() if step != 0 and self.shape[a] > 1}
-            is_gathered = any(_moves(symbol, a) for symbol in self.symbols for a in range(len(self.shape)))
-            if len(axes) == 1 and moved[min(axes)] == 1 and not is_gathered:
-                emitter.bound(coordinates[dim], 0, self.extents[dim])
+        for dim in filter(self._is_clamping, self.op.checked_dims):
+            emitter.bound(coordinates[dim], 0, self.extents[dim])
 
 
 def _moves(symbol: Form | Value, axis: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf
@@ -119,7 +120,7 @@ class Emitter:
             if difference is not None and difference[0] >= 0:
                 continue
             is_it = difference is not None and difference[1] <= 0
-            total = form if is_it else self._of_two(total, form, op, side)
+            total = form if is_it else self.known((op, total, form), partial(self._of_two, total, form, op, side))
         return total
 
     def _of_two(self, a: Form, b: Form, op: Any, side: int) -> Form:

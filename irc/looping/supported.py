@@ -32,7 +32,17 @@ SCALAR_OPS = frozenset(
 """Their names."""
 
 OTHER_OPS = frozenset(
-    ["scf.for", "scf.if", "scf.yield", "memref.alloca", "memref.load", "memref.store", "cpu.gemm", "cpu.kernel"]
+    [
+        "scf.for",
+        "scf.if",
+        "scf.yield",
+        "memref.alloca",
+        "memref.load",
+        "memref.store",
+        "cpu.gemm",
+        "cpu.transpose",
+        "cpu.kernel",
+    ]
 )
 
 

@@ -9,10 +9,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import tile
+from irc.looping.accesses import Access
 from irc.looping.dots import multiply
 from irc.looping.emitter import INDEX, Emitter
 from irc.looping.forms import Form, constant
-from irc.looping.loads import loaded
+from irc.looping.loads import loaded, transposed
 from irc.looping.lowering import Lowering
 from irc.looping.reductions import any_of, reduce, scan
 from irc.looping.unsupported import Unsupported
@@ -24,7 +25,18 @@ CHEAP = 4
 
 def load_rule(on: Lowering, op: tile.LoadOp) -> None:
     other = None if op.other is None else on.scalar(op.other)
-    on.values[op.result] = loaded(on.access(op, tile.shape_of(op.result.type)), other)
+    access = on.access(op, tile.shape_of(op.result.type))
+    on.values[op.result] = transposed(on.emitter, access, _stored(on, op)) or loaded(access, other)
+
+
+def _stored(on: Lowering, op: tile.LoadOp) -> list[Access]:
+    """The stores beside a load of tiles of its shape."""
+    assert op.parent is not None
+    shape = tile.shape_of(op.result.type)
+    stores = [each for each in op.parent.ops if isinstance(each, tile.StoreOp)]
+    known = [each for each in stores if all(value in on.values for value in (*each.offsets, *each.symbols))]
+    alike = [on.access(each, shape) for each in known if tile.shape_of(each.tile.type) == shape]
+    return alike if len(known) == len(stores) else []
 
 
 def load_window_rule(on: Lowering, op: tile.LoadWindowOp) -> None:

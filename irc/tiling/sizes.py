@@ -38,6 +38,9 @@ SHORTEST_RUN = 64
 """Bytes of runs from which on tiles are copied so. On an H200 runs of 32 bytes reach 0.93 of a copy in larger tiles and
 0.89 in these; those of 64 bytes 0.96 and 1.01."""
 
+WHOLE = 16
+"""Elements of a vector of f32, of which tiles with any extents have whole ones."""
+
 THREADS = 256
 """Threads of a tile that is copied, a word of memory each: many short blocks mix reads and writes evenly."""
 
@@ -47,11 +50,12 @@ def clamp(tile: int, extent: int) -> int:
 
 
 def even_part(extent: int, most: int) -> int:
-    """The extent of up to `most` elements in which equal tiles cover a dimension; where a divisor is not much less,
-    that."""
+    """The extent of up to `most` elements in which equal tiles cover a dimension: whole vectors where that takes no
+    more than twice the tiles, else a divisor, else what comes near."""
     parts = ceil_div(extent, max(1, most))
-    divisor = next((extent // n for n in range(parts, 2 * parts) if extent % n == 0), None)
-    return divisor or ceil_div(extent, parts)
+    divisors = [extent // n for n in range(parts, 2 * parts) if extent % n == 0]
+    part = next((n for n in divisors if n % WHOLE == 0 or n == extent), None) or next(iter(divisors), None)
+    return part or min(round_up(ceil_div(extent, parts), WHOLE if most >= WHOLE else 1), max(1, most))
 
 
 def exact_map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], elements: int) -> dict[Dim, int]:

@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
-from irc.dialects.cpu import GemmOp, KernelOp
+from irc.codegen.cpu.transposing import transposing_function
+from irc.dialects.cpu import GemmOp, KernelOp, TransposeOp
 from irc.ir.dtypes import element_of
 from irc.looping.unsupported import Unsupported
 from irc.support.integers import round_up
@@ -131,6 +132,8 @@ class Printer:
                 self._if(op)
             case GemmOp():
                 self._gemm(op)
+            case TransposeOp():
+                self._transpose(op)
             case scf.YieldOp():
                 pass
             case _:
@@ -237,9 +240,23 @@ class Printer:
         self.declared["gemm"] = _gemm_text(type)
         self.lines.append(f"  call void @gemm({', '.join(arguments)})")
 
+    def _transpose(self, op: TransposeOp) -> None:
+        bits = element_of(op.element).bits
+        places = [
+            (self._offset(op.source, op.source_offset), op.pitch.value.data),
+            (self._offset(op.target, op.target_offset), op.width.value.data),
+        ]
+        arguments = [f"ptr {place}, i64 {stride}" for place, stride in places]
+        arguments += [f"i64 {self.name(value)}" for value in (op.rows, op.columns)]
+        function = f"transpose.i{bits}"
+        self.declared["llvm.smin.i64"] = "declare i64 @llvm.smin.i64(i64, i64) #1"
+        self.declared[function] = transposing_function(bits)
+        self.lines.append(f"  call void @{function}({', '.join(arguments)})")
+
     def _offset(self, memory: SSAValue, offset: SSAValue) -> str:
         assert isinstance(memory.type, MemRefType)
         type = llvm_type(memory.type.element_type)
+        type = "i8" if type == "i1" else type
         return self.emit(f"getelementptr {type}, ptr {self.name(memory)}, i64 {self.name(offset)}")
 
 

@@ -23,3 +23,11 @@ cpu.kernel @k(%a: memref<64xf32>, %b: memref<64xf64>, %c: memref<64xf32>, %first
   cpu.gemm %a[%c8], %b[%c8] -> %c sizes %c8, %c8, %c8 {lhs_stride = 8, lhs_transposed = false, rhs_stride = 8, rhs_transposed = false, width = 8} : memref<64xf32>, memref<64xf64> -> memref<64xf32>
 }
 // CHECK: expected three of f32 or of f64, found ['f32', 'f64']
+
+// -----
+
+cpu.kernel @k(%a: memref<64xf32>, %c: memref<64xf64>, %first: index, %end: index) {results = 1 : i64, tiles = 1 : i64} {
+  %c8 = arith.constant 8 : index
+  cpu.transpose %a[%c8] -> %c[%c8] sizes %c8, %c8 {pitch = 8, width = 8} : memref<64xf32> -> memref<64xf64>
+}
+// CHECK: expected elements of f32, found f64

@@ -108,6 +108,23 @@ tile.program @product(%x: !tile.view<64x64xf32>, %w: !tile.view<64x32xf32>, %y: 
 
 // -----
 
+// What is stored along another axis than it lies in memory is transposed on the way. The last tiles are narrower.
+// CHECK:      cpu.kernel @transpose
+// CHECK:        [[TILE:%.*]] = memref.alloca() : memref<512xf32>
+// CHECK:        [[COLUMNS:%.*]] = arith.minsi
+// CHECK:        cpu.transpose %x[{{.*}}] -> [[TILE]][{{.*}}] sizes {{.*}}, [[COLUMNS]] {pitch = 64 : i64, width = 16 : i64} : memref<6400xf32> -> memref<512xf32>
+// CHECK-NOT:    memref.load %x
+// CHECK:        memref.load [[TILE]]
+// CHECK:        memref.store {{.*}}, %y
+tile.program @transpose(%x: !tile.view<100x64xf32>, %y: !tile.view<64x100xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 100] steps [32, 16] {
+    %a = tile.load %x[%i, %j] {map = affine_map<(d0, d1) -> (d1, d0)>, checked = array<i64: 0>} : !tile.view<100x64xf32> -> tensor<32x16xf32>
+    tile.store %a, %y[%i, %j] {checked = array<i64: 1>} : tensor<32x16xf32>, !tile.view<64x100xf32>
+  }
+}
+
+// -----
+
 // Elements without LLVM IR are left to the interpreter.
 // CHECK: tile.program @narrow({{.*}}) {results = 1 : i64, irc.interpreted = "no loops for values of f8E4M3FN"} {
 tile.program @narrow(%x: !tile.view<100xf8E4M3FN>, %y: !tile.view<100xf8E4M3FN>) {results = 1 : i64} {
