@@ -32,7 +32,7 @@ def prefetch(batches: Iterable[Any], depth: int = 2, *, stream: Any | None = Non
     """
     if depth < 1:
         raise IrcError(f"prefetch: expected a depth of one or more, found {depth}")
-    if current_target() == "cpu" or (current_target() is None and not is_present()):
+    if current_target() in ("cpu", "native") or (current_target() is None and not is_present()):
         yield from batches
         return
     from irc.runtime.dlpack import LEGACY_STREAM

@@ -28,7 +28,7 @@ _compiled: OrderedDict[Hashable, Executable] = OrderedDict()
 
 @contextmanager
 def target(name: str | None) -> Generator[None]:
-    """Within the block, values are computed on this target: `cpu`, `cuda`, or None for irc's default."""
+    """Within the block, values are computed on this target: `cpu`, `native`, `cuda`, or None for irc's default."""
     token = _target.set(name)
     try:
         yield

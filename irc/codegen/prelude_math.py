@@ -8,6 +8,7 @@ point instructions.
 from __future__ import annotations
 
 from irc.codegen.snippet import Snippet
+from irc.ir.approximations import ERF_LOWER, ERF_UPPER
 
 _EXP2 = """\
 DEVICE float approximate_exp2(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
@@ -65,16 +66,11 @@ def _horner(coefficients: tuple[float, ...]) -> str:
     return text
 
 
-_ERF_UPPER = (1.12837875, 0.374157518, 0.0736184865, 0.0106844185, 0.00027240155, -1.56465921e-06)
-_ERF_LOWER = (1.0, 0.664911211, 0.186934188, 0.0289903674, 0.0025254481)
-"""erf(x) / x as a quotient of polynomials in x ** 2 for |x| <= 3.84, from where on erf is 1 in float: relative error
-3.3e-7, in float 6.3e-7. Fitted by Lawson's iteration on weighted least squares."""
-
 _ERF = f"""\
 DEVICE float approximate_erf(float x) {{
   const float t = x * x;
-  const float upper = {_horner(_ERF_UPPER)};
-  const float lower = {_horner(_ERF_LOWER)};
+  const float upper = {_horner(ERF_UPPER)};
+  const float lower = {_horner(ERF_LOWER)};
   const float quotient = x * upper * approximate_reciprocal(lower);
   return fabsf(x) >= 3.84f ? copysignf(1.0f, x) : quotient;
 }}

@@ -45,6 +45,7 @@ def _loaded(module: ModuleOp) -> dict[str, NativeKernel]:
             op.tile_count,
             code.own_bytes,
             any(isinstance(inner, GemmOp) for inner in op.walk()),
+            tuple((check.expected, check.location) for check in code.checks),
             loaded,
         )
         for op, code in zip(ops, codes, strict=True)

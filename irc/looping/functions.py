@@ -15,6 +15,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i32
 from xdsl.ir import Operation, SSAValue
 
+from irc.ir.approximations import ERF_LOWER, ERF_UPPER
+
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
 """The sum is ln 2; products of the first one with exponents are exact."""
@@ -188,6 +190,13 @@ def erf(code: Code, x: SSAValue) -> SSAValue:
     return code.where(size, "olt", 1.0, near, code.with_sign(far, x))
 
 
+def approximate_erf(code: Code, x: SSAValue) -> SSAValue:
+    square = code.mul(x, x)
+    upper, lower = (code.polynomial(square, terms[::-1]) for terms in (ERF_UPPER, ERF_LOWER))
+    quotient = code.mul(x, code(arith.DivfOp(upper, lower)))
+    return code.where(code.absolute(x), "oge", 3.84, code.with_sign(code.number(1.0), x), quotient)
+
+
 FUNCTIONS: dict[type[Operation], Callable[[Code, SSAValue], SSAValue]] = {
     math.ExpOp: exp,
     math.Exp2Op: exp2,
@@ -196,3 +205,6 @@ FUNCTIONS: dict[type[Operation], Callable[[Code, SSAValue], SSAValue]] = {
     math.ErfOp: erf,
 }
 """By op: what computes it."""
+
+APPROXIMATIONS: dict[type[Operation], Callable[[Code, SSAValue], SSAValue]] = {math.ErfOp: approximate_erf}
+"""By op: what computes it to about 2 ** -20, which is enough where a narrower type follows."""

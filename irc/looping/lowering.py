@@ -31,6 +31,8 @@ class Lowering:
         self._rules = rules
         self.emitter = Emitter(kernel.body.block, program.location)
         self.values: dict[SSAValue, Value | Form | SSAValue] = {}
+        self.unwritten: dict[Operation, Value] = {}
+        """By reductions: their input, where they write it to memory while they read it."""
         self.memory: dict[SSAValue, SSAValue] = dict(zip(program.body.block.args, kernel.memory, strict=True))
         for arg, memory in self.memory.items():
             memory.name_hint = arg.name_hint

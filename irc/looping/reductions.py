@@ -1,16 +1,17 @@
 """Loops of reductions and scans.
 
-A reduction along what is contiguous keeps its value in registers: LLVM makes vectors of those that it may reassociate.
-Another one keeps its values in memory, and has what is contiguous innermost.
+A reduction along what is contiguous keeps its value in registers: LLVM makes vectors of those of one op, which it may
+reassociate. Combiners of several ops have lanes: memory with a value for every element of a vector. A reduction along
+another axis keeps its values in memory, and has what is contiguous innermost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.dialects.builtin import Float32Type, IntegerType, i1
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -20,10 +21,21 @@ from irc.looping.emitter import Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.unsupported import Unsupported
 from irc.looping.values import Buffer, Value, whole
+from irc.support.integers import ceil_div
+
+Step = Callable[[Form, Sequence[SSAValue]], Sequence[SSAValue]]
+"""What a loop does with the values that it carries."""
 
 
-def reduce(emitter: Emitter, op: tile.ReduceOp, inputs: Sequence[Value]) -> list[Buffer]:
-    """The reductions, in memory."""
+LANES = 32
+"""Values that a combiner of several ops keeps side by side."""
+
+BLOCK = 8192
+"""Elements whose f32 sum begins anew: errors of long sums grow with the blocks, not with the elements."""
+
+
+def reduce(emitter: Emitter, op: tile.ReduceOp, inputs: Sequence[Value], kept: Buffer | None = None) -> list[Buffer]:
+    """The reductions, in memory. kept: where the elements of the one input are written, too."""
     shape, axes = inputs[0].shape, [axis for axis in op.axis_values if inputs[0].shape[axis] > 1]
     fast = next((value.fast for value in inputs if value.fast is not None), None)
     result = tuple(1 if axis in op.axis_values else n for axis, n in enumerate(shape))
@@ -32,13 +44,13 @@ def reduce(emitter: Emitter, op: tile.ReduceOp, inputs: Sequence[Value]) -> list
         for output in op.outputs
     ]
     order = Value(shape, inputs[0].element, fast).order
-    kept, reduced = [axis for axis in order if axis not in axes], [axis for axis in order if axis in axes]
-    nest = _Nest(emitter, op, inputs, buffers)
-    if not reduced or order[-1] in reduced or not kept:
-        nest.in_registers(kept, reduced)
+    outer, reduced = [axis for axis in order if axis not in axes], [axis for axis in order if axis in axes]
+    nest = _Nest(emitter, op, inputs, buffers, kept)
+    if not reduced or order[-1] in reduced or not outer:
+        nest.in_registers(outer, reduced)
     else:
-        nest.in_memory(kept, reduced)
-    for buffer in buffers:
+        nest.in_memory(outer, reduced)
+    for buffer in [*buffers, *([] if kept is None else [kept])]:
         buffer.version += 1
     return buffers
 
@@ -46,7 +58,15 @@ def reduce(emitter: Emitter, op: tile.ReduceOp, inputs: Sequence[Value]) -> list
 class _Nest:
     """The loops of one reduction."""
 
-    def __init__(self, emitter: Emitter, op: tile.ReduceOp, inputs: Sequence[Value], buffers: Sequence[Buffer]):
+    def __init__(
+        self,
+        emitter: Emitter,
+        op: tile.ReduceOp,
+        inputs: Sequence[Value],
+        buffers: Sequence[Buffer],
+        kept: Buffer | None,
+    ):
+        self._kept = kept
         self._emitter = emitter
         self._op = op
         self._inputs = inputs
@@ -58,8 +78,11 @@ class _Nest:
         """For each kept element a loop that carries values."""
         emitter = self._emitter
         with emitter.loops(whole(self._inputs[0], kept), self._rank) as indices:
-            first, begins = self._first(indices, reduced)
-            values = self._carried(indices, reduced, begins, first)
+            if self._neutral is None and len(reduced) == 1 and self._inputs[0].shape[reduced[0]] >= 2 * LANES:
+                values = self._in_lanes(indices, reduced[0])
+            else:
+                first, begins = self._first(indices, reduced)
+                values = self._carried(indices, reduced, begins, first)
             for buffer, value in zip(self._buffers, values, strict=True):
                 buffer.store(emitter, indices, value)
 
@@ -72,7 +95,10 @@ class _Nest:
         return self._elements(indices), 1
 
     def _elements(self, indices: Sequence[Form]) -> list[SSAValue]:
-        return [value.at(self._emitter, indices) for value in self._inputs]
+        elements = [value.at(self._emitter, indices) for value in self._inputs]
+        if self._kept is not None:
+            self._kept.store(self._emitter, indices, elements[0])
+        return elements
 
     def _carried(
         self, indices: list[Form], reduced: Sequence[int], begins: int, values: Sequence[SSAValue]
@@ -87,8 +113,53 @@ class _Nest:
                 return self._carried(at, inner, 0, carried)
             return self._combined(carried, self._elements(at))
 
-        extent = constant(self._inputs[0].shape[axis])
-        return self._emitter.carried(constant(begins), extent, values, step)
+        extent = self._inputs[0].shape[axis]
+        if not inner and not begins and extent > BLOCK and isinstance(values[0].type, Float32Type):
+            return self._in_blocks(extent, values, step)
+        return self._emitter.carried(constant(begins), constant(extent), values, step)
+
+    def _in_blocks(self, extent: int, values: Sequence[SSAValue], step: Step) -> Sequence[SSAValue]:
+        """Joins the values of blocks, each from the neutral element on, one after the other."""
+        emitter = self._emitter
+        neutral = [emitter.number(self._neutral or 0, value.element) for value in self._inputs]
+
+        def block(index: Form, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            begin = index * BLOCK
+            end = emitter.least([begin + BLOCK, constant(extent)])
+            return self._combined(carried, emitter.carried(begin, end, neutral, step))
+
+        return emitter.carried(constant(0), constant(ceil_div(extent, BLOCK)), values, block)
+
+    def _in_lanes(self, indices: list[Form], axis: int) -> Sequence[SSAValue]:
+        """Combines elements that are `LANES` apart, then the lanes, then what is left over."""
+        emitter, extent = self._emitter, self._inputs[0].shape[axis]
+        lanes = [Buffer.new(emitter, (LANES,), value.element, 0) for value in self._inputs]
+
+        def elements(at: Form) -> list[SSAValue]:
+            return self._elements([at if each == axis else form for each, form in enumerate(indices)])
+
+        def step(at: Form, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self._combined(carried, elements(at))
+
+        def write(lane: Form, values: Sequence[SSAValue]) -> None:
+            for buffer, value in zip(lanes, values, strict=True):
+                buffer.store(emitter, [lane], value)
+
+        with emitter.loop(constant(0), constant(LANES)) as lane:
+            write(lane, elements(lane))
+        parts = emitter.loop(constant(1), constant(extent // LANES))
+        with parts as part, emitter.loop(constant(0), constant(LANES)) as lane:
+            before = [buffer.at(emitter, [lane]) for buffer in lanes]
+            write(lane, self._combined(before, elements(part * LANES + lane)))
+        for buffer in lanes:
+            buffer.version += 1
+
+        def join(lane: Form, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self._combined(carried, [buffer.at(emitter, [lane]) for buffer in lanes])
+
+        first = [buffer.at(emitter, [constant(0)]) for buffer in lanes]
+        joined = emitter.carried(constant(1), constant(LANES), first, join)
+        return emitter.carried(constant(extent - extent % LANES), constant(extent), joined, step)
 
     def _combined(self, values: Sequence[SSAValue], elements: Sequence[SSAValue]) -> list[SSAValue]:
         return combine(self._emitter, self._op.body.block, [*values, *elements], reassociate=True)

@@ -26,9 +26,9 @@ MATH = (
     "absf absi sqrt rsqrt floor ceil trunc roundeven fma copysign exp exp2 expm1 log log2 log10 log1p sin cos tan tanh "
     "atan2 powf erf"
 )
-SCALAR_OPS = frozenset(
-    [*(f"arith.{name}" for name in ARITH.split()), *(f"math.{name}" for name in MATH.split()), "scalar.fmod"]
-)
+SCALAR = "fmod check_index"
+_OPS = {"arith": ARITH, "math": MATH, "scalar": SCALAR}
+SCALAR_OPS = frozenset(f"{dialect}.{name}" for dialect, names in _OPS.items() for name in names.split())
 """Their names."""
 
 OTHER_OPS = frozenset(

@@ -90,7 +90,14 @@ def map_rule(on: Lowering, op: tile.MapOp) -> None:
         return values[yielded]
 
     value: Value = Lazy(shape, tile.element_type_of(op.result.type), fast, make)
-    on.values[op.result] = materialized(on.emitter, value) if _is_kept(op) else value
+    following = op.next_op
+    if not _is_kept(op):
+        on.values[op.result] = value
+    elif isinstance(following, tile.ReduceOp) and list(following.inputs) == [op.result]:
+        on.unwritten[following] = value
+        on.values[op.result] = Buffer.new(on.emitter, shape, value.element, fast)
+    else:
+        on.values[op.result] = materialized(on.emitter, value)
 
 
 def iota_rule(on: Lowering, op: tile.IotaOp) -> None:
@@ -162,7 +169,14 @@ def concat_rule(on: Lowering, op: tile.ConcatOp) -> None:
 
 
 def reduce_rule(on: Lowering, op: tile.ReduceOp) -> None:
-    results = reduce(on.emitter, op, [on.value(value) for value in op.inputs])
+    inputs = [on.value(value) for value in op.inputs]
+    source = on.unwritten.pop(op, None)
+    if source is None:
+        results = reduce(on.emitter, op, inputs)
+    else:
+        kept = inputs[0]
+        assert isinstance(kept, Buffer)
+        results = reduce(on.emitter, op, [source], kept)
     on.values.update(zip(op.outputs, results, strict=True))
 
 

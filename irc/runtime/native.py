@@ -12,23 +12,24 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.tile import ProgramOp
 from irc.interpreters.nd.base import convert, evaluate_op
-from irc.interpreters.nd.interpreter import Array, check_arguments, entry
+from irc.interpreters.nd.interpreter import Array, entry
 from irc.interpreters.tile.interpreter import run_program
 from irc.ir.discardable import INTERPRETED
 from irc.ir.dtypes import element_of
 from irc.ir.locations import describe
 from irc.runtime.threads import pool
 from irc.support.blas import single_threaded
+from irc.support.diagnostics import IrcError
 
 ALONE = 1 << 16
 """Bytes of operands and results up to which one thread runs a kernel: waking others takes longer."""
@@ -43,27 +44,34 @@ _own = threading.local()
 
 @dataclass(frozen=True)
 class NativeKernel:
-    """Machine code at an address: see `irc/codegen/cpu/printer.py`. multiplies: whether it calls BLAS. `loaded` keeps
-    it in memory."""
+    """Machine code at an address: see `irc/codegen/cpu/printer.py`. multiplies: whether it calls BLAS. checks: what it
+    expects of indices, and where. `loaded` keeps it in memory."""
 
     address: int
     tiles: int
     own_bytes: int
     multiplies: bool
+    checks: tuple[tuple[str, LocationAttr], ...]
     loaded: Any
 
     def __call__(self, arrays: Sequence[Array]) -> None:
-        """Runs all tiles. `arrays` are contiguous: the operands, then the results."""
+        """Runs all tiles. `arrays` are contiguous: the operands, then the results. IrcError where an index is out of
+        range."""
         if self.tiles == 0:
             return
         function = _SIGNATURE(self.address)
-        pointers = (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
+        failed = ctypes.c_int32(0)
+        addresses = [array.__array_interface__["data"][0] for array in arrays]
+        pointers = (ctypes.c_void_p * (len(arrays) + 1))(*addresses, ctypes.addressof(failed))
         run = partial(_run, function, pointers, self.own_bytes)
         if sum(array.nbytes for array in arrays) <= ALONE:
             run(0, self.tiles)
         else:
             with single_threaded() if self.multiplies else nullcontext():
                 pool().run(run, self.tiles)
+        if failed.value:
+            expected, location = self.checks[failed.value - 1]
+            raise IrcError(f"an index is out of range: {expected}", location)
 
 
 def _run(function: Any, pointers: Any, own_bytes: int, first: int, end: int) -> None:
@@ -79,96 +87,110 @@ def _own_memory(size: int) -> int:
     return _own.address
 
 
-@dataclass(frozen=True)
-class _Step:
-    """An op of the function: what it computes of its operands, and the values that nobody reads after it."""
+Function = Callable[[Sequence[Array]], Sequence[Array]]
+"""What an op computes of arrays of its operands' types."""
 
-    op: Operation
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An op of the function by numbers of values: its operands', and those that nobody reads after it. `name` and
+    `location` are a profile's."""
+
     name: str
-    run: Callable[[Sequence[Array]], Sequence[Array]]
-    dead: tuple[SSAValue, ...]
+    location: str
+    function: Function
+    operands: tuple[int, ...]
+    dead: tuple[int, ...]
+
+    def run(self, values: list[Array | None]) -> None:
+        """Appends the results: ops are run in the order of values' numbers."""
+        values.extend(self.function([cast(Array, values[number]) for number in self.operands]))
+        for number in self.dead:
+            values[number] = None
 
 
 class NativeProgram:
-    """A function of launches and nd ops, ready to be called with numpy arrays. The module must not change."""
+    """A function of launches and nd ops, ready to be called with row-major numpy arrays of its arguments' types. The
+    module must not change."""
 
     def __init__(self, module: ModuleOp, kernels: Mapping[str, NativeKernel]):
-        self.function = entry(module)
-        *ops, self._last = self.function.body.block.ops
-        last: dict[SSAValue, int] = {value: at for at, op in enumerate(ops) for value in (*op.results, *op.operands)}
-        kept = {*self.function.body.block.args, *self._last.operands}
-        dead: list[list[SSAValue]] = [[] for _ in ops]
-        for value, at in last.items():
-            if value not in kept:
-                dead[at].append(value)
-        self._steps = [_Step(op, *_meaning(op, kernels), tuple(each)) for op, each in zip(ops, dead, strict=True)]
+        block = entry(module).body.block
+        *ops, last = block.ops
+        order: list[SSAValue] = [*block.args, *(result for op in ops for result in op.results)]
+        numbers = {value: number for number, value in enumerate(order)}
+        self._returned = [(numbers[value], _dtype(value)) for value in last.operands]
+        kept = {*range(len(block.args)), *(number for number, _ in self._returned)}
+        last_use = {numbers[value]: at for at, op in enumerate(ops) for value in (*op.results, *op.operands)}
+        dead: list[list[int]] = [[] for _ in ops]
+        for number, at in last_use.items():
+            if number not in kept:
+                dead[at].append(number)
+        self._steps = [
+            _Step(name, describe(op.location), function, tuple(numbers[value] for value in op.operands), tuple(each))
+            for op, each in zip(ops, dead, strict=True)
+            for name, function in [_meaning(op, kernels)]
+        ]
 
-    def __call__(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
-        """New, contiguous arrays of the result types. IrcError where `arrays` do not fit or an op cannot run."""
-        values = self._bound(arrays)
+    def __call__(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """New, contiguous arrays of the result types. IrcError where an op cannot run."""
+        values: list[Array | None] = [*arrays]
         for step in self._steps:
-            self._advance(step, values)
+            step.run(values)
         return self._results(values, arrays)
 
-    def timed(self, arrays: Sequence[Any]) -> Generator[tuple[str, str, int, int, float]]:
+    def timed(self, arrays: Sequence[Array]) -> Generator[tuple[str, str, int, int, float]]:
         """Runs it, and gives for each op its name, its place, 0 operations, the bytes of its operands and results, and
         when it was done (`time.perf_counter`)."""
-        values = self._bound(arrays)
+        values: list[Array | None] = [*arrays]
         for step in self._steps:
-            read = sum(values[operand].nbytes for operand in step.op.operands)
-            self._advance(step, values)
+            moved = sum(cast(Array, values[number]).nbytes for number in step.operands)
+            count = len(values)
+            step.run(values)
             done = time.perf_counter()
-            made = sum(values[result].nbytes for result in step.op.results if result in values)
-            yield step.name, describe(step.op.location), 0, read + made, done
+            moved += sum(made.nbytes for made in values[count:] if made is not None)
+            yield step.name, step.location, 0, moved, done
 
-    def _bound(self, arrays: Sequence[Any]) -> dict[SSAValue, Array]:
-        inputs = [np.asarray(array) for array in arrays]
-        check_arguments(self.function, inputs)
-        arguments = self.function.body.block.args
-        return {value: _as_declared(x, value) for value, x in zip(arguments, inputs, strict=True)}
-
-    @staticmethod
-    def _advance(step: _Step, values: dict[SSAValue, Array]) -> None:
-        results = step.run([values[operand] for operand in step.op.operands])
-        values.update(zip(step.op.results, results, strict=True))
-        for value in step.dead:
-            del values[value]
-
-    def _results(self, values: dict[SSAValue, Array], arrays: Sequence[Any]) -> tuple[Array, ...]:
+    def _results(self, values: Sequence[Array | None], arrays: Sequence[Array]) -> tuple[Array, ...]:
         """The results, none in memory of an argument or of another result."""
-        taken: list[Any] = [*arrays]
         made: list[Array] = []
-        for operand in self._last.operands:
-            x = _as_declared(values[operand], operand)
-            is_shared = not x.flags.writeable or any(np.may_share_memory(x, np.asarray(y)) for y in taken)
-            made.append(x.copy() if is_shared else x)
-            taken.append(made[-1])
+        for number, dtype in self._returned:
+            x = _contiguous(convert(cast(Array, values[number]), dtype))
+            is_own = x.base is None and x.flags.writeable and not any(x is y for y in (*arrays, *made))
+            made.append(x if is_own else x.copy())
         return tuple(made)
 
 
-def _as_declared(x: Array, value: SSAValue) -> Array:
-    return np.ascontiguousarray(convert(x, element_of(value.type).dtype)).reshape(value.type.get_shape())  # pyright: ignore
+def _contiguous(x: Array) -> Array:
+    return x if x.flags.c_contiguous else x.copy()
 
 
-def _meaning(
-    op: Operation, kernels: Mapping[str, NativeKernel]
-) -> tuple[str, Callable[[Sequence[Array]], Sequence[Array]]]:
+def _dtype(value: SSAValue) -> np.dtype[Any]:
+    return element_of(value.type).dtype
+
+
+def _meaning(op: Operation, kernels: Mapping[str, NativeKernel]) -> tuple[str, Function]:
     """How a profile calls an op, and what it computes."""
     if not isinstance(op, LaunchOp):
-        return op.name, lambda arrays: evaluate_op(op, arrays)
+        return op.name, partial(evaluate_op, op)
     name = op.callee.root_reference.data
     types = [result.type for result in op.outputs]
+    dtypes = [_dtype(value) for value in op.inputs]
     if (kernel := kernels.get(name)) is not None:
-        return name, partial(_launched, kernel, op)
+        made = [(tuple(type.get_shape()), element_of(type).dtype) for type in types]
+        return name, partial(_launched, kernel, dtypes, made)
     program = SymbolTable.lookup_symbol(op, op.callee)
     assert isinstance(program, ProgramOp)
     reason = program.attributes.get(INTERPRETED)
     shown = f"{name}, interpreted: {reason.data}" if isinstance(reason, StringAttr) else f"{name}, interpreted"
-    return shown, lambda arrays: run_program(program, list(map(_as_declared, arrays, op.inputs)), types)
+    return shown, lambda arrays: run_program(program, list(map(convert, arrays, dtypes)), types)
 
 
-def _launched(kernel: NativeKernel, op: LaunchOp, arrays: Sequence[Array]) -> Sequence[Array]:
-    inputs = list(map(_as_declared, arrays, op.inputs))
-    results = [np.empty(result.type.get_shape(), element_of(result.type).dtype) for result in op.outputs]  # pyright: ignore
-    kernel([*inputs, *results])
+def _launched(
+    kernel: NativeKernel,
+    dtypes: Sequence[np.dtype[Any]],
+    made: Sequence[tuple[tuple[int, ...], np.dtype[Any]]],
+    arrays: Sequence[Array],
+) -> Sequence[Array]:
+    results = [np.empty(shape, dtype) for shape, dtype in made]
+    kernel([*(_contiguous(convert(x, dtype)) for x, dtype in zip(arrays, dtypes, strict=True)), *results])
     return results

@@ -21,7 +21,7 @@ SOFTMAX = "func f(x: f32[300, 200]) -> f32[300, 200] {\n    return softmax(x)\n}
 
 
 def test_the_printer_knows_what_loops_may_have() -> None:
-    assert {op.name for op in SCALARS} | {"arith.constant"} == SCALAR_OPS
+    assert {op.name for op in SCALARS} | {"arith.constant", "scalar.check_index"} == SCALAR_OPS
 
 
 def test_threads_compute_what_one_computes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,3 +123,20 @@ def test_a_division_by_zero_is_no_trap() -> None:
 def test_arguments_are_checked() -> None:
     with pytest.raises(IrcError, match="expected f32"):
         irc.compile(SOFTMAX, target="native")(np.zeros((300, 199), np.float32))
+
+
+def test_the_first_of_equal_extremes() -> None:
+    """Lanes of a combiner see elements in another order."""
+    x = np.random.default_rng(0).integers(0, 3, (50, 333)).astype(np.float32)
+    text = "func f(x: f32[50, 333]) -> (i64[50], i64[50]) {\n    return argmax(x, 1), argmin(x, 1)\n}"
+    greatest, least = irc.compile(text, target="native")(x)
+    np.testing.assert_array_equal(greatest, x.argmax(1))
+    np.testing.assert_array_equal(least, x.argmin(1))
+
+
+def test_long_sums() -> None:
+    x = np.random.default_rng(0).random((3, 400_000)).astype(np.float32)
+    found = irc.compile("func f(x: f32[3, 400000]) -> f32[3] {\n    return sum(x, 1)\n}", target="native")(x)
+    np.testing.assert_allclose(found, x.astype(np.float64).sum(1), rtol=1e-6)
+    rows = irc.compile("func f(x: f32[3, 400000]) -> f32[3, 400000] {\n    return softmax(x)\n}", target="native")(x)
+    np.testing.assert_allclose(rows.astype(np.float64).sum(1), 1, rtol=1e-5)

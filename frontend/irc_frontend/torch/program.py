@@ -15,7 +15,7 @@ from irc.runtime.artifact import DTYPES
 from irc.runtime.libraries import ALIGNMENT, are_usable, emptier, library_of, likeness
 from irc.support.diagnostics import IrcError
 from irc_frontend.build import build_module
-from irc_frontend.evaluation import compile_nodes, target
+from irc_frontend.evaluation import compile_nodes, current_target, target
 from irc_frontend.graph import Node, sorted_nodes
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.division import Subgraph
@@ -103,7 +103,7 @@ class Program:
         self.__name__ = self.__qualname__ = f"irc_program_{subgraph.level}"
         self._taken = [Layout(value_of(node)) for node in subgraph.inputs]
         self._made = [Layout(value_of(node)) for node in subgraph.results]
-        with target(subgraph.device.type):
+        with target(_target_of(subgraph)):
             any_order = not torch.are_deterministic_algorithms_enabled()
             self.executable = compile_nodes(*self._recorded(), any_order=any_order)
         self._run = self._on_host if subgraph.device.type == "cpu" else self._on_device(subgraph.device)
@@ -123,7 +123,7 @@ class Program:
 
     def module(self) -> ModuleOp:
         """The nd module that was compiled."""
-        with target(self.subgraph.device.type):
+        with target(_target_of(self.subgraph)):
             return build_module(*self._recorded())
 
     def __call__(self, *tensors: torch.Tensor) -> Any:
@@ -170,6 +170,12 @@ class Program:
             return results
 
         return run
+
+
+def _target_of(subgraph: Subgraph) -> str:
+    """That of the tensors' device: on the CPU `native` where that is the current one, else `cpu`."""
+    kind = subgraph.device.type
+    return "native" if kind == "cpu" and current_target() == "native" else kind
 
 
 def _refuse_freed(tensors: Sequence[torch.Tensor]) -> None:

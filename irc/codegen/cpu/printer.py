@@ -1,8 +1,9 @@
 """`cpu.kernel` as LLVM IR: loops and branches become blocks, memory is addressed by element.
 
-A kernel is `void NAME(ptr memory, i64 first, i64 end, ptr own)`: `memory` points to a pointer for each operand and
-result, `own` to `own_bytes` that only this thread uses, aligned to `ALIGNMENT`. Every memref has an alias scope of its
-own. bf16 is i16, and i1 in memory is i8.
+A kernel is `void NAME(ptr memory, i64 first, i64 end, ptr own)`. `memory` points to a pointer for each operand and
+result, and behind them to one to an i32, to which the number of a check that fails is written. `own` points to
+`own_bytes` that only this thread uses, aligned to `ALIGNMENT`. Every memref has an alias scope of its own. bf16 is i16,
+and i1 in memory is i8.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
 from irc.codegen.cpu.transposing import transposing_function
 from irc.dialects.cpu import GemmOp, KernelOp, TransposeOp
+from irc.dialects.scalar import CheckIndexOp
 from irc.ir.dtypes import element_of
 from irc.looping.unsupported import Unsupported
 from irc.support.integers import round_up
@@ -33,12 +35,15 @@ class Code:
     name: str
     text: str
     own_bytes: int
+    checks: tuple[CheckIndexOp, ...]
+    """The ops whose numbers, from 1 on, are written where an index is out of range."""
 
 
 def print_kernel(kernel: KernelOp) -> Code:
     """The module of one kernel; Unsupported where an op has no LLVM IR here."""
     printer = Printer(kernel)
-    return Code(kernel.sym_name.data, printer.module(), printer.own_bytes)
+    text = printer.module()
+    return Code(kernel.sym_name.data, text, printer.own_bytes, tuple(printer.checks))
 
 
 @dataclass
@@ -49,6 +54,7 @@ class Printer:
     lines: list[str] = field(default_factory=list[str])
     declared: dict[str, str] = field(default_factory=dict[str, str])
     own_bytes: int = 0
+    checks: list[CheckIndexOp] = field(default_factory=list[CheckIndexOp])
     _names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     _scopes: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     _count: int = 0
@@ -71,6 +77,8 @@ class Printer:
             place = self.emit(f"getelementptr ptr, ptr %memory, i64 {at}")
             self._names[arg] = self.emit(f"load ptr, ptr {place}, align 8, !invariant.load !0")
             self._scopes[arg] = len(self._scopes)
+        failed = self.emit(f"getelementptr ptr, ptr %memory, i64 {len(self.kernel.memory)}")
+        self.lines.append(f"  %failed = load ptr, ptr {failed}, align 8, !invariant.load !0")
         self._names[self.kernel.first], self._names[self.kernel.end] = "%first", "%end"
 
     def _metadata(self) -> str:
@@ -132,6 +140,8 @@ class Printer:
                 self._if(op)
             case GemmOp():
                 self._gemm(op)
+            case CheckIndexOp():
+                self._check_index(op)
             case TransposeOp():
                 self._transpose(op)
             case scf.YieldOp():
@@ -171,6 +181,16 @@ class Printer:
         if type != stored:
             value = self.emit(f"zext i1 {value} to i8")
         self.lines.append(f"  store {stored} {value}, ptr {place}, {rest}")
+
+    def _check_index(self, op: CheckIndexOp) -> None:
+        """The index as it is; what reads by it stays in its array."""
+        self.checks.append(op)
+        number = self._count = self._count + 1
+        self.lines.append(f"  br i1 {self.name(op.inside)}, label %inside{number}, label %outside{number}")
+        self._begin(f"outside{number}")
+        self.lines += [f"  store i32 {len(self.checks)}, ptr %failed", f"  br label %inside{number}"]
+        self._begin(f"inside{number}")
+        self._names[op.result] = self.name(op.index)
 
     # Control
 

@@ -1,22 +1,24 @@
 // RUN: irc-opt %s -p lower-to-cpu --split-input-file | filecheck %s
 
-// What is read again is kept in memory of a thread's own: the exponentials, and one element a row. A row's sum is in
-// registers, and may be added in any order. The load is where its element is needed.
+// What is read again is kept in memory of a thread's own: the exponentials, written by the loop of their sum, and one
+// element a row. The sum is in registers, and may be added in any order. The load is where its element is needed.
 // CHECK:      cpu.kernel @rows(%x: memref<6400xf32>, %y: memref<6400xf32>, %0: index, %1: index) {results = 1 : i64, tiles = 16 : i64} {
-// CHECK:        memref.alloca() : memref<4xf32>
+// CHECK:        [[SUMS:%.*]] = memref.alloca() : memref<4xf32>
 // CHECK:        [[KEPT:%.*]] = memref.alloca() : memref<400xf32>
 // CHECK:        scf.for
 // CHECK:          scf.for
-// CHECK-NEXT:       scf.for
+// CHECK:            scf.for {{.*}} iter_args
 // CHECK:              memref.load %x
-// CHECK-NOT:          memref.load
 // CHECK:              math.exp
 // CHECK:              memref.store {{.*}}, [[KEPT]]
-// CHECK:          scf.for
-// CHECK:            scf.for {{.*}} iter_args
-// CHECK:              memref.load [[KEPT]]
+// CHECK-NOT:          memref.load
 // CHECK:              arith.addf {{.*}} fastmath<reassoc>
+// CHECK:            memref.store {{.*}}, [[SUMS]]
+// CHECK:          scf.for
+// CHECK:            scf.for
 // CHECK:              memref.load [[KEPT]]
+// CHECK:              memref.load [[SUMS]]
+// CHECK-NOT:          math.exp
 // CHECK:              memref.store {{.*}}, %y
 tile.program @rows(%x: !tile.view<64x100xf32>, %y: !tile.view<64x100xf32>) {results = 1 : i64} {
   tile.for_tiles (%i) extents [64] steps [4] {
@@ -52,6 +54,41 @@ tile.program @tail(%x: !tile.view<100xf32>, %y: !tile.view<100xf32>) {results = 
   tile.for_tiles (%i) extents [100] steps [64] {
     %a = tile.load %x[%i] {checked = array<i64: 0>} : !tile.view<100xf32> -> tensor<64xf32>
     tile.store %a, %y[%i] {checked = array<i64: 0>} : tensor<64xf32>, !tile.view<100xf32>
+  }
+}
+
+// -----
+
+// Lanes of a combiner of two ops, joined at the end, and what is left over.
+// CHECK:      cpu.kernel @argmax
+// CHECK:        memref.alloca() : memref<32xindex>
+// CHECK:        memref.alloca() : memref<32xf32>
+// CHECK:        scf.for
+// CHECK:          scf.for
+// CHECK:            scf.for
+// CHECK:              scf.for
+// CHECK:                arith.cmpf
+// CHECK:            scf.for {{.*}} iter_args
+// CHECK:              arith.cmpf
+// CHECK:            scf.for {{.*}} iter_args
+// CHECK:              arith.cmpf
+tile.program @argmax(%x: !tile.view<64x100xf32>, %y: !tile.view<64xindex>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [4] {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%i, %c0] : !tile.view<64x100xf32> -> tensor<4x100xf32>
+    %p = tile.iota %c0 {axis = 1 : i64} : tensor<1x100xindex>
+    %q = tile.map %p : tensor<1x100xindex> -> tensor<4x100xindex> {
+    ^bb0(%v: index):
+      tile.yield %v : index
+    }
+    %m, %at = tile.reduce %a, %q {axes = array<i64: 1>} : tensor<4x100xf32>, tensor<4x100xindex> -> tensor<4x1xf32>, tensor<4x1xindex> {
+    ^bb0(%v: f32, %k: index, %w: f32, %l: index):
+      %test = arith.cmpf ogt, %w, %v : f32
+      %t = arith.select %test, %w, %v : f32
+      %n = arith.select %test, %l, %k : index
+      tile.yield %t, %n : f32, index
+    }
+    tile.store %at, %y[%i, %c0] {map = affine_map<(d0, d1) -> (d0)>} : tensor<4x1xindex>, !tile.view<64xindex>
   }
 }
 

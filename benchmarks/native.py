@@ -1,0 +1,294 @@
+"""Speed of the target `native` on this CPU, beside torch eager, torch.compile and irc's interpreter (target `cpu`).
+
+`python benchmarks/native.py FILE.json [--compile] [--alone] [ROW ...]` times the rows by turns in one run: a repetition
+has calls of each variant, and what counts is the median of the ratios within a repetition. Results are compared with
+torch's first. With `--alone` each variant has one thread, and times are of the process's CPU: what else runs on the
+machine counts less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import irc
+import irc_frontend as ir
+
+REPETITIONS = 21
+SECONDS = 0.05
+"""Of a repetition's calls of one variant, about."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A program and what torch computes; the memory-bound rows have a bar of their own."""
+
+    name: str
+    text: str
+    peer: Callable[..., Any]
+    is_memory_bound: bool = True
+
+
+def _func(signature: str, value: str) -> str:
+    return f"func f{signature} {{\n    return {value}\n}}\n"
+
+
+_X = "f32[4096, 1024]"
+ROWS = [
+    Row("softmax 4096 x 1024", _func(f"(x: {_X}) -> {_X}", "softmax(x)"), lambda x: torch.softmax(x, -1)),
+    Row(
+        "softmax 4096 x 1024 bf16",
+        _func("(x: bf16[4096, 1024]) -> bf16[4096, 1024]", "softmax(x)"),
+        lambda x: torch.softmax(x, -1),
+    ),
+    Row(
+        "layer norm 4096 x 1024",
+        _func(f"(x: {_X}, w: f32[1024], b: f32[1024]) -> {_X}", "layer_norm(x) * w + b"),
+        lambda x, w, b: F.layer_norm(x, (1024,), w, b),
+    ),
+    Row("gelu 4096 x 1024", _func(f"(x: {_X}) -> {_X}", "gelu(x)"), F.gelu),
+    Row(
+        "gelu(x + b) 4096 x 1024 bf16",
+        _func("(x: bf16[4096, 1024], b: bf16[1024]) -> bf16[4096, 1024]", "gelu(x + b)"),
+        lambda x, b: F.gelu(x + b),
+    ),
+    Row("silu(x) y 4096 x 1024", _func(f"(x: {_X}, y: {_X}) -> {_X}", "silu(x) * y"), lambda x, y: F.silu(x) * y),
+    Row(
+        "transpose 2048 x 2048",
+        _func("(x: f32[2048, 2048]) -> f32[2048, 2048]", "transpose(x)"),
+        lambda x: x.t().contiguous(),
+    ),
+    Row(
+        "permute (0,2,1,3) 8 x 512 x 12 x 64",
+        _func("(x: f32[8, 512, 12, 64]) -> f32[8, 12, 512, 64]", "permute(x, [0, 2, 1, 3])"),
+        lambda x: x.permute(0, 2, 1, 3).contiguous(),
+    ),
+    Row(
+        "permute (3,0,2,1) 24 x 32 x 40 x 96",
+        _func("(x: f32[24, 32, 40, 96]) -> f32[96, 24, 40, 32]", "permute(x, [3, 0, 2, 1])"),
+        lambda x: x.permute(3, 0, 2, 1).contiguous(),
+    ),
+    Row("sum of 4096 x 1024", _func(f"(x: {_X}) -> f32[]", "sum(x)"), torch.sum),
+    Row("sums of rows 4096 x 1024", _func(f"(x: {_X}) -> f32[4096]", "sum(x, 1)"), lambda x: x.sum(1)),
+    Row("sums of columns 4096 x 1024", _func(f"(x: {_X}) -> f32[1024]", "sum(x, 0)"), lambda x: x.sum(0)),
+    Row("argmax of rows 4096 x 1024", _func(f"(x: {_X}) -> i64[4096]", "argmax(x, 1)"), lambda x: x.argmax(1)),
+    Row("cumsum of rows 4096 x 1024", _func(f"(x: {_X}) -> {_X}", "cumsum(x, 1)"), lambda x: x.cumsum(1)),
+    Row(
+        "sigmoid(x w1 + b1) (x w2 + b2), 1024, f32",
+        "func f(x: f32[1024, 1024], w: f32[1024, 1024], v: f32[1024, 1024], b: f32[1024], c: f32[1024]) -> "
+        "f32[1024, 1024] {\n    return sigmoid(x @ w + b) * (x @ v + c)\n}\n",
+        lambda x, w, v, b, c: torch.sigmoid(x @ w + b) * (x @ v + c),
+        False,
+    ),
+    Row(
+        "examples/gating.irc at 1024, bf16",
+        "func f(x: bf16[1024, 1024], w: bf16[1024, 1024], v: bf16[1024, 1024], b: bf16[1024], c: bf16[1024]) -> "
+        "bf16[1024, 1024] {\n    return sigmoid(x @ w + b) * (x @ v + c)\n}\n",
+        lambda x, w, v, b, c: torch.sigmoid(x @ w + b) * (x @ v + c),
+        False,
+    ),
+]
+
+
+class Block(nn.Module):
+    """A layer of GPT-2."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, words, width = x.shape
+        q, k, v = self.qkv(self.first(x)).view(batch, words, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, words, width))
+        return x + self.down(F.gelu(self.up(self.second(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    """GPT-2, cut to 4 layers of 512 and 8000 words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(8000, 512), nn.Embedding(256, 512)
+        self.blocks = nn.ModuleList([Block(512, 8) for _ in range(4)])
+        self.norm, self.head = nn.LayerNorm(512), nn.Linear(512, 8000, bias=False)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+def arguments_of(executable: irc.Executable) -> tuple[list[Any], list[torch.Tensor]]:
+    """Arrays for irc, and the same for torch."""
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(spec.shape).astype(spec.dtype) for spec in executable.arguments]
+    tensors = [
+        torch.from_numpy(x.astype(np.float32)).bfloat16() if x.dtype == ml_dtypes.bfloat16 else torch.from_numpy(x)
+        for x in arrays
+    ]
+    return arrays, tensors
+
+
+def by_turns(variants: dict[str, Callable[[], Any]], clock: Callable[[], float]) -> dict[str, list[float]]:
+    """Seconds of a call of each variant, repetition by repetition; which goes first moves on."""
+    counts: dict[str, int] = {}
+    for name, call in variants.items():
+        call()
+        begin = clock()
+        call()
+        counts[name] = max(1, round(SECONDS / max(clock() - begin, 1e-6)))
+    names = list(variants)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for at in range(REPETITIONS):
+        for name in names[at % len(names) :] + names[: at % len(names)]:
+            begin = clock()
+            for _ in range(counts[name]):
+                variants[name]()
+            seconds[name].append((clock() - begin) / counts[name])
+    return seconds
+
+
+def entry(name: str, seconds: dict[str, list[float]], **more: Any) -> dict[str, Any]:
+    """A row of the record: medians in milliseconds, and how much faster `native` is, by the ratios of repetitions."""
+    native = seconds["native"]
+    found = {
+        "name": name,
+        **more,
+        "ms": {each: round(1e3 * median(times), 4) for each, times in seconds.items()},
+        "times faster": {
+            each: round(median(a / b for a, b in zip(times, native, strict=True)), 3)
+            for each, times in seconds.items()
+            if each != "native"
+        },
+    }
+    print(json.dumps(found), flush=True)
+    return found
+
+
+def run_row(row: Row, clock: Callable[[], float], *, compiles: bool) -> dict[str, Any]:
+    native, interpreted = irc.compile(row.text, target="native"), irc.compile(row.text, target="cpu")
+    arrays, tensors = arguments_of(native)
+    error = difference(native(*arrays), row.peer(*tensors))
+    variants: dict[str, Callable[[], Any]] = {
+        "native": lambda: native(*arrays),
+        "torch": lambda: row.peer(*tensors),
+        "interpreter": lambda: interpreted(*arrays),
+    }
+    if compiles:
+        compiled = torch.compile(row.peer, dynamic=False)
+        variants["torch.compile"] = lambda: compiled(*tensors)
+    return entry(row.name, by_turns(variants, clock), memory_bound=row.is_memory_bound, error=error)
+
+
+def difference(found: Any, expected: torch.Tensor) -> float:
+    """The largest error, relative to the largest value."""
+    a, b = np.asarray(found).astype(np.float64), expected.double().numpy()
+    return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30))
+
+
+def run_gpt(clock: Callable[[], float], *, compiles: bool) -> dict[str, Any]:
+    torch.manual_seed(0)
+    model, tokens = Gpt().eval(), torch.randint(0, 8000, (2, 256))
+    ours = torch.compile(model, backend="irc")
+    with ir.target("native"):
+        error = difference(ours(tokens).numpy(), model(tokens))
+    variants: dict[str, Callable[[], Any]] = {"native": lambda: ours(tokens), "torch": lambda: model(tokens)}
+    if compiles:
+        compiled = torch.compile(Gpt.forward, dynamic=False)
+        variants["torch.compile"] = lambda: compiled(model, tokens)
+    name = "forward pass of a GPT-2 of 4 layers of 512, 2 x 256 words"
+    return entry(name, by_turns(variants, clock), memory_bound=False, error=error)
+
+
+COLD = """
+import time, numpy, irc
+begin = time.perf_counter()
+exe = irc.compile("func f(x: f32[64, 64]) -> f32[64, 64] {{ return softmax(x) }}", target="native")
+exe(numpy.ones((64, 64), numpy.float32))
+print(time.perf_counter() - begin)
+"""
+
+
+def cold_compile() -> dict[str, Any]:
+    """Seconds until a small program has run in a new process that has imported irc, with an empty cache and a full
+    one."""
+    found: dict[str, list[float]] = {"empty cache": [], "known machine code": []}
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as folder:
+            for times in found.values():
+                command = [sys.executable, "-c", COLD.replace("{{", "{").replace("}}", "}")]
+                output = subprocess.check_output(command, env={**os.environ, "IRC_CACHE_DIR": folder})
+                times.append(float(output))
+    row = {"name": "a softmax, compiled and run", "seconds": {name: median(times) for name, times in found.items()}}
+    print(json.dumps(row), flush=True)
+    return row
+
+
+def machine() -> dict[str, Any]:
+    packages = ("numpy", "scipy", "llvmlite", "torch", "xdsl")
+    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    model = next((line.split(":")[1].strip() for line in info.splitlines() if line.startswith("model name")), "")
+    commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "commit": commit.stdout.strip(),
+        "cpu": model or platform.processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "packages": {name: importlib.metadata.version(name) for name in packages},
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file")
+    parser.add_argument("rows", nargs="*")
+    parser.add_argument("--compile", action="store_true", help="torch.compile too: needs a C++ compiler")
+    parser.add_argument("--alone", action="store_true", help="one thread each, times of the CPU")
+    args = parser.parse_args(arguments)
+    clock = time.perf_counter
+    if args.alone:
+        os.environ["IRC_THREADS"] = "1"
+        torch.set_num_threads(1)
+        clock = time.process_time
+    chosen = [row for row in ROWS if not args.rows or any(text in row.name for text in args.rows)]
+    record: dict[str, Any] = {"machine": machine(), "threads": 1 if args.alone else torch.get_num_threads(), "rows": []}
+    with torch.no_grad():
+        record["rows"] += [run_row(row, clock, compiles=args.compile) for row in chosen]
+        if not args.rows:
+            record["rows"] += [run_gpt(clock, compiles=args.compile), cold_compile()]
+    bound = [row["times faster"] for row in record["rows"] if row.get("memory_bound")]
+    for peer in ("torch", "torch.compile"):
+        if ratios := [row[peer] for row in bound if peer in row]:
+            record[f"geometric mean, memory-bound, of {peer}"] = round(float(np.exp(np.mean(np.log(ratios)))), 3)
+    Path(args.file).write_text(json.dumps(record, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""CPU tensors of torch as machine code: the target `native` around the call that compiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import irc_frontend as ir
+from irc_frontend.torch import program
+
+
+def test_the_target_around_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    targets: list[str] = []
+    compiled = program.compile_nodes
+
+    def noting(*args: Any, **options: Any) -> Any:
+        executable = compiled(*args, **options)
+        targets.append(executable.target)
+        return executable
+
+    monkeypatch.setattr(program, "compile_nodes", noting)
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(40, 70), nn.GELU(), nn.LayerNorm(70), nn.Linear(70, 30), nn.Softmax(-1))
+    x = torch.randn(9, 40)
+    ours = torch.compile(model, backend="irc")
+    with ir.target("native"):
+        torch.testing.assert_close(ours(x), model(x))
+    assert set(targets) == {"native"}
+    torch.testing.assert_close(ours(2 * x), model(2 * x))
+
+
+def test_a_training_step() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(20, 30), nn.Tanh(), nn.Linear(30, 5))
+    x, labels = torch.randn(16, 20), torch.randint(0, 5, (16,))
+    nn.functional.cross_entropy(model(x), labels).backward()
+    expected = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    torch.compiler.reset()
+    with ir.target("native"):
+        nn.functional.cross_entropy(torch.compile(model, backend="irc")(x), labels).backward()
+    for p, grad in zip(model.parameters(), expected, strict=True):
+        torch.testing.assert_close(p.grad, grad)
+
+
+def test_lazy_tensors() -> None:
+    with ir.target("native"):
+        x = ir.arange(1000).astype("f32") / 100
+        found = (ir.exp(-x) * ir.sin(x)).sum().numpy()
+    expected = (torch.exp(-(t := torch.arange(1000.0) / 100)) * torch.sin(t)).sum()
+    torch.testing.assert_close(torch.tensor(float(found)), expected, rtol=1e-5, atol=1e-5)
