@@ -23,6 +23,9 @@ from irc.looping.forms import Form, constant
 from irc.looping.unsupported import Unsupported
 from irc.looping.values import Indices, Value
 
+SHORTEST = 4
+"""Elements of segments that are worth a loop."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -83,6 +86,21 @@ class Access:
                 steps.append(sum((part or 0) * stride for part, stride in zip(parts, self.strides, strict=True)))
         return steps
 
+    def segments(self) -> tuple[int, int] | None:
+        """(axis, width): the axis of the tile along which memory is contiguous but where a multiple of width ends."""
+        for axis, extent in enumerate(self.shape):
+            if extent == 1:
+                continue
+            divisors = [d for expr in self.op.access_map.results for d in _divisors(expr, axis)]
+            if not divisors or any(d % min(divisors) for d in divisors) or min(divisors) < SHORTEST:
+                continue
+            results = [_within(expr, axis) for expr in self.op.access_map.results]
+            moved = [_steps(expr, len(self.shape)).get(axis, 0) for expr in results]
+            parts = [step and step * stride for step, stride in zip(moved, self.strides, strict=True)]
+            if None not in parts and sum(part or 0 for part in parts) == 1:
+                return axis, min(divisors)
+        return None
+
     @property
     def fast(self) -> int | None:
         """The axis of the tile along which memory is contiguous."""
@@ -122,6 +140,28 @@ class Access:
         """Says that the checked coordinates that `clamped` loops run over are inside."""
         for dim in filter(self._is_clamping, self.op.checked_dims):
             emitter.bound(coordinates[dim], 0, self.extents[dim])
+
+
+def _divisors(expr: AffineExpr, axis: int) -> list[int]:
+    """By what a dimension alone is divided."""
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return []
+    is_division = expr.kind in (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv)
+    if is_division and expr.lhs == AffineExpr.dimension(axis) and isinstance(expr.rhs, AffineConstantExpr):
+        return [expr.rhs.value]
+    return [*_divisors(expr.lhs, axis), *_divisors(expr.rhs, axis)]
+
+
+def _within(expr: AffineExpr, axis: int) -> AffineExpr:
+    """The expression in a segment of the dimension: its quotients are constants there, its rests move with it."""
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return expr
+    if expr.lhs == AffineExpr.dimension(axis) and isinstance(expr.rhs, AffineConstantExpr):
+        if expr.kind is AffineBinaryOpKind.Mod:
+            return expr.lhs
+        if expr.kind is AffineBinaryOpKind.FloorDiv:
+            return AffineExpr.constant(0)
+    return AffineBinaryOpExpr(expr.kind, _within(expr.lhs, axis), _within(expr.rhs, axis))
 
 
 def _moves(symbol: Form | Value, axis: int) -> bool:

@@ -16,7 +16,7 @@ from irc.looping.emitter import Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.loads import LoadedTile
 from irc.looping.unsupported import Unsupported
-from irc.looping.values import Buffer, Lazy, Value, fill, materialized
+from irc.looping.values import Buffer, Lazy, Value, fill, materialized, whole
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,23 @@ def _operand(emitter: Emitter, value: Value, element: Attribute) -> _Operand:
             return found
         if isinstance(value, Buffer) and 1 in value.strides:
             return _of_buffer(value)
-    buffer = Buffer.new(emitter, value.shape, element, value.fast)
-    fill(emitter, buffer, _widened(value, element))
+    segments = value.access.segments() if isinstance(value, LoadedTile) else None
+    buffer = Buffer.new(emitter, value.shape, element, value.fast if segments is None else segments[0])
+    if segments is None:
+        fill(emitter, buffer, _widened(value, element))
+    else:
+        assert isinstance(value, LoadedTile)
+        _fill_in_segments(emitter, buffer, _widened(value, element), value.access.offsets[segments[0]], *segments)
     return _of_buffer(buffer)
+
+
+def _fill_in_segments(emitter: Emitter, buffer: Buffer, value: Value, offset: Form, axis: int, width: int) -> None:
+    """Writes what a convolution reads: rows of places are contiguous in memory where they do not end."""
+    outer = [each for each in whole(buffer) if each[0] != axis]
+    with emitter.loops(outer, 2) as indices, emitter.segments(offset, buffer.shape[axis], width) as index:
+        at = [index if each == axis else form for each, form in enumerate(indices)]
+        buffer.store(emitter, at, value.at(emitter, at))
+    buffer.version += 1
 
 
 def _of_buffer(buffer: Buffer) -> _Operand:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, I
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.looping.forms import Form, Range, constant
+from irc.support.integers import ceil_div
 
 INDEX = IndexType()
 
@@ -27,6 +28,7 @@ class Emitter:
     ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
     _scopes: list[dict[Any, Any]] = field(default_factory=lambda: [{}])
     _bounds: list[tuple[Form, int | None, int | None]] = field(default_factory=list[Any])
+    _segments: list[tuple[Form, int, Form]] = field(default_factory=list[Any])
     _constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
 
     def __post_init__(self) -> None:
@@ -80,6 +82,14 @@ class Emitter:
 
     def divided(self, form: Form, by: int, *, is_rest: bool) -> Form:
         """form floordiv by, or form mod by."""
+        for known, width, quotient in self._segments:
+            difference = form - known
+            if by % width == 0 and difference.is_constant and difference.constant % width == 0:
+                whole = quotient + difference.constant // width
+                whole = whole if by == width else self.divided(whole, by // width, is_rest=False)
+                if is_rest:
+                    self.bound(form - whole * by, 0, by)
+                return form - whole * by if is_rest else whole
         bounds = form.bounds(self.ranges)
         if bounds is not None and bounds[0] // by == bounds[1] // by:
             quotient = bounds[0] // by
@@ -177,16 +187,32 @@ class Emitter:
         """Says that low <= form < high holds until the block ends."""
         self._bounds.append((form, low, high))
 
+    @contextmanager
+    def segments(self, offset: Form, extent: int, width: int) -> Generator[Form]:
+        """A loop over 0 to extent in segments, in each of which (offset + index) floordiv width is one number: nothing
+        is divided in the inner loop, whose index it gives."""
+        phase = self.divided(offset, width, is_rest=True)
+        first = self.divided(offset, width, is_rest=False)
+        count = ceil_div(extent, width) + (phase != constant(0))
+        with self.loop(constant(0), constant(count)) as number:
+            begin = self.greatest([number * width - phase, constant(0)])
+            end = self.least([(number + 1) * width - phase, constant(extent)])
+            quotient = self.value(first + number)
+            with self.loop(begin, self.greatest([begin, end])) as index:
+                self._segments.append((offset + index, width, Form.of(quotient)))
+                yield index
+
     # Blocks
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
-        outer, count = self.block, len(self._bounds)
+        outer, count, segments = self.block, len(self._bounds), len(self._segments)
         self.block = block
         self._scopes.append({})
         yield
         self._scopes.pop()
         del self._bounds[count:]
+        del self._segments[segments:]
         self.block = outer
 
     @contextmanager

@@ -57,8 +57,8 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-def test_ends(name: str, arch: str) -> None:
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", None])
+def test_ends(name: str, arch: str | None) -> None:
     check_kernels(f"func f({ENDS[name]}\n}}\n", arch=arch)
 
 

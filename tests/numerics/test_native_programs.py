@@ -11,6 +11,7 @@ import pytest
 from drawing import long, seeds
 from example_sizes import DIMS, EXAMPLES
 from gpu.programs import PROGRAMS, Program, arguments_of, difference
+from numerics.drawn_convolutions import convolution, gradients
 from numerics.drawn_programs import Drawn, draw_program, permute, product, reduction, scan
 from numerics.harness import check_kernels
 from numerics.language_programs import forward_program, gradient_program
@@ -23,6 +24,8 @@ from irc.interpreters.nd.interpreter import evaluate
 from irc.ir.discardable import INTERPRETED
 from irc.ir.functions import entry_of
 from irc_tools.run import main
+
+FAMILIES = (permute, reduction, scan, product, convolution, gradients)
 
 WITHOUT = ("values of f8", "f64 rounded to f16")
 """What has no loops so far."""
@@ -60,7 +63,7 @@ def test_an_example_passes_its_check(name: str, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("family", [permute, reduction, scan, product], ids=lambda family: family.__name__)
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @pytest.mark.parametrize("seed", seeds(6, 3000))
 def test_drawn_programs(family: Callable[[Drawn], str], seed: int) -> None:
     check_kernels(draw_program(family, seed), seed, None)

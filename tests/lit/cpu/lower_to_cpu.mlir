@@ -145,6 +145,35 @@ tile.program @product(%x: !tile.view<64x64xf32>, %w: !tile.view<64x32xf32>, %y: 
 
 // -----
 
+// What a convolution reads is gathered for BLAS by segments of rows of places: nothing is divided by 32 in the innermost
+// loop, which goes along memory.
+// CHECK:      cpu.kernel @convolution
+// CHECK:        [[WIDTH:%.*]] = arith.constant 32 : index
+// CHECK:        [[TWO:%.*]] = arith.constant 2 : index
+// CHECK:        [[PLACES:%.*]] = memref.alloca() : memref<576xf32>
+// CHECK:          scf.for [[SEGMENT:%[0-9]+]] = {{.*}} to [[TWO]]
+// CHECK:            [[BEGIN:%[0-9]+]] = arith.muli [[SEGMENT]], [[WIDTH]]
+// CHECK:            [[END:%[0-9]+]] = arith.addi {{.*}}, [[WIDTH]]
+// CHECK-NEXT:       scf.for {{.*}} = [[BEGIN]] to [[END]]
+// CHECK-NOT:          arith.divui {{.*}}, [[WIDTH]]
+// CHECK:              scf.if
+// CHECK:                memref.load %x
+// CHECK:              memref.store {{.*}}, [[PLACES]]
+// CHECK:          cpu.gemm [[PLACES]]{{.*}} {lhs_stride = 64 : i64, lhs_transposed = true
+tile.program @convolution(%x: !tile.view<1x32x32xf32>, %w: !tile.view<9x64xf32>, %y: !tile.view<1024x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [1024] steps [64] {
+    %f0 = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : index
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %a = tile.load %x[%i, %c0] {map = affine_map<(d0, d1) -> (0, d1 floordiv 3 + d0 floordiv 32 - 1, d1 mod 3 + d0 mod 32 - 1)>, checked = array<i64: 1, 2>} : !tile.view<1x32x32xf32> -> tensor<64x9xf32>
+    %b = tile.load %w[%c0, %c0] : !tile.view<9x64xf32> -> tensor<9x64xf32>
+    %d = tile.dot %a, %b, %zero : tensor<64x9xf32>, tensor<9x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    tile.store %d, %y[%i, %c0] : tensor<64x64xf32>, !tile.view<1024x64xf32>
+  }
+}
+
+// -----
+
 // What is stored along another axis than it lies in memory is transposed on the way. The last tiles are narrower.
 // CHECK:      cpu.kernel @transpose
 // CHECK:        [[TILE:%.*]] = memref.alloca() : memref<512xf32>
