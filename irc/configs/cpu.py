@@ -10,8 +10,11 @@ from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.support.integers import ceil_div
 
 ELEMENTS = 8192
-"""Of a tile of a map, a permutation or short rows: 32 KiB of f32, so that what is kept of it stays in the first two
+"""Of a tile of a map or a permutation: 32 KiB of f32, so that what is kept of it stays in the first two
 levels of cache."""
+
+ROW_ELEMENTS = 4096
+"""Of a tile of rows that are read several times: in the first level of cache."""
 
 HELD = 65536
 """Elements of columns that are held until they are read again: 256 KiB of f32, of the second level of cache."""
@@ -56,7 +59,7 @@ def choose_on_cpu(kernel: FusedOp) -> ConfigAttr:
 def _reduction(reduction: Reduction) -> ConfigAttr:
     extent = max(1, reduction.extent)
     if reduction.is_contiguous:
-        height = max(1, min(ELEMENTS // extent, ceil_div(reduction.rows, ENOUGH)))
+        height = max(1, min(ROW_ELEMENTS // extent, ceil_div(reduction.rows, ENOUGH)))
         tiles = ceil_div(reduction.rows, height)
     else:
         most = min(WIDTH, HELD // extent) if reduction.returns else WIDTH

@@ -38,13 +38,14 @@ def _loaded(module: ModuleOp) -> dict[str, NativeKernel]:
     if not ops:
         return {}
     codes = [print_kernel(op) for op in ops]
-    loaded = Loaded(assemble(codes))
+    multiplies = {op.sym_name.data for op in ops if any(isinstance(inner, GemmOp) for inner in op.walk())}
+    loaded = Loaded(assemble(codes), multiplies=bool(multiplies))
     return {
         code.name: NativeKernel(
             loaded.address(code.name),
             op.tile_count,
             code.own_bytes,
-            any(isinstance(inner, GemmOp) for inner in op.walk()),
+            code.name in multiplies,
             tuple((check.expected, check.location) for check in code.checks),
             loaded,
         )

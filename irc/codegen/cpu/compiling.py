@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from ctypes.util import find_library
 from functools import cache
@@ -76,10 +77,13 @@ def _optimized(module: Any, machine: Any) -> bytes:
 class Loaded:
     """Kernels in memory, by name."""
 
-    def __init__(self, content: bytes):
+    def __init__(self, content: bytes, *, multiplies: bool):
+        """`multiplies`: whether a kernel calls BLAS, which takes long to import."""
         binding = llvm()
         _machine()
-        _give_symbols()
+        _give_functions()
+        if multiplies:
+            _give_products()
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _engine_machine())
         self._engine.add_object_file(binding.object_file.ObjectFileRef.from_data(content))
         self._engine.finalize_object()
@@ -94,9 +98,14 @@ def _engine_machine() -> Any:
 
 
 @cache
-def _give_symbols() -> None:
-    """What kernels call: products of BLAS, and the C library's functions."""
-    binding = llvm()
+def _give_functions() -> None:
+    """The C library's functions, which kernels call. On Linux their library is named: `find_library` starts a
+    process."""
+    llvm().load_library_permanently("libm.so.6" if platform.system() == "Linux" else find_library("m"))
+
+
+@cache
+def _give_products() -> None:
+    """Products of BLAS, which kernels call."""
     for name, address in products().items():
-        binding.add_symbol(f"irc_{name}", address)
-    binding.load_library_permanently(find_library("m") or "libm.so.6")
+        llvm().add_symbol(f"irc_{name}", address)
