@@ -140,3 +140,17 @@ def test_long_sums() -> None:
     np.testing.assert_allclose(found, x.astype(np.float64).sum(1), rtol=1e-6)
     rows = irc.compile("func f(x: f32[3, 400000]) -> f32[3, 400000] {\n    return softmax(x)\n}", target="native")(x)
     np.testing.assert_allclose(rows.astype(np.float64).sum(1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_roundings_are_the_interpreters(strict: bool) -> None:
+    text = (
+        "func f(x: bf16[64, 100], y: bf16[64, 100], w: bf16[100, 32]) -> (bf16[64, 100], bf16[64, 32]) {\n"
+        "    a = x * y + x\n    return a * y - x, a @ w\n}"
+    )
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((64, 100), (64, 100), (100, 32))]
+    found = irc.compile(text, target="native", strict_rounding=strict)(*arrays)
+    expected = irc.compile(text, target="cpu", strict_rounding=strict)(*arrays)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1].astype(np.float32), expected[1].astype(np.float32), rtol=8e-3, atol=0.01)
