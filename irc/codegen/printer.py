@@ -157,10 +157,15 @@ class KernelPrinter:
         """Print a line at the current indentation."""
         self._output.write("  " * self._indent + text + "\n")
 
-    def use(self, *snippets: str) -> None:
-        """Have the prelude define these snippets."""
-        for snippet in snippets:
-            self._needed[snippet] = None
+    def use(self, snippet: str) -> None:
+        """Have the prelude define a snippet."""
+        self._needed[snippet] = None
+
+    def call(self, function: str, *arguments: SSAValue | str | int) -> None:
+        """Print a call of a function of the prelude."""
+        self.use(function)
+        texts = [self.value(each) if isinstance(each, SSAValue) else str(each) for each in arguments]
+        self.line(f"{function}({', '.join(texts)});")
 
     def type(self, type: Attribute) -> str:
         """The C++ type of a scalar."""

@@ -198,23 +198,17 @@ def check_index(p: KernelPrinter, op: CheckIndexOp) -> None:
 @prints(PackedOp)
 def packed(p: KernelPrinter, op: PackedOp) -> None:
     assert isinstance(op.array.type, RegistersType)
-    name = f"packed_{op.kind.data}_{op.array.type.element}"
-    p.use(name)
     slices = ((op.array, op.index), (op.lhs, op.lhs_index), (op.rhs, op.rhs_index))
-    p.line(f"{name}({', '.join(slice_of(p, array, index) for array, index in slices)});")
+    p.call(f"packed_{op.kind.data}_{op.array.type.element}", *(slice_of(p, *each) for each in slices))
 
 
 @prints(PackedWidenOp)
 def packed_widen(p: KernelPrinter, op: PackedWidenOp) -> None:
     assert isinstance(op.array.type, RegistersType) and isinstance(op.source.type, RegistersType)
     source = "u8" if op.unsigned is not None else element_of(op.source.type.element).name
+    places = [f"(int){p.value(index)}" for index in (op.lhs_index, op.rhs_index)]
     name = widen_name(source, element_of(op.array.type.element).name)
-    p.use(name)
-    result, places = (
-        slice_of(p, op.array, op.index),
-        ", ".join(f"(int){p.value(i)}" for i in (op.lhs_index, op.rhs_index)),
-    )
-    p.line(f"{name}({result}, {p.value(op.source)}, {places});")
+    p.call(name, slice_of(p, op.array, op.index), op.source, *places)
 
 
 @prints(arith.NegfOp)

@@ -1,7 +1,6 @@
 """The cuda dialect: a kernel is the code of one thread."""
 
-from xdsl.ir import Dialect, Operation
-
+from irc.dialects.cuda import async_ops, kernel, memory, packed, sync, tensor_core, types
 from irc.dialects.cuda.async_ops import (
     BarrierArriveClusterOp,
     BarrierArriveOp,
@@ -70,72 +69,11 @@ from irc.dialects.cuda.tensor_core import (
     WgmmaWaitOp,
 )
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
+from irc.ir.dialects import dialect_of
 
-DEVICE_OPS: list[type[Operation]] = [
-    KernelOp,
-    ReturnOp,
-    ThreadIdOp,
-    BlockIdOp,
-    GridSizeOp,
-    ClusterRankOp,
-    WarpUniformOp,
-    RegistersOp,
-    GetOp,
-    SetOp,
-    PackedOp,
-    PackedWidenOp,
-    AssumeOp,
-    SharedOp,
-    LoadOp,
-    LoadOrOp,
-    LoadAcrossOp,
-    StoreOp,
-    SharedLoadOp,
-    SharedLoadAcrossOp,
-    SharedStoreOp,
-    LdmatrixOp,
-    StmatrixOp,
-    AtomicOp,
-    CpAsyncOp,
-    CpAsyncCommitOp,
-    CpAsyncWaitOp,
-    TmaLoadOp,
-    TmaStoreOp,
-    TmaStoreCommitOp,
-    TmaStoreWaitOp,
-    PrefetchTensorMapOp,
-    BarrierInitOp,
-    BarrierExpectOp,
-    BarrierWaitOp,
-    BarrierArriveOp,
-    BarrierArriveClusterOp,
-    FenceBarrierInitOp,
-    FenceProxyAsyncOp,
-    DescriptorOp,
-    WgmmaOp,
-    WgmmaRegistersOp,
-    WgmmaFenceOp,
-    WgmmaCommitOp,
-    WgmmaWaitOp,
-    RegistersFenceOp,
-    MmaOp,
-    SyncOp,
-    WarpSyncOp,
-    ClusterSyncOp,
-    NamedSyncOp,
-    NamedArriveOp,
-    FenceOp,
-    SetRegistersOp,
-    DependencyWaitOp,
-    LaunchDependentsOp,
-    ShuffleOp,
-    AnyOp,
-]
-
-Cuda = Dialect("cuda", DEVICE_OPS, [PtrType, RegistersType, TensorMapType])
+Cuda = dialect_of("cuda", [types, kernel, packed, memory, async_ops, tensor_core, sync])
 
 __all__ = [
-    "DEVICE_OPS",
     "PACKED_KINDS",
     "PAIR",
     "WORD",

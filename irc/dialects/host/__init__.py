@@ -5,17 +5,13 @@ from stream 0, which is the caller's, at the start and joins them at the end onl
 waits say so: the last step of every stream has to be ordered before the end of stream 0.
 """
 
-from xdsl.ir import Dialect
-
+from irc.dialects.host import memory, plan, steps
 from irc.dialects.host.memory import ARENA_ALIGNMENT, ArenaOp, BufferOp, BufferType, ConstantOp, bytes_of
 from irc.dialects.host.plan import PlanOp, ReturnOp
 from irc.dialects.host.steps import CopyOp, LaunchOp, MemsetOp, RecordOp, StepOp, WaitOp
+from irc.ir.dialects import dialect_of
 
-Host = Dialect(
-    "host",
-    [PlanOp, ArenaOp, BufferOp, ConstantOp, LaunchOp, MemsetOp, CopyOp, RecordOp, WaitOp, ReturnOp],
-    [BufferType],
-)
+Host = dialect_of("host", [plan, memory, steps])
 
 __all__ = [
     "ARENA_ALIGNMENT",

@@ -1,7 +1,6 @@
 """The `kernel` dialect: arrays between fused regions, each of which is one launch."""
 
-from xdsl.ir import Dialect
-
+from irc.dialects.kernel import config, ops
 from irc.dialects.kernel.config import (
     INDEXINGS,
     INSTRUCTIONS,
@@ -12,8 +11,9 @@ from irc.dialects.kernel.config import (
 )
 from irc.dialects.kernel.ops import Anchor, AnchorAttr, FusedOp, LaunchOp, YieldOp
 from irc.dialects.kernel.tile_sizes import TileSizes
+from irc.ir.dialects import dialect_of
 
-Kernel = Dialect("kernel", [FusedOp, LaunchOp, YieldOp], [AnchorAttr, ConfigAttr])
+Kernel = dialect_of("kernel", [ops, config])
 
 __all__ = [
     "INDEXINGS",

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
-
+from irc.dialects.tile import (
+    channel,
+    compute,
+    control,
+    dots,
+    im2col,
+    layouts,
+    memory,
+    order,
+    program,
+    reduce,
+    schedule,
+    types,
+    vote,
+    window,
+)
 from irc.dialects.tile.channel import (
     AcquireOp,
     BeginTurnOp,
@@ -66,67 +80,12 @@ from irc.dialects.tile.types import (
 )
 from irc.dialects.tile.vote import AnyOp
 from irc.dialects.tile.window import LoadWindowOp
+from irc.ir.dialects import dialect_of
 from irc.ir.discardable import CLAMPED, SCHEDULED
 
-Tile = Dialect(
+Tile = dialect_of(
     "tile",
-    [
-        AcquireOp,
-        AllocOp,
-        AnyOp,
-        AsPendingOp,
-        AwaitOp,
-        BeginTurnOp,
-        CommitOp,
-        ConcatOp,
-        ConvertOp,
-        CopyOp,
-        DotOp,
-        DotWaitOp,
-        EndTurnOp,
-        ForTilesOp,
-        IotaOp,
-        LoadOp,
-        LoadWindowOp,
-        MapOp,
-        NoSlotOp,
-        OrderOp,
-        PassOp,
-        PermuteOp,
-        ProgramOp,
-        ReadOp,
-        ReduceOp,
-        ReleaseOp,
-        ReshapeOp,
-        ChannelOp,
-        PartitionsOp,
-        SkipOp,
-        ScanOp,
-        SliceOp,
-        SplatOp,
-        StoreOp,
-        StoreWaitOp,
-        SubviewOp,
-        TakeOp,
-        TransposeOp,
-        TurnOffsetsOp,
-        WaitOp,
-        WriteOp,
-        YieldOp,
-    ],
-    [
-        AtAttr,
-        BufferType,
-        ChannelType,
-        FragmentAttr,
-        Im2colAttr,
-        OrderType,
-        PendingType,
-        SharedAttr,
-        SlotType,
-        TokenType,
-        ViewType,
-    ],
+    [types, layouts, im2col, schedule, program, control, memory, window, compute, reduce, dots, vote, channel, order],
 )
 
 __all__ = [
