@@ -7,8 +7,9 @@ set are printed: `#kernel.config<tile = {m = 128, n = 256, k = 64}, stages = 4, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any, Generic, TypeVar
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -29,37 +30,8 @@ MAX_LAG = 15
 """Powers of two by which weights may exceed 1: f16 holds them."""
 
 
-@dataclass(frozen=True)
-class ConfigFields:
-    """The fields of a `#kernel.config`, which `ConfigAttr` explains; None where nothing was chosen."""
-
-    tile: TileSizes | None = None
-    stages: int | None = None
-    cluster: tuple[int, ...] | None = None
-    warps: int | None = None
-    schedule: str | None = None
-    group: int | None = None
-    split: int | None = None
-    reduction: str | None = None
-    unroll: int | None = None
-    occupancy: int | None = None
-    indexing: str | None = None
-    subtile: int | None = None
-    instruction: str | None = None
-    evict_last: str | None = None
-    swap_ab: bool | None = None
-    turns: bool | None = None
-    lag: int | None = None
-    registers: int | None = None
-    load_stages: int | None = None
-    store_stages: int | None = None
-    loop_order: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        for name, check in _CHECKS.items():
-            value = getattr(self, name)
-            if value is not None and (fault := check(value)):
-                raise ValueError(f"{name} {fault}, found {_text(value)}")
+Check = Callable[[Any], str | None]
+"""Says nothing of a value that a field may hold; of another one the end of the sentence "FIELD ..."."""
 
 
 def _check_positive(value: Any) -> str | None:
@@ -89,7 +61,7 @@ def _check_lag(value: Any) -> str | None:
     return None
 
 
-def _check_positives(count: int) -> Callable[[Any], str | None]:
+def _check_positives(count: int) -> Check:
     def check(value: Any) -> str | None:
         if type(value) is tuple and len(value) == count and not any(_check_positive(v) for v in value):
             return None
@@ -104,7 +76,7 @@ def _check_order(value: Any) -> str | None:
     return None
 
 
-def _check_choice(choices: tuple[str, ...]) -> Callable[[Any], str | None]:
+def _check_choice(choices: tuple[str, ...]) -> Check:
     expected = " or ".join(f'"{choice}"' for choice in choices)
 
     def check(value: Any) -> str | None:
@@ -113,30 +85,48 @@ def _check_choice(choices: tuple[str, ...]) -> Callable[[Any], str | None]:
     return check
 
 
-_CHECKS: dict[str, Callable[[Any], str | None]] = {
-    "tile": _check_sizes,
-    "stages": _check_positive,
-    "cluster": _check_positives(2),
-    "warps": _check_positive,
-    "schedule": _check_choice(SCHEDULES),
-    "group": _check_positive,
-    "split": _check_positive,
-    "reduction": _check_choice(REDUCTIONS),
-    "unroll": _check_positive,
-    "occupancy": _check_positive,
-    "indexing": _check_choice(INDEXINGS),
-    "subtile": _check_positive,
-    "instruction": _check_choice(INSTRUCTIONS),
-    "evict_last": _check_choice(EVICT_LAST),
-    "swap_ab": _check_flag,
-    "turns": _check_flag,
-    "lag": _check_lag,
-    "registers": _check_registers,
-    "load_stages": _check_positive,
-    "store_stages": _check_positive,
-    "loop_order": _check_order,
-}
-"""What each field may hold: None, or the end of the sentence "FIELD ..."."""
+def _field(check: Check) -> Any:
+    """A field that is None, or what `check` lets it hold."""
+    return field(default=None, metadata={"check": check})
+
+
+@dataclass(frozen=True)
+class ConfigFields:
+    """The fields of a `#kernel.config`, which `ConfigAttr` explains; None where nothing was chosen."""
+
+    tile: TileSizes | None = _field(_check_sizes)  # noqa: RUF009
+    stages: int | None = _field(_check_positive)
+    cluster: tuple[int, ...] | None = _field(_check_positives(2))
+    warps: int | None = _field(_check_positive)
+    schedule: str | None = _field(_check_choice(SCHEDULES))
+    group: int | None = _field(_check_positive)
+    split: int | None = _field(_check_positive)
+    reduction: str | None = _field(_check_choice(REDUCTIONS))
+    unroll: int | None = _field(_check_positive)
+    occupancy: int | None = _field(_check_positive)
+    indexing: str | None = _field(_check_choice(INDEXINGS))
+    subtile: int | None = _field(_check_positive)
+    instruction: str | None = _field(_check_choice(INSTRUCTIONS))
+    evict_last: str | None = _field(_check_choice(EVICT_LAST))
+    swap_ab: bool | None = _field(_check_flag)
+    turns: bool | None = _field(_check_flag)
+    lag: int | None = _field(_check_lag)
+    registers: int | None = _field(_check_registers)
+    load_stages: int | None = _field(_check_positive)
+    store_stages: int | None = _field(_check_positive)
+    loop_order: tuple[int, ...] | None = _field(_check_order)
+
+    def __post_init__(self) -> None:
+        for name, check in checks().items():
+            value = getattr(self, name)
+            if value is not None and (fault := check(value)):
+                raise ValueError(f"{name} {fault}, found {_text(value)}")
+
+
+@cache
+def checks() -> dict[str, Check]:
+    """The check of each field, in the order in which they are written."""
+    return {each.name: each.metadata["check"] for each in fields(ConfigFields)}
 
 
 def _text(value: Any) -> str:
@@ -148,6 +138,19 @@ def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"  # pyright: ignore[reportUnknownArgumentType]
     return str(value)
+
+
+T = TypeVar("T")
+
+
+class _Of(Generic[T]):
+    """A field of what an attribute holds, by the same name."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, attribute: ConfigAttr, owner: type) -> T:
+        return getattr(attribute.data, self._name)
 
 
 @irdl_attr_definition
@@ -199,6 +202,28 @@ class ConfigAttr(Data[ConfigFields]):
 
     name = "kernel.config"
 
+    tile = _Of[TileSizes | None]()
+    stages = _Of[int | None]()
+    cluster = _Of[tuple[int, ...] | None]()
+    warps = _Of[int | None]()
+    schedule = _Of[str | None]()
+    group = _Of[int | None]()
+    split = _Of[int | None]()
+    reduction = _Of[str | None]()
+    occupancy = _Of[int | None]()
+    unroll = _Of[int | None]()
+    indexing = _Of[str | None]()
+    subtile = _Of[int | None]()
+    instruction = _Of[str | None]()
+    evict_last = _Of[str | None]()
+    swap_ab = _Of[bool | None]()
+    turns = _Of[bool | None]()
+    lag = _Of[int | None]()
+    registers = _Of[int | None]()
+    load_stages = _Of[int | None]()
+    store_stages = _Of[int | None]()
+    loop_order = _Of[tuple[int, ...] | None]()
+
     @staticmethod
     def of(**values: Any) -> ConfigAttr:
         """A config with these fields set. ValueError where a value is not of its field's type."""
@@ -217,90 +242,6 @@ class ConfigAttr(Data[ConfigFields]):
             unset["tile"] = self.tile.completed(chosen.tile)
         return self.replace(**unset)
 
-    @property
-    def tile(self) -> TileSizes | None:
-        return self.data.tile
-
-    @property
-    def stages(self) -> int | None:
-        return self.data.stages
-
-    @property
-    def cluster(self) -> tuple[int, ...] | None:
-        return self.data.cluster
-
-    @property
-    def warps(self) -> int | None:
-        return self.data.warps
-
-    @property
-    def schedule(self) -> str | None:
-        return self.data.schedule
-
-    @property
-    def group(self) -> int | None:
-        return self.data.group
-
-    @property
-    def split(self) -> int | None:
-        return self.data.split
-
-    @property
-    def reduction(self) -> str | None:
-        return self.data.reduction
-
-    @property
-    def occupancy(self) -> int | None:
-        return self.data.occupancy
-
-    @property
-    def unroll(self) -> int | None:
-        return self.data.unroll
-
-    @property
-    def indexing(self) -> str | None:
-        return self.data.indexing
-
-    @property
-    def subtile(self) -> int | None:
-        return self.data.subtile
-
-    @property
-    def instruction(self) -> str | None:
-        return self.data.instruction
-
-    @property
-    def evict_last(self) -> str | None:
-        return self.data.evict_last
-
-    @property
-    def swap_ab(self) -> bool | None:
-        return self.data.swap_ab
-
-    @property
-    def turns(self) -> bool | None:
-        return self.data.turns
-
-    @property
-    def lag(self) -> int | None:
-        return self.data.lag
-
-    @property
-    def registers(self) -> int | None:
-        return self.data.registers
-
-    @property
-    def load_stages(self) -> int | None:
-        return self.data.load_stages
-
-    @property
-    def store_stages(self) -> int | None:
-        return self.data.store_stages
-
-    @property
-    def loop_order(self) -> tuple[int, ...] | None:
-        return self.data.loop_order
-
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ConfigFields:
         values: dict[str, Any] = {}
@@ -308,16 +249,16 @@ class ConfigAttr(Data[ConfigFields]):
         def parse_field() -> None:
             start = parser.pos
             name = parser.parse_identifier("a field of #kernel.config")
-            if name not in _CHECKS:
+            if name not in checks():
                 parser.raise_error(
-                    f"#kernel.config has no field `{name}`; its fields are {', '.join(_CHECKS)}", start, parser.pos
+                    f"#kernel.config has no field `{name}`; its fields are {', '.join(checks())}", start, parser.pos
                 )
             if name in values:
                 parser.raise_error(f"#kernel.config sets `{name}` twice", start, parser.pos)
             parser.parse_punctuation("=")
             start = parser.pos
             value = _parse_value(parser)
-            if fault := _CHECKS[name](value):
+            if fault := checks()[name](value):
                 parser.raise_error(f"{name} {fault}, found {_text(value)}", start, parser.pos)
             values[name] = value
 
@@ -325,7 +266,7 @@ class ConfigAttr(Data[ConfigFields]):
         return ConfigFields(**values)
 
     def print_parameter(self, printer: Printer) -> None:
-        values = {name: getattr(self.data, name) for name in _CHECKS}
+        values = {name: getattr(self.data, name) for name in checks()}
         texts = [f"{name} = {_text(value)}" for name, value in values.items() if value is not None]
         with printer.in_angle_brackets():
             printer.print_string(", ".join(texts))
