@@ -7,7 +7,6 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from irc.dialects import tile
-from irc.dialects.tile.memory import ints
 
 
 def may_share(operand: SSAValue, result: SSAValue) -> bool:
@@ -48,7 +47,7 @@ def _tiles_are_apart(store: tile.StoreOp) -> bool:
     if any(extent > 1 for dim, extent in enumerate(extents) if dim not in kept):
         return False
     moving = {store.offsets[dim] for dim in kept}
-    domain = zip(loop.body.block.args, ints(loop.extents), ints(loop.steps), strict=True)
+    domain = zip(loop.body.block.args, loop.extent_values, loop.step_values, strict=True)
     return all(offset in moving or extent <= step for offset, extent, step in domain)
 
 

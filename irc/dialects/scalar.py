@@ -7,20 +7,19 @@ from typing import ClassVar
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Dialect, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
-    traits_def,
 )
 from xdsl.irdl.constraints import AnyOf, BaseAttr
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+
+from irc.ir.operations import EffectOp, PureOp
 
 
 @irdl_op_definition
-class FmodOp(IRDLOperation):
+class FmodOp(PureOp):
     """C's fmod of f32 or f64: lhs - n rhs for the integer n that is lhs / rhs towards 0, which is exact, with the sign
     of lhs. lhs where rhs is infinite; NaN where rhs is 0 or lhs is infinite."""
 
@@ -30,7 +29,6 @@ class FmodOp(IRDLOperation):
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(T)
-    traits = traits_def(Pure())
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue):
@@ -38,7 +36,7 @@ class FmodOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CheckIndexOp(IRDLOperation):
+class CheckIndexOp(EffectOp):
     """An index that is low to high - 1, as the condition says. Where it does not hold the launch fails, with a message
     that has the bounds."""
 
@@ -50,7 +48,6 @@ class CheckIndexOp(IRDLOperation):
     low = prop_def(IntegerAttr.constr(type=i64))
     high = prop_def(IntegerAttr.constr(type=i64))
     result = result_def(T)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$index `,` $inside $low `to` $high attr-dict `:` type($result)"
 
     def __init__(self, index: SSAValue, inside: SSAValue, low: int, high: int):

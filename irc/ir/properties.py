@@ -1,18 +1,21 @@
-"""Short spellings of properties and effects of ops."""
+"""Short spellings of the properties of ops."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import cast, overload
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, i64
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-
-
-def effects() -> tuple[MemoryReadEffect, MemoryWriteEffect]:
-    """Traits of an op that reads and writes memory or orders accesses: it is neither removed, merged nor moved over
-    another."""
-    return MemoryReadEffect(), MemoryWriteEffect()
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    i64,
+)
+from xdsl.ir import Attribute
 
 
 def number(value: int) -> IntegerAttr:
@@ -20,11 +23,23 @@ def number(value: int) -> IntegerAttr:
     return IntegerAttr(value, i64)
 
 
+def scalar(value: float, type: Attribute) -> FloatAttr | IntegerAttr:
+    """The attribute of a number of a scalar type."""
+    if isinstance(type, AnyFloat):
+        return FloatAttr(float(value), type)
+    assert isinstance(type, IntegerType | IndexType)
+    return IntegerAttr(int(value), type)
+
+
 def flag(value: bool) -> BoolAttr:
     """The property of a truth value."""
     return BoolAttr.from_bool(value)
 
 
+@overload
+def numbers(values: Sequence[int]) -> DenseArrayBase: ...
+@overload
+def numbers(values: Sequence[int] | None) -> DenseArrayBase | None: ...
 def numbers(values: Sequence[int] | None) -> DenseArrayBase | None:
     """The property of a list of integers, or none."""
     return None if values is None else DenseArrayBase.from_list(i64, values)

@@ -14,6 +14,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.properties import values_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering import step_channels
 from irc.lowering.emitter import Emitter, Index
@@ -322,7 +323,7 @@ def lower_transpose(code: Code, op: tile.TransposeOp) -> None:
 
 def lower_subview(code: Code, op: tile.SubviewOp) -> None:
     source = code.buffer(op.buffer)
-    at: list[Index] = list(tile.ints(op.at)) or [0] * len(source.shape)
+    at: list[Index] = list(values_of(op.at)) or [0] * len(source.shape)
     for d, dynamic in enumerate(op.offsets):
         at[d] = code.e.add(at[d], code.scalar(dynamic))
     origin = tuple(code.e.add(o, a) for o, a in zip(source.origin, at, strict=True))

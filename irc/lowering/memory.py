@@ -8,13 +8,14 @@ from functools import partial
 from typing import Protocol, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineSymExpr
 
 from irc.analysis.accesses import access_of
 from irc.analysis.in_place import is_overwritten
 from irc.dialects import cuda, tile
+from irc.ir.properties import scalar
 from irc.layout.access import is_monotone, least
 from irc.layout.exchange import led_by
 from irc.layout.fragment import Fragment
@@ -29,10 +30,7 @@ from irc.lowering.values import Buffer, Code, Registers, element_bytes, packed_s
 
 def zero(code: Code, type: Attribute) -> SSAValue:
     """The zero of an element type."""
-    if isinstance(type, IntegerType | IndexType):
-        return code.e.value(arith.ConstantOp(IntegerAttr(0, type)))
-    assert isinstance(type, AnyFloat)
-    return code.e.value(arith.ConstantOp(FloatAttr(0.0, type)))
+    return code.e.value(arith.ConstantOp(scalar(0, type)))
 
 
 def locate(
@@ -253,7 +251,7 @@ def write_shared(code: Code, source: Registers, buffer: Buffer) -> None:
     with code.e.when(code.first_copy(source.fragment)), code.each(source.fragment, vector) as components:
         at = tile_address(code, buffer, source.fragment, components)
         register = code.e.index(code.register(source, components))
-        code.e.insert(cuda.SharedStoreOp(source.array, register, at, count=vector))
+        code.e.insert(cuda.SharedStoreOp(at, source.array, register, count=vector))
 
 
 def write_matrices(code: Code, source: Registers, buffer: Buffer) -> bool:
@@ -266,7 +264,7 @@ def write_matrices(code: Code, source: Registers, buffer: Buffer) -> bool:
         return False
     with _each_matrices(code, buffer, source.fragment, stored) as (at, register):
         first = code.e.index(code.e.add(source.base, register))
-        code.e.insert(cuda.StmatrixOp(source.array, first, at, count=stored.count))
+        code.e.insert(cuda.StmatrixOp(at, source.array, first, count=stored.count))
     return True
 
 

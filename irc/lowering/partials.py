@@ -51,7 +51,7 @@ class Partials:
         element = code.colexicographic(self.tiles[0].fragment, components)
         for which, tile in enumerate(self.tiles):
             register = code.e.index(code.register(tile, components))
-            code.e.insert(cuda.SharedStoreOp(tile.array, register, self.address(which, element, place)))
+            code.e.insert(cuda.SharedStoreOp(self.address(which, element, place), tile.array, register))
 
     def read(self, element: Index, place: Index) -> list[SSAValue]:
         """Arrays of one register, a tile each, with the values of an element at `place`."""

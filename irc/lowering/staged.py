@@ -159,7 +159,7 @@ class StagedLoad:
                 source = e.index(e.add(offset, n))
                 e.insert(cuda.LoadOp(self.code.pointers[self.op.view], source, array, none, count=1))
                 to = e.i32(e.add(address, e.mul(n, self.size)))
-                e.insert(cuda.SharedStoreOp(array, none, to, count=1))
+                e.insert(cuda.SharedStoreOp(to, array, none, count=1))
 
     def _fill(self, array: SSAValue, register: Index, value: SSAValue) -> None:
         e = self.code.e
@@ -173,7 +173,7 @@ class StagedLoad:
             address = e.i32(self._address(word, at))
             register = e.index(e.mul(turn, self.word))
             with e.when(e.all(exists)):
-                e.insert(cuda.SharedStoreOp(words, register, address, count=self.word))
+                e.insert(cuda.SharedStoreOp(address, words, register, count=self.word))
 
     def _address(self, word: Index, at: Sequence[Index]) -> Index:
         """Where a word of a row lies in shared memory."""

@@ -71,4 +71,4 @@ def store_staggered(code: Code, source: Registers, components: list[SSAValue | i
     far = e.value(arith.XOrIOp(address, e.i32(APART * ELEMENT)))
     first, second = e.value(arith.SelectOp(is_odd, far, address)), e.value(arith.SelectOp(is_odd, address, far))
     for turn, place in enumerate((first, second)):
-        e.insert(cuda.SharedStoreOp(array, e.index(turn * PAIR), place, count=PAIR))
+        e.insert(cuda.SharedStoreOp(place, array, e.index(turn * PAIR), count=PAIR))

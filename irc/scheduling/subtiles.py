@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, TensorType, UnitAttr
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -15,6 +14,8 @@ from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.discardable import UNROLL
 from irc.ir.dtypes import element_of
+from irc.ir.neutral import neutral
+from irc.ir.properties import scalar
 from irc.scheduling.loops import with_carried
 
 
@@ -83,46 +84,26 @@ def _located(ops: list[Operation], like: Operation) -> list[Operation]:
     return ops
 
 
+MONOIDS: dict[type[Operation], str] = {
+    arith.AddfOp: "sum",
+    arith.AddiOp: "sum",
+    arith.MaxSIOp: "max",
+    arith.MaximumfOp: "max",
+    arith.MinSIOp: "min",
+    arith.MinimumfOp: "min",
+    arith.MulfOp: "prod",
+    arith.MuliOp: "prod",
+    arith.OrIOp: "any",
+}
+
+
 def neutral_of(op: tile.ReduceOp) -> FloatAttr | IntegerAttr | None:
     """The value that leaves the combiner's other operand as it is, where it is one known operation on one tile."""
     ops = list(op.body.block.ops)
-    if len(ops) != 2 or len(op.inputs) != 1:
+    if len(ops) != 2 or len(op.inputs) != 1 or (monoid := MONOIDS.get(type(ops[0]))) is None:
         return None
     element = element_type_of(op.inputs[0].type)
-    if isinstance(element, IntegerType):
-        return _neutral_integer(ops[0], element)
-    if isinstance(element, AnyFloat):
-        return _neutral_float(ops[0], element)
-    return None
-
-
-def _neutral_float(combiner: Operation, element: AnyFloat) -> FloatAttr | None:
-    match combiner:
-        case arith.AddfOp():
-            return FloatAttr(0.0, element)
-        case arith.MulfOp():
-            return FloatAttr(1.0, element)
-        case arith.MaximumfOp():
-            return FloatAttr(-inf, element)
-        case arith.MinimumfOp():
-            return FloatAttr(inf, element)
-        case _:
-            return None
-
-
-def _neutral_integer(combiner: Operation, element: IntegerType) -> IntegerAttr | None:
-    least, greatest = element_of(element).limits()
-    match combiner:
-        case arith.AddiOp() | arith.OrIOp():
-            return IntegerAttr(0, element)
-        case arith.MuliOp():
-            return IntegerAttr(1, element)
-        case arith.MaxSIOp():
-            return IntegerAttr(int(least), element)
-        case arith.MinSIOp():
-            return IntegerAttr(int(greatest), element)
-        case _:
-            return None
+    return scalar(neutral(monoid, element_of(element)), element)
 
 
 @dataclass(frozen=True)
@@ -145,10 +126,10 @@ class Carried:
 
     def start(self) -> tuple[arith.ConstantOp, tile.SplatOp]:
         """What the loop begins with."""
-        neutral = neutral_of(self.reduce)
-        assert neutral is not None
-        scalar = arith.ConstantOp(neutral)
-        return scalar, tile.SplatOp(scalar.result, self.type)
+        start = neutral_of(self.reduce)
+        assert start is not None
+        constant = arith.ConstantOp(start)
+        return constant, tile.SplatOp(constant.result, self.type)
 
     def join(self, before: SSAValue, subtile: tile.ReduceOp) -> list[Operation]:
         """The combiner on what was carried and a subtile, of which `subtile` is the reduction; the last op's result is
@@ -217,7 +198,7 @@ def assemble(load: tile.LoadOp, width: int) -> None:
     rows, columns = shape_of(load.result.type)
     element = element_type_of(load.result.type)
     bounds = [arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, columns, width)]
-    zero = arith.ConstantOp(_zero(element))
+    zero = arith.ConstantOp(scalar(0, element))
     start = tile.SplatOp(zero.result, load.result.type)
     body = Block(arg_types=[IndexType(), load.result.type])
     body.args[0].name_hint = "column"
@@ -230,13 +211,6 @@ def assemble(load: tile.LoadOp, width: int) -> None:
     moved = tile.ConcatOp([rest.result, subtiles.mapping[load.result]], 1, load.result.type)
     body.add_ops(_located([rest, moved, scf.YieldOp(moved.result)], load))
     Rewriter.replace_op(load, [], [loop.results[0]])
-
-
-def _zero(element: Attribute) -> FloatAttr | IntegerAttr:
-    if isinstance(element, IntegerType):
-        return IntegerAttr(0, element)
-    assert isinstance(element, AnyFloat)
-    return FloatAttr(0.0, element)
 
 
 def roll(loop: scf.ForOp, columns: int, width: int, together: int) -> None:

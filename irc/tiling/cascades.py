@@ -20,6 +20,7 @@ from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
+from irc.ir.properties import numbers
 from irc.support.integers import ceil_div
 from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.config import GROUP_WARPS, Config
@@ -163,7 +164,7 @@ def emit_cascade(program: Program, plan: CascadePlan, results: Sequence[Result],
     _Walk(program, plan, stage, config.tile.get("k", TILE["k"]), config.lag, sums).emit()
     added = [each.result for each in sums]
     if added:
-        program.op.sums = tile.dense([program.result_argument(result.index) for result in added])
+        program.op.sums = numbers([program.result_argument(result.index) for result in added])
     for result in [each for each in results if each not in added]:
         stage.store(program.result_argument(result.index), result.at, result.node)
 

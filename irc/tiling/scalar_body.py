@@ -8,9 +8,6 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
     IntegerType,
     LocationAttr,
     Signedness,
@@ -20,6 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from irc.ir.properties import scalar
 from irc.tiling.nodes import signless
 
 
@@ -79,12 +77,9 @@ class Body:
         return self._constants[key]
 
     def _constant(self, value: float | int, type: Attribute) -> SSAValue:
-        if not isinstance(type, AnyFloat):
-            assert isinstance(type, IntegerType | IndexType)
-            return self(arith.ConstantOp(IntegerAttr(int(value), type)))
-        if type.bitwidth == 8:
+        if isinstance(type, AnyFloat) and type.bitwidth == 8:
             return self(arith.TruncFOp(self.constant(value, f32), type))
-        return self(arith.ConstantOp(FloatAttr(float(value), type)))
+        return self(arith.ConstantOp(scalar(value, type)))
 
     def select(self, test: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
         return yes if yes is no else self(arith.SelectOp(test, yes, no))

@@ -9,41 +9,36 @@ from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, i1, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
     prop_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import FALSE, check_one_of
 from irc.dialects.cuda.types import PtrType, TensorMapType
-from irc.ir.properties import effects, flag, number
+from irc.ir.operations import EffectOp
+from irc.ir.properties import flag, number
 
 MAX_ARRIVALS = 2**20 - 1
 """The greatest count of an mbarrier (PTX ISA, 9.7.13.15.9)."""
 
 
-class BareOp(IRDLOperation):
+class BareOp(EffectOp):
     """An op that has an effect and nothing else."""
 
-    traits = traits_def(*effects())
     assembly_format = "attr-dict"
 
     def __init__(self) -> None:
         super().__init__()
 
 
-class PendingOp(IRDLOperation):
+class PendingOp(EffectOp):
     """Wait until at most `pending` of the thread's latest groups are incomplete."""
 
     pending = prop_def(IntegerAttr, default_value=number(0))
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
 
     def __init__(self, pending: int = 0) -> None:
@@ -55,7 +50,7 @@ class PendingOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CpAsyncOp(IRDLOperation):
+class CpAsyncOp(EffectOp):
     """Copy `bytes` (4, 8 or 16) from global to shared memory, asynchronously (PTX ISA, cp.async). A false predicate
     writes zeros."""
 
@@ -65,8 +60,6 @@ class CpAsyncOp(IRDLOperation):
     offset = operand_def(IndexType)
     predicate = opt_operand_def(i1)
     bytes = prop_def(IntegerAttr, default_value=number(16))
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$address `,` $pointer `[` $offset `]` (`if` $predicate^)? attr-dict `:` type($pointer)"
 
     def __init__(
@@ -99,7 +92,7 @@ class CpAsyncWaitOp(PendingOp):
 
 
 @irdl_op_definition
-class TmaLoadOp(IRDLOperation):
+class TmaLoadOp(EffectOp):
     """Load a box to shared memory; its bytes count on the barrier (PTX ISA, cp.async.bulk.tensor). For one thread.
 
     `coordinates` are the box's first element, outermost dimension first. Where the map has a window, they are its first
@@ -114,7 +107,6 @@ class TmaLoadOp(IRDLOperation):
     coordinates = var_operand_def(i32)
     moved = var_operand_def(i32)
     mask = opt_operand_def(i32)
-    traits = traits_def(*effects())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$map `[` $coordinates `]` (`moved` `[` $moved^ `]`)? `->` $address `,` $barrier (`multicast` $mask^)? "
@@ -143,7 +135,7 @@ class TmaLoadOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TmaStoreOp(IRDLOperation):
+class TmaStoreOp(EffectOp):
     """Store a box from shared memory; it belongs to the thread's next bulk group. For one thread. With `add` each
     element is added to the one in memory, at once (PTX ISA, cp.reduce.async.bulk.tensor); they are of f32."""
 
@@ -152,8 +144,6 @@ class TmaStoreOp(IRDLOperation):
     address = operand_def(i32)
     coordinates = var_operand_def(i32)
     add = prop_def(BoolAttr, default_value=FALSE)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$address `->` $map `[` $coordinates `]` attr-dict `:` type($map)"
 
     def __init__(self, map: SSAValue, address: SSAValue, coordinates: Sequence[SSAValue], *, add: bool = False) -> None:
@@ -192,12 +182,11 @@ class TmaStoreWaitOp(PendingOp):
 
 
 @irdl_op_definition
-class PrefetchTensorMapOp(IRDLOperation):
+class PrefetchTensorMapOp(EffectOp):
     """Bring a tensor map into the descriptor cache."""
 
     name = "cuda.prefetch_tensor_map"
     map = operand_def(TensorMapType)
-    traits = traits_def(*effects())
     assembly_format = "$map attr-dict `:` type($map)"
 
     def __init__(self, map: SSAValue) -> None:
@@ -205,14 +194,12 @@ class PrefetchTensorMapOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BarrierInitOp(IRDLOperation):
+class BarrierInitOp(EffectOp):
     """Make 8 bytes of shared memory a barrier that `count` arrivals complete."""
 
     name = "cuda.barrier_init"
     address = operand_def(i32)
     count = prop_def(IntegerAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$address attr-dict"
 
     def __init__(self, address: SSAValue, count: int) -> None:
@@ -224,14 +211,12 @@ class BarrierInitOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BarrierExpectOp(IRDLOperation):
+class BarrierExpectOp(EffectOp):
     """Arrive, and make the phase wait for `bytes` more of TMA loads (mbarrier.arrive.expect_tx)."""
 
     name = "cuda.barrier_expect"
     address = operand_def(i32)
     bytes = prop_def(IntegerAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$address attr-dict"
 
     def __init__(self, address: SSAValue, bytes: int) -> None:
@@ -243,13 +228,12 @@ class BarrierExpectOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BarrierWaitOp(IRDLOperation):
+class BarrierWaitOp(EffectOp):
     """Wait until the barrier's phase of this parity, 0 or 1, has completed."""
 
     name = "cuda.barrier_wait"
     address = operand_def(i32)
     phase = operand_def(i32)
-    traits = traits_def(*effects())
     assembly_format = "$address `,` $phase attr-dict"
 
     def __init__(self, address: SSAValue, phase: SSAValue) -> None:
@@ -257,12 +241,11 @@ class BarrierWaitOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BarrierArriveOp(IRDLOperation):
+class BarrierArriveOp(EffectOp):
     """Arrive on a barrier of this block."""
 
     name = "cuda.barrier_arrive"
     address = operand_def(i32)
-    traits = traits_def(*effects())
     assembly_format = "$address attr-dict"
 
     def __init__(self, address: SSAValue) -> None:
@@ -270,13 +253,12 @@ class BarrierArriveOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BarrierArriveClusterOp(IRDLOperation):
+class BarrierArriveClusterOp(EffectOp):
     """Arrive on the barrier at the same address in block `rank` of the cluster."""
 
     name = "cuda.barrier_arrive_cluster"
     address = operand_def(i32)
     rank = operand_def(i32)
-    traits = traits_def(*effects())
     assembly_format = "$address `,` $rank attr-dict"
 
     def __init__(self, address: SSAValue, rank: SSAValue) -> None:

@@ -27,6 +27,12 @@ def constant_of(value: SSAValue) -> int | None:
     return attribute.value.data if isinstance(attribute, IntegerAttr) else None
 
 
+def element_of(array: SSAValue) -> Attribute:
+    """The element type of a register array."""
+    assert isinstance(array.type, RegistersType)
+    return array.type.element
+
+
 def check_one_of(what: str, value: object, allowed: Sequence[object]) -> None:
     """Refuse a property outside of its set of values."""
     if value not in allowed:

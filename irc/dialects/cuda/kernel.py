@@ -50,7 +50,8 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.cuda.common import check_registers
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
 from irc.ir.launching import LaunchableInterface
-from irc.ir.properties import effects, number, numbers, values_of
+from irc.ir.operations import EffectOp, PureOp
+from irc.ir.properties import number, numbers, values_of
 from irc.support.parameters import MAX_BYTES, layout_of_set
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
@@ -326,11 +327,10 @@ class ReturnOp(IRDLOperation):
         super().__init__()
 
 
-class PositionOp(IRDLOperation):
+class PositionOp(PureOp):
     """An op without operands that gives an `index`."""
 
     result = result_def(IndexType)
-    traits = traits_def(Pure())
     assembly_format = "attr-dict"
 
     def __init__(self) -> None:
@@ -351,13 +351,11 @@ class ClusterRankOp(PositionOp):
     name = "cuda.cluster_rank"
 
 
-class AxisOp(IRDLOperation):
+class AxisOp(PureOp):
     """An op without operands that gives an `index` along an axis: 0 is x, 1 is y, 2 is z."""
 
     axis = prop_def(IntegerAttr, default_value=number(0))
     result = result_def(IndexType)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
 
     def __init__(self, axis: int = 0) -> None:
@@ -469,12 +467,11 @@ class SetOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AssumeOp(IRDLOperation):
+class AssumeOp(EffectOp):
     """Promise the compiler that a condition holds."""
 
     name = "cuda.assume"
     condition = operand_def(i1)
-    traits = traits_def(*effects())
     assembly_format = "$condition attr-dict"
 
     def __init__(self, condition: SSAValue) -> None:

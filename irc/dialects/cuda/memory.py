@@ -12,12 +12,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i1, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     ParamAttrConstraint,
-    ParsePropInAttrDict,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -25,14 +23,13 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
-    traits_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_registers
+from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_registers, element_of
 from irc.dialects.cuda.types import PtrType, RegistersType, size_of
-from irc.ir.properties import effects, flag, number
+from irc.ir.operations import EffectOp, PureOp
+from irc.ir.properties import flag, number
 
 CACHES = ("streaming", "read_only", "evict_last", "global")
 """`ld.global.cs` and `st.global.cs`, `ld.global.nc`, the same with the priority `evict_last` in the L2, `ld.global.cg`
@@ -49,7 +46,7 @@ ATOMICS = ("add", "min", "max", "exchange")
 
 
 @irdl_op_definition
-class SharedOp(IRDLOperation):
+class SharedOp(PureOp):
     """The address of a byte of the block's dynamic shared memory. `align` is the alignment in bytes that its base has
     to have."""
 
@@ -57,8 +54,6 @@ class SharedOp(IRDLOperation):
     offset = prop_def(IntegerAttr)
     align = prop_def(IntegerAttr, default_value=number(16))
     result = result_def(i32)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
 
     def __init__(self, offset: int, *, align: int = 16) -> None:
@@ -72,7 +67,7 @@ class SharedOp(IRDLOperation):
             raise VerifyException(f"expected an offset into shared memory, found {self.offset.value.data}")
 
 
-class GlobalLoadOp(IRDLOperation):
+class GlobalLoadOp(EffectOp):
     """A load from global memory into registers."""
 
     pointer = operand_def(PtrType)
@@ -81,8 +76,6 @@ class GlobalLoadOp(IRDLOperation):
     offset = operand_def(IndexType)
     rest = opt_operand_def(IndexType)
     cache = opt_prop_def(StringAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$pointer `[` $offset (`+` $rest^)? `]` `->` $array `[` $index `]` attr-dict"
         " `:` type($pointer) `->` type($array)"
@@ -175,9 +168,8 @@ class LoadOrOp(GlobalLoadOp):
 
     def verify_(self) -> None:
         super().verify_()
-        assert isinstance(self.array.type, RegistersType)
-        if self.other.type != self.array.type.element:
-            raise VerifyException(f"cuda.load_or: expected {self.array.type.element}, found {self.other.type}")
+        if self.other.type != element_of(self.array):
+            raise VerifyException(f"cuda.load_or: expected {element_of(self.array)}, found {self.other.type}")
 
 
 @irdl_op_definition
@@ -217,7 +209,7 @@ class LoadAcrossOp(GlobalLoadOp):
 
 
 @irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(EffectOp):
     """`count` elements of registers into global memory. `cache`: streaming, write_back."""
 
     name = "cuda.store"
@@ -228,8 +220,6 @@ class StoreOp(IRDLOperation):
     rest = opt_operand_def(IndexType)
     count = prop_def(IntegerAttr, default_value=number(1))
     cache = opt_prop_def(StringAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$array `[` $index `]` `,` $pointer `[` $offset (`+` $rest^)? `]` attr-dict"
         " `:` type($array) `->` type($pointer)"
@@ -257,28 +247,39 @@ class StoreOp(IRDLOperation):
             check_one_of("cache", self.cache.data, STORE_CACHES)
 
 
-@irdl_op_definition
-class SharedLoadOp(IRDLOperation):
-    """`count` elements of shared memory into registers."""
+class SharedAccessOp(EffectOp):
+    """An access of `count` elements of shared memory."""
 
-    name = "cuda.shared_load"
     address = operand_def(i32)
     array = operand_def(RegistersType)
     index = operand_def(IndexType)
     count = prop_def(IntegerAttr, default_value=number(1))
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$address `->` $array `[` $index `]` attr-dict `:` type($array)"
 
     def __init__(self, address: SSAValue, array: SSAValue, index: SSAValue, *, count: int = 1) -> None:
         super().__init__(operands=[address, array, index], properties={"count": number(count)})
 
     def verify_(self) -> None:
-        _check_access("cuda.shared_load", self.array, self.index, self.count)
+        _check_access(self.name, self.array, self.index, self.count)
 
 
 @irdl_op_definition
-class SharedLoadAcrossOp(IRDLOperation):
+class SharedLoadOp(SharedAccessOp):
+    """`count` elements of shared memory into registers."""
+
+    name = "cuda.shared_load"
+    assembly_format = "$address `->` $array `[` $index `]` attr-dict `:` type($array)"
+
+
+@irdl_op_definition
+class SharedStoreOp(SharedAccessOp):
+    """`count` elements of registers into shared memory."""
+
+    name = "cuda.shared_store"
+    assembly_format = "$array `[` $index `]` `,` $address attr-dict `:` type($array)"
+
+
+@irdl_op_definition
+class SharedLoadAcrossOp(EffectOp):
     """16 bytes of elements that begin anywhere: those of the 16 bytes at `low` from number `skip` on (which is one
     of them), then as many of those at `high` as are missing. Both are read, 16 bytes at a time."""
 
@@ -288,8 +289,6 @@ class SharedLoadAcrossOp(IRDLOperation):
     skip = operand_def(IndexType)
     array = operand_def(RegistersType)
     index = operand_def(IndexType)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$low `,` $high `from` $skip `->` $array `[` $index `]` attr-dict `:` type($array)"
 
     def __init__(self, low: SSAValue, high: SSAValue, skip: SSAValue, array: SSAValue, index: SSAValue) -> None:
@@ -304,27 +303,7 @@ class SharedLoadAcrossOp(IRDLOperation):
         _check_access("cuda.shared_load_across", self.array, self.index, number(self.elements))
 
 
-@irdl_op_definition
-class SharedStoreOp(IRDLOperation):
-    """`count` elements of registers into shared memory."""
-
-    name = "cuda.shared_store"
-    array = operand_def(RegistersType)
-    index = operand_def(IndexType)
-    address = operand_def(i32)
-    count = prop_def(IntegerAttr, default_value=number(1))
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$array `[` $index `]` `,` $address attr-dict `:` type($array)"
-
-    def __init__(self, array: SSAValue, index: SSAValue, address: SSAValue, *, count: int = 1) -> None:
-        super().__init__(operands=[array, index, address], properties={"count": number(count)})
-
-    def verify_(self) -> None:
-        _check_access("cuda.shared_store", self.array, self.index, self.count)
-
-
-class MatrixOp(IRDLOperation):
+class MatrixOp(EffectOp):
     """`count` 8x8 matrices of 16-bit elements between a warp's registers and shared memory, 2 elements of each to a
     thread.
 
@@ -332,16 +311,24 @@ class MatrixOp(IRDLOperation):
     row t / 4, or, with `transpose`, of column t / 4.
     """
 
+    address = operand_def(i32)
+    array = operand_def(RegistersType)
+    index = operand_def(IndexType)
     count = prop_def(IntegerAttr, default_value=number(4))
     transpose = prop_def(BoolAttr, default_value=FALSE)
 
-    def verify_matrices(self, array: SSAValue, index: SSAValue) -> None:
-        assert isinstance(array.type, RegistersType)
+    def __init__(
+        self, address: SSAValue, array: SSAValue, index: SSAValue, *, count: int = 4, transpose: bool = False
+    ) -> None:
+        properties = {"count": number(count), "transpose": flag(transpose)}
+        super().__init__(operands=[address, array, index], properties=properties)
+
+    def verify_(self) -> None:
         check_one_of("count", self.count.value.data, (1, 2, 4))
-        size = size_of(array.type.element)
+        size = size_of(element_of(self.array))
         if size > 4:
-            raise VerifyException(f"{self.name}: expected elements of 4 bytes at most, found {array.type.element}")
-        check_registers(self.name, array, index, 4 * self.count.value.data // size)
+            raise VerifyException(f"{self.name}: expected elements of 4 bytes at most, found {element_of(self.array)}")
+        check_registers(self.name, self.array, self.index, 4 * self.count.value.data // size)
 
 
 @irdl_op_definition
@@ -350,22 +337,7 @@ class LdmatrixOp(MatrixOp):
     type."""
 
     name = "cuda.ldmatrix"
-    address = operand_def(i32)
-    array = operand_def(RegistersType)
-    index = operand_def(IndexType)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$address `->` $array `[` $index `]` attr-dict `:` type($array)"
-
-    def __init__(
-        self, address: SSAValue, array: SSAValue, index: SSAValue, *, count: int = 4, transpose: bool = False
-    ) -> None:
-        super().__init__(
-            operands=[address, array, index], properties={"count": number(count), "transpose": flag(transpose)}
-        )
-
-    def verify_(self) -> None:
-        self.verify_matrices(self.array, self.index)
 
 
 @irdl_op_definition
@@ -373,26 +345,11 @@ class StmatrixOp(MatrixOp):
     """Store matrices; sm_90 and later (PTX ISA, 9.7.14.5.16 stmatrix)."""
 
     name = "cuda.stmatrix"
-    array = operand_def(RegistersType)
-    index = operand_def(IndexType)
-    address = operand_def(i32)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$array `[` $index `]` `,` $address attr-dict `:` type($array)"
-
-    def __init__(
-        self, array: SSAValue, index: SSAValue, address: SSAValue, *, count: int = 4, transpose: bool = False
-    ) -> None:
-        super().__init__(
-            operands=[array, index, address], properties={"count": number(count), "transpose": flag(transpose)}
-        )
-
-    def verify_(self) -> None:
-        self.verify_matrices(self.array, self.index)
 
 
 @irdl_op_definition
-class AtomicOp(IRDLOperation):
+class AtomicOp(EffectOp):
     """Update one element of global memory atomically (relaxed, device scope) and give the element that was there.
 
     `add` takes i32, i64, f32, f64; `min`, `max` (signed) and `exchange` take i32 and i64.
@@ -406,7 +363,6 @@ class AtomicOp(IRDLOperation):
     offset = operand_def(IndexType)
     rest = opt_operand_def(IndexType)
     result = result_def(T)
-    traits = traits_def(*effects())
     assembly_format = "$kind $value `,` $pointer `[` $offset (`+` $rest^)? `]` attr-dict `:` type($pointer)"
 
     def __init__(self, kind: str, value: SSAValue, pointer: SSAValue, offset: SSAValue) -> None:
@@ -422,24 +378,17 @@ class AtomicOp(IRDLOperation):
 
 def _word_elements(array: SSAValue) -> int:
     """Elements of an array that 16 bytes hold."""
-    assert isinstance(array.type, RegistersType)
-    return max(ACCESS_BYTES) // size_of(array.type.element)
+    return max(ACCESS_BYTES) // size_of(element_of(array))
 
 
 def _check_access(what: str, array: SSAValue, index: SSAValue, count: IntegerAttr) -> None:
-    assert isinstance(array.type, RegistersType)
     number_of_elements = count.value.data
-    check_one_of(f"{what}: bytes of one access", number_of_elements * size_of(array.type.element), ACCESS_BYTES)
+    check_one_of(f"{what}: bytes of one access", number_of_elements * size_of(element_of(array)), ACCESS_BYTES)
     check_registers(what, array, index, number_of_elements)
 
 
 def _check_pointer(pointer: SSAValue, array: SSAValue) -> None:
-    element = _element(array)
+    element = element_of(array)
     assert isinstance(pointer.type, PtrType)
     if pointer.type.element != element:
         raise VerifyException(f"expected a pointer to {element}, found {pointer.type}")
-
-
-def _element(array: SSAValue) -> Attribute:
-    assert isinstance(array.type, RegistersType)
-    return array.type.element

@@ -12,21 +12,18 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i8,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
-    traits_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import check_one_of, check_registers
+from irc.dialects.cuda.common import check_one_of, check_registers, element_of
 from irc.dialects.cuda.types import RegistersType
-from irc.ir.properties import effects
+from irc.ir.operations import EffectOp
 
 PACKED_KINDS = ("addf", "subf", "mulf", "maximumf", "minimumf")
 """Named as in `arith`; a maximum or minimum is NaN where either element is."""
@@ -38,7 +35,7 @@ WORD = 4
 
 
 @irdl_op_definition
-class PackedOp(IRDLOperation):
+class PackedOp(EffectOp):
     """result[i], result[i + 1] = two elements of lhs and two of rhs, added, subtracted, multiplied or compared, each
     rounded once (PTX ISA, 9.7.4, half-precision floating-point instructions on f16x2 and bf16x2). The indices are
     even."""
@@ -51,8 +48,6 @@ class PackedOp(IRDLOperation):
     lhs_index = operand_def(IndexType)
     rhs = operand_def(RegistersType)
     rhs_index = operand_def(IndexType)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$lhs `[` $lhs_index `]` `,` $rhs `[` $rhs_index `]` `->` $array `[` $index `]` attr-dict "
         "`:` type($lhs) `,` type($rhs) `->` type($array)"
@@ -79,7 +74,7 @@ class PackedOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PackedWidenOp(IRDLOperation):
+class PackedWidenOp(EffectOp):
     """result[i], result[i + 1] = two elements of the source, which have 8 bits: f8, or integers, with `unsigned` read
     as such. Both types of 16 bits have all of their values. i is even, and the source has a multiple of 4 elements."""
 
@@ -90,8 +85,6 @@ class PackedWidenOp(IRDLOperation):
     lhs_index = operand_def(IndexType)
     rhs_index = operand_def(IndexType)
     unsigned = opt_prop_def(UnitAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$source `[` $lhs_index `,` $rhs_index `]` `->` $array `[` $index `]` attr-dict "
         "`:` type($source) `->` type($array)"
@@ -112,7 +105,7 @@ class PackedWidenOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        source, target = _element(self.source), _element(self.array)
+        source, target = element_of(self.source), element_of(self.array)
         if not isinstance(source, Float8E4M3FNType | Float8E5M2Type) and source != i8:
             raise VerifyException(f"expected i8 or f8 to widen, found {source}")
         if not isinstance(target, BFloat16Type | Float16Type):
@@ -123,8 +116,3 @@ class PackedWidenOp(IRDLOperation):
             raise VerifyException(f"expected a multiple of {WORD} elements to widen some, found {self.source.type}")
         for index in (self.lhs_index, self.rhs_index):
             check_registers("cuda.packed_widen", self.source, index, 1)
-
-
-def _element(array: SSAValue) -> Attribute:
-    assert isinstance(array.type, RegistersType)
-    return array.type.element

@@ -9,7 +9,6 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
-    ParsePropInAttrDict,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -23,7 +22,8 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.cuda.async_ops import BareOp
 from irc.dialects.cuda.common import check_one_of
 from irc.dialects.cuda.types import size_of
-from irc.ir.properties import effects, flag, number
+from irc.ir.operations import EffectOp
+from irc.ir.properties import flag, number
 
 SHUFFLES = ("xor", "up", "down", "index")
 
@@ -49,14 +49,12 @@ class ClusterSyncOp(BareOp):
     name = "cuda.cluster_sync"
 
 
-class NamedBarrierOp(IRDLOperation):
+class NamedBarrierOp(EffectOp):
     """A barrier of hardware, 0 to 15 (0 is the block's), for `threads` threads, a multiple of 32 (PTX ISA, 9.7.13.1
     bar)."""
 
     id = operand_def(i32)
     threads = prop_def(IntegerAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$id attr-dict"
 
     def __init__(self, id: SSAValue, threads: int) -> None:
@@ -83,12 +81,11 @@ class NamedArriveOp(NamedBarrierOp):
 
 
 @irdl_op_definition
-class FenceOp(IRDLOperation):
+class FenceOp(EffectOp):
     """Order the thread's memory accesses for the `block` or the `device` (`__threadfence_block`, `__threadfence`)."""
 
     name = "cuda.fence"
     scope = prop_def(StringAttr)
-    traits = traits_def(*effects())
     assembly_format = "$scope attr-dict"
 
     def __init__(self, scope: str = "device") -> None:
@@ -99,15 +96,13 @@ class FenceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SetRegistersOp(IRDLOperation):
+class SetRegistersOp(EffectOp):
     """Change the registers of each thread of the warp group to `count`: `grow` or shrink (PTX ISA, 9.7.19.5
     setmaxnreg)."""
 
     name = "cuda.set_registers"
     count = prop_def(IntegerAttr)
     grow = prop_def(BoolAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
 
     def __init__(self, count: int, *, grow: bool) -> None:

@@ -6,21 +6,18 @@ from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     EqAttrConstraint,
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
-    traits_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.async_ops import BareOp, PendingOp
 from irc.dialects.cuda.common import FALSE, check_one_of, check_registers
 from irc.dialects.cuda.types import SWIZZLES, RegistersType, size_of
-from irc.ir.properties import effects, flag, number
+from irc.ir.operations import EffectOp, PureOp
+from irc.ir.properties import flag, number
 
 WGMMA_DEPTH = {"bf16": 16, "f16": 16, "f32": 8, "i8": 32, "ui8": 32, "f8E4M3FN": 32, "f8E5M2": 32}
 """k of a wgmma by the type of its operands: 32 bytes. f32 operands are read as tf32."""
@@ -40,7 +37,7 @@ MMA_OPERANDS = {"m16n8k16": (8, 4, 4), "m16n8k8": (4, 2, 4), "m16n8k32": (16, 8,
 
 
 @irdl_op_definition
-class DescriptorOp(IRDLOperation):
+class DescriptorOp(PureOp):
     """The wgmma descriptor of a matrix in shared memory (PTX ISA, 9.7.15.5.1.2): address, byte offsets, swizzle.
 
     K-major with swizzle 128: leading 16 (unused), stride the bytes between groups of 8 rows. MN-major: leading is the
@@ -53,8 +50,6 @@ class DescriptorOp(IRDLOperation):
     stride = prop_def(IntegerAttr)
     swizzle = prop_def(IntegerAttr, default_value=number(128))
     result = result_def(i64)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$address attr-dict"
 
     def __init__(self, address: SSAValue, *, leading: int, stride: int, swizzle: int = 128) -> None:
@@ -71,7 +66,7 @@ class DescriptorOp(IRDLOperation):
                 raise VerifyException(f"expected {name} to be a multiple of 16 below 2^18, found {value}")
 
 
-class WgmmaBase(IRDLOperation):
+class WgmmaBase(EffectOp):
     """acc[index : index + 64 * n / 128] (+)= a b, asynchronously, by the 128 threads of a warp group.
 
     `accumulate` false overwrites. `lhs` and `rhs` are element types (f32 means tf32); a transposed operand is stored
@@ -116,8 +111,6 @@ class WgmmaOp(WgmmaBase):
     name = "cuda.wgmma"
     lhs = operand_def(i64)
     transpose_lhs = prop_def(BoolAttr, default_value=FALSE)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$accumulator `[` $index `]` `,` $lhs `,` $rhs `,` $accumulate attr-dict "
         "`:` type($accumulator) `,` type($accumulate)"
@@ -165,8 +158,6 @@ class WgmmaRegistersOp(WgmmaBase):
     name = "cuda.wgmma_registers"
     lhs = operand_def(RegistersType)
     lhs_index = operand_def(IndexType)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$accumulator `[` $index `]` `,` $lhs `[` $lhs_index `]` `,` $rhs `,` $accumulate attr-dict "
         "`:` type($accumulator) `,` type($lhs) `,` type($accumulate)"
@@ -230,13 +221,12 @@ class WgmmaWaitOp(PendingOp):
 
 
 @irdl_op_definition
-class RegistersFenceOp(IRDLOperation):
+class RegistersFenceOp(EffectOp):
     """Keep the compiler from moving accesses to a register array over this point: wgmma writes it behind the
     compiler's back."""
 
     name = "cuda.registers_fence"
     array = operand_def(RegistersType)
-    traits = traits_def(*effects())
     assembly_format = "$array attr-dict `:` type($array)"
 
     def __init__(self, array: SSAValue) -> None:
@@ -244,7 +234,7 @@ class RegistersFenceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MmaOp(IRDLOperation):
+class MmaOp(EffectOp):
     """acc += a b by one warp, mma.sync (PTX ISA, 9.7.14.5), on slices of register arrays of the operands' own types.
 
     m16n8k16 on bf16, f16; m16n8k8 on f32 read as tf32; m16n8k32 on i8 (`unsigned_lhs`, `unsigned_rhs` for u8); m8n8k4
@@ -261,8 +251,6 @@ class MmaOp(IRDLOperation):
     instruction = prop_def(StringAttr)
     unsigned_lhs = prop_def(BoolAttr, default_value=FALSE)
     unsigned_rhs = prop_def(BoolAttr, default_value=FALSE)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$accumulator `[` $index `]` `,` $lhs `[` $lhs_index `]` `,` $rhs `[` $rhs_index `]` attr-dict "
         "`:` type($accumulator) `,` type($lhs) `,` type($rhs)"

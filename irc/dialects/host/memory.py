@@ -8,21 +8,18 @@ from math import prod
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntAttr, IntegerAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
-    traits_def,
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from irc.ir.dtypes import element_of
+from irc.ir.operations import PureOp
 from irc.ir.properties import number
 
 ARENA_ALIGNMENT = 256
@@ -55,12 +52,11 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_op_definition
-class ArenaOp(IRDLOperation):
+class ArenaOp(PureOp):
     """Scratch memory of the type's size that the runtime provides for the time of one run; at most one in a plan."""
 
     name = "host.arena"
     result = result_def(BufferType)
-    traits = traits_def(Pure())
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, size: int) -> None:
@@ -68,7 +64,7 @@ class ArenaOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BufferOp(IRDLOperation):
+class BufferOp(PureOp):
     """The range of a buffer or of the arena that starts at byte `offset`. Two ranges of the arena do not have to be
     disjoint."""
 
@@ -76,8 +72,6 @@ class BufferOp(IRDLOperation):
     base = operand_def(BufferType)
     offset = prop_def(IntegerAttr)
     result = result_def(BufferType)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$base attr-dict `:` type($base) `->` type($result)"
 
     def __init__(self, base: SSAValue, offset: int, size: int) -> None:
@@ -96,14 +90,12 @@ class BufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ConstantOp(IRDLOperation):
+class ConstantOp(PureOp):
     """A read-only buffer with an array's bytes, in row-major order, which the runtime fills once."""
 
     name = "host.constant"
     value = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(BufferType)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, value: DenseIntOrFPElementsAttr) -> None:

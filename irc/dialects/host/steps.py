@@ -7,24 +7,22 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import FlatSymbolRefAttr, IntegerAttr, SymbolRefAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     prop_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.host.memory import BufferType
 from irc.ir.launching import LaunchableInterface
-from irc.ir.properties import effects, number
+from irc.ir.operations import EffectOp
+from irc.ir.properties import number
 
 Kernels = Mapping[str, LaunchableInterface]
 
 
-class StepOp(IRDLOperation):
+class StepOp(EffectOp):
     """A step of the plan: it is enqueued on `stream`."""
 
     stream = prop_def(IntegerAttr, default_value=number(0))
@@ -44,8 +42,6 @@ class LaunchOp(StepOp):
     kernel = prop_def(FlatSymbolRefAttr)
     buffers = var_operand_def()
     sets = prop_def(IntegerAttr, default_value=number(1))
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$kernel `(` $buffers `)` attr-dict `:` `(` type($buffers) `)`"
 
     def __init__(self, kernel: str, buffers: Sequence[SSAValue], *, stream: int = 0, sets: int = 1) -> None:
@@ -88,8 +84,6 @@ class MemsetOp(StepOp):
     name = "host.memset"
     buffer = operand_def(BufferType)
     value = prop_def(IntegerAttr, default_value=number(0))
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$buffer attr-dict `:` type($buffer)"
 
     def __init__(self, buffer: SSAValue, value: int = 0, *, stream: int = 0) -> None:
@@ -110,8 +104,6 @@ class CopyOp(StepOp):
     name = "host.copy"
     source = operand_def(BufferType)
     destination = operand_def(BufferType)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source `->` $destination attr-dict `:` type($source) `->` type($destination)"
 
     def __init__(self, source: SSAValue, destination: SSAValue, *, stream: int = 0) -> None:
@@ -129,8 +121,6 @@ class EventOp(StepOp):
     """A step on an event."""
 
     event = prop_def(IntegerAttr)
-    traits = traits_def(*effects())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
 
     def __init__(self, event: int, *, stream: int) -> None:

@@ -58,8 +58,6 @@ from irc.dialects.tile.memory import (
     SubviewOp,
     TransposeOp,
     WriteOp,
-    dense,
-    ints,
 )
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
 from irc.dialects.tile.program import ProgramOp
@@ -151,10 +149,8 @@ __all__ = [
     "YieldOp",
     "carried_from",
     "channel_of",
-    "dense",
     "element_type_of",
     "fragment_of",
-    "ints",
     "order_of",
     "place_of",
     "shape_of",

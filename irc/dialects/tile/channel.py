@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -26,15 +26,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     MemoryAllocEffect,
-    MemoryReadEffect,
-    MemoryWriteEffect,
-    Pure,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.memory import dense, ints, verify_same
+from irc.dialects.tile.memory import verify_same
 from irc.dialects.tile.types import DRAIN, FILL, ChannelType, PendingType, SlotType
 from irc.ir.locations import set_location
+from irc.ir.operations import EffectOp, PureOp
+from irc.ir.properties import number, numbers, values_of
 
 
 @irdl_op_definition
@@ -69,8 +68,8 @@ class ChannelOp(IRDLOperation):
     ):
         super().__init__(
             properties={
-                "stages": IntegerAttr(stages, i64),
-                "cluster": None if cluster is None else dense(cluster),
+                "stages": number(stages),
+                "cluster": numbers(cluster),
                 "in_step": UnitAttr() if in_step else None,
             },
             result_types=[ChannelType.of(buffers)],
@@ -82,7 +81,7 @@ class ChannelOp(IRDLOperation):
 
     @property
     def cluster_shape(self) -> tuple[int, int]:
-        rows, columns = ints(self.cluster) or (1, 1)
+        rows, columns = values_of(self.cluster) or (1, 1)
         return rows, columns
 
     def verify_(self) -> None:
@@ -91,7 +90,7 @@ class ChannelOp(IRDLOperation):
             raise VerifyException(f"expected at least {least} stage{'s' * (least > 1)}, found {self.stage_count}")
 
 
-class StageOp(IRDLOperation):
+class StageOp(EffectOp):
     """What `acquire` and `wait` share: `%s, %a, %b = tile.wait %channel : !tile.channel<A, B>` gives a slot, and one
     buffer for each type of the channel."""
 
@@ -138,7 +137,6 @@ class AcquireOp(StageOp):
 
     name = "tile.acquire"
     END: ClassVar[SlotType] = FILL
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
@@ -147,17 +145,15 @@ class WaitOp(StageOp):
 
     name = "tile.wait"
     END: ClassVar[SlotType] = DRAIN
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
-class CommitOp(IRDLOperation):
+class CommitOp(EffectOp):
     """What fills an acquired stage is on its way; the stage may be waited for."""
 
     name = "tile.commit"
     slot = operand_def(EqAttrConstraint(FILL))
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$slot attr-dict"
 
     def __init__(self, slot: SSAValue):
@@ -165,7 +161,7 @@ class CommitOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReleaseOp(IRDLOperation):
+class ReleaseOp(EffectOp):
     """A stage that was waited for may be filled again, when the dots `after` which it is released, and those issued
     before them, are complete. In the first iteration of a loop that begins with `no_slot` there is none, and nothing
     happens; nor behind such a loop that has not run."""
@@ -174,7 +170,6 @@ class ReleaseOp(IRDLOperation):
     slot = operand_def(EqAttrConstraint(DRAIN))
     after = var_operand_def(BaseAttr(TensorType) | BaseAttr(PendingType))
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$slot (`after` $after^ `:` type($after))? attr-dict"
 
     def __init__(self, slot: SSAValue, after: Sequence[SSAValue] = (), location: LocationAttr | None = None):
@@ -183,13 +178,12 @@ class ReleaseOp(IRDLOperation):
 
 
 @irdl_op_definition
-class NoSlotOp(IRDLOperation):
+class NoSlotOp(PureOp):
     """No stage: what a loop that carries the slot of the step before begins with."""
 
     name = "tile.no_slot"
     slot = result_def(EqAttrConstraint(DRAIN))
 
-    traits = traits_def(Pure())
     assembly_format = "attr-dict"
 
     def __init__(self):
@@ -231,28 +225,26 @@ def carried_from(value: SSAValue) -> list[SSAValue]:
     return [loop.iter_args[at], last.operands[at]]
 
 
-class TurnOp(IRDLOperation):
+class TurnOp(EffectOp):
     """What `begin_turn` and `end_turn` share: `turn` is [t, n], as that of `for_tiles`."""
 
     channel = operand_def(ChannelType)
     turn = prop_def(DenseArrayBase)
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$channel attr-dict `:` type($channel)"
 
     def __init__(self, channel: SSAValue | Operation, turn: Sequence[int]):
-        super().__init__(operands=[channel], properties={"turn": dense(turn)})
+        super().__init__(operands=[channel], properties={"turn": numbers(turn)})
 
     @property
     def turns(self) -> tuple[int, int]:
-        own, count = ints(self.turn)
+        own, count = values_of(self.turn)
         return own, count
 
     def verify_(self) -> None:
-        numbers = ints(self.turn)
-        if len(numbers) != 2 or not 0 <= numbers[0] < numbers[1]:
-            raise VerifyException(f"expected a turn below the number of turns, found {list(numbers)}")
+        turn = values_of(self.turn)
+        if len(turn) != 2 or not 0 <= turn[0] < turn[1]:
+            raise VerifyException(f"expected a turn below the number of turns, found {list(turn)}")
 
 
 @irdl_op_definition
@@ -274,14 +266,13 @@ class EndTurnOp(TurnOp):
 
 
 @irdl_op_definition
-class SkipOp(IRDLOperation):
+class SkipOp(EffectOp):
     """The next `count` stages, 0 or more, are not this consumer's: it neither waits for them nor releases them."""
 
     name = "tile.skip"
     channel = operand_def(ChannelType)
     count = operand_def(IndexType)
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$channel `by` $count attr-dict `:` type($channel)"
 
     def __init__(self, channel: SSAValue | Operation, count: SSAValue | Operation):

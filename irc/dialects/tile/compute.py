@@ -11,32 +11,29 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     LocationAttr,
     TensorType,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
     region_def,
     result_def,
-    traits_def,
     var_operand_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.bodies import verify_body
-from irc.dialects.tile.memory import dense, ints, verify_box, verify_permuted, verify_same
+from irc.dialects.tile.memory import verify_box, verify_permuted, verify_same
 from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of, verify_broadcast, verify_part
 from irc.ir.locations import set_location
+from irc.ir.operations import PureOp
+from irc.ir.properties import number, numbers, values_of
 
 
 @irdl_op_definition
-class MapOp(IRDLOperation):
+class MapOp(PureOp):
     """Elementwise work: the scalar body runs for every element of the result.
 
     Operands have the result's rank; a dimension of extent 1 broadcasts. Scalars are signless: u8 is i8 with unsigned
@@ -48,7 +45,6 @@ class MapOp(IRDLOperation):
     result = result_def(TensorType)
     body = region_def("single_block")
 
-    traits = traits_def(Pure())
     assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($result) $body"
 
     def __init__(
@@ -75,7 +71,7 @@ class MapOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IotaOp(IRDLOperation):
+class IotaOp(PureOp):
     """`offset` + i along `axis`, a tile of `index` whose other extents are 1."""
 
     name = "tile.iota"
@@ -83,12 +79,10 @@ class IotaOp(IRDLOperation):
     axis = prop_def(IntegerAttr)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$offset attr-dict `:` type($result)"
 
     def __init__(self, offset: SSAValue, axis: int, result_type: Attribute, location: LocationAttr | None = None):
-        super().__init__(operands=[offset], result_types=[result_type], properties={"axis": IntegerAttr(axis, i64)})
+        super().__init__(operands=[offset], result_types=[result_type], properties={"axis": number(axis)})
         set_location(self, location)
 
     @property
@@ -106,14 +100,13 @@ class IotaOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SplatOp(IRDLOperation):
+class SplatOp(PureOp):
     """A tile of one scalar."""
 
     name = "tile.splat"
     value = operand_def()
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
 
     def __init__(self, value: SSAValue | Operation, result_type: Attribute, location: LocationAttr | None = None):
@@ -125,7 +118,7 @@ class SplatOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SliceOp(IRDLOperation):
+class SliceOp(PureOp):
     """The box of the result's shape at `at`, plus the index operands where there are any (one a dimension)."""
 
     name = "tile.slice"
@@ -134,8 +127,6 @@ class SliceOp(IRDLOperation):
     at = opt_prop_def(DenseArrayBase)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source (`[` $offsets^ `]`)? attr-dict `:` type($source) `->` type($result)"
 
     def __init__(
@@ -146,20 +137,20 @@ class SliceOp(IRDLOperation):
         offsets: Sequence[SSAValue] = (),
         location: LocationAttr | None = None,
     ):
-        super().__init__(operands=[source, list(offsets)], result_types=[result_type], properties={"at": dense(at)})
+        super().__init__(operands=[source, list(offsets)], result_types=[result_type], properties={"at": numbers(at)})
         set_location(self, location)
 
     @property
     def at_values(self) -> tuple[int, ...]:
-        return ints(self.at) or (0,) * len(shape_of(self.source.type))
+        return values_of(self.at) or (0,) * len(shape_of(self.source.type))
 
     def verify_(self) -> None:
-        verify_box(self.source.type, self.result.type, ints(self.at), len(self.offsets))
+        verify_box(self.source.type, self.result.type, values_of(self.at), len(self.offsets))
         verify_part(self.result.type, self.source.type)
 
 
 @irdl_op_definition
-class ConcatOp(IRDLOperation):
+class ConcatOp(PureOp):
     """Tiles one after the other along `axis`."""
 
     name = "tile.concat"
@@ -167,16 +158,12 @@ class ConcatOp(IRDLOperation):
     axis = prop_def(IntegerAttr)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($result)"
 
     def __init__(
         self, inputs: Sequence[SSAValue], axis: int, result_type: Attribute, location: LocationAttr | None = None
     ):
-        super().__init__(
-            operands=[list(inputs)], result_types=[result_type], properties={"axis": IntegerAttr(axis, i64)}
-        )
+        super().__init__(operands=[list(inputs)], result_types=[result_type], properties={"axis": number(axis)})
         set_location(self, location)
 
     @property
@@ -196,7 +183,7 @@ class ConcatOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PermuteOp(IRDLOperation):
+class PermuteOp(PureOp):
     """Result axis i is operand axis `dims[i]`, as numpy's transpose."""
 
     name = "tile.permute"
@@ -204,33 +191,30 @@ class PermuteOp(IRDLOperation):
     dims = prop_def(DenseArrayBase)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(
         self, source: SSAValue, dims: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
     ):
-        super().__init__(operands=[source], result_types=[result_type], properties={"dims": dense(dims)})
+        super().__init__(operands=[source], result_types=[result_type], properties={"dims": numbers(dims)})
         set_location(self, location)
 
     @property
     def dim_values(self) -> tuple[int, ...]:
-        return ints(self.dims)
+        return values_of(self.dims)
 
     def verify_(self) -> None:
         verify_permuted(self.source.type, self.dim_values, self.result.type)
 
 
 @irdl_op_definition
-class ReshapeOp(IRDLOperation):
+class ReshapeOp(PureOp):
     """The same elements in row-major order under another shape."""
 
     name = "tile.reshape"
     source = operand_def(TensorType)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, result_type: Attribute, location: LocationAttr | None = None):
@@ -242,7 +226,7 @@ class ReshapeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ConvertOp(IRDLOperation):
+class ConvertOp(PureOp):
     """A change of layout, by an exchange through shared memory in the layout `through`; the cheapest one where it is
     absent."""
 
@@ -252,8 +236,6 @@ class ConvertOp(IRDLOperation):
     offset = opt_prop_def(IntegerAttr)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(

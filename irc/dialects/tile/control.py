@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr
 from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -28,7 +27,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.memory import dense, ints, verify_same
+from irc.dialects.tile.memory import verify_same
+from irc.ir.operations import PureOp
+from irc.ir.properties import number, numbers, values_of
 from irc.support.integers import ceil_div
 
 SCHEDULES = ("grid", "persistent")
@@ -82,12 +83,12 @@ class ForTilesOp(IRDLOperation):
     ):
         super().__init__(
             properties={
-                "extents": dense(extents),
-                "steps": dense(steps),
+                "extents": numbers(extents),
+                "steps": numbers(steps),
                 "schedule": StringAttr(schedule),
-                "group": None if group is None else IntegerAttr(group, i64),
-                "reversed": None if reverse is None else dense(reverse),
-                "cluster": None if cluster is None else dense(cluster),
+                "group": None if group is None else number(group),
+                "reversed": numbers(reverse),
+                "cluster": numbers(cluster),
             },
             regions=[body if body is not None else Region(Block(arg_types=[IndexType()] * len(extents)))],
         )
@@ -99,11 +100,11 @@ class ForTilesOp(IRDLOperation):
 
     @property
     def extent_values(self) -> tuple[int, ...]:
-        return ints(self.extents)
+        return values_of(self.extents)
 
     @property
     def step_values(self) -> tuple[int, ...]:
-        return ints(self.steps)
+        return values_of(self.steps)
 
     @property
     def tile_counts(self) -> tuple[int, ...]:
@@ -117,18 +118,18 @@ class ForTilesOp(IRDLOperation):
     @property
     def reversed_dims(self) -> tuple[int, ...]:
         """The dimensions along which the last tile comes first."""
-        return ints(self.reverse)
+        return values_of(self.reverse)
 
     @property
     def cluster_shape(self) -> tuple[int, int]:
         """Blocks of a cluster along the last two dimensions."""
-        rows, columns = ints(self.cluster) or (1, 1)
+        rows, columns = values_of(self.cluster) or (1, 1)
         return rows, columns
 
     @property
     def turns(self) -> tuple[int, int]:
         """(t, n): which of each n tiles of a block are this loop's."""
-        own, count = ints(self.turn) or (0, 1)
+        own, count = values_of(self.turn) or (0, 1)
         return own, count
 
     def verify_(self) -> None:
@@ -147,9 +148,9 @@ class ForTilesOp(IRDLOperation):
         if len(set(dims)) != len(dims) or not set(dims) <= set(range(len(args))):
             raise VerifyException(f"expected different dimensions below {len(args)} as reversed, found {list(dims)}")
         if self.cluster is not None:
-            self._verify_cluster(ints(self.cluster))
-        if self.turn is not None and (len(ints(self.turn)) != 2 or not 0 <= self.turns[0] < self.turns[1]):
-            raise VerifyException(f"expected a turn below the number of turns, found {list(ints(self.turn))}")
+            self._verify_cluster(values_of(self.cluster))
+        if self.turn is not None and (len(values_of(self.turn)) != 2 or not 0 <= self.turns[0] < self.turns[1]):
+            raise VerifyException(f"expected a turn below the number of turns, found {list(values_of(self.turn))}")
 
     def _verify_cluster(self, cluster: tuple[int, ...]) -> None:
         if len(cluster) != 2 or len(self.extent_values) < 2 or any(blocks < 1 for blocks in cluster):
@@ -203,14 +204,14 @@ class ForTilesOp(IRDLOperation):
         if not region.blocks:
             region.add_block(Block(arg_types=[IndexType()] * len(names)))
         op = cls(extents, steps, schedule=schedule, group=group, reverse=reverse, cluster=cluster, body=region)
-        op.turn = None if turn is None else dense(turn)
+        op.turn = numbers(turn)
         if attributes is not None:
             op.attributes |= attributes.data
         return op
 
 
 @irdl_op_definition
-class TurnOffsetsOp(IRDLOperation):
+class TurnOffsetsOp(PureOp):
     """The offsets of the tile that turn `turn` has in the round of this one, which is n tiles of a block where the loop
     over tiles has `turn` [t, n]. What another turn does with its tile is computed from them. In the last round there
     may be no such tile; then they are any numbers."""
@@ -219,12 +220,10 @@ class TurnOffsetsOp(IRDLOperation):
     turn = prop_def(IntegerAttr)
     offsets = var_result_def(IndexType)
 
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($offsets)"
 
     def __init__(self, turn: int, dimensions: int):
-        super().__init__(properties={"turn": IntegerAttr(turn, i64)}, result_types=[[IndexType()] * dimensions])
+        super().__init__(properties={"turn": number(turn)}, result_types=[[IndexType()] * dimensions])
 
     @property
     def turn_number(self) -> int:
@@ -269,8 +268,8 @@ class PartitionsOp(IRDLOperation):
         super().__init__(
             properties={
                 "names": ArrayAttr([StringAttr(name) for name in names]),
-                "warps": dense(warps),
-                "registers": None if registers is None else dense(registers),
+                "warps": numbers(warps),
+                "registers": numbers(registers),
             },
             regions=[list(partitions)],
         )
@@ -281,11 +280,11 @@ class PartitionsOp(IRDLOperation):
 
     @property
     def warp_counts(self) -> tuple[int, ...]:
-        return ints(self.warps)
+        return values_of(self.warps)
 
     @property
     def register_counts(self) -> tuple[int, ...]:
-        return ints(self.registers)
+        return values_of(self.registers)
 
     def verify_(self) -> None:
         verify_same("as many names as partitions:", len(self.partitions), len(self.names))

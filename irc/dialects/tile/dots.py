@@ -22,12 +22,13 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import verify_same
 from irc.dialects.tile.types import BufferType, PendingType, element_type_of, shape_of, tile_type_of
 from irc.ir.locations import set_location
+from irc.ir.operations import EffectOp, PureOp
 
 
 @irdl_op_definition
@@ -98,14 +99,13 @@ class DotOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AsPendingOp(IRDLOperation):
+class AsPendingOp(PureOp):
     """A tile as if a dot had given it: what a loop that keeps dots in flight begins with."""
 
     name = "tile.as_pending"
     tile = operand_def(TensorType)
     result = result_def(PendingType)
 
-    traits = traits_def(Pure())
     assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
 
     def __init__(self, tile: SSAValue):
@@ -135,14 +135,13 @@ class DotWaitOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AwaitOp(IRDLOperation):
+class AwaitOp(EffectOp):
     """Goes on when a dot is complete, and with it those issued before: what they read may be overwritten. Other dots
     may go on with its accumulator meanwhile."""
 
     name = "tile.await"
     dot = operand_def(PendingType)
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$dot attr-dict `:` type($dot)"
 
     def __init__(self, dot: SSAValue, location: LocationAttr | None = None):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -15,7 +14,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -32,26 +30,15 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.layouts import SharedAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
 from irc.ir.locations import set_location
-
-
-def dense(values: Sequence[int]) -> DenseArrayBase:
-    """`array<i64: ...>`, the attribute of every list of numbers in this dialect."""
-    return DenseArrayBase.from_list(i64, list(values))
-
-
-def ints(values: DenseArrayBase | None) -> tuple[int, ...]:
-    """The numbers of a dense array; none where it is absent."""
-    if values is None:
-        return ()
-    numbers: Any = values
-    return tuple(int(v) for v in numbers.get_values())
+from irc.ir.operations import EffectOp, PureOp
+from irc.ir.properties import number, numbers, values_of
 
 
 def verify_same(what: str, expected: object, found: object) -> None:
@@ -93,7 +80,7 @@ class AccessOp(IRDLOperation):
 
     @property
     def checked_dims(self) -> tuple[int, ...]:
-        return ints(self.checked)
+        return values_of(self.checked)
 
     def verify_access(self, tile_type: Attribute) -> None:
         shape, access = shape_of(tile_type), self.access_map
@@ -125,7 +112,7 @@ def _access_properties(
     trivial = map is None or map == AffineMap.identity(rank)
     return {
         "map": None if trivial or map is None else AffineMapAttr(map),
-        "checked": dense(sorted(checked)) if checked else None,
+        "checked": numbers(sorted(checked)) if checked else None,
     }
 
 
@@ -224,18 +211,16 @@ class StoreOp(AccessOp):
 
 
 @irdl_op_definition
-class StoreWaitOp(IRDLOperation):
+class StoreWaitOp(EffectOp):
     """All but the latest `pending` stores from buffers have read their buffers."""
 
     name = "tile.store_wait"
     pending = opt_prop_def(IntegerAttr)
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
 
     def __init__(self, pending: int = 0):
-        super().__init__(properties={"pending": IntegerAttr(pending, i64) if pending else None})
+        super().__init__(properties={"pending": number(pending) if pending else None})
 
     @property
     def pending_count(self) -> int:
@@ -281,7 +266,7 @@ class CopyOp(AccessOp):
             properties={
                 **_access_properties(map, checked, len(offsets)),
                 "via": StringAttr(via) if isinstance(via, str) else via,
-                "multicast": None if multicast is None else IntegerAttr(multicast, i64),
+                "multicast": None if multicast is None else number(multicast),
             },
         )
         op.location = location if location is not None else op.location
@@ -357,12 +342,9 @@ class WriteOp(IRDLOperation):
         verify_same("elements of type", element_type_of(self.buffer.type), element_type_of(self.tile.type))
 
 
-class BufferAliasOp(IRDLOperation):
+class BufferAliasOp(PureOp):
     """A shared buffer, the one result, whose elements are some of those of another, the first operand, or all of
     them."""
-
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
 
 
 @irdl_op_definition
@@ -379,12 +361,12 @@ class TransposeOp(BufferAliasOp):
     def __init__(
         self, buffer: SSAValue, dims: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
     ):
-        super().__init__(operands=[buffer], result_types=[result_type], properties={"dims": dense(dims)})
+        super().__init__(operands=[buffer], result_types=[result_type], properties={"dims": numbers(dims)})
         set_location(self, location)
 
     @property
     def dim_values(self) -> tuple[int, ...]:
-        return ints(self.dims)
+        return values_of(self.dims)
 
     def verify_(self) -> None:
         verify_permuted(self.buffer.type, self.dim_values, self.result.type)
@@ -417,10 +399,10 @@ class SubviewOp(BufferAliasOp):
         result_type: Attribute,
         offsets: Sequence[SSAValue] = (),
     ):
-        super().__init__(operands=[buffer, list(offsets)], result_types=[result_type], properties={"at": dense(at)})
+        super().__init__(operands=[buffer, list(offsets)], result_types=[result_type], properties={"at": numbers(at)})
 
     def verify_(self) -> None:
-        verify_box(self.buffer.type, self.result.type, ints(self.at), len(self.offsets))
+        verify_box(self.buffer.type, self.result.type, values_of(self.at), len(self.offsets))
 
 
 def verify_box(source: Attribute, result: Attribute, at: tuple[int, ...], dynamic: int) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryAllocEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.channel import origin_of
 from irc.dialects.tile.control import PartitionsOp
 from irc.dialects.tile.types import OrderType, TokenType
 from irc.ir.locations import set_location
+from irc.ir.operations import EffectOp
 from irc.layout.instructions import LANES, WARP_GROUP
 
 
@@ -49,14 +50,13 @@ class OrderOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TakeOp(IRDLOperation):
+class TakeOp(EffectOp):
     """The order's token, when it is this warp group's turn."""
 
     name = "tile.take"
     order = operand_def(OrderType)
     token = result_def(TokenType)
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$order attr-dict"
 
     def __init__(self, order: SSAValue | Operation, location: LocationAttr | None = None):
@@ -66,14 +66,13 @@ class TakeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PassOp(IRDLOperation):
+class PassOp(EffectOp):
     """The token goes to the next warp group; from the last one to the first, for its next turn. What was issued in the
     turn need not be complete."""
 
     name = "tile.pass"
     token = operand_def(TokenType)
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$token attr-dict"
 
     def __init__(self, token: SSAValue, location: LocationAttr | None = None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, LocationAttr, StringAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
@@ -13,10 +13,11 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.channel import ChannelOp
-from irc.dialects.tile.memory import StoreOp, ints
+from irc.dialects.tile.memory import StoreOp
 from irc.dialects.tile.order import OrderOp
 from irc.dialects.tile.protocol import verify_order, verify_protocol
 from irc.dialects.tile.types import ViewType, verify_fragment
+from irc.ir.properties import number, values_of
 
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
 """What passes decide about a program, and its least value."""
@@ -58,7 +59,7 @@ class ProgramOp(IRDLOperation):
         location: LocationAttr | None = None,
     ):
         super().__init__(
-            properties={"sym_name": StringAttr(name), "results": IntegerAttr(results, i64), "config": config},
+            properties={"sym_name": StringAttr(name), "results": number(results), "config": config},
             regions=[Region(Block(arg_types=views))],
         )
         self.location = location if location is not None else self.location
@@ -107,9 +108,9 @@ class ProgramOp(IRDLOperation):
     def _verify_sums(self, inputs: int) -> None:
         """Whether what is added to is nothing but a sum."""
         args = self.body.block.args
-        if any(not inputs <= number < len(args) for number in ints(self.sums)):
-            raise VerifyException(f"expected results in sums, found {list(ints(self.sums))}")
-        sums = {args[number] for number in ints(self.sums)}
+        if any(not inputs <= number < len(args) for number in values_of(self.sums)):
+            raise VerifyException(f"expected results in sums, found {list(values_of(self.sums))}")
+        sums = {args[number] for number in values_of(self.sums)}
         for use in (use for arg in args for use in arg.uses):
             adds = isinstance(use.operation, StoreOp) and use.operation.add is not None
             if adds != (use.operation.operands[use.index] in sums):
@@ -121,13 +122,13 @@ class ProgramOp(IRDLOperation):
     @property
     def summed(self) -> tuple[SSAValue, ...]:
         """The results of `sums`."""
-        return tuple(self.body.block.args[number] for number in ints(self.sums))
+        return tuple(self.body.block.args[number] for number in values_of(self.sums))
 
     @property
     def shared_places(self) -> tuple[tuple[int, int], ...]:
         """The pairs of `in_place`."""
-        numbers = ints(self.in_place)
-        return tuple(zip(numbers[::2], numbers[1::2], strict=False))
+        pairs = values_of(self.in_place)
+        return tuple(zip(pairs[::2], pairs[1::2], strict=False))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -10,30 +10,27 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     LocationAttr,
     TensorType,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
     region_def,
-    traits_def,
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.bodies import verify_body
-from irc.dialects.tile.memory import dense, ints, verify_same
+from irc.dialects.tile.memory import verify_same
 from irc.dialects.tile.types import element_type_of, shape_of, verify_broadcast
 from irc.ir.locations import set_location
+from irc.ir.operations import PureOp
+from irc.ir.properties import number, numbers, values_of
 
 
-class CombinerOp(IRDLOperation):
+class CombinerOp(PureOp):
     """What `reduce` and `scan` share: a body (accumulated..., element...) -> values,
     associative, over operands of one shape."""
 
@@ -67,9 +64,6 @@ class ReduceOp(CombinerOp):
     name = "tile.reduce"
     axes = prop_def(DenseArrayBase)
     neutral = opt_prop_def(ArrayAttr[Attribute])
-
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
 
     def __init__(
@@ -85,14 +79,14 @@ class ReduceOp(CombinerOp):
         super().__init__(
             operands=[list(inputs)],
             result_types=[list(result_types)],
-            properties={"axes": dense(axes), "neutral": None if neutral is None else ArrayAttr(neutral)},
+            properties={"axes": numbers(axes), "neutral": None if neutral is None else ArrayAttr(neutral)},
             regions=[body if body is not None else _combiner_region(inputs)],
         )
         set_location(self, location)
 
     @property
     def axis_values(self) -> tuple[int, ...]:
-        return ints(self.axes)
+        return values_of(self.axes)
 
     def verify_(self) -> None:
         self.verify_combiner()
@@ -113,9 +107,6 @@ class ScanOp(CombinerOp):
 
     name = "tile.scan"
     axis = prop_def(IntegerAttr)
-
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
 
     def __init__(
@@ -129,7 +120,7 @@ class ScanOp(CombinerOp):
         super().__init__(
             operands=[list(inputs)],
             result_types=[list(result_types)],
-            properties={"axis": IntegerAttr(axis, i64)},
+            properties={"axis": number(axis)},
             regions=[body if body is not None else _combiner_region(inputs)],
         )
         set_location(self, location)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import LocationAttr, TensorType, i1
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.compute import ConcatOp, IotaOp, MapOp, SliceOp, SplatOp
 from irc.dialects.tile.memory import verify_same
 from irc.dialects.tile.types import element_type_of, verify_broadcast
 from irc.ir.locations import set_location
+from irc.ir.operations import PureOp
 from irc.ir.verification import NestedVerifyException
 
 WITHIN_THREADS = (ConcatOp, IotaOp, MapOp, SliceOp, SplatOp, scf.YieldOp)
@@ -20,7 +20,7 @@ WITHIN_THREADS = (ConcatOp, IotaOp, MapOp, SliceOp, SplatOp, scf.YieldOp)
 
 
 @irdl_op_definition
-class AnyOp(IRDLOperation):
+class AnyOp(PureOp):
     """Whether any element of a tile is true: the condition of branches.
 
     Each warp votes on the elements that its threads hold, and takes a branch by its own vote. So the two sides of a
@@ -33,7 +33,6 @@ class AnyOp(IRDLOperation):
     tile = operand_def(TensorType)
     result = result_def(i1)
 
-    traits = traits_def(Pure())
     assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
 
     def __init__(self, tile: SSAValue, location: LocationAttr | None = None):

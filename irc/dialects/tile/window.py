@@ -19,7 +19,8 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.memory import AccessOp, dense, ints, verify_same
+from irc.dialects.tile.memory import AccessOp, verify_same
+from irc.ir.properties import numbers, values_of
 
 
 @irdl_op_definition
@@ -60,8 +61,8 @@ class LoadWindowOp(AccessOp):
             result_types=[list(types)],
             properties={
                 "map": AffineMapAttr(map),
-                "checked": dense(sorted(checked)) if checked else None,
-                "taps": dense([number for tap in taps for number in tap]),
+                "checked": numbers(sorted(checked)) if checked else None,
+                "taps": numbers([number for tap in taps for number in tap]),
             },
         )
         op.location = location if location is not None else op.location
@@ -70,7 +71,7 @@ class LoadWindowOp(AccessOp):
     @property
     def tap_values(self) -> tuple[tuple[int, ...], ...]:
         """For each result what is added to the coordinates."""
-        numbers, rank = ints(self.taps), self.view_type.rank
+        numbers, rank = values_of(self.taps), self.view_type.rank
         return tuple(numbers[at : at + rank] for at in range(0, len(numbers), rank))
 
     def verify_(self) -> None:
@@ -80,6 +81,6 @@ class LoadWindowOp(AccessOp):
             verify_same("results of one type,", self.outputs[0].type, value.type)
         self.verify_access(self.outputs[0].type)
         count = len(self.outputs) * self.view_type.rank
-        verify_same("a number for each result and dimension of the view:", count, len(ints(self.taps)))
+        verify_same("a number for each result and dimension of the view:", count, len(values_of(self.taps)))
         if self.other is not None:
             verify_same("`other` of type", self.view_type.element_type, self.other.type)

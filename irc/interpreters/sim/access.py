@@ -196,7 +196,7 @@ def shared_load_across(
 
 
 @simulates(cuda.SharedStoreOp)
-def shared_store(s: Strand, op: cuda.SharedStoreOp, array: RegisterArray, index: Any, address: Any) -> None:
+def shared_store(s: Strand, op: cuda.SharedStoreOp, address: Any, array: RegisterArray, index: Any) -> None:
     count, dtype = op.count.value.data, array.data.dtype
     size = count * dtype.itemsize
     byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), size)

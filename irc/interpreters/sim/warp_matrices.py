@@ -122,7 +122,7 @@ def ldmatrix(s: Strand, op: cuda.LdmatrixOp, address: Any, array: RegisterArray,
 
 
 @simulates(cuda.StmatrixOp)
-def stmatrix(s: Strand, op: cuda.StmatrixOp, array: RegisterArray, index: Any, address: Any) -> None:
+def stmatrix(s: Strand, op: cuda.StmatrixOp, address: Any, array: RegisterArray, index: Any) -> None:
     warps, count = active_warps(s, op), op.count.value.data
     named = _Rows(s, op, address)
     elements = 4 * count // array.data.itemsize

@@ -29,6 +29,7 @@ from irc.interpreters.nd import interpreter as nd
 from irc.interpreters.nd.base import evaluate_op
 from irc.interpreters.tile.scalars import dtype_of, scalar_function
 from irc.ir.dtypes import element_of
+from irc.ir.properties import values_of
 from irc.ir.rounding import cast_array
 from irc.support.diagnostics import IrcError
 
@@ -277,7 +278,7 @@ def _pass(m: _Machine, op: tile.PassOp) -> list[Any]:
 
 
 def _subview(m: _Machine, op: tile.SubviewOp) -> list[Any]:
-    at = tile.ints(op.at) or (0,) * len(tile.shape_of(op.buffer.type))
+    at = values_of(op.at) or (0,) * len(tile.shape_of(op.buffer.type))
     return [_box(m.values[op.buffer], at, m.get(op.offsets), tile.shape_of(op.result.type))]
 
 

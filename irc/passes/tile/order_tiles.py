@@ -15,6 +15,7 @@ from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.monotone import opposite, slope, together
 from irc.dialects import tile
 from irc.ir.passes import Pass
+from irc.ir.properties import numbers
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class OrderTilesPass(Pass):
         for loop in [each for each in op.walk() if isinstance(each, tile.ForTilesOp)]:
             dims = [dim for dim, offset in enumerate(loop.offsets) if _grows(loop, offset)]
             if dims and loop.reverse is None:
-                loop.reverse = tile.dense(dims)
+                loop.reverse = numbers(dims)
 
 
 def _grows(loop: tile.ForTilesOp, offset: SSAValue) -> bool:

@@ -16,6 +16,7 @@ from irc.analysis.configs import consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
 from irc.ir.passes import Pass
+from irc.ir.properties import numbers
 from irc.ir.rewriting import give_location
 from irc.scheduling.channels import drained_in
 from irc.scheduling.dependences import needed_by
@@ -46,7 +47,7 @@ class TakeTurnsPass(Pass):
 def _take_turns(region: Region, turn: int, consumers: int) -> None:
     """Leaves the other consumers' tiles, and the stages that they read, to them."""
     for loop in [op for op in region.walk() if isinstance(op, tile.ForTilesOp)]:
-        loop.turn = tile.dense([turn, consumers])
+        loop.turn = numbers([turn, consumers])
         waits = [op for op in loop.walk() if isinstance(op, tile.WaitOp)]
         for channel in dict.fromkeys(op.channel for op in waits):
             own = [op for op in waits if op.channel is channel]
