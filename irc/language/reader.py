@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +17,7 @@ from lark.lark import PostLex
 
 from irc.language.syntax import Program
 from irc.language.tree_builder import TreeBuilder
-from irc.support.cache import cache_folder
+from irc.support.cache import cache_folder, publish
 from irc.support.diagnostics import IrcError, Span
 
 MAX_NESTING = 100
@@ -145,8 +145,9 @@ class _Parser:
             maybe_placeholders=True,
             cache=_CachePath(private),
         )
-        if folder is not None and private.read_bytes() != cached:
-            _publish(private, published)
+        if folder is not None and (built := private.read_bytes()) != cached:
+            with suppress(OSError):
+                publish(published, built)
         return parser
 
 
@@ -158,17 +159,6 @@ def _copied(source: Path, target: Path) -> bytes | None:
         return None
     target.write_bytes(data)
     return data
-
-
-def _publish(source: Path, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(source.read_bytes())
-        Path(name).replace(target)
-    except OSError:
-        return
 
 
 @cache

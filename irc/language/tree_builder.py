@@ -60,6 +60,12 @@ class TreeBuilder:
             raise self.too_deep(span_of(place, self.file))
         return depth
 
+    def _parts(self, parts: Parts) -> Parts:
+        """A list of what its rule's parts gave."""
+        return parts
+
+    arguments = dim_declaration = parameters = several_results = single_result = sizes = statements = _parts
+
     # Program
 
     def start(self, parts: Parts) -> Program:
@@ -68,9 +74,6 @@ class TreeBuilder:
             items.extend(part if isinstance(part, list) else [part])
         return Program(items)
 
-    def dim_declaration(self, parts: Parts) -> list[DimBinding]:
-        return parts
-
     def binding(self, parts: Parts) -> DimBinding:
         return DimBinding(place_of(parts[0]), str(parts[0]), parts[1])
 
@@ -78,9 +81,6 @@ class TreeBuilder:
         name, parameters, results, body, end = parts
         place = join(place_of(name), place_of(end))
         return Function(place, self._name(name), parameters or [], results, body, place_of(end))
-
-    def parameters(self, parts: Parts) -> list[Parameter]:
-        return parts
 
     def parameter(self, parts: Parts) -> Parameter:
         donation, name, type = parts
@@ -93,23 +93,11 @@ class TreeBuilder:
             number, place = int(result[0]), join(place, place_of(result[-1]))
         return Donation(place, str(word), number)
 
-    def single_result(self, parts: Parts) -> list[TypeNode]:
-        return parts
-
-    def several_results(self, parts: Parts) -> list[TypeNode]:
-        return parts
-
     def type(self, parts: Parts) -> TypeNode:
         name, sizes, bracket = parts
         return TypeNode(join(place_of(name), place_of(bracket)), str(name), place_of(name), sizes or [])
 
-    def sizes(self, parts: Parts) -> list[Expression]:
-        return parts
-
     # Statements
-
-    def statements(self, parts: Parts) -> Parts:
-        return parts
 
     def _name(self, token: Token) -> Binding:
         return Binding(place_of(token), str(token))
@@ -212,9 +200,6 @@ class TreeBuilder:
                     span_of(after.place, self.file),
                     "put arguments without a name first",
                 )
-
-    def arguments(self, parts: Parts) -> Parts:
-        return parts
 
     def keyword(self, parts: Parts) -> Keyword:
         name, value = parts

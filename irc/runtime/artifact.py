@@ -17,7 +17,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-FORMAT = 5
+FORMAT = 6
 """Of the zip file; a file of another format is not read."""
 
 DTYPES: Mapping[str, np.dtype[Any]] = {

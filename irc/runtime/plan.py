@@ -7,7 +7,7 @@ argument, of a result, of the arena or of a constant.
 from __future__ import annotations
 
 import base64
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 Space: TypeAlias = Literal["argument", "result", "arena", "constant"]
@@ -124,68 +124,34 @@ class Plan:
     steps: tuple[Step, ...]
     donated: tuple[tuple[int, int], ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """As dictionaries, lists, strings and numbers."""
-        return {
-            "name": self.name,
-            "arena": self.arena,
-            "streams": self.streams,
-            "events": self.events,
-            "constants": [base64.b64encode(constant).decode() for constant in self.constants],
-            "steps": [_step_to_json(step) for step in self.steps],
-            "donated": self.donated,
-        }
+    def to_json(self) -> Any:
+        """As dictionaries, lists, strings and numbers; an object's class is under `is`."""
+        return _to_json(self)
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> Plan:
+    def from_json(data: Any) -> Plan:
         """What `to_json` made. KeyError or TypeError where it is something else."""
-        return Plan(
-            data["name"],
-            data["arena"],
-            data["streams"],
-            data["events"],
-            tuple(base64.b64decode(constant) for constant in data["constants"]),
-            tuple(_step(step) for step in data["steps"]),
-            tuple((result, argument) for result, argument in data["donated"]),
-        )
+        return _from_json(data)
 
 
-_STEPS: dict[str, type[Copy] | type[Memset] | type[Record] | type[Wait]] = {
-    "copy": Copy,
-    "memset": Memset,
-    "record": Record,
-    "wait": Wait,
-}
+_CLASSES = {cls.__name__: cls for cls in (Buffer, TensorMap, Scalar, Launch, Copy, Memset, Record, Wait, Plan)}
 
 
-def _step_to_json(step: Step) -> dict[str, Any]:
-    data = {"op": type(step).__name__.lower(), **asdict(step)}
-    if isinstance(step, Launch):
-        data["parameters"] = [{"is": type(p).__name__, **asdict(p)} for p in step.parameters]
-    return data
+def _to_json(value: Any) -> Any:
+    if type(value).__name__ in _CLASSES:
+        held = {each.name: _to_json(getattr(value, each.name)) for each in fields(value)}
+        return {"is": type(value).__name__, **held}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    return [_to_json(each) for each in value] if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType]
 
 
-def _step(data: dict[str, Any]) -> Step:
-    fields = dict(data)
-    kind = fields.pop("op")
-    if kind == "launch":
-        fields["parameters"] = tuple(_parameter(p) for p in fields["parameters"])
-        fields["grid"], fields["cluster"] = tuple(fields["grid"]), tuple(fields["cluster"])
-        return Launch(**fields)
-    for name in ("source", "destination", "buffer"):
-        if name in fields:
-            fields[name] = Buffer(**fields[name])
-    return _STEPS[kind](**fields)
-
-
-def _parameter(data: dict[str, Any]) -> Parameter:
-    fields = dict(data)
-    kind = fields.pop("is")
-    if kind == "Buffer":
-        return Buffer(**fields)
-    if kind == "Scalar":
-        return Scalar(**fields)
-    fields["buffer"] = Buffer(**fields["buffer"])
-    for name in ("extents", "strides", "box", "lower", "upper", "steps"):
-        fields[name] = tuple(fields[name])
-    return TensorMap(**fields)
+def _from_json(data: Any) -> Any:
+    if isinstance(data, list):
+        return tuple(_from_json(each) for each in data)  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(data, dict):
+        return data
+    held: dict[str, Any] = dict(data)  # pyright: ignore[reportUnknownArgumentType]
+    if "bytes" in held:
+        return base64.b64decode(held["bytes"])
+    return _CLASSES[held.pop("is")](**{name: _from_json(value) for name, value in held.items()})

@@ -73,16 +73,21 @@ def write(kind: str, key: str, content: bytes) -> None:
     if (path := _path(kind, key)) is None:
         return
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, aside = tempfile.mkstemp(prefix=".", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(_checksum(content) + content)
-            Path(aside).replace(path)
-        except BaseException:
-            Path(aside).unlink()
-            raise
+        publish(path, _checksum(content) + content)
         _prune(path.parent)
+
+
+def publish(path: Path, content: bytes) -> None:
+    """Writes a file of the folder aside, and renames it. OSError where that cannot be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, aside = tempfile.mkstemp(prefix=".", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(aside).replace(path)
+    except BaseException:
+        Path(aside).unlink()
+        raise
 
 
 _CHECKSUM_BYTES = 32

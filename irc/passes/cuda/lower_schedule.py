@@ -6,21 +6,20 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import SCHEDULED, TILED
+from irc.analysis.programs import ProgramPass
 from irc.dialects import cuda, tile
-from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.lowering.emitter import Emitter, Index
 
 
 @dataclass(frozen=True)
-class LowerSchedulePass(Pass):
+class LowerSchedulePass(ProgramPass):
     """`tile.for_tiles` -> arithmetic on the block's number; sets the program's `grid`.
 
     "grid" gives a block one tile. "persistent" launches as many blocks as the chip has SMs, which take tiles in turn.
@@ -33,10 +32,9 @@ class LowerSchedulePass(Pass):
     requires = (TILED,)
     establishes = (SCHEDULED,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and program.grid is None:
-                _lower(program, target_of(op))
+    def run(self, program: tile.ProgramOp) -> None:
+        if program.grid is None:
+            _lower(program, target_of(program))
 
 
 def _lower(program: tile.ProgramOp, machine: Target) -> None:

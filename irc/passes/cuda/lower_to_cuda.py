@@ -8,17 +8,17 @@ from functools import partial
 from math import prod
 from typing import Any, ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
+from irc.analysis.programs import ProgramPass
 from irc.analysis.resources import check_shared, named_barriers
 from irc.dialects import cuda, tile
 from irc.ir.discardable import UNROLL
-from irc.ir.passes import Pass
 from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
@@ -35,7 +35,7 @@ INT32_ELEMENTS = 2**31 - 2**24
 
 
 @dataclass(frozen=True)
-class LowerToCudaPass(Pass):
+class LowerToCudaPass(ProgramPass):
     """Tile programs -> cuda kernels.
 
     Every tile becomes a register array by its fragment, every buffer an address by its layout; barriers are placed
@@ -43,19 +43,11 @@ class LowerToCudaPass(Pass):
     """
 
     name: ClassVar[str] = "lower-to-cuda"
-    requires = (
-        LAID_OUT,
-        SHARED_PLANNED,
-        SCHEDULED,
-    )
+    requires = (LAID_OUT, SHARED_PLANNED, SCHEDULED)
     establishes = (THREADS,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in [p for p in op.body.block.ops if isinstance(p, tile.ProgramOp)]:
-            kernel = lower_program(program)
-            op.body.block.insert_op_before(kernel, program)
-            program.detach()
-            program.erase()
+    def run(self, program: tile.ProgramOp) -> None:
+        Rewriter.replace_op(program, lower_program(program))
 
 
 def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:

@@ -6,8 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -15,9 +14,9 @@ from irc.analysis.budgets import PRODUCER_WARPS
 from irc.analysis.configs import compute_warps, config_of
 from irc.analysis.invariants import LAID_OUT, LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment
@@ -35,7 +34,7 @@ from irc.scheduling.streamed_operands import reads_bytes_of_rows
 
 
 @dataclass(frozen=True)
-class AssignLayoutsPass(Pass):
+class AssignLayoutsPass(ProgramPass):
     """Fragments, swizzles, instructions and conversions.
 
     Tiles that one computation touches share a fragment (irc/layout_assignment/spaces.py). Tiles of unequal columns that
@@ -46,21 +45,16 @@ class AssignLayoutsPass(Pass):
     """
 
     name: ClassVar[str] = "assign-layouts"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
     establishes = (LAID_OUT,)
     explain: bool = False
     """Print to stderr, for each tile, the candidates and what they cost, the best first."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target_of(op)
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                problems = assign(program, machine)
-                if self.explain:
-                    print(explain(program.sym_name.data, problems, rates_of(machine)), end="", file=sys.stderr)
+    def run(self, program: tile.ProgramOp) -> None:
+        machine = target_of(program)
+        problems = assign(program, machine)
+        if self.explain:
+            print(explain(program.sym_name.data, problems, rates_of(machine)), end="", file=sys.stderr)
 
 
 def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp, TensorType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import is_asynchronous
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.scheduling.loops import behind, with_carried
 
 
 @dataclass(frozen=True)
-class AwaitDotsPass(Pass):
+class AwaitDotsPass(ProgramPass):
     """A wgmma dot -> one whose result is pending, and a `dot_wait` before the first op that needs it: one that is no
     dot that goes on with it, or the release of a stage that it reads. Where a loop only carries the result to the next
     dot, it is carried as pending, and waited for behind the loop; a stage of the iteration before is released behind an
@@ -32,10 +31,8 @@ class AwaitDotsPass(Pass):
     name: ClassVar[str] = "await-dots"
     requires = (LAID_OUT,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                _await_dots(program)
+    def run(self, program: tile.ProgramOp) -> None:
+        _await_dots(program)
 
 
 def _await_dots(program: tile.ProgramOp) -> None:

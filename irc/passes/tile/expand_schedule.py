@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 
 from irc.analysis.invariants import LAID_OUT
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.scheduling.dependences import body_of
 from irc.scheduling.expansion import expand
 from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
-class ExpandSchedulePass(Pass):
+class ExpandSchedulePass(ProgramPass):
     """A loop whose ops have places (`#tile.at`) -> the loop that runs so, and what stands before and behind it where
     ops of several iterations run side by side. The ops of an iteration come in their order, later stages work on
     earlier iterations, and what is used later is carried. Where bounds are values, all of it is in a branch that runs
@@ -29,11 +27,9 @@ class ExpandSchedulePass(Pass):
     name: ClassVar[str] = "expand-schedule"
     requires = (LAID_OUT,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                while (loop := _scheduled(program)) is not None:
-                    _expand(loop)
+    def run(self, program: tile.ProgramOp) -> None:
+        while (loop := _scheduled(program)) is not None:
+            _expand(loop)
 
 
 def _scheduled(program: tile.ProgramOp) -> scf.ForOp | None:

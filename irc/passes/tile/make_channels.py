@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -16,8 +14,8 @@ from irc.analysis.budgets import EPILOGUE_BYTES, MAX_STAGES, MIN_EXCHANGED, bloc
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import has_producer, is_in_step
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 from irc.ir.targets import Target, target_of
 from irc.scheduling.buffer_groups import BufferGroup, buffer_groups, is_fill
@@ -27,7 +25,7 @@ from irc.scheduling.dependences import needed_by, operands_of
 
 
 @dataclass(frozen=True)
-class MakeChannelsPass(Pass):
+class MakeChannelsPass(ProgramPass):
     """Operand buffers of wgmma dots -> channels, one for the buffers that are filled in one loop and read by one chain
     of dots: `acquire` and `commit` around what fills them, `wait` before what reads them and `release` behind it. A
     buffer that is filled outside of the dots' loop gets a channel of one stage, which is held all through the loop.
@@ -41,15 +39,13 @@ class MakeChannelsPass(Pass):
     name: ClassVar[str] = "make-channels"
     requires = (LAID_OUT,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                _make_channels(program)
-                in_step = [loop for loop in _loops(program) if any(map(is_in_step, _dots(loop.body.block)))]
-                for loop in in_step:
-                    _fill_in_step(program, loop, len(in_step))
-                for loop in [loop for loop in _loops(program) if not any(map(has_producer, _dots(loop.body.block)))]:
-                    _stage_reads(program, loop, target_of(op))
+    def run(self, program: tile.ProgramOp) -> None:
+        _make_channels(program)
+        in_step = [loop for loop in _loops(program) if any(map(is_in_step, _dots(loop.body.block)))]
+        for loop in in_step:
+            _fill_in_step(program, loop, len(in_step))
+        for loop in [loop for loop in _loops(program) if not any(map(has_producer, _dots(loop.body.block)))]:
+            _stage_reads(program, loop, target_of(program))
 
 
 def _loops(program: tile.ProgramOp) -> list[scf.ForOp]:

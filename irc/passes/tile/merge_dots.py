@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.ir.passes import Pass
 from irc.scheduling.loops import with_carried
 
 WIDEST = 256
@@ -24,7 +23,7 @@ PANEL = 32
 
 
 @dataclass(frozen=True)
-class MergeDotsPass(Pass):
+class MergeDotsPass(ProgramPass):
     """Dots of a loop with the same left operand, each accumulating into its own splat -> one dot; slices of its result
     after.
 
@@ -33,13 +32,10 @@ class MergeDotsPass(Pass):
     """
 
     name: ClassVar[str] = "merge-dots"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [o for o in op.walk() if isinstance(o, scf.ForOp)]:
+    def run(self, program: tile.ProgramOp) -> None:
+        for loop in [o for o in program.walk() if isinstance(o, scf.ForOp)]:
             group = _group(loop)
             if group:
                 _merge(loop, group)

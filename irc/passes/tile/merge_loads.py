@@ -7,16 +7,15 @@ from functools import reduce
 from math import prod
 from typing import ClassVar, TypeAlias
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.layout.access import linear_form
 
 MAX_WINDOW = 4
@@ -28,7 +27,7 @@ _Tap: TypeAlias = tuple[tile.LoadOp, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class MergeLoadsPass(Pass):
+class MergeLoadsPass(ProgramPass):
     """Loads of tiles of one array at coordinates that differ by constants, in a program of elementwise work, as a pool
     or a stencil has them -> one load of the window that they are together (tile.load_window).
 
@@ -40,8 +39,8 @@ class MergeLoadsPass(Pass):
     name: ClassVar[str] = "merge-loads"
     requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [each for each in op.walk() if isinstance(each, tile.ForTilesOp)]:
+    def run(self, program: tile.ProgramOp) -> None:
+        for loop in [each for each in program.walk() if isinstance(each, tile.ForTilesOp)]:
             if all(isinstance(each, _PLAIN) or each.dialect_name() == "arith" for each in loop.body.block.ops):
                 _merge(loop.body.block)
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.ir.passes import Pass
 from irc.ir.rewriting import fuse_locations
 
 
 @dataclass(frozen=True)
-class MergeReductionsPass(Pass):
+class MergeReductionsPass(ProgramPass):
     """Reductions of tiles of one shape over the same axes, in a program with products -> one reduction of several
     tiles, where the results are only stored.
 
@@ -29,17 +27,14 @@ class MergeReductionsPass(Pass):
     """
 
     name: ClassVar[str] = "merge-reductions"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and any(isinstance(o, tile.DotOp) for o in program.walk()):
-                for reduce in [o for o in program.walk() if isinstance(o, tile.ReduceOp)]:
-                    if reduce.parent is not None and _are_stored(reduce):
-                        _merge(reduce)
+    def run(self, program: tile.ProgramOp) -> None:
+        if not any(isinstance(o, tile.DotOp) for o in program.walk()):
+            return
+        for reduce in [o for o in program.walk() if isinstance(o, tile.ReduceOp)]:
+            if reduce.parent is not None and _are_stored(reduce):
+                _merge(reduce)
 
 
 def _merge(first: tile.ReduceOp) -> None:

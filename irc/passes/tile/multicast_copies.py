@@ -5,31 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
-from irc.ir.passes import Pass
 
 
 @dataclass(frozen=True)
-class MulticastCopiesPass(Pass):
+class MulticastCopiesPass(ProgramPass):
     """A copy by TMA in a tile loop over clusters that does not depend on the tile's row, or column, while the cluster
     has several -> `multicast` along that dimension: a box crosses from the L2 cache to the SMs once a cluster. Other
     copies are left alone.
     """
 
     name: ClassVar[str] = "multicast-copies"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [o for o in op.walk() if isinstance(o, tile.ForTilesOp) and o.cluster is not None]:
+    def run(self, program: tile.ProgramOp) -> None:
+        for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp) and o.cluster is not None]:
             dependent = [_dependents(loop, offset) for offset in loop.offsets[-2:]]
             for copy in [o for o in loop.walk() if isinstance(o, tile.CopyOp)]:
                 if copy.is_by_tma:

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType, i8
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.passes import Pass
 from irc.ir.rounding import cast_array
 from irc.tiling.map_body import finish
 from irc.tiling.scalar_body import Body
@@ -28,7 +27,7 @@ Widening = arith.ExtFOp | arith.SIToFPOp | arith.UIToFPOp
 
 
 @dataclass(frozen=True)
-class NarrowMapsPass(Pass):
+class NarrowMapsPass(ProgramPass):
     """The map that makes a dot's left operand of 16-bit floats in registers: a sum, difference or product in f32 of
     values that the narrow type has, rounded to it -> the same in the narrow type, two elements an instruction.
 
@@ -39,13 +38,10 @@ class NarrowMapsPass(Pass):
     """
 
     name: ClassVar[str] = "narrow-maps"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for dot in [o for o in op.walk() if isinstance(o, tile.DotOp)]:
+    def run(self, program: tile.ProgramOp) -> None:
+        for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
             if isinstance(dot.lhs.type, TensorType) and isinstance(dot.lhs.owner, tile.MapOp):
                 _narrow(dot.lhs.owner)
 

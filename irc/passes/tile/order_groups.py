@@ -7,24 +7,22 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.ir.locations import describe
-from irc.ir.passes import Pass
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.scheduling.dependences import needed_by
 from irc.scheduling.schedules import dots_of
 
 
 @dataclass(frozen=True)
-class OrderGroupsPass(Pass):
+class OrderGroupsPass(ProgramPass):
     """A partition of several warp groups, in a program whose config says `turns = true`: a `tile.order` of the groups.
     In loops where a dot is fed by another one, the first dot of an iteration stands between `take` and `pass`: a group
     issues it when the group before it has. What groups compute between their products then runs beside the products of
@@ -39,11 +37,11 @@ class OrderGroupsPass(Pass):
     explain: bool = False
     """Print to stderr what the warp groups of each partition issue in turn."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and config_of(program).turns:
-                for partitions in [each for each in program.body.block.ops if isinstance(each, tile.PartitionsOp)]:
-                    self._order(program.sym_name.data, partitions)
+    def run(self, program: tile.ProgramOp) -> None:
+        if not config_of(program).turns:
+            return
+        for partitions in [each for each in program.body.block.ops if isinstance(each, tile.PartitionsOp)]:
+            self._order(program.sym_name.data, partitions)
 
     def _order(self, program: str, op: tile.PartitionsOp) -> None:
         for region, name, warps in zip(op.partitions, op.partition_names, op.warp_counts, strict=True):

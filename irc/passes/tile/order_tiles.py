@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.monotone import opposite, slope, together
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.ir.properties import numbers
 
 
 @dataclass(frozen=True)
-class OrderTilesPass(Pass):
+class OrderTilesPass(ProgramPass):
     """A loop over tiles, of which those further along a dimension have loops of more iterations -> one that is
     `reversed` along this dimension, as the tiles of causal attention are along its rows. Blocks begin in the order of
     tiles: what is left for the last ones is short (Graham's longest processing time first, 1969).
@@ -31,8 +29,8 @@ class OrderTilesPass(Pass):
     name: ClassVar[str] = "order-tiles"
     requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [each for each in op.walk() if isinstance(each, tile.ForTilesOp)]:
+    def run(self, program: tile.ProgramOp) -> None:
+        for loop in [each for each in program.walk() if isinstance(each, tile.ForTilesOp)]:
             dims = [dim for dim, offset in enumerate(loop.offsets) if _grows(loop, offset)]
             if dims and loop.reverse is None:
                 loop.reverse = numbers(dims)

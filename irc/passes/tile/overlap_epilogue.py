@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeGuard
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -15,11 +14,11 @@ from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, LOAD_STAGES
 from irc.analysis.configs import compute_warps, config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import instruction_of
+from irc.analysis.programs import ProgramPass
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.passes import Pass
 from irc.layout.instructions import ATOMS, LANES
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import tile_bytes
@@ -46,7 +45,7 @@ each (PTX ISA, 9.7.15.5.1, the accumulator of wgmma)."""
 
 
 @dataclass(frozen=True)
-class OverlapEpiloguePass(Pass):
+class OverlapEpiloguePass(ProgramPass):
     """The epilogue of a product with a large accumulator, or a large result -> an unrolled loop over subtiles of
     columns.
 
@@ -60,16 +59,11 @@ class OverlapEpiloguePass(Pass):
     """
 
     name: ClassVar[str] = "overlap-epilogue"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
-                    _overlap(program, loop)
+    def run(self, program: tile.ProgramOp) -> None:
+        for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
+            _overlap(program, loop)
 
 
 def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType, f16
+from xdsl.dialects.builtin import AnyFloat, TensorType, f16
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -17,11 +16,11 @@ from irc.analysis.configs import config_of
 from irc.analysis.im2col import channel_dim, im2col_access
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer, instruction_of, is_in_step, reads_shared
+from irc.analysis.programs import ProgramPass
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, MatrixInstruction
 from irc.layout_assignment.operand_layouts import k_major, matrix_major
@@ -35,7 +34,7 @@ EXCHANGED_BYTES = 2
 
 
 @dataclass(frozen=True)
-class PlaceOperandsPass(Pass):
+class PlaceOperandsPass(ProgramPass):
     """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is
     wgmma, and a left operand that is computed from such loads is read from their copies and computed by the threads
     that multiply. A load that threads can make asynchronously becomes a copy where the instruction is mma and there are
@@ -46,16 +45,11 @@ class PlaceOperandsPass(Pass):
     """
 
     name: ClassVar[str] = "place-operands"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                _place_all(program, _way(program, target_of(op)))
-                erase_dead(program)
+    def run(self, program: tile.ProgramOp) -> None:
+        _place_all(program, _way(program, target_of(program)))
+        erase_dead(program)
 
 
 def _way(program: tile.ProgramOp, machine: Target) -> str | None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-
 from irc.analysis.invariants import LAID_OUT, SHARED_PLANNED
+from irc.analysis.programs import ProgramPass
 from irc.analysis.resources import check_shared
 from irc.dialects import tile
-from irc.ir.passes import Pass
+from irc.ir.properties import number
 from irc.scheduling.channels import aligned, alloc_bytes, channel_plan, is_swizzled
 
 
 @dataclass(frozen=True)
-class PlanSharedPass(Pass):
+class PlanSharedPass(ProgramPass):
     """Gives every `tile.channel` and `tile.alloc` its byte offset and the program its `shared` size.
 
     Channels come first: their stages are aligned to 1024 bytes, what the 128-byte swizzle needs. So are swizzled
@@ -27,20 +25,14 @@ class PlanSharedPass(Pass):
     requires = (LAID_OUT,)
     establishes = (SHARED_PLANNED,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                plan(program)
-
-
-def plan(program: tile.ProgramOp) -> None:
-    at = 0
-    for channel in (op for op in program.walk() if isinstance(op, tile.ChannelOp)):
-        channel.offset = IntegerAttr(at, i64)
-        at += channel_plan(channel).size
-    for alloc in (op for op in program.walk() if isinstance(op, tile.AllocOp)):
-        at = aligned(at) if is_swizzled(alloc) else at
-        alloc.offset = IntegerAttr(at, i64)
-        at += alloc_bytes(alloc)
-    check_shared(program, at, " for its buffers")
-    program.shared = IntegerAttr(at, i64)
+    def run(self, program: tile.ProgramOp) -> None:
+        at = 0
+        for channel in (op for op in program.walk() if isinstance(op, tile.ChannelOp)):
+            channel.offset = number(at)
+            at += channel_plan(channel).size
+        for alloc in (op for op in program.walk() if isinstance(op, tile.AllocOp)):
+            at = aligned(at) if is_swizzled(alloc) else at
+            alloc.offset = number(at)
+            at += alloc_bytes(alloc)
+        check_shared(program, at, " for its buffers")
+        program.shared = number(at)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, FloatAttr, ModuleOp
+from xdsl.dialects.builtin import Float32Type, FloatAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import instruction_of
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of
 from irc.ir.dtypes import element_of
-from irc.ir.passes import Pass
 from irc.ir.rewriting import give_location
 from irc.layout.matrix_instructions import MatrixInstruction
 
@@ -25,7 +24,7 @@ SINGLE_PASS = ("tf32", "bf16")
 
 
 @dataclass(frozen=True)
-class PromoteSumsPass(Pass):
+class PromoteSumsPass(ProgramPass):
     """A wgmma dot of f32 or f8 that accumulates over a loop -> a dot from zero, and a map that adds its result.
 
     wgmma truncates what it adds: on f32 to about 25 bits, on f8 to about 14. The error of a long sum grows with its
@@ -36,19 +35,15 @@ class PromoteSumsPass(Pass):
     """
 
     name: ClassVar[str] = "promote-sums"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            row = instruction_of(program) if isinstance(program, tile.ProgramOp) else None
-            if row is None:
-                continue
-            for dot in [op for op in program.walk() if isinstance(op, tile.DotOp)]:
-                if _is_promoted(dot, row) and isinstance(dot.acc, BlockArgument):
-                    _promote(dot)
+    def run(self, program: tile.ProgramOp) -> None:
+        row = instruction_of(program)
+        if row is None:
+            return
+        for dot in [op for op in program.walk() if isinstance(op, tile.DotOp)]:
+            if _is_promoted(dot, row) and isinstance(dot.acc, BlockArgument):
+                _promote(dot)
 
 
 def _is_promoted(dot: tile.DotOp, row: MatrixInstruction) -> bool:

@@ -6,14 +6,13 @@ import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 
 from irc.analysis.configs import consumer_partitions
 from irc.analysis.invariants import LAID_OUT
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.scheduling.channels import is_in_step
 from irc.scheduling.dependences import body_of
 from irc.scheduling.loops import trips
@@ -23,7 +22,7 @@ from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step
 
 
 @dataclass(frozen=True)
-class ScheduleLoopsPass(Pass):
+class ScheduleLoopsPass(ProgramPass):
     """A loop of wgmma dots: `scheduled = #tile.at<stage, order>` on its ops, and nothing else. A loop whose threads all
     fill and read a channel, as those of mma dots, a producer's that computes several operands, and one over subtiles of
     a consumer that takes turns: the same, and `clamped` on the loop.
@@ -41,12 +40,10 @@ class ScheduleLoopsPass(Pass):
     explain: bool = False
     """Print to stderr, for each loop, the schedules that were compared, and the registers that they hold."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                for loop in [each for each in program.walk() if isinstance(each, scf.ForOp)]:
-                    if not any(tile.place_of(each) for each in body_of(loop)):
-                        self._schedule(program, loop)
+    def run(self, program: tile.ProgramOp) -> None:
+        for loop in [each for each in program.walk() if isinstance(each, scf.ForOp)]:
+            if not any(tile.place_of(each) for each in body_of(loop)):
+                self._schedule(program, loop)
 
     def _schedule(self, program: tile.ProgramOp, loop: scf.ForOp) -> None:
         chosen = self._chosen(program, loop) if dots_of(loop) else None

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer, is_in_step
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.passes import Pass
 from irc.layout.instructions import wgmma_depth
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.operand_sources import is_of_a_dot
@@ -28,7 +27,7 @@ HALF_BYTES = 32
 
 
 @dataclass(frozen=True)
-class SliceDotsPass(Pass):
+class SliceDotsPass(ProgramPass):
     """A wgmma dot whose left operand is computed in registers from shared memory -> one dot for each instruction along
     K, with its own reads and maps: a part is computed while the products of the parts before it are in flight, and read
     before the part before it is computed. A dot of mma whose config asks for several stages -> two, on halves of K:
@@ -37,24 +36,18 @@ class SliceDotsPass(Pass):
     """
 
     name: ClassVar[str] = "slice-dots"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if not isinstance(program, tile.ProgramOp):
-                continue
-            dots = [o for o in program.walk() if isinstance(o, tile.DotOp) and isinstance(o.rhs.type, tile.BufferType)]
-            if has_producer(program):
-                for dot in [dot for dot in dots if isinstance(dot.lhs.type, TensorType)]:
-                    if not is_of_a_dot(dot.lhs):
-                        _slice(dot)
-                erase_dead(program)
-            elif is_in_step(program) and (config_of(program).stages or 1) > 1:
-                for dot in [dot for dot in dots if isinstance(dot.lhs.type, tile.BufferType)]:
-                    _halve(dot)
+    def run(self, program: tile.ProgramOp) -> None:
+        dots = [o for o in program.walk() if isinstance(o, tile.DotOp) and isinstance(o.rhs.type, tile.BufferType)]
+        if has_producer(program):
+            for dot in [dot for dot in dots if isinstance(dot.lhs.type, TensorType)]:
+                if not is_of_a_dot(dot.lhs):
+                    _slice(dot)
+            erase_dead(program)
+        elif is_in_step(program) and (config_of(program).stages or 1) > 1:
+            for dot in [dot for dot in dots if isinstance(dot.lhs.type, tile.BufferType)]:
+                _halve(dot)
 
 
 def _slice(dot: tile.DotOp) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
@@ -23,9 +21,9 @@ from irc.analysis.budgets import (
 )
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAID_OUT
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
-from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES
 from irc.layout_assignment.attributes import fragment_layout
@@ -38,7 +36,7 @@ FILLS = (tile.AcquireOp, tile.CommitOp, tile.CopyOp, tile.WriteOp)
 
 
 @dataclass(frozen=True)
-class SpecializeWarpsPass(Pass):
+class SpecializeWarpsPass(ProgramPass):
     """A program with a channel -> `tile.partitions`: `@load`, a warp group that acquires, fills and commits, and
     `@compute`, warp groups that wait, multiply, release and run the epilogue. Both walk over the same tiles. Registers
     move from the first to the others. With the schedule "pingpong" there are two, `@compute_0` and `@compute_1`, of the
@@ -48,10 +46,8 @@ class SpecializeWarpsPass(Pass):
     name: ClassVar[str] = "specialize-warps"
     requires = (LAID_OUT,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp):
-                _specialize(program)
+    def run(self, program: tile.ProgramOp) -> None:
+        _specialize(program)
 
 
 def _specialize(program: tile.ProgramOp) -> None:

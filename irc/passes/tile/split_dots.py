@@ -6,17 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, f32, i32
+from xdsl.dialects.builtin import Float32Type, TensorType, f32, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import instruction_of
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.ir.passes import Pass
 from irc.tiling.map_body import finish
 from irc.tiling.scalar_body import Body
 
@@ -37,7 +36,7 @@ SMALL = 0xBFFFE000 - (1 << 32)
 
 
 @dataclass(frozen=True)
-class SplitDotsPass(Pass):
+class SplitDotsPass(ProgramPass):
     """A wgmma dot of f32 -> three dots of tf32 on the parts of its operands, a = hi + lo: lo x hi, hi x lo, hi x hi.
 
     hi is a rounded to the 11 bits of tf32, lo = a - hi is exact and has 12 bits, of which wgmma reads 11. What is left
@@ -48,23 +47,20 @@ class SplitDotsPass(Pass):
     """
 
     name: ClassVar[str] = "split-dots"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            row = instruction_of(program) if isinstance(program, tile.ProgramOp) else None
-            if row is not None and row.takes("f32").parts > 1:
-                parts: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
-                for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
-                    if not isinstance(element_type_of(dot.lhs.type), Float32Type):
-                        continue
-                    if dot.precision is not None and dot.precision.data == "tf32":
-                        _round(dot)
-                    else:
-                        _split(dot, parts)
+    def run(self, program: tile.ProgramOp) -> None:
+        row = instruction_of(program)
+        if row is None or row.takes("f32").parts == 1:
+            return
+        parts: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
+        for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
+            if not isinstance(element_type_of(dot.lhs.type), Float32Type):
+                continue
+            if dot.precision is not None and dot.precision.data == "tf32":
+                _round(dot)
+            else:
+                _split(dot, parts)
 
 
 def _round(dot: tile.DotOp) -> None:

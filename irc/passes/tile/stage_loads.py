@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 
 from irc.analysis.budgets import LOAD_STAGES, block_memory, shared_left
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
+from irc.analysis.programs import ProgramPass
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import channel_bytes, tile_bytes
@@ -23,7 +21,7 @@ from irc.scheduling.streamed_operands import copied
 
 
 @dataclass(frozen=True)
-class StageLoadsPass(Pass):
+class StageLoadsPass(ProgramPass):
     """A load of a subtile in the epilogue of a wgmma product -> a copy by TMA to a buffer that is read at once, where
     the access is a box of the view and a few such buffers fit beside the stages of the operands: 4, or as many as the
     config has `load_stages`.
@@ -33,19 +31,13 @@ class StageLoadsPass(Pass):
     """
 
     name: ClassVar[str] = "stage-loads"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target_of(op)
-        for program in op.body.block.ops:
-            if not isinstance(program, tile.ProgramOp) or not has_producer(program):
-                continue
-            if machine.has_tma and consumer_partitions(program) == 1:
-                for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
-                    _stage(program, loop, machine)
+    def run(self, program: tile.ProgramOp) -> None:
+        machine = target_of(program)
+        if has_producer(program) and machine.has_tma and consumer_partitions(program) == 1:
+            for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
+                _stage(program, loop, machine)
 
 
 def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> None:

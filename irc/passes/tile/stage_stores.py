@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -16,11 +15,11 @@ from irc.analysis.budgets import LOAD_STAGES, STORE_STAGES, block_memory, shared
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
+from irc.analysis.programs import ProgramPass
 from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.passes import Pass
 from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import aligned, channel_bytes, tile_bytes
@@ -29,7 +28,7 @@ from irc.scheduling.operand_sources import is_of_a_dot
 
 
 @dataclass(frozen=True)
-class StageStoresPass(Pass):
+class StageStoresPass(ProgramPass):
     """A store of a tile that a wgmma product ends in -> a write to a shared buffer and a store from there by TMA, where
     the access is a box of the view and the buffer fits beside the channel.
 
@@ -39,17 +38,13 @@ class StageStoresPass(Pass):
     """
 
     name: ClassVar[str] = "stage-stores"
-    requires = (
-        TILED,
-        LAYOUT_FREE,
-    )
+    requires = (TILED, LAYOUT_FREE)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target_of(op)
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and machine.has_tma and has_producer(program):
-                for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
-                    _stage(program, loop, machine)
+    def run(self, program: tile.ProgramOp) -> None:
+        machine = target_of(program)
+        if machine.has_tma and has_producer(program):
+            for loop in [o for o in program.walk() if isinstance(o, tile.ForTilesOp)]:
+                _stage(program, loop, machine)
 
 
 def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> None:

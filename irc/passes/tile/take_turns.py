@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.configs import consumer_partitions
 from irc.analysis.invariants import LAID_OUT
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.ir.properties import numbers
 from irc.ir.rewriting import give_location
 from irc.scheduling.channels import drained_in
@@ -25,7 +23,7 @@ from irc.scheduling.trip_counts import TripCounts
 
 
 @dataclass(frozen=True)
-class TakeTurnsPass(Pass):
+class TakeTurnsPass(ProgramPass):
     """A program with several partitions that drain: each consumer takes every n-th tile, skips the stages
     of the others' tiles, and begins when the one before it has waited for its last stage. So the epilogue of one runs
     beside the products of another. What loops of the epilogue have loaded ahead is loaded before the turn. How many
@@ -35,13 +33,13 @@ class TakeTurnsPass(Pass):
     name: ClassVar[str] = "take-turns"
     requires = (LAID_OUT,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.body.block.ops:
-            if isinstance(program, tile.ProgramOp) and (count := consumer_partitions(program)) > 1:
-                for partitions in [each for each in program.body.block.ops if isinstance(each, tile.PartitionsOp)]:
-                    consumers = [region for region in partitions.partitions if drained_in(region)]
-                    for turn, region in enumerate(consumers):
-                        _take_turns(region, turn, count)
+    def run(self, program: tile.ProgramOp) -> None:
+        if (count := consumer_partitions(program)) == 1:
+            return
+        for partitions in [each for each in program.body.block.ops if isinstance(each, tile.PartitionsOp)]:
+            consumers = [region for region in partitions.partitions if drained_in(region)]
+            for turn, region in enumerate(consumers):
+                _take_turns(region, turn, count)
 
 
 def _take_turns(region: Region, turn: int, consumers: int) -> None:

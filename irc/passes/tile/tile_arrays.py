@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-
 from irc.analysis.invariants import FUSED
+from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.passes import Pass
 from irc.tiling.program_arrays import lower_arrays
 
 
 @dataclass(frozen=True)
-class TileArraysPass(Pass):
+class TileArraysPass(ProgramPass):
     """nd ops in a `tile.program`, which frontends trace kernels to -> maps, reductions and dots of tiles.
 
     Elementwise ops with one user are a part of its map; an addition to a product is the dot's accumulator. Extents that
@@ -26,7 +23,5 @@ class TileArraysPass(Pass):
     name: ClassVar[str] = "tile-arrays"
     requires = (FUSED,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.ops:
-            if isinstance(program, tile.ProgramOp):
-                lower_arrays(program)
+    def run(self, program: tile.ProgramOp) -> None:
+        lower_arrays(program)
