@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -25,73 +25,49 @@ def _chosen(condition: Any, chosen: Any, other: Any) -> Any:
     return other if chosen is None else chosen if other is None else np.where(condition, chosen, other)
 
 
+def _step(routine: Callable[[Strand], Routine], waits: bool) -> tuple[Step, bool]:
+    """The step of a routine; one that cannot wait is run to its end at once."""
+
+    def run(s: Strand) -> None:
+        for _ in routine(s):
+            raise AssertionError("what cannot wait has waited")
+
+    return (routine, True) if waits else (run, False)
+
+
 @controls(scf.IfOp)
 def branch(
     code: Code, op: scf.IfOp, operands: Sequence[int], results: Sequence[int], bodies: Sequence[Body | None]
 ) -> tuple[Step, bool]:
     """A side that no lane takes is not run."""
     (condition,) = operands
-    then, otherwise = bodies
-    assert then is not None
+    waits = [body is not None and body.waits for body in bodies]
 
-    def split(s: Strand) -> tuple[Array | None, Array | None, Any]:
-        """The lanes of each side, None for a side that none takes."""
-        test = s.env[condition]
+    def taken(s: Strand, test: Any) -> list[tuple[int, Any]]:
+        """The sides that lanes take, each with their mask."""
         if np.ndim(test) == 0:
-            test = np.full(s.frame.lane_count, test)
-        yes, no = _narrowed(s.mask, test), _narrowed(s.mask, ~test)
-        return (yes if yes.any() else None), (no if no.any() else None), test
+            return [(0 if test else 1, s.mask)]
+        masks = [(0, _narrowed(s.mask, test)), (1, _narrowed(s.mask, ~test))]
+        sides = [(side, mask) for side, mask in masks if mask.any()]
+        return sides if len(sides) == 2 else [(side, s.mask) for side, _ in sides]
 
-    def merge(s: Strand, test: Any, first: Sequence[Any] | None, second: Sequence[Any] | None) -> None:
-        for i, slot in enumerate(results):
-            s.env[slot] = _chosen(test, first and first[i], second and second[i])
-
-    def run(s: Strand) -> None:
-        test = s.env[condition]
-        if np.ndim(test) == 0:
-            body = then if test else otherwise
-            if body is not None:
-                for slot, value in zip(results, s.run(body), strict=True):
-                    s.env[slot] = value
-            return
-        yes, no, test = split(s)
-        if no is None or yes is None:
-            body = then if no is None else otherwise
-            if body is not None:
-                for slot, value in zip(results, s.run(body), strict=True):
-                    s.env[slot] = value
-            return
-        outer = s.mask
-        s.mask = yes
-        first = s.run(then)
-        second: list[Any] | None = None
-        if otherwise is not None:
-            s.mask = no
-            second = s.run(otherwise)
+    def routine(s: Strand) -> Routine:
+        test, outer = s.env[condition], s.mask
+        sides, found = taken(s, test), list[Any]((None, None))
+        if len(sides) == 2 and all(waits):
+            pairs = zip(sides, bodies, strict=True)
+            found = yield Fork([s.split(mask).run_waiting(body) for (_, mask), body in pairs if body is not None])
+            sides = []
+        # The side that cannot wait goes first: the other may wait for what it does.
+        for side, mask in sorted(sides, key=lambda each: waits[each[0]]):
+            if (body := bodies[side]) is not None:
+                s.mask = mask
+                found[side] = (yield from s.run_waiting(body)) if body.waits else s.run(body)
         s.mask = outer
-        merge(s, test, first, second)
+        for i, slot in enumerate(results):
+            s.env[slot] = _chosen(test, *(values and values[i] for values in found))
 
-    def run_waiting(s: Strand) -> Routine:
-        yes, no, test = split(s)
-        outer = s.mask
-        found: list[list[Any] | None] = [None, None]
-        sides = [(yes, then), (no, otherwise)]
-        if yes is not None and no is not None and otherwise is not None and then.waits and otherwise.waits:
-            strands = [s.split(yes), s.split(no)]
-            found = yield Fork([x.run_waiting(b) for x, b in zip(strands, (then, otherwise), strict=True)])
-        else:
-            # The side that cannot wait goes first: the other may wait for what it does.
-            for place in sorted((0, 1), key=lambda place: (b := sides[place][1]) is not None and b.waits):
-                mask, body = sides[place]
-                if mask is not None and body is not None:
-                    s.mask = mask if yes is not None and no is not None else outer
-                    found[place] = (yield from s.run_waiting(body)) if body.waits else s.run(body)
-            s.mask = outer
-        merge(s, test, *found)
-
-    if then.waits or (otherwise is not None and otherwise.waits):
-        return run_waiting, True
-    return run, False
+    return _step(routine, any(waits))
 
 
 @controls(scf.ForOp)
@@ -104,67 +80,34 @@ def counted_loop(
     assert body is not None
     counter, *carried = body.arguments
 
-    def start(s: Strand) -> tuple[bool, Any, Any, Any]:
-        env = s.env
+    def rounds(s: Strand, low: Any, high: Any, by: Any) -> Iterator[tuple[Any, Array | None]]:
+        """The counter in each round, with the lanes that take part; None for those that the loop is entered with."""
+        if np.ndim(low) == np.ndim(high) == np.ndim(by) == 0:
+            kind = low.dtype.type
+            yield from ((kind(i), None) for i in range(int(low), int(high), max(int(by), 1)))
+            return
+        outer = s.mask
+        while (mask := _narrowed(outer, np.broadcast_to(low < high, (s.frame.lane_count,)))).any():
+            yield low, mask
+            low = low + by
+
+    def routine(s: Strand) -> Routine:
+        env, outer = s.env, s.mask
         low, high, by = env[lower], env[upper], env[step]
         for slot, source in zip(carried, initial, strict=True):
             env[slot] = env[source]
-        return np.ndim(low) == 0 and np.ndim(high) == 0 and np.ndim(by) == 0, low, high, by
-
-    def iterations(low: Any, high: Any, by: Any) -> list[Any]:
-        kind = low.dtype.type
-        return [kind(i) for i in range(int(low), int(high), max(int(by), 1))]
-
-    def active(s: Strand, at: Any, high: Any, outer: Array | None) -> Array:
-        return _narrowed(outer, np.broadcast_to(at < high, (s.frame.lane_count,)))
-
-    def carry(s: Strand, values: Sequence[Any], mask: Array | None) -> None:
-        env = s.env
-        for slot, value in zip(carried, values, strict=True):
-            env[slot] = value if mask is None else np.where(mask, value, env[slot])
-
-    def finish(s: Strand) -> None:
-        env = s.env
+        for i, mask in rounds(s, low, high, by):
+            if mask is not None:
+                s.mask = None if outer is None and mask.all() else mask
+            env[counter] = i
+            values = (yield from s.run_waiting(body)) if body.waits else s.run(body)
+            for slot, value in zip(carried, values, strict=True):
+                env[slot] = value if mask is None else np.where(mask, value, env[slot])
+        s.mask = outer
         for slot, source in zip(results, carried, strict=True):
             env[slot] = env[source]
 
-    def run(s: Strand) -> None:
-        same, low, high, by = start(s)
-        env = s.env
-        if same:
-            for i in iterations(low, high, by):
-                env[counter] = i
-                carry(s, s.run(body), None)
-            finish(s)
-            return
-        outer, at = s.mask, low
-        while (mask := active(s, at, high, outer)).any():
-            s.mask = mask
-            env[counter] = at
-            carry(s, s.run(body), mask)
-            at = at + by
-        s.mask = outer
-        finish(s)
-
-    def run_waiting(s: Strand) -> Routine:
-        same, low, high, by = start(s)
-        env = s.env
-        if same:
-            for i in iterations(low, high, by):
-                env[counter] = i
-                carry(s, (yield from s.run_waiting(body)), None)
-            finish(s)
-            return
-        outer, at = s.mask, low
-        while (mask := active(s, at, high, outer)).any():
-            s.mask = None if outer is None and mask.all() else mask
-            env[counter] = at
-            carry(s, (yield from s.run_waiting(body)), mask)
-            at = at + by
-        s.mask = outer
-        finish(s)
-
-    return (run_waiting, True) if body.waits else (run, False)
+    return _step(routine, body.waits)
 
 
 @controls(scf.WhileOp)
@@ -175,9 +118,8 @@ def conditional_loop(
     before, after = bodies
     assert before is not None
     assert after is not None
-    waiting = before.waits or after.waits
 
-    def run_waiting(s: Strand) -> Routine:
+    def routine(s: Strand) -> Routine:
         env, outer = s.env, s.mask
         for slot, source in zip(before.arguments, operands, strict=True):
             env[slot] = env[source]
@@ -205,8 +147,4 @@ def conditional_loop(
         for slot, value in zip(results, left, strict=True):
             env[slot] = value
 
-    def run(s: Strand) -> None:
-        for _ in run_waiting(s):
-            raise AssertionError("a loop that cannot wait has waited")
-
-    return (run_waiting, True) if waiting else (run, False)
+    return _step(routine, before.waits or after.waits)
