@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from irc.analysis.ranges import greatest, greatest_of
+from irc.analysis.ranges import greatest
 from irc.dialects.tile import AccessOp, Im2colAttr
 from irc.ir.dtypes import element_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 from irc.ir.windows import CORNERS, MAX_OFFSET, MAX_PIXELS, MAX_STEP
-from irc.layout.access import slope_of
+from irc.layout.affine import bounds, slope_of
 from irc.support.integers import ceil_div
 
 FEW = 2
@@ -190,5 +190,5 @@ def _count(at: _Coordinate, rows: int) -> int:
 
 
 def _is_in_reach(moved: AffineExpr, symbols: Sequence[SSAValue], most: int) -> bool:
-    reach = greatest_of(moved, [greatest(s) for s in symbols])
+    reach = bounds(moved, [greatest(s) for s in symbols])[1]
     return reach is not None and reach <= most

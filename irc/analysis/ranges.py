@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import BlockArgument, SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr, AffineSymExpr
 
 from irc.analysis.multiples import constant_of
 from irc.dialects.tile import ForTilesOp
@@ -33,24 +32,3 @@ def _greatest_of_argument(value: BlockArgument) -> int | None:
         last = greatest(parent.ub)
         return None if last is None else last - 1
     return None
-
-
-def greatest_of(expr: AffineExpr, symbols: list[int | None]) -> int | None:
-    """What an expression of symbols that are not negative is at most; None where it may fall as they grow."""
-    match expr:
-        case AffineConstantExpr():
-            return expr.value
-        case AffineSymExpr():
-            return symbols[expr.position]
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            parts = greatest_of(expr.lhs, symbols), greatest_of(expr.rhs, symbols)
-            return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
-        case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=by)) if by > 0:
-            most = greatest_of(expr.lhs, symbols)
-            if expr.kind is AffineBinaryOpKind.Mod:
-                return by - 1 if most is None else min(most, by - 1)
-            if most is None:
-                return None
-            return most * by if expr.kind is AffineBinaryOpKind.Mul else most // by
-        case _:
-            return None

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType
 
 from irc.dialects.tile import AccessOp, LoadOp, element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.layout.access import slope_of
+from irc.layout.affine import slope_of
 
 SWIZZLE_BYTES = 128
 """The width of the swizzle pattern that GEMM operands use."""

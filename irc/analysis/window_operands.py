@@ -17,7 +17,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 from irc.ir.windows import CORNERS, MAX_OFFSET, MAX_STEP
-from irc.layout.access import slope_of
+from irc.layout.affine import slope_of
 
 PIXELS = 64
 """Of a step along K."""

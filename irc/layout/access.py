@@ -24,6 +24,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from irc.layout.affine import least, slope_of
 from irc.layout.fragment import Coordinates
 from irc.layout.requests import WIDEST, Addresses
 
@@ -215,108 +216,3 @@ def _combine(expr: AffineBinaryOpExpr, lhs: _Walk, rhs: _Walk, length: int) -> _
 
 def _quotient_align(lhs: _Walk, by: int, *, aligned: bool) -> int:
     return lhs.align // by if aligned else 1
-
-
-@dataclass(frozen=True)
-class LinearForm:
-    """The sum of `constant` and each dim and symbol, in order, times its factor."""
-
-    factors: tuple[int, ...]
-    constant: int
-
-
-def linear_form(expr: AffineExpr, dims: int, symbols: int) -> LinearForm | None:
-    """An expression of so many dims and symbols as a sum; None where it has divisions, remainders or products."""
-    match expr:
-        case AffineConstantExpr():
-            return LinearForm((0,) * (dims + symbols), expr.value)
-        case AffineDimExpr() | AffineSymExpr():
-            at = expr.position + (dims if isinstance(expr, AffineSymExpr) else 0)
-            return LinearForm(tuple(int(at == i) for i in range(dims + symbols)), 0)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            a, b = linear_form(expr.lhs, dims, symbols), linear_form(expr.rhs, dims, symbols)
-            if a is None or b is None:
-                return None
-            return LinearForm(tuple(map(int.__add__, a.factors, b.factors)), a.constant + b.constant)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
-            a = linear_form(expr.lhs, dims, symbols)
-            return None if a is None else LinearForm(tuple(f * by for f in a.factors), a.constant * by)
-        case _:
-            return None
-
-
-def slope_of(expr: AffineExpr, dim: int) -> int | None:
-    """The coefficient of tile dimension `dim` in an expression that is linear in it; None where it is not."""
-    match expr:
-        case AffineDimExpr():
-            return int(expr.position == dim)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            lhs, rhs = slope_of(expr.lhs, dim), slope_of(expr.rhs, dim)
-            return None if lhs is None or rhs is None else lhs + rhs
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
-            lhs = slope_of(expr.lhs, dim)
-            return None if lhs is None else lhs * by
-        case AffineBinaryOpExpr():
-            return 0 if dim not in expr.used_dims() else None
-        case _:
-            return 0
-
-
-def is_monotone(expr: AffineExpr) -> bool:
-    """Whether an expression does not fall where its dims and symbols grow."""
-    match expr:
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            return is_monotone(expr.lhs) and is_monotone(expr.rhs)
-        case AffineBinaryOpExpr(
-            kind=AffineBinaryOpKind.Mul | AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr(value=by)
-        ):
-            return by >= 0 and is_monotone(expr.lhs)
-        case AffineBinaryOpExpr():
-            return False
-        case _:
-            return True
-
-
-def least(expr: AffineExpr) -> int:
-    """A lower bound of an expression whose dims and symbols are 0 or more (and unbounded above)."""
-    match expr:
-        case AffineConstantExpr():
-            return expr.value
-        case AffineDimExpr() | AffineSymExpr():
-            return 0
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            return least(expr.lhs) + least(expr.rhs)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)) if by >= 0:
-            return least(expr.lhs) * by
-        case AffineBinaryOpExpr(
-            kind=AffineBinaryOpKind.Mul,
-            lhs=AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=n)),
-            rhs=AffineConstantExpr(value=by),
-        ):
-            return (n - 1) * by
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr(value=by)):
-            return least(expr.lhs) // by
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod):
-            return 0
-        case _:
-            return -(1 << 62)
-
-
-def greatest(expr: AffineExpr) -> int | None:
-    """An upper bound of an expression whose dims and symbols are 0 or more (and unbounded above); None where there is
-    none."""
-    match expr:
-        case AffineConstantExpr():
-            return expr.value
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            lhs, rhs = greatest(expr.lhs), greatest(expr.rhs)
-            return None if lhs is None or rhs is None else lhs + rhs
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)) if by < 0:
-            return least(expr.lhs) * by
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
-            lhs = greatest(expr.lhs)
-            return None if lhs is None else lhs * by
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=n)):
-            return n - 1
-        case _:
-            return None

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
+
+from irc.layout.affine import slope_of
 
 DIVIDES = (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv)
 
@@ -32,7 +34,7 @@ class Segments:
 
 def segments_of(exprs: Sequence[AffineExpr], dim: int) -> Segments | None:
     """The segments of coordinates along a dimension; None where they end in several ways."""
-    slopes = [_slope(expr, dim) for expr in exprs]
+    slopes = [slope_of(expr, dim, within=True) for expr in exprs]
     known = [slope for slope in slopes if slope is not None]
     if len(known) < len(slopes):
         return None
@@ -41,28 +43,7 @@ def segments_of(exprs: Sequence[AffineExpr], dim: int) -> Segments | None:
         return Segments(tuple(known))
     dividend, by = ends[0][0], min(divisor for _, divisor in ends)
     alike = all(lhs == dividend and divisor % by == 0 for lhs, divisor in ends)
-    return Segments(tuple(known), dividend, by) if alike and _slope(dividend, dim) == 1 else None
-
-
-def _slope(expr: AffineExpr, dim: int) -> int | None:
-    """How far an expression moves with each element of a segment; None where that is not a number."""
-    if dim not in expr.used_dims():
-        return 0
-    match expr:
-        case AffineDimExpr():
-            return 1
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            lhs, rhs = _slope(expr.lhs, dim), _slope(expr.rhs, dim)
-            return None if lhs is None or rhs is None else lhs + rhs
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
-            lhs = _slope(expr.lhs, dim)
-            return None if lhs is None else lhs * by
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr()):
-            return _slope(expr.lhs, dim)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, rhs=AffineConstantExpr()):
-            return None if _slope(expr.lhs, dim) is None else 0
-        case _:
-            return None
+    return Segments(tuple(known), dividend, by) if alike and slope_of(dividend, dim, within=True) == 1 else None
 
 
 def _ends(expr: AffineExpr, dim: int) -> Iterator[tuple[AffineExpr, int]]:
@@ -70,5 +51,5 @@ def _ends(expr: AffineExpr, dim: int) -> Iterator[tuple[AffineExpr, int]]:
     for part in expr.dfs():
         if not isinstance(part, AffineBinaryOpExpr) or part.kind not in DIVIDES:
             continue
-        if isinstance(part.rhs, AffineConstantExpr) and _slope(part.lhs, dim):
+        if isinstance(part.rhs, AffineConstantExpr) and slope_of(part.lhs, dim, within=True):
             yield part.lhs, part.rhs.value

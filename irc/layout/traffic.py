@@ -6,7 +6,8 @@ or wavefronts of shared memory the requests take, and how few would do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from math import gcd, prod
 
@@ -65,10 +66,7 @@ def shared_vector(fragment: Fragment, layout: SharedLayout, element_bytes: int) 
 def across_vector(fragment: Fragment, access: Access) -> int:
     """The elements of 16 bytes that a thread loads from anywhere in memory, by the two words that they are in; 0 where
     the accesses of the fragment are as wide, or its runs are not."""
-    dim, run = fragment.vector
-    vector = WIDEST // access.element_bytes
-    free = run % vector == 0 and access.is_row(dim) and access.vector(dim, run) < vector
-    return vector if free and access.begins_inside(dim) else 0
+    return _wider_vector(fragment, access) if access.begins_inside(fragment.vector[0]) else 0
 
 
 def realigned_vector(fragment: Fragment, access: Access) -> int:
@@ -77,10 +75,14 @@ def realigned_vector(fragment: Fragment, access: Access) -> int:
 
     A row of a tile has as many elements before its first whole word of memory and after its last one as a word: they
     are stored one by one."""
+    return 0 if any(m.is_replicated for m in fragment.threads) else _wider_vector(fragment, access)
+
+
+def _wider_vector(fragment: Fragment, access: Access) -> int:
+    """The elements of 16 bytes, where runs of the fragment along rows of the view have them, and no access has."""
     dim, run = fragment.vector
     vector = WIDEST // access.element_bytes
-    free = run % vector == 0 and access.is_row(dim) and access.vector(dim, run) < vector
-    return vector if free and not any(m.is_replicated for m in fragment.threads) else 0
+    return vector if run % vector == 0 and access.is_row(dim) and access.vector(dim, run) < vector else 0
 
 
 def reads_words(fragment: Fragment, layout: SharedLayout, vector: int) -> bool:
@@ -89,40 +91,12 @@ def reads_words(fragment: Fragment, layout: SharedLayout, vector: int) -> bool:
 
 
 @cache
-def realigned_traffic(fragment: Fragment, access: Access) -> Traffic:
-    """The requests of a store in whole words and of what is left at the ends of the rows."""
-    vector = realigned_vector(fragment, access)
-    addresses = -(-access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST) * WIDEST
-    count = _requests(fragment, vector)
-    ideal, ideal_lines = ideal_units(access, fragment.shape)
-    rows = prod(fragment.shape) // fragment.shape[fragment.vector[0]]
-    return Traffic(
-        vector,
-        count + ceil_div(rows * vector, WARP),
-        float(sectors(addresses, WIDEST).mean()) * count + 2 * rows,
-        ideal,
-        float(lines(addresses, WIDEST).mean()) * count + 2 * rows,
-        ideal_lines,
-    )
-
-
-@cache
 def global_traffic(fragment: Fragment, access: Access) -> Traffic:
     """The requests of a load or store of a tile in a fragment."""
     vector = global_vector(fragment, access)
-    width = vector * access.element_bytes
     alike = fragment.is_linear and access.has_whole_lines(LINE_BYTES)
     addresses = access.addresses(fragment.requests(vector, 1 if alike else MAX_COUNTED))
-    count = _requests(fragment, vector)
-    ideal, ideal_lines = ideal_units(access, fragment.shape)
-    return Traffic(
-        vector,
-        count,
-        float(sectors(addresses, width).mean()) * count,
-        ideal,
-        float(lines(addresses, width).mean()) * count,
-        ideal_lines,
-    )
+    return _global_traffic(fragment, access, vector, [addresses], vector * access.element_bytes)
 
 
 @cache
@@ -130,12 +104,28 @@ def across_traffic(fragment: Fragment, access: Access) -> Traffic:
     """The requests of a load of vectors that begin anywhere, two for each."""
     vector = across_vector(fragment, access)
     low = access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST * WIDEST
+    return replace(_global_traffic(fragment, access, vector, [low, low + WIDEST], WIDEST), is_across=True)
+
+
+@cache
+def realigned_traffic(fragment: Fragment, access: Access) -> Traffic:
+    """The requests of a store in whole words and of what is left at the ends of the rows."""
+    vector = realigned_vector(fragment, access)
+    addresses = -(-access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST) * WIDEST
+    words = _global_traffic(fragment, access, vector, [addresses], WIDEST)
+    rows = prod(fragment.shape) // fragment.shape[fragment.vector[0]]
+    ends = ceil_div(rows * vector, WARP)
+    return replace(words, requests=words.requests + ends, units=words.units + 2 * rows, lines=words.lines + 2 * rows)
+
+
+def _global_traffic(
+    fragment: Fragment, access: Access, vector: int, addresses: Sequence[Addresses], width: int
+) -> Traffic:
+    """The requests of all warps, each `addresses` one for a vector, of `width` bytes."""
     count = _requests(fragment, vector)
+    units, touched = (sum(float(counted(at, width).mean()) for at in addresses) * count for counted in (sectors, lines))
     ideal, ideal_lines = ideal_units(access, fragment.shape)
-    counted = [float(count_of(at, WIDEST).mean()) for count_of in (sectors, lines) for at in (low, low + WIDEST)]
-    return Traffic(
-        vector, 2 * count, sum(counted[:2]) * count, ideal, sum(counted[2:]) * count, ideal_lines, is_across=True
-    )
+    return Traffic(vector, len(addresses) * count, units, ideal, touched, ideal_lines)
 
 
 @cache

@@ -20,7 +20,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from irc.layout.access import least
+from irc.layout.affine import least
 from irc.layout.shared import SharedLayout, Swizzle
 from irc.lowering.emitter import Emitter, Index, is_power_of_two
 

@@ -16,7 +16,7 @@ from irc.analysis.accesses import access_of
 from irc.analysis.in_place import is_overwritten
 from irc.dialects import cuda, tile
 from irc.ir.properties import scalar
-from irc.layout.access import is_monotone, least
+from irc.layout.affine import is_monotone, least
 from irc.layout.exchange import led_by
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import Matrices, matrices

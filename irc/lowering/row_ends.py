@@ -16,7 +16,7 @@ from xdsl.ir.affine import AffineExpr
 
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
-from irc.layout.access import greatest, least, slope_of
+from irc.layout.affine import bounds, least, slope_of
 from irc.layout.fragment import Fragment
 from irc.layout.staging import SHORT_RUN, SMALL
 from irc.layout.traffic import global_vector
@@ -75,7 +75,7 @@ class RowEnds:
             # Where no bound of it is known, any tile can begin before its rows.
             with e.when(e.compare("slt", first, -before) if before > -MAX_BELOW else None):
                 self._side(array, take, self._starts)
-        after = greatest(self._at_first(expr))
+        _, after = bounds(self._at_first(expr))
         last = None if after is None else e.compare("sgt", e.add(first, self.length + after), extent)
         with e.when(last):
             self._side(array, take, self._stops)

@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineExpr
 
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
-from irc.layout.access import least
+from irc.layout.affine import least
 from irc.layout.requests import WIDEST
 from irc.layout.segments import Segments
 from irc.layout.shared import SharedLayout

@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
-from irc.layout.access import linear_form
+from irc.layout.affine import linear_form
 from irc.layout.requests import WIDEST
 from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.coordinates import Coordinate, Walk

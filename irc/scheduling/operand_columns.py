@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.analysis.multiples import multiple_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
-from irc.layout.access import slope_of
+from irc.layout.affine import slope_of
 
 
 def group_of(load: tile.LoadOp) -> int | None:

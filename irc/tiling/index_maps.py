@@ -23,7 +23,7 @@ from xdsl.ir.affine import (
 )
 
 from irc.ir.iteration import Iteration
-from irc.layout.access import slope_of
+from irc.layout.affine import slope_of
 
 
 @dataclass(frozen=True, order=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from irc.dialects.tile import shape_of
 from irc.ir.iteration import Kind, Pattern, iteration_of, pattern_of
-from irc.layout.access import slope_of
+from irc.layout.affine import slope_of
 from irc.tiling.domains import Domains
 from irc.tiling.nodes import Bounded, Choose, Constant, Dot, Load, Node, walk_nodes
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.analysis.async_copies import AsyncCopy, copy_fragment
-from irc.layout.access import Access, least
+from irc.layout.access import Access
+from irc.layout.affine import least
 from irc.layout.candidates import blocked, transposing
 from irc.layout.cute import Layout
 from irc.layout.exchange import exchange, led_by, move_cycles, side_cycles, swizzles

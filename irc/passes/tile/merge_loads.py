@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.layout.access import linear_form
+from irc.layout.affine import linear_form
 
 MAX_WINDOW = 4
 """Elements of a window for each one that is read: more are loaded and held for nothing. Windows with a dilation of 2 in
