@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.matrix_instructions import is_asynchronous
 from irc.dialects import tile
+from irc.ir.blocks import end_of
 
 COMPLETE = 1 << 30
 """More than can be in flight: there is nothing to wait for."""
@@ -39,8 +40,7 @@ def _since(dot: SSAValue, op: Operation, seen: set[tuple[SSAValue, Operation]]) 
 
 def _through(dot: SSAValue, loop: scf.ForOp, seen: set[tuple[SSAValue, Operation]]) -> int:
     """What a loop carries: from before the loop, or from the end of an iteration."""
-    end = loop.body.block.last_op
-    assert end is not None
+    end = end_of(loop.body.block)
     start, ended = tile.carried_from(dot)
     return min(_since(start, loop, seen), _since(ended, end, seen))
 

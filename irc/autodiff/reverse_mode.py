@@ -25,6 +25,7 @@ from irc.autodiff.gradients import REFUSED, RULES
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, shape_of
 from irc.dialects.nd.terms import Term, deferred_cast, splat
+from irc.ir.blocks import end_of
 from irc.ir.discardable import DECLARED
 from irc.ir.rewriting import Inserter, location_of, location_of_value, remove_dead_code
 from irc.support.diagnostics import IrcError
@@ -118,8 +119,7 @@ class _Reverse:
     cotangents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def run(self, result: SSAValue, wrt: Sequence[SSAValue]) -> list[SSAValue]:
-        terminator = self.block.last_op
-        assert terminator is not None
+        terminator = end_of(self.block)
         forward = [op for op in self.block.ops if op is not terminator]
         if result in self.active:
             one = splat(self._at(location_of_value(result)), 1, (), element_of(result))
@@ -129,8 +129,7 @@ class _Reverse:
         return [self._gradient(value) for value in wrt]
 
     def _at(self, location: LocationAttr) -> Inserter:
-        terminator = self.block.last_op
-        assert terminator is not None
+        terminator = end_of(self.block)
         return Inserter(Builder(InsertPoint.before(terminator)), location)
 
     def _visit(self, op: Operation) -> None:

@@ -19,6 +19,7 @@ from irc.analysis.strided_views import StridedView, strided_view
 from irc.dialects import nd
 from irc.dialects.nd.declared import declared_element
 from irc.fusion.cascades import is_one_kernel
+from irc.ir.blocks import block_of
 from irc.ir.dtypes import Element, element_of
 from irc.ir.iteration import iteration_of, part_of, permutation_of
 from irc.ir.rewriting import Inserter, remove_dead_code
@@ -141,8 +142,7 @@ def _copied(view: StridedView) -> list[Operation]:
     value = view.array
     copies: list[Operation] = []
     for op in view.ops:
-        block = op.parent
-        assert block is not None
+        block = block_of(op)
         copies.append(op.clone({op.operands[0]: value}))
         block.insert_op_after(copies[-1], op)
         value = copies[-1].results[0]

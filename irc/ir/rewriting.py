@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NoneAttr, UnknownLoc
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, IndexType, IntegerAttr, LocationAttr, NoneAttr, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -143,6 +144,10 @@ class Inserter:
     def value(self, op: Operation) -> SSAValue:
         """Inserts the op and returns its only result."""
         return self(op).results[0]
+
+    def index(self, number: int) -> SSAValue:
+        """A constant of type index."""
+        return self.value(ConstantOp(IntegerAttr(number, IndexType())))
 
 
 class _Escape(BaseException):

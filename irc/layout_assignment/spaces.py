@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
+from irc.ir.blocks import end_of
 from irc.layout.fragment import Fragment
 
 
@@ -142,8 +143,7 @@ def _joined(op: Operation) -> list[Sequence[SSAValue]]:
             return [(op.tile, *op.symbols)]
         case scf.ForOp():
             block = op.body.block
-            last = block.last_op
-            assert last is not None
+            last = end_of(block)
             return list(zip(op.iter_args, block.args[1:], op.results, last.operands, strict=True))
         case scf.IfOp() if op.results:
             sides = [region.block.last_op for region in op.regions]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -99,7 +99,7 @@ def _count_from(op: tile.SliceOp, source: tile.IotaOp) -> None:
     insert = Inserter.before(op)
     parts = list(op.offsets[axis : axis + 1])
     if first := op.at_values[axis]:
-        parts.append(insert.value(arith.ConstantOp(IntegerAttr(first, IndexType()))))
+        parts.append(insert.index(first))
     for part in parts:
         offset = insert.value(arith.AddiOp(offset, part))
     iota = tile.IotaOp(offset, axis, op.result.type, op.location)

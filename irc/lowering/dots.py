@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from irc.analysis.pending_dots import COMPLETE, issued_since, leaves_in_flight
 from irc.dialects import cuda, tile
 from irc.dialects.cuda.tensor_core import MMA_OPERANDS
+from irc.ir.blocks import block_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, warp_grid, wgmma_depth
 from irc.layout.traffic import shared_vector
@@ -352,8 +353,7 @@ def _wgmma_registers(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *,
 def _finish(code: Code, op: tile.DotOp, acc: Registers) -> None:
     """What follows the products of a dot; the compiler sees their registers change where they are waited for."""
     code.e.insert(cuda.WgmmaCommitOp())
-    block = op.parent_block()
-    assert block is not None
+    block = block_of(op)
     if not isinstance(op.result.type, tile.PendingType):
         code.e.insert(cuda.WgmmaWaitOp(0))
         code.e.insert(cuda.RegistersFenceOp(acc.array))

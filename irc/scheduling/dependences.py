@@ -9,6 +9,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from irc.dialects import tile
+from irc.ir.blocks import end_of
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,7 @@ class Source:
 def source_of(value: SSAValue, loop: scf.ForOp) -> Source | None:
     """None of what the body does not compute: values from outside, the loop's variable, and arguments that only such
     values, or each other, go into."""
-    block, end = loop.body.block, loop.body.block.last_op
-    assert end is not None
+    block, end = loop.body.block, end_of(loop.body.block)
     arguments: list[BlockArgument] = []
     while isinstance(value, BlockArgument) and value.owner is block and value.index > 0:
         if value in arguments:
@@ -45,8 +45,7 @@ def source_of(value: SSAValue, loop: scf.ForOp) -> Source | None:
 
 def passed_on(loop: scf.ForOp) -> list[BlockArgument]:
     """The arguments that change from iteration to iteration, and that no op of the body computes."""
-    end = loop.body.block.last_op
-    assert end is not None
+    end = end_of(loop.body.block)
     arguments = zip(loop.body.block.args[1:], end.operands, strict=True)
     return [argument for argument, value in arguments if value is not argument and source_of(argument, loop) is None]
 

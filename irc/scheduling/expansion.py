@@ -16,18 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from irc.dialects import tile
+from irc.ir.blocks import end_of
 from irc.ir.rewriting import give_location
 from irc.scheduling.channels import root_of
 from irc.scheduling.dependences import Source, body_of, operands_of, passed_on, source_of, sources_of
-from irc.scheduling.guards import guard
-from irc.scheduling.induction import InductionValues
+from irc.scheduling.induction import InductionValues, guard
 from irc.scheduling.loops import trips
 from irc.scheduling.schedules import Schedule
 from irc.support.diagnostics import IrcError
@@ -218,13 +217,8 @@ class _Expansion:
         if self._peeled >= delta and value in self._done[self._peeled - delta]:
             return self._done[self._peeled - delta][value]
         if isinstance(value.type, tile.SlotType):
-            return self._nothing()
+            return self._induction.at(InsertPoint.before(self._loop)).value(tile.NoSlotOp())
         raise IrcError(f"{source.op.name} gives nothing to the first iteration that uses it", source.op.location)
-
-    def _nothing(self) -> SSAValue:
-        none = tile.NoSlotOp()
-        self._induction.insert([none], InsertPoint.before(self._loop))
-        return none.slot
 
     def _steady(self) -> scf.ForOp:
         loop, keys = self._loop, list(self._carried)
@@ -331,8 +325,8 @@ class _Expansion:
         ahead = {op.channel: self._stage[op] - filled.get(op.channel, self._stage[op]) for op in waits}
         for channel, count in ahead.items():
             if count > 0:
-                left = arith.ConstantOp(IntegerAttr(count, IndexType()))
-                self._induction.insert([left, tile.SkipOp(channel, left)], where)
+                at = self._induction.at(where)
+                at(tile.SkipOp(channel, at.index(count)))
 
     # Parts
 
@@ -341,8 +335,7 @@ class _Expansion:
         return self._loop.body.block.args[0]
 
     def _yielded(self) -> Sequence[SSAValue]:
-        last = self._loop.body.block.last_op
-        assert last is not None
+        last = end_of(self._loop.body.block)
         return last.operands
 
     def _put(

@@ -4,7 +4,7 @@ it, as scales of channels and of groups are."""
 from __future__ import annotations
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, TensorType
+from xdsl.dialects.builtin import AffineMapAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.analysis.multiples import multiple_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.rewriting import Inserter
 from irc.layout.affine import slope_of
 
 
@@ -67,12 +68,9 @@ def make_columns(loop: scf.ForOp, ops: list[Operation]) -> None:
 
 def _load_column(load: tile.LoadOp, group: int) -> None:
     """The number of the group in the place of that of the element along K."""
-    by = arith.ConstantOp(IntegerAttr(group, IndexType()))
-    number = arith.DivUIOp(load.offsets[1], by.result)
-    for op in (by, number):
-        op.location = load.location
-    Rewriter.insert_op([by, number], InsertPoint.before(load))
-    load.operands[list(load.operands).index(load.view) + 2] = number.result
+    at = Inserter.before(load)
+    number = at.value(arith.DivUIOp(load.offsets[1], at.index(group)))
+    load.operands[list(load.operands).index(load.view) + 2] = number
     map = load.access_map
     results = tuple(_by_number(expr) for expr in map.results)
     load.properties["map"] = AffineMapAttr(type(map)(map.num_dims, map.num_symbols, results))

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.blocks import end_of
 from irc.ir.discardable import UNROLL
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
@@ -222,8 +223,7 @@ def roll(loop: scf.ForOp, columns: int, width: int, together: int) -> None:
     for op in loop.body.block.ops:
         if isinstance(op, tile.SliceOp) and loop.body.block.args[0] in op.offsets:
             slices.setdefault((op.source, op.at_values[1] // columns * columns), []).append(op)
-    block, last = loop.body.block, loop.body.block.last_op
-    assert last is not None
+    block, last = loop.body.block, end_of(loop.body.block)
     starts: list[SSAValue] = []
     following: list[SSAValue] = []
     for (source, at), parts in slices.items():
@@ -251,8 +251,7 @@ def roll(loop: scf.ForOp, columns: int, width: int, together: int) -> None:
 
 def _repeat(loop: scf.ForOp, width: int, times: int) -> None:
     """Puts so many subtiles into each iteration. A slice at the loop's column is one further on in each."""
-    block, last = loop.body.block, loop.body.block.last_op
-    assert last is not None
+    block, last = loop.body.block, end_of(loop.body.block)
     column, ops, carried = block.args[0], [op for op in block.ops if op is not last], list(last.operands)
     for at in range(width, times * width, width):
         further = arith.ConstantOp(IntegerAttr(at, IndexType()))

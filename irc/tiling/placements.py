@@ -11,13 +11,14 @@ from typing import TypeAlias
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.op_classes import is_elementwise, is_reduction, is_scan
 from irc.dialects import nd, tile
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.reduce import MonoidOp
 from irc.dialects.nd.shape import kept_axes
+from irc.ir.blocks import end_of
 
 Placement: TypeAlias = tuple[int, ...]
 """The dimension of the tile that each axis of the array is."""
@@ -146,14 +147,8 @@ def _linked(loop: scf.ForOp, number: int, value: SSAValue) -> Iterator[tuple[SSA
     for other in (
         loop.iter_args[number],
         loop.body.block.args[number + 1],
-        last_op(loop.body.block).operands[number],
+        end_of(loop.body.block).operands[number],
         loop.results[number],
     ):
         if other is not value:
             yield other, same
-
-
-def last_op(block: Block) -> Operation:
-    last = block.last_op
-    assert last is not None
-    return last

@@ -20,6 +20,7 @@ from irc.dialects import nd, tile
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import declared_element, relax
 from irc.dialects.nd.reduce import MonoidOp, ScanOp
+from irc.ir.blocks import end_of
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import Inserter, location_of, remove_dead_code
@@ -29,7 +30,7 @@ from irc.tiling.array_maps import counted, elementwise_map, mapped
 from irc.tiling.array_shapes import Shapes
 from irc.tiling.map_body import finish
 from irc.tiling.nodes import signless
-from irc.tiling.placements import Placement, Placements, last_op, rank_of, reshaped_axes, result_axes, shape_of
+from irc.tiling.placements import Placement, Placements, rank_of, reshaped_axes, result_axes, shape_of
 from irc.tiling.scalar_body import Body
 
 
@@ -123,7 +124,7 @@ class _Lowering:
         self._old.append(op)
 
     def _block_of_loop(self, block: Block, axes: Sequence[Placement]) -> None:
-        last = last_op(block)
+        last = end_of(block)
         last.detach()
         self._block(block)
         block.add_op(last)

@@ -31,6 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import verify_same
 from irc.dialects.tile.types import DRAIN, FILL, ChannelType, PendingType, SlotType
+from irc.ir.blocks import end_of
 from irc.ir.locations import set_location
 from irc.ir.operations import EffectOp, PureOp
 from irc.ir.properties import number, numbers, values_of
@@ -220,8 +221,7 @@ def carried_from(value: SSAValue) -> list[SSAValue]:
         return []
     assert isinstance(value, BlockArgument | OpResult)
     at = value.index - 1 if isinstance(value, BlockArgument) else value.index
-    last = loop.body.block.last_op
-    assert last is not None
+    last = end_of(loop.body.block)
     return [loop.iter_args[at], last.operands[at]]
 
 

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from irc.dialects.tile.channel import carried_from, origin_of
 from irc.dialects.tile.control import PartitionsOp
+from irc.ir.blocks import end_of
 from irc.ir.verification import NestedVerifyException
 
 
@@ -61,8 +62,7 @@ class Linear:
 
     def _after_loop(self, loop: scf.ForOp, held: list[SSAValue]) -> list[SSAValue]:
         block = loop.body.block
-        last = block.last_op
-        assert last is not None
+        last = end_of(block)
         own = [at for at, argument in enumerate(block.args[1:]) if self._is_own(argument)]
         into = {loop.iter_args[at]: block.args[1 + at] for at in own}
         inside = [into.get(value, value) for value in held]

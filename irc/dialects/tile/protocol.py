@@ -12,6 +12,7 @@ from irc.dialects.tile.control import ForTilesOp
 from irc.dialects.tile.linear import Linear
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp
 from irc.dialects.tile.types import TokenType
+from irc.ir.blocks import block_of
 from irc.ir.verification import NestedVerifyException
 from irc.support.integers import ceil_div
 
@@ -49,15 +50,13 @@ def verify_order(order: OrderOp) -> None:
     """Raises where a token is not passed on once on every path, or taken by a group that has it: no other group would
     come to its turn."""
     tokens = Linear(order.order, TokenType(), TakeOp, PassOp, 1, "token", "an order", "passed")
-    block = order.parent_block()
-    assert block is not None
+    block = block_of(order)
     tokens.verify(block)
 
 
 def _partition(op: Operation) -> Block:
     """The code of the partition that an op is in: of the whole program where it has no partitions."""
-    block = op.parent
-    assert block is not None
+    block = block_of(op)
     parent = block.parent_op()
     while isinstance(parent, scf.ForOp | scf.IfOp | ForTilesOp):
         assert parent.parent is not None

@@ -18,6 +18,7 @@ from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
 from irc.analysis.programs import ProgramPass
 from irc.analysis.resources import check_shared, named_barriers
 from irc.dialects import cuda, tile
+from irc.ir.blocks import block_of
 from irc.ir.discardable import UNROLL
 from irc.ir.properties import values_of
 from irc.ir.targets import target_of
@@ -338,8 +339,7 @@ def _result(code: Code, result: SSAValue) -> Registers | SSAValue:
 def _partitions(code: Code, op: tile.PartitionsOp) -> None:
     """Each partition in a branch of its own, for its warps. Which end of a channel it is at is what its ops do."""
     e = code.e
-    block = op.parent_block()
-    assert block is not None
+    block = block_of(op)
     channel_ops = [each for each in block.ops if isinstance(each, tile.ChannelOp)]
     for channel in channel_ops:
         filling = _threads(op, channel, filled_in)

@@ -42,6 +42,7 @@ from irc.dialects.host import (
 from irc.dialects.host import ReturnOp as EndOp
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
+from irc.ir.blocks import block_of
 from irc.ir.donation import donations
 from irc.ir.passes import Pass
 from irc.ir.properties import number, values_of
@@ -82,8 +83,7 @@ class BuildHostPlanPass(Pass):
                 raise IrcError(f"build-host-plan: expected one of {name} or more, found {name}={count}")
         for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
             plan = _Builder(op, function, self.streams, self.sets, target_of(op).sms).build()
-            block = function.parent_block()
-            assert block is not None
+            block = block_of(function)
             block.insert_op_before(plan, function)
             function.detach()
             function.erase()

@@ -20,6 +20,7 @@ from irc.dialects.cuda import (
     TmaStoreOp,
 )
 from irc.dialects.cuda.memory import GlobalLoadOp
+from irc.ir.blocks import end_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
@@ -62,6 +63,5 @@ def _wait_first(kernel: KernelOp) -> None:
 
 def _first_access(block: Block) -> Operation:
     """The first of the kernel's own ops that accesses global memory, by itself or inside; the last without any."""
-    last = block.last_op
-    assert last is not None
+    last = end_of(block)
     return next((op for op in block.ops if any(isinstance(inner, ACCESSES) for inner in op.walk())), last)

@@ -29,6 +29,7 @@ from irc.analysis.cascades import (
 from irc.analysis.op_classes import is_elementwise, is_product, is_splittable, reduced_axes, shape_of
 from irc.fusion.cascade_cost import cascade_cost
 from irc.fusion.cascades import fits, is_one_kernel
+from irc.ir.blocks import block_of
 from irc.ir.discardable import ANY_ORDER, DECLARED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
@@ -179,8 +180,7 @@ def _copy(products: Sequence[Operation]) -> None:
     """Gives the products what only they are computed from."""
     copies: dict[SSAValue, SSAValue] = {}
     for op in dict.fromkeys(op for product in products for op in computed_along(product)):
-        block = op.parent
-        assert block is not None
+        block = block_of(op)
         copy = op.clone({operand: copies.get(operand, operand) for operand in op.operands})
         block.insert_op_after(copy, op)
         copies[op.results[0]] = copy.results[0]

@@ -25,6 +25,7 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.configs.candidates import candidates
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
+from irc.ir.blocks import block_of
 from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
@@ -185,8 +186,7 @@ def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> N
     values = [*(old_yield.outputs[i] for i in kept), *partials]
     first = _first_kernel(kernel, values)
     second = finish.build(dict(zip(partials, first.results[len(kept) :], strict=True)), machine)
-    block = kernel.parent
-    assert block is not None
+    block = block_of(kernel)
     block.insert_op_before(first, kernel)
     block.insert_op_before(second, kernel)
     results: list[SSAValue | None] = [None] * len(kernel.results)

@@ -16,6 +16,7 @@ from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import is_asynchronous
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
+from irc.ir.blocks import block_of, end_of
 from irc.scheduling.loops import behind, with_carried
 
 
@@ -87,8 +88,7 @@ def _carry_pending(dot: tile.DotOp) -> None:
 def _await_in_place(value: SSAValue, dot: tile.DotOp) -> None:
     """Makes what a dot gives pending, and waits for it before the first op of its block that needs it."""
     assert isinstance(value, OpResult)
-    block = value.op.parent
-    assert block is not None
+    block = block_of(value.op)
     uses = list(value.uses)
     going_on = [use for use in uses if is_asynchronous(use.operation) and use.operation.acc is value]
     others = [use for use in uses if use not in going_on]
@@ -154,8 +154,7 @@ def _free_registers(loop: scf.ForOp) -> None:
 
 def _carry_more(loop: scf.ForOp, values: Sequence[SSAValue], starts: Sequence[SSAValue]) -> None:
     """The loop carries values too, for which its block has arguments already."""
-    last = loop.body.block.last_op
-    assert last is not None
+    last = end_of(loop.body.block)
     yields = scf.YieldOp(*last.operands, *values)
     yields.location = last.location
     Rewriter.replace_op(last, yields)

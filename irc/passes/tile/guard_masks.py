@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -74,7 +74,7 @@ def _guard(map: tile.MapOp) -> None:
     if not sums:
         return
     at = Inserter.before(map)
-    zero = _index(at, 0)
+    zero = at.index(0)
     holds = [at.value(arith.CmpiOp(each.least(at), zero, "sge")) for each in sums]
     everywhere = reduce(lambda a, b: at.value(arith.AndIOp(a, b)), holds)
     unmasked = map.clone()
@@ -120,17 +120,13 @@ class _Sum:
 
     def least(self, at: Inserter) -> SSAValue:
         """The smallest one of all elements of the tile."""
-        number, total = self.number, _index(at, 0)
+        number, total = self.number, at.index(0)
         for value, factor in self.terms.items():
             iota = value.owner
             assert isinstance(iota, tile.IotaOp)
             number += min(factor, 0) * (max(tile.shape_of(value.type)) - 1)
-            total = at.value(arith.AddiOp(total, at.value(arith.MuliOp(iota.offset, _index(at, factor)))))
-        return at.value(arith.AddiOp(total, _index(at, number)))
-
-
-def _index(at: Inserter, number: int) -> SSAValue:
-    return at.value(arith.ConstantOp(IntegerAttr(number, IndexType())))
+            total = at.value(arith.AddiOp(total, at.value(arith.MuliOp(iota.offset, at.index(factor)))))
+        return at.value(arith.AddiOp(total, at.index(number)))
 
 
 def _at_least_zero(map: tile.MapOp, condition: SSAValue, negated: bool) -> list[_Sum] | None:

@@ -16,6 +16,7 @@ from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import has_producer, is_in_step
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
+from irc.ir.blocks import end_of
 from irc.ir.rewriting import give_location
 from irc.ir.targets import Target, target_of
 from irc.scheduling.buffer_groups import BufferGroup, buffer_groups, is_fill
@@ -157,9 +158,7 @@ def _is_filled_ahead(buffer: SSAValue, block: Block) -> bool:
 
 def _new_channel(program: tile.ProgramOp, loop: Operation, channel: tile.ChannelOp) -> tile.ChannelOp:
     channel.location = loop.location
-    first = program.body.block.first_op
-    assert first is not None
-    Rewriter.insert_op(channel, InsertPoint.before(first))
+    Rewriter.insert_op(channel, InsertPoint.at_start(program.body.block))
     return channel
 
 
@@ -265,8 +264,7 @@ def _drain_stages(channel: tile.ChannelOp, group: BufferGroup) -> None:
 def _put_last(block: Block, drains: list[Operation]) -> None:
     """Moves what drains a stage, and what depends on it, behind all that fills the stage, so that it can be waited for
     before the first of them; where something that fills it depends on what drains it, nothing."""
-    last = block.last_op
-    assert last is not None
+    last = end_of(block)
     moved: dict[Operation, None] = dict.fromkeys(drains)
     for op in block.ops:
         if any(value.owner in moved for inner in op.walk() for value in inner.operands):
@@ -283,6 +281,5 @@ def _given(op: Operation, group: BufferGroup) -> list[SSAValue]:
     """What the group's dots give out of the last op that holds one: they may still be in flight behind it."""
     if not isinstance(op, scf.ForOp):
         return []
-    last = op.body.block.last_op
-    assert last is not None
+    last = end_of(op.body.block)
     return [result for result, value in zip(op.results, last.operands, strict=True) if value.owner in group.dots]

@@ -15,6 +15,7 @@ from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.ir.blocks import end_of
 from irc.scheduling.loops import with_carried
 
 WIDEST = 256
@@ -63,8 +64,7 @@ def _is_whole(columns: int) -> bool:
 def _position(loop: scf.ForOp, dot: tile.DotOp) -> int | None:
     """Which loop-carried value the dot accumulates into, where it does nothing else with it."""
     block = loop.body.block
-    last = block.last_op
-    assert last is not None
+    last = end_of(block)
     for at, argument in enumerate(block.args[1:]):
         if (
             dot.acc is argument
@@ -130,8 +130,7 @@ def _merge_body(loop: scf.ForOp, dots: Sequence[tile.DotOp], positions: Sequence
     dot = tile.DotOp(dots[0].lhs, concat.result, carried, location=dots[-1].location)
     dot.precision, dot.unsigned = dots[0].precision, dots[0].unsigned
     Rewriter.insert_op([concat, dot], InsertPoint.before(dots[-1]))
-    last = block.last_op
-    assert last is not None
+    last = end_of(block)
     yields = scf.YieldOp(*(v for at, v in enumerate(last.operands) if at not in positions), dot.result)
     yields.location = last.location
     Rewriter.replace_op(last, yields)

@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
+from irc.ir.blocks import block_of
 from irc.layout.affine import linear_form
 
 MAX_WINDOW = 4
@@ -109,8 +110,7 @@ def _replace(key: _Key, loads: list[_Tap], other: SSAValue | None) -> None:
         location=first.location,
     )
     if other is not None and isinstance(constant := other.owner, arith.ConstantOp):
-        block = first.parent
-        assert block is not None
+        block = block_of(first)
         constant.detach()
         Rewriter.insert_op(constant, InsertPoint.at_start(block))
     Rewriter.insert_op(merged, InsertPoint.before(first))

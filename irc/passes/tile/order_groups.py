@@ -15,6 +15,7 @@ from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
+from irc.ir.blocks import block_of
 from irc.ir.locations import describe
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.scheduling.dependences import needed_by
@@ -81,7 +82,6 @@ def _first_product(loop: scf.ForOp) -> list[tile.DotOp]:
 
 def _is_fed(dot: tile.DotOp) -> bool:
     """Whether another dot of the iteration has a part in what a dot multiplies."""
-    block = dot.parent_block()
-    assert block is not None
+    block = block_of(dot)
     owners = [value.owner for value in (dot.lhs, dot.rhs) if isinstance(value.owner, Operation)]
     return any(isinstance(op, tile.DotOp) for op in needed_by(owners, block))

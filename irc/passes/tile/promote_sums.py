@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, FloatAttr
-from xdsl.ir import Block, BlockArgument, Operation, Region
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Block, BlockArgument, Region
 
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import instruction_of
@@ -16,7 +15,7 @@ from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of
 from irc.ir.dtypes import element_of
-from irc.ir.rewriting import give_location
+from irc.ir.rewriting import Inserter
 from irc.layout.matrix_instructions import MatrixInstruction
 
 SINGLE_PASS = ("tf32", "bf16")
@@ -56,21 +55,11 @@ def _promote(dot: tile.DotOp) -> None:
     acc, type = dot.acc, dot.result.type
     element = element_type_of(type)
     assert isinstance(element, Float32Type)
-    zero = arith.ConstantOp(FloatAttr(0.0, element))
-    start = tile.SplatOp(zero.result, type)
-    _insert([zero, start], InsertPoint.before(dot), dot)
-    dot.operands[2] = start.result
+    before = Inserter.before(dot)
+    zero = before.value(arith.ConstantOp(FloatAttr(0.0, element)))
+    dot.operands[2] = before.value(tile.SplatOp(zero, type))
     block = Block(arg_types=[element, element])
     total = arith.AddfOp(block.args[0], block.args[1])
     block.add_ops([total, tile.YieldOp(total.result)])
-    for op in block.ops:
-        give_location(op, dot.location)
-    added = tile.MapOp([acc, dot.result], type, Region(block))
-    _insert([added], InsertPoint.after(dot), dot)
+    added = Inserter.after(dot)(tile.MapOp([acc, dot.result], type, Region(block)))
     dot.result.replace_uses_with_if(added.result, lambda use: use.operation is not added)
-
-
-def _insert(ops: list[Operation], at: InsertPoint, dot: tile.DotOp) -> None:
-    for op in ops:
-        give_location(op, dot.location)
-    Rewriter.insert_op(ops, at)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -17,6 +18,7 @@ from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
+from irc.ir.rewriting import Inserter
 from irc.layout.instructions import wgmma_depth
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.operand_sources import is_of_a_dot
@@ -60,11 +62,9 @@ def _slice(dot: tile.DotOp) -> None:
         if following is not None:
             following.read(dot.lhs)
         lhs = part.of(dot.lhs)
-        rhs = tile.SubviewOp(dot.rhs, (part.start, 0), tile.BufferType.of((step, columns), element))
-        rhs.location = dot.location
-        each = tile.DotOp(lhs, rhs.result, acc, location=dot.location)
-        Rewriter.insert_op([rhs, each], InsertPoint.before(dot))
-        acc = each.result
+        at = Inserter.before(dot)
+        rhs = at.value(tile.SubviewOp(dot.rhs, (part.start, 0), tile.BufferType.of((step, columns), element)))
+        acc = at.value(tile.DotOp(lhs, rhs, acc))
     Rewriter.replace_op(dot, [], [acc])
 
 
@@ -76,14 +76,11 @@ def _halve(dot: tile.DotOp) -> None:
     lhs, rhs = element_type_of(dot.lhs.type), element_type_of(dot.rhs.type)
     if any(part * element_of(lhs).size % HALF_BYTES or not part for part in (half, depth - half)):
         return
-    acc = dot.acc
+    at, acc = Inserter.before(dot), dot.acc
     for start, part in ((0, half), (half, depth - half)):
-        a = tile.SubviewOp(dot.lhs, (0, start), tile.BufferType.of((rows, part), lhs))
-        b = tile.SubviewOp(dot.rhs, (start, 0), tile.BufferType.of((part, columns), rhs))
-        each = tile.DotOp(a.result, b.result, acc, location=dot.location)
-        a.location = b.location = dot.location
-        Rewriter.insert_op([a, b, each], InsertPoint.before(dot))
-        acc = each.result
+        a = at.value(tile.SubviewOp(dot.lhs, (0, start), tile.BufferType.of((rows, part), lhs)))
+        b = at.value(tile.SubviewOp(dot.rhs, (start, 0), tile.BufferType.of((part, columns), rhs)))
+        acc = at.value(tile.DotOp(a, b, acc))
     Rewriter.replace_op(dot, [], [acc])
 
 
@@ -121,9 +118,7 @@ class _Part:
             case tile.ReadOp():
                 shape = shape_of(clone.buffer.type)[0], self._step
                 part = tile.SubviewOp(clone.buffer, (0, self.start), tile.BufferType.of(shape, element))
-                part.location = op.location
-                Rewriter.insert_op(part, InsertPoint.before(self._dot))
-                clone.operands[0] = part.result
+                clone.operands[0] = Inserter(Builder(InsertPoint.before(self._dot)), op.location).value(part)
             case tile.LoadOp():
                 clone.operands[list(clone.operands).index(clone.view) + 2] = self._moved(clone.offsets[1])
             case tile.IotaOp():
@@ -136,9 +131,5 @@ class _Part:
         return made
 
     def _moved(self, offset: SSAValue) -> SSAValue:
-        by = arith.ConstantOp(IntegerAttr(self.start, IndexType()))
-        moved = arith.AddiOp(offset, by.result)
-        for op in (by, moved):
-            op.location = self._dot.location
-        Rewriter.insert_op([by, moved], InsertPoint.before(self._dot))
-        return moved.result
+        at = Inserter.before(self._dot)
+        return at.value(arith.AddiOp(offset, at.index(self.start)))

@@ -23,6 +23,7 @@ from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
+from irc.ir.blocks import end_of
 from irc.ir.dtypes import element_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES
@@ -143,8 +144,7 @@ def _without_results(loop: scf.ForOp) -> None:
     if not loop.iter_args:
         return
     block = loop.body.block
-    last = block.last_op
-    assert last is not None
+    last = end_of(block)
     yields = scf.YieldOp()
     yields.location = last.location
     Rewriter.insert_op(yields, InsertPoint.before(last))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -20,6 +20,7 @@ from irc.analysis.tma import box_access
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
+from irc.ir.rewriting import Inserter
 from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import aligned, channel_bytes, tile_bytes
@@ -131,22 +132,17 @@ def _write(program: tile.ProgramOp, block: Block, store: tile.StoreOp, count: in
     """Puts a write to a buffer, or to the part of it whose turn it is, in the place of the store of a tile."""
     (rows, columns), element = shape_of(store.tile.type), element_type_of(store.tile.type)
     alloc = tile.AllocOp(tile.BufferType.of((rows, count * columns), element))
-    buffer, before = alloc.buffer, list[Operation]()
+    alloc.location = store.location
+    Rewriter.insert_op(alloc, InsertPoint.at_start(program.body.block))
+    buffer, at = alloc.buffer, Inserter.before(store)
     if count > 1:
         parent = block.parent_op()
         assert isinstance(parent, scf.ForOp)
-        bounds = [arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, count * columns)]
-        at = arith.RemUIOp(block.args[0], bounds[1].result)
+        zero, round = at.index(0), at.index(count * columns)
+        begin = at.value(arith.RemUIOp(block.args[0], round))
         type = tile.BufferType.of((rows, columns), element)
-        part = tile.SubviewOp(buffer, (0, 0), type, [bounds[0].result, at.result])
-        before, buffer = [*bounds, at, part], part.result
-    write = tile.WriteOp(store.tile, buffer)
-    for op in (alloc, *before, write):
-        op.location = store.location
-    first = program.body.block.first_op
-    assert first is not None
-    Rewriter.insert_op(alloc, InsertPoint.before(first))
-    Rewriter.insert_op([*before, write], InsertPoint.before(store))
+        buffer = at.value(tile.SubviewOp(buffer, (0, 0), type, [zero, begin]))
+    at(tile.WriteOp(store.tile, buffer))
     store.operands[list(store.operands).index(store.tile)] = buffer
 
 
