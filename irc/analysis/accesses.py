@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 
-from irc.analysis.multiples import multiple_of
+from irc.analysis.index_values import multiple_of
 from irc.dialects.tile import AccessOp, shape_of
 from irc.ir.dtypes import element_of
 from irc.layout.access import Access

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from irc.analysis.ranges import greatest
+from irc.analysis.index_values import greatest
 from irc.dialects.tile import AccessOp, Im2colAttr
 from irc.ir.dtypes import element_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK

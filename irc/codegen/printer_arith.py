@@ -23,9 +23,9 @@ from irc.codegen.prelude_numbers import widen_name
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_memory import slice_of
 from irc.dialects.cuda import PackedOp, PackedWidenOp, RegistersType, WgmmaOp, WgmmaRegistersOp
-from irc.dialects.cuda.common import constant_of
 from irc.dialects.scalar import CheckIndexOp, FmodOp
 from irc.ir.dtypes import element_of
+from irc.ir.properties import constant_of
 
 Narrow = BFloat16Type | Float16Type | Float8E4M3FNType | Float8E5M2Type
 

@@ -11,8 +11,9 @@ from irc.codegen.prelude_core import access_name
 from irc.codegen.prelude_tensor_core import matrix_name
 from irc.codegen.printer import KernelPrinter, prints
 from irc.dialects import cuda
-from irc.dialects.cuda.common import ACCESS_BYTES, constant_of
+from irc.dialects.cuda.common import ACCESS_BYTES
 from irc.dialects.cuda.memory import GlobalLoadOp
+from irc.ir.properties import constant_of
 
 _AXES = "xyz"
 

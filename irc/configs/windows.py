@@ -14,7 +14,7 @@ from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, Kind, iteration_of
 from irc.ir.targets import Target
-from irc.layout.access import slope_of
+from irc.layout.affine import slope_of
 from irc.layout.windows import MAX_REGISTERS, Reach, Read, closest_runs, registers
 from irc.support.integers import ceil_div
 

@@ -1,10 +1,11 @@
-"""Short spellings of the properties of ops."""
+"""Short spellings of the properties of ops, and of constants."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import cast, overload
 
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     AnyFloat,
     BoolAttr,
@@ -15,12 +16,18 @@ from xdsl.dialects.builtin import (
     IntegerType,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 
 def number(value: int) -> IntegerAttr:
     """The property of an integer."""
     return IntegerAttr(value, i64)
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """The number of an `arith.constant` of an integer type or index; None for anything else."""
+    constant = value.owner.value if isinstance(value.owner, ConstantOp) else None
+    return constant.value.data if isinstance(constant, IntegerAttr) else None
 
 
 def scalar(value: float, type: Attribute) -> FloatAttr | IntegerAttr:

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.accesses import access_of
-from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.layout.access import slope_of
+from irc.ir.properties import constant_of
+from irc.layout.affine import slope_of
 from irc.layout.candidates import side_by_side, transposing
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.requests import WIDEST

@@ -10,8 +10,8 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from irc.analysis.multiples import constant_of
 from irc.dialects import tile
+from irc.ir.properties import constant_of
 from irc.ir.rewriting import Inserter, give_location
 from irc.scheduling.loops import trips
 

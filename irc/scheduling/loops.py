@@ -8,7 +8,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.multiples import constant_of
+from irc.ir.properties import constant_of
 from irc.support.integers import ceil_div
 
 

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.multiples import multiple_of
+from irc.analysis.index_values import multiple_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.rewriting import Inserter

@@ -8,8 +8,8 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from irc.analysis.multiples import constant_of
 from irc.dialects import tile
+from irc.ir.properties import constant_of
 from irc.scheduling.loops import trips
 from irc.support.diagnostics import IrcError
 

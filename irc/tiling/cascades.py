@@ -16,11 +16,10 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 
 from irc.analysis.cascades import MIN_ROWS, Cascade, cascade_of, is_crosswise
-from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
-from irc.ir.properties import numbers
+from irc.ir.properties import constant_of, numbers
 from irc.support.integers import ceil_div
 from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.config import GROUP_WARPS, Config

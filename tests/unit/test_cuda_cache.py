@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from irc.codegen import cache
+from irc.codegen import compiling as cache
 from irc.codegen.nvrtc import Compilation, Resources, parse_resources
 from irc.support.diagnostics import IrcError
 
@@ -66,7 +66,7 @@ def test_errors_are_not_kept(folder: Path) -> None:
 
 def test_several_processes(folder: Path) -> None:
     script = (
-        "import sys; from irc.codegen.cache import compile_cached\n"
+        "import sys; from irc.codegen.compiling import compile_cached\n"
         f"sys.stdout.write(str(compile_cached({SOURCE!r}, 'sm_90a').resources['k'].registers))"
     )
 

@@ -11,7 +11,7 @@ import pytest
 from drawing import long
 
 import irc
-from irc.codegen.cache import compile_cached
+from irc.codegen.compiling import compile_cached
 from irc.codegen.sass import disassemble, opcodes_of, touched_in_flight, uses
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.driver.compiler import compile_artifact

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import BoolAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.types import RegistersType
+from irc.ir.properties import constant_of
 
 FALSE = BoolAttr.from_bool(False)
 
@@ -17,14 +17,6 @@ ACCESS_BYTES = (1, 2, 4, 8, 16)
 """Sizes of one memory access of one thread (PTX ISA, 6.4.1)."""
 
 Value = SSAValue | Operation
-
-
-def constant_of(value: SSAValue) -> int | None:
-    """The integer that the value is known to be, or None."""
-    if not isinstance(value, OpResult) or not isinstance(value.op, arith.ConstantOp):
-        return None
-    attribute: Attribute = value.op.value
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
 
 
 def element_of(array: SSAValue) -> Attribute:

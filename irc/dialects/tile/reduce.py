@@ -22,7 +22,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.bodies import verify_body
+from irc.dialects.tile.control import verify_body
 from irc.dialects.tile.memory import verify_same
 from irc.dialects.tile.types import element_type_of, shape_of, verify_broadcast
 from irc.ir.locations import set_location

@@ -15,10 +15,10 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from irc.dialects.cuda.common import constant_of
 from irc.dialects.scalar import FmodOp
 from irc.interpreters.tile.scalars import scalar_rule, signed, unsigned
 from irc.ir.dtypes import element_of
+from irc.ir.properties import constant_of
 from irc.ir.rounding import cast_array
 from irc.support.diagnostics import IrcError
 

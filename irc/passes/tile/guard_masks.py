@@ -14,9 +14,9 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.invariants import LAID_OUT
-from irc.analysis.multiples import constant_of
 from irc.dialects import tile
 from irc.ir.passes import Pass
+from irc.ir.properties import constant_of
 from irc.ir.rewriting import Inserter, remove_dead_code
 
 MAX_EXTENT = 1 << 28

@@ -9,8 +9,8 @@ from typing import ClassVar
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
+from irc.analysis.index_values import opposite, slope, together
 from irc.analysis.invariants import LAYOUT_FREE, TILED
-from irc.analysis.monotone import opposite, slope, together
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.ir.properties import numbers
