@@ -6,13 +6,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Dialect, SSAValue
-from xdsl.irdl import (
-    VarConstraint,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.irdl.constraints import AnyOf, BaseAttr
 
 from irc.ir.operations import EffectOp, PureOp

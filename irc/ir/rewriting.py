@@ -15,12 +15,7 @@ from xdsl.builder import Builder
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ArrayAttr, FusedLoc, IndexType, IntegerAttr, LocationAttr, NoneAttr, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    PatternRewriterListener,
-    PatternRewriteWalker,
-    RewritePattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 

@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from irc.layout.cute import (
-    Layout,
-    coalesce_modes,
-    composition,
-    flatten,
-    logical_product,
-    make_layout,
-    right_inverse,
-)
+from irc.layout.cute import Layout, coalesce_modes, composition, flatten, logical_product, make_layout, right_inverse
 
 
 def ordered(shape: Sequence[int], order: Sequence[int]) -> Layout:

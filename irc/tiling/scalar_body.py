@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    IntegerType,
-    LocationAttr,
-    Signedness,
-    f32,
-    f64,
-    i1,
-)
+from xdsl.dialects.builtin import AnyFloat, IntegerType, LocationAttr, Signedness, f32, f64, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from irc.ir.properties import scalar

@@ -7,15 +7,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-    SymbolNameConstraint,
-    UnitAttr,
-    i1,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, StringAttr, SymbolNameConstraint, UnitAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 from xdsl.irdl import (
     AnyAttr,

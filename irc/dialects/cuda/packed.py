@@ -13,12 +13,7 @@ from xdsl.dialects.builtin import (
     i8,
 )
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import check_one_of, check_registers, element_of

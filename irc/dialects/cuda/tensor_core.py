@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    EqAttrConstraint,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import EqAttrConstraint, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.async_ops import BareOp, PendingOp

@@ -6,12 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import FlatSymbolRefAttr, IntegerAttr, SymbolRefAttr
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.host.memory import BufferType

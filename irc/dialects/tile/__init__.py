@@ -32,16 +32,7 @@ from irc.dialects.tile.channel import (
     carried_from,
     channel_of,
 )
-from irc.dialects.tile.compute import (
-    ConcatOp,
-    ConvertOp,
-    IotaOp,
-    MapOp,
-    PermuteOp,
-    ReshapeOp,
-    SliceOp,
-    SplatOp,
-)
+from irc.dialects.tile.compute import ConcatOp, ConvertOp, IotaOp, MapOp, PermuteOp, ReshapeOp, SliceOp, SplatOp
 from irc.dialects.tile.control import ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
 from irc.dialects.tile.im2col import Im2colAttr

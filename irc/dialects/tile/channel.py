@@ -24,9 +24,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    MemoryAllocEffect,
-)
+from xdsl.traits import MemoryAllocEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import verify_same

@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
-    LocationAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    result_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, region_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.control import verify_body

@@ -19,12 +19,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    IsTerminator,
-    NoTerminator,
-    Pure,
-    RecursiveMemoryEffect,
-)
+from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.memory import verify_same

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import (
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    LocationAttr,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-    i8,
-)
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, LocationAttr, StringAttr, TensorType, UnitAttr, i8
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     BaseAttr,

@@ -11,13 +11,7 @@ from xdsl.ir import Operation
 from irc.dialects import cuda
 from irc.interpreters.sim.access import read_shared, write_shared
 from irc.interpreters.sim.clocks import WARP
-from irc.interpreters.sim.matrix_fragments import (
-    coordinates,
-    matrix_elements,
-    mma_fragments,
-    multiply_add,
-    round_tf32,
-)
+from irc.interpreters.sim.matrix_fragments import coordinates, matrix_elements, mma_fragments, multiply_add, round_tf32
 from irc.interpreters.sim.memory import Array, RegisterArray
 from irc.interpreters.sim.register_use import register_index
 from irc.interpreters.sim.registry import simulates
