@@ -147,10 +147,14 @@ def _value(number: IntegerAttr | None, default: int) -> int:
     return default if number is None else number.value.data
 
 
-def lower_block(code: Code, block: Block) -> None:
+def lower_block(code: Code, block: Block, places: Sequence[Registers | SSAValue | None] = ()) -> None:
+    """The ops of a block; what the body of a loop or a side of a branch yields is put in its places."""
     for op in block.ops:
         with code.e.at(op.location):
-            lower_op(code, op)
+            if isinstance(op, scf.YieldOp):
+                _update(code, op, places)
+            else:
+                lower_op(code, op)
 
 
 def lower_op(code: Code, op: Operation) -> None:
@@ -220,12 +224,7 @@ def _for(code: Code, op: scf.ForOp) -> None:
         for argument, place in zip(block.args[1:], carried, strict=True):
             if place is not None:
                 code.values[argument] = _current(code, place, argument.type)
-        for inner in block.ops:
-            with code.e.at(inner.location):
-                if isinstance(inner, scf.YieldOp):
-                    _update(code, inner, carried)
-                else:
-                    lower_op(code, inner)
+        lower_block(code, block, carried)
     if shares:
         code.forget_order()
     for result, place in zip(op.results, carried, strict=True):
@@ -298,32 +297,23 @@ def _if(code: Code, op: scf.IfOp) -> None:
             raise IrcError(f"expected tiles and scalars as results of a branch, found {result.type}", op.location)
     places = [_result(code, result) for result in op.results]
 
-    def side(region: Region) -> None:
-        for inner in region.block.ops:
-            with code.e.at(inner.location):
-                if isinstance(inner, scf.YieldOp):
-                    _update(code, inner, places)
-                else:
-                    lower_op(code, inner)
-
     before = list(code.dirty), list(code.stale)
     after: tuple[list[Touch], list[Touch]] = [], []
 
-    def run(region: Region) -> None:
+    def side(region: Region) -> None:
         """A side from the state before the branch; afterwards either side may be the one that ran."""
         code.dirty, code.stale = list(before[0]), list(before[1])
-        side(region)
+        for block in region.blocks:
+            lower_block(code, block, places)
         after[0].extend(code.dirty)
         after[1].extend(code.stale)
 
     if op.false_region.blocks:
-        code.e.branch(code.ssa(op.cond), lambda: run(op.true_region), lambda: run(op.false_region))
+        code.e.branch(code.ssa(op.cond), lambda: side(op.true_region), lambda: side(op.false_region))
     else:
         with code.e.when(code.ssa(op.cond)):
-            run(op.true_region)
-    if not op.false_region.blocks:
-        after[0].extend(before[0])
-        after[1].extend(before[1])
+            side(op.true_region)
+        side(op.false_region)
     code.dirty, code.stale = after
     for result, place in zip(op.results, places, strict=True):
         code.values[result] = _current(code, place, result.type)
