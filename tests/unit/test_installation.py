@@ -1,5 +1,6 @@
 """What an installation needs: ranges with bounds that were tried, and what runs without the wheels of CUDA."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -94,3 +95,12 @@ def test_a_missing_wheel_of_cuda_is_named(tmp_path: Path, program: str, wheel: s
 def test_a_gpu_without_cuda_core_is_an_error(tmp_path: Path) -> None:
     done = run("import irc.runtime.device", tmp_path)
     assert "IrcError: target cuda needs the wheel cuda-core: " in done.stderr.splitlines()[-1]
+
+
+def test_environment_variables_have_a_line() -> None:
+    """docs/installing.md names what irc and irc_frontend read of the environment, and nothing else."""
+    sources = [path.read_text() for folder in ("irc", "frontend") for path in sorted((ROOT / folder).rglob("*.py"))]
+    sources += [path.read_text() for path in sorted((ROOT / "tools").rglob("errors.py"))]
+    read = {name for text in sources for name in re.findall(r'environ\b[^\n]*?"((?:IRC|XDG)_\w+)"', text)}
+    page = (ROOT / "docs" / "installing.md").read_text().split("## Environment variables")[1].split("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE)) == read
