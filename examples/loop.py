@@ -38,6 +38,8 @@ def options(about: str | None, steps: int, argv: list[str] | None = None) -> arg
     found = parser.parse_args(argv)
     if found.resume and found.out is None:
         parser.error("--resume needs --out")
+    if found.target == "cuda" and not is_present():
+        parser.error("--target cuda: there is no GPU, or no driver of it; without --target it runs on the CPU")
     if found.trace is not None and (found.target == "cpu" or (found.target is None and not is_present())):
         parser.error("--trace: on the target cpu nothing is copied")
     if found.trace is not None and not found.trace.parent.is_dir():

@@ -67,3 +67,10 @@ def test_the_gpt_learns_and_goes_on_after_an_interruption(
 def test_nothing_to_resume(load: Any, tmp_path: Path) -> None:
     with pytest.raises(IrcError, match="cannot read"):
         load("train_cancer").main(["--target", "cpu", "--out", str(tmp_path), "--resume"])
+
+
+def test_no_gpu_is_one_line(load: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(load("loop"), "is_present", lambda: False)
+    with pytest.raises(SystemExit):
+        load("train_resnet").main(["--target", "cuda"])
+    assert capsys.readouterr().err.splitlines()[-1].endswith("without --target it runs on the CPU")
