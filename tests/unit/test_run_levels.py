@@ -160,10 +160,10 @@ def test_an_exception_is_an_error_in_irc_unless_somebody_else_wrote_the_ir(
     source.write_text(PROGRAM)
     assert irc_opt.main([str(source), "-p", "kernel", "-o", str(kernels)]) == 0
 
-    def fail(op: Operation) -> None:
+    def fail(self: object, program: Operation) -> None:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr(plan_shared, "plan", fail)
+    monkeypatch.setattr(plan_shared.PlanSharedPass, "run", fail)
     assert irc_opt.main([str(source), "-p", "tile"]) == 1
     assert "internal error in pass 'plan-shared': ValueError: no such thing" in capsys.readouterr().err
     with pytest.raises(ValueError, match="no such thing"):
