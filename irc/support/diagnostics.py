@@ -82,7 +82,7 @@ class IrcError(Exception):
         return self.message if place is None else f"{place.span}: {self.message}"
 
     @property
-    def __notes__(self) -> list[str]:
+    def __notes__(self) -> list[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What Python prints below the message where nobody catches the error (PEP 678): the quoted line, further
         places and the hint. It is made when it is asked for, as many errors are caught."""
         return [*_rest(self), *self._added]
