@@ -15,7 +15,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, Kind, iteration_of
 from irc.ir.targets import Target
 from irc.layout.affine import slope_of
-from irc.layout.windows import MAX_REGISTERS, Reach, Read, closest_runs, registers
+from irc.layout.windows import MAX_WINDOW_REGISTERS, Reach, Read, closest_runs, registers
 from irc.support.integers import ceil_div
 
 VECTOR = 16
@@ -64,7 +64,7 @@ def _elements(op: Operation, vector: int) -> int:
         runs = (vector, each // vector)
         if not windows.is_along:
             runs = closest_runs(each, vector, size, windows.extents, windows.read)
-        if each >= vector and registers(windows.read(runs), each) <= MAX_REGISTERS:
+        if each >= vector and registers(windows.read(runs), each) <= MAX_WINDOW_REGISTERS:
             return each
     return vector
 

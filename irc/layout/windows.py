@@ -12,7 +12,7 @@ from irc.support.integers import ceil_div
 WORD = 4
 """Bytes of a register, and of the shortest vector worth reading of shorter elements."""
 
-MAX_REGISTERS = 168
+MAX_WINDOW_REGISTERS = 168
 """Registers that hold what a thread reads and sums: others of 255 hold addresses and what is compared."""
 
 LOAD = 2

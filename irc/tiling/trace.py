@@ -22,7 +22,7 @@ from irc.analysis.op_classes import is_cast, is_elementwise, is_position, is_red
 from irc.dialects.nd.elements import ElementsAttr
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import Access, Kind, Pattern, iteration_of, pattern_of
+from irc.ir.iteration import Access, Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
@@ -220,22 +220,22 @@ class Trace:
 
         if len(op.operands) > 1:
             places = product(*(map(constant, range(dim.extent)) for dim in taps))
-            found = (self._multiplied(op, point(iteration, coords, place), type) for place in places)
+            found = (self._multiplied(op, iteration, point(iteration, coords, place), type) for place in places)
             return Joined(type, where, monoid, tuple(found))
 
         def joined(found: tuple[int, ...]) -> Node:
             if len(found) == len(taps):
                 at = point(iteration, coords, [constant(place) for place in found])
-                return self._tap(op, at, monoid, outside)
+                return self._tap(op, iteration.inputs[0], at, monoid, outside)
             parts = [joined((*found, at)) for at in range(taps[len(found)].extent)]
             parts = [part for part in parts if part is not outside] or [outside]
             return parts[0] if len(parts) == 1 else Joined(type, where, monoid, tuple(parts))
 
         return joined(())
 
-    def _tap(self, op: Operation, at: Coords, monoid: str, outside: Constant) -> Node:
+    def _tap(self, op: Operation, access: Access, at: Coords, monoid: str, outside: Constant) -> Node:
         """The element at a point of a window, of the type that is joined; `outside` where no window has one there."""
-        (access,), source = iteration_of(op).inputs, op.operands[0]
+        source = op.operands[0]
         tests = _inside(access, at, {})
         if tests is None or 0 in shape_of(source.type):
             return outside
@@ -253,11 +253,11 @@ class Trace:
         kind = Bounded if isinstance(inside, Load) else Choose
         return kind(outside.source, location_of(op), tests, inside, outside)
 
-    def _multiplied(self, op: Operation, at: Coords, type: Attribute) -> Node:
+    def _multiplied(self, op: Operation, iteration: Iteration, at: Coords, type: Attribute) -> Node:
         """The product of the operands' elements at a point of a window, in the type that is joined."""
         where = location_of(op)
         factors: list[Node] = []
-        for value, access in zip(op.operands, iteration_of(op).inputs, strict=True):
+        for value, access in zip(op.operands, iteration.inputs, strict=True):
             node = self._operand(value, access, at, where)
             if isinstance(node, Choose) and isinstance(node.inside, Load):
                 node = Bounded(node.source, where, node.tests, node.inside, node.outside)

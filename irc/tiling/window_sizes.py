@@ -26,6 +26,9 @@ MAX_WASTE_OF_SHORT = 1.15
 MAX_TILED = 3
 """Dimensions of a tile, as of other maps."""
 
+MAX_FILLED = 4
+"""The same where those are too short for the elements that a tile should have."""
+
 
 def reached_dims(domains: Domains, dims: Sequence[Dim], *, overlap: bool) -> list[Dim]:
     """The dimensions along which an array that counts is read at several places that are constants apart, in their
@@ -57,7 +60,7 @@ def window_tiles(dims: Sequence[Dim], inner: Dim, reached: Sequence[Dim], elemen
         sizes[dim] = _fitting(dim.extent, 1 << bits)
         room //= sizes[dim]
     for dim in reversed(dims):
-        if room > 1 and dim not in sizes and len(sizes) < MAX_TILED + 1:
+        if room > 1 and dim not in sizes and len(sizes) < MAX_FILLED:
             sizes[dim] = _fitting(dim.extent, room)
             room //= sizes[dim]
     return {dim: sizes[dim] for dim in dims if dim in sizes}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar, TypeVar
@@ -31,7 +31,7 @@ from irc.dialects.nd.base import (
     tensor,
 )
 from irc.ir.dtypes import Element
-from irc.ir.iteration import Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
+from irc.ir.iteration import Access, Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
 from irc.support.integers import ceil_div
 
 MAX_TAPS = 80
@@ -183,7 +183,7 @@ class ConvOp(NdOp, IterationInterface):
         """d is the place in the result, its image and channel first, r the place in the window. Along an axis with
         phases d is the place divided by how many there are, and the phases are the last d."""
         shape, kernel, phases = self.result_shape, self.kernel_shape, self.phases
-        counts = [_most_taps(*numbers) for numbers in zip(kernel[2:], phases, ints(self.low), strict=True)]
+        counts = self._tap_counts
         outer = [ceil_div(n, e) for n, e in zip(shape[2:], phases, strict=True)]
         parallel = [*shape[:2], *outer, *(e for e in phases if e > 1)]
         dims = (*numbered("d", parallel), *numbered("r", [kernel[1], *counts], Kind.WINDOW, "sum"))
@@ -191,17 +191,10 @@ class ConvOp(NdOp, IterationInterface):
         of_phase, (depth, *taps) = iter(exprs[len(outer) : len(parallel) - 2]), exprs[len(parallel) - 2 :]
         each = kernel[0] // integer(self.groups)
         channel = (output if each == 1 else output // each) * kernel[1] + depth
-        axes = [
-            self._along(axis, p, tap, next(of_phase) if e > 1 else None)
-            for axis, (p, tap, e) in enumerate(zip(exprs, taps, phases, strict=False))
-        ]
-        x = access(len(dims), placed((image, channel, *(axis.at for axis in axes)), ints(self.x_axes)))
-        x = replace(x, inside=tuple(bound for axis in axes for bound in axis.inside), outside=0)
-        weights = access(len(dims), placed((output, depth, *(axis.tap for axis in axes)), ints(self.kernel_axes)))
-        if exists := tuple(bound for axis in axes for bound in axis.exists):
-            weights = replace(weights, inside=exists, outside=0)
+        axes = self._axes(exprs[: len(outer)], taps, of_phase)
+        inputs = self._inputs(len(dims), (image, channel), (output, depth), axes)
         result = placed((image, output, *(axis.place for axis in axes)), ints(self.result_axes))
-        return Iteration(dims, (x, weights), AffineMap(len(dims), 0, result))
+        return Iteration(dims, inputs, AffineMap(len(dims), 0, result))
 
     def _product(self) -> Iteration:
         """m0 is the image, n0 one of the output channels, k0 one of the input channels; the other m are the place in
@@ -215,8 +208,7 @@ class ConvOp(NdOp, IterationInterface):
         kernel, parts, phases = self.kernel_shape, ints(self.parts), self.phases
         of_images = integer(self.batch_groups)
         groups = max(integer(self.groups), of_images)
-        counts = [_most_taps(*numbers) for numbers in zip(kernel[2:], phases, ints(self.low), strict=True)]
-        summed = [n // p for n, p in zip((*kernel[1:2], *counts), (*parts, *[1] * len(kernel)), strict=False)]
+        summed = [n // p for n, p in zip((*kernel[1:2], *self._tap_counts), (*parts, *[1] * len(kernel)), strict=False)]
         places = [ceil_div(n, e) for n, e in zip(self.result_shape[2:], phases, strict=True)]
         m, window = (self.result_shape[0], *places), numbered("k", summed, Kind.WINDOW, "sum")
         channels = kernel[0] // groups
@@ -238,18 +230,34 @@ class ConvOp(NdOp, IterationInterface):
                 source = group * m[0] + image
             else:
                 input = group * kernel[1] + depth
-        phase = iter(of_phase)
-        axes = [
-            self._along(axis, p, tap, next(phase) if e > 1 else None)
-            for axis, (p, tap, e) in enumerate(zip(place, taps, phases, strict=True))
-        ]
-        x = access(len(dims), placed((source, input, *(axis.at for axis in axes)), ints(self.x_axes)))
+        axes = self._axes(place, taps, iter(of_phase))
+        inputs = self._inputs(len(dims), (source, input), (output, depth), axes)
+        result = (*part, *placed((image, output, *(axis.place for axis in axes)), ints(self.result_axes)))
+        return Iteration(dims, inputs, AffineMap(len(dims), 0, result))
+
+    @property
+    def _tap_counts(self) -> list[int]:
+        """How many taps along each spatial axis a place of the result has at most."""
+        numbers = zip(self.kernel_shape[2:], self.phases, ints(self.low), strict=True)
+        return [_most_taps(*each) for each in numbers]
+
+    def _axes(
+        self, places: Sequence[AffineExpr], taps: Sequence[AffineExpr], of_phase: Iterator[AffineExpr]
+    ) -> list[_Axis]:
+        """The spatial axes, of which those with phases take the next of `of_phase` each."""
+        each = zip(places, taps, self.phases, strict=True)
+        return [self._along(i, p, tap, next(of_phase) if e > 1 else None) for i, (p, tap, e) in enumerate(each)]
+
+    def _inputs(
+        self, dims: int, of_x: Sequence[AffineExpr], of_kernel: Sequence[AffineExpr], axes: Sequence[_Axis]
+    ) -> tuple[Access, Access]:
+        """How x, at an image and a channel, and the kernel, at an output and an input channel, are read."""
+        x = access(dims, placed((*of_x, *(axis.at for axis in axes)), ints(self.x_axes)))
         x = replace(x, inside=tuple(bound for axis in axes for bound in axis.inside), outside=0)
-        weights = access(len(dims), placed((output, depth, *(axis.tap for axis in axes)), ints(self.kernel_axes)))
+        weights = access(dims, placed((*of_kernel, *(axis.tap for axis in axes)), ints(self.kernel_axes)))
         if exists := tuple(bound for axis in axes for bound in axis.exists):
             weights = replace(weights, inside=exists, outside=0)
-        result = (*part, *placed((image, output, *(axis.place for axis in axes)), ints(self.result_axes)))
-        return Iteration(dims, (x, weights), AffineMap(len(dims), 0, result))
+        return x, weights
 
     def _along(self, axis: int, place: AffineExpr, tap: AffineExpr, phase: AffineExpr | None) -> _Axis:
         numbers = (self.strides, self.dilation, self.low, self.input_dilation)
