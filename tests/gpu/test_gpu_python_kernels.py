@@ -52,6 +52,7 @@ def test_numbers_that_are_none_gather_zeros() -> None:
 
 def test_a_model_with_a_kernel_is_trained() -> None:
     torch: Any = pytest.importorskip("torch")
+    from irc_frontend.torch import backend
 
     class Model(torch.nn.Module):
         def __init__(self, multiply: Any):
@@ -67,7 +68,7 @@ def test_a_model_with_a_kernel_is_trained() -> None:
     other.load_state_dict(model.state_dict())
     x = torch.randn(192, 128, device="cuda", dtype=torch.bfloat16)
     found: list[list[Any]] = []
-    for run in (other, model, torch.compile(model, backend="irc", fullgraph=True)):
+    for run in (other, model, torch.compile(model, backend=backend, fullgraph=True)):
         run.zero_grad()
         y = run(x)
         y.float().square().mean().backward()

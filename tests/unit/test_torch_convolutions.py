@@ -106,13 +106,17 @@ def test_what_is_quicker_on_a_gpu() -> None:
     assert forward is None and of_x is None
     assert of_weight == "the gradient of a convolution's weight, for which cuDNN is faster"
     assert reasons(nn.ConvTranspose2d(32, 48, 4, stride=2, padding=1), (2, 32, 8, 8))[:2] == [None, None]
+    assert reasons(nn.Conv2d(3, 32, 7, stride=2), (2, 3, 16, 16)) == [None] * 3
+    assert reasons(nn.Conv2d(32, 32, 7, groups=32, padding=3), (2, 32, 8, 8))[:2] == [None, None]
 
 
 @pytest.mark.parametrize(
     ("layer", "shape", "dtype", "reason"),
     [
-        (nn.Conv2d(32, 32, 3, groups=32), (2, 32, 8, 8), torch.bfloat16, "32 groups"),
-        (nn.Conv2d(3, 32, 7, stride=2), (2, 3, 16, 16), torch.bfloat16, "3 channels, fewer than 16"),
+        (nn.Conv2d(32, 32, 3, groups=4), (2, 32, 8, 8), torch.bfloat16, "4 groups"),
+        (nn.Conv2d(32, 32, 9, groups=32, padding=4), (2, 32, 8, 8), torch.bfloat16, "32 groups"),
+        (nn.Conv2d(8, 32, 7, stride=2), (2, 8, 16, 16), torch.bfloat16, "8 channels, fewer than 16"),
+        (nn.Conv2d(3, 8, 7, stride=2), (2, 3, 16, 16), torch.bfloat16, "3 channels, fewer than 16"),
         (nn.Conv2d(32, 32, 3), (2, 32, 8, 8), torch.float32, "of float32"),
         (nn.Conv3d(32, 32, 3), (2, 32, 4, 4, 4), torch.bfloat16, "over one or three axes"),
     ],

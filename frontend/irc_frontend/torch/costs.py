@@ -15,6 +15,7 @@ from irc.analysis.op_classes import is_product
 from irc.analysis.window_operands import is_window_loadable
 from irc.decomposition.indexed import comparisons
 from irc.dialects import nd
+from irc.dialects.nd.convolution import MAX_TAPS
 from irc.dialects.kernel import Anchor, FusedOp
 from irc.driver.compiler import resolve_arch
 from irc.driver.lowering import levels
@@ -64,36 +65,46 @@ def _why_scattered(node: Node) -> str | None:
 MIN_CHANNELS = 16
 """Of inputs and of outputs: from so many on TMA brings pixels of a window, and tiles are full."""
 
+IMAGE_CHANNELS = 4
+"""Up to so many inputs, those of an image, cuDNN fills them up to 8 first."""
+
 
 def why_slow_convolution(node: FxNode) -> str | None:
     """Why a convolution, or its gradients, are cuDNN's on a GPU, by the arrays' shapes and strides. On an H200, in
     bf16 with channels last, irc's take 0.6 to 1.2 of cuDNN's time where x has two axes of space and channels in one
-    group, forward and for the gradient of x (benchmarks/results/2026-11-24-h200-notes.md). Those of weights take 0.9 to
-    1.25, groups 20 times as long and more."""
+    group, forward and for the gradient of x, and 0.3 to 0.9 where each channel is a group of its own
+    (benchmarks/results). Those of weights take 0.9 to 1.25, other groups 1.8 and more. All three of a first layer, of
+    images of few channels, take 0.55 to 0.85."""
     is_gradient = node.target is torch.ops.aten.convolution_backward.default
     args: Any = node.args[1:] if is_gradient else node.args
     x, weight = (each.meta["val"] for each in args[:2])
     first: Any = node.args[0]
     read = first.meta["val"]
     groups, element = args[8], str(x.dtype).removeprefix("torch.")
+    is_depthwise = weight.shape[1] == 1 and math.prod(weight.shape) <= MAX_TAPS * groups
     if x.dtype not in (torch.bfloat16, torch.float16):
         return f"a convolution of {element} on a GPU, which is cuDNN's"
-    if groups != 1:
+    if groups != 1 and not is_depthwise:
         return f"a convolution of {groups} groups, for which cuDNN is faster"
     if x.ndim != 4 or not read.is_contiguous(memory_format=torch.channels_last):
         return "a convolution over one or three axes, or with channels first, for which there are no measurements"
+    fewest = weight.shape[0] if is_depthwise else min(weight.shape[:2])
+    if groups == 1 and x.shape[1] <= IMAGE_CHANNELS and max(weight.shape[:2]) >= MIN_CHANNELS:
+        return None
     if is_gradient and args[9][1]:
         return "the gradient of a convolution's weight, for which cuDNN is faster"
-    if min(weight.shape[:2]) < MIN_CHANNELS:
-        return f"a convolution of {min(weight.shape[:2])} channels, fewer than {MIN_CHANNELS}"
+    if fewest < MIN_CHANNELS:
+        return f"a convolution of {fewest} channels, fewer than {MIN_CHANNELS}"
     return None
 
 
 def _has_window(node: Node) -> bool:
     """Whether TMA brings the pixels of a convolution's window, with channels last in rows that are filled with
-    zeros."""
+    zeros. Depthwise convolutions are maps, which load windows, and so few channels come by pointers."""
     attributes: dict[str, Any] = dict(node.attributes)
     x, kernel = list(node.operands)
+    if attributes["groups"] != 1 or x.shape[1] <= IMAGE_CHANNELS:
+        return True
     element, last = element_named(x.element), [0, len(x.shape) - 1, *range(1, len(x.shape) - 1)]
     axes = attributes["kernel_axes"] or range(len(x.shape))
     weights = [kernel.shape[axis] for axis in axes]

@@ -27,7 +27,8 @@ def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Setti
     from irc_frontend.torch import backend
 
     torch.manual_seed(settings.seed)
-    model, inputs = body_function(row.name, row.model, list(row.dims), {"torch": torch})(**row.dims)
+    known = {"torch": torch, "vary_norms": vary_norms}
+    model, inputs = body_function(row.name, row.model, list(row.dims), known)(**row.dims)
     model, inputs = model.cuda().train(bool(row.loss)), [x.cuda() for x in inputs]
     step = Training(torch, model, row) if row.loss else Forward()
     with torch.set_grad_enabled(bool(row.loss)), _precision_kept(torch):
@@ -49,6 +50,19 @@ def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Setti
             return replace(record, error=f"wrong: {wrong}")
         variants = [Variant(name, _calling(step, run, narrow)) for name, run in runs.items()]
         return replace(record, times=time_variants(bench, row.clock, variants, settings.repetitions))
+
+
+def vary_norms(model: Any) -> None:
+    """Draws the parameters and running statistics of batch norms. Models begin with norms that change nothing but how
+    ties are rounded."""
+    from torch import nn
+
+    for norm in model.modules():
+        if isinstance(norm, nn.modules.batchnorm._BatchNorm):  # pyright: ignore[reportPrivateUsage]
+            nn.init.normal_(norm.running_mean, std=0.1)
+            nn.init.uniform_(norm.running_var, 0.5, 2.0)
+            nn.init.uniform_(norm.weight, 0.5, 1.5)
+            nn.init.normal_(norm.bias, std=0.1)
 
 
 class Step(Protocol):
