@@ -26,7 +26,7 @@ from irc.analysis.op_classes import (
 )
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.whole_rows import row_extent
-from irc.analysis.window_operands import is_window_loadable, rows_of, run_of
+from irc.analysis.window_operands import has_rows_of_taps, is_window_loadable, rows_of, run_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_named, element_of
 from irc.ir.iteration import Kind, iteration_of
@@ -42,6 +42,7 @@ class Product:
     is_loadable: for both operands, of all products, whether tensor maps can load them as they are; an operand that the
     kernel computes first needs none. is_computed: whether there is such a one. lhs_made, rhs_made: what makes an
     operand of 16 bits that is computed, else None. is_copied: whether TMA brings all operands as wgmma reads them.
+    is_gathered: whether the threads that multiply load the left operand, in rows of taps.
     lhs_pitch, rhs_pitch: bytes between the rows of the operands in memory, 0 where they have one. rhs_along: the
     dimension along which the right operand is contiguous, "k" or "n".
     written: bytes of operands that another kernel writes just before.
@@ -72,6 +73,7 @@ class Product:
     lhs_made: OperandWork | None = None
     rhs_made: OperandWork | None = None
     is_copied: bool = False
+    is_gathered: bool = False
     lhs_pitch: int = 0
     rhs_pitch: int = 0
     rhs_along: str = "k"
@@ -108,7 +110,7 @@ def product_of(kernel: FusedOp) -> Product:
     after = _after(kernel, cores)
     epilogue = [o for o in after if any(size_of(r) >= size for r in o.results)]
     returned = [(o, v) for o in after for v in o.operands if isinstance(v, BlockArgument) and size_of(v) >= size]
-    iteration = iteration_of(op)
+    iteration, is_gathered = iteration_of(op), has_rows_of_taps(op)
     places = prod(dim.extent for i, dim in enumerate(iteration.dims) if dim.role == "m" and i not in rows_of(op))
     return Product(
         count=len(cores),
@@ -119,13 +121,14 @@ def product_of(kernel: FusedOp) -> Product:
         lhs=multiplied(op, 0),
         rhs=multiplied(op, 1),
         result=element_of(op.results[0].type),
-        is_loadable=all(is_loadable(core, operand) for core in cores for operand in (0, 1)),
+        is_loadable=all(is_loadable(core, operand) for core in cores for operand in (int(is_gathered), 1)),
         is_computed=any(stored_array(v) is None for core in cores for v in core.operands),
         lhs_made=_made(op, 0),
         rhs_made=_made(op, 1),
         lhs_count=len({core.operands[0] for core in cores}),
         rhs_count=len({core.operands[1] for core in cores}),
         is_copied=all(_is_copied(core, operand) for core in cores for operand in (0, 1)),
+        is_gathered=is_gathered,
         lhs_pitch=_pitch(op, 0),
         rhs_pitch=_pitch(op, 1),
         rhs_along="k" if _is_along_k(op, 1) else "n",

@@ -13,6 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from irc.analysis.op_classes import shape_of
+from irc.dialects import nd
+from irc.dialects.nd.base import ints
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
@@ -32,6 +34,12 @@ def run_of(op: Operation) -> int:
     dims = [iteration.dims[i] for i in iteration.along(iteration.inputs[0].map, "k")]
     has_taps = any(dim.kind is Kind.WINDOW for dim in dims)
     return dims[-1].extent if has_taps and dims[-1].kind is Kind.REDUCE else 0
+
+
+def has_rows_of_taps(op: Operation) -> bool:
+    """Whether K goes over rows of taps and channels that follow each other in x, some of which are not there: the
+    threads that multiply load them in pairs. The kernel has them in rows that tensor maps can bring."""
+    return isinstance(op, nd.ConvOp) and len(ints(op.taps)) > 0
 
 
 def rows_of(op: Operation) -> tuple[int, ...]:
@@ -54,6 +62,8 @@ def can_be_moved(op: Operation, dim: int) -> bool:
 def is_window_loadable(op: Operation, operand: int) -> bool:
     """Whether tensor maps can bring tiles of x (0), or of the kernel (1), of steps along K inside of one tap, or of
     pixels. Steps of pixels have no end inside of them, as what comes next is no zero."""
+    if has_rows_of_taps(op):
+        return operand == 1
     if _is_gradient(op):
         return iteration_of(op).extent("k") % PIXELS == 0
     iteration, value = iteration_of(op), op.operands[operand]

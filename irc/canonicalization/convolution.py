@@ -25,7 +25,7 @@ from irc.ir.rewriting import Inserter
 
 def _rebuilt(op: nd.ConvOp, at: Inserter, **changed: Any) -> SSAValue:
     """The convolution with other operands or numbers."""
-    names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes")
+    names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes", "taps")
     numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
     numbers |= {"x": op.x, "kernel": op.kernel, "groups": integer(op.groups), "element": nd.element_of(op.result)}
     numbers |= {"flipped": op.is_flipped, "batch_groups": integer(op.batch_groups), "parts": ints(op.parts)}

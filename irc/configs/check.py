@@ -9,6 +9,7 @@ from irc.analysis.cascades import cascade_in
 from irc.analysis.op_classes import is_reduction, is_scan
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
+from irc.analysis.window_operands import has_rows_of_taps
 from irc.configs.blocked import mma_stage_bytes
 from irc.configs.cascade import cascade_problem, check_cascade
 from irc.configs.product import GROUP_WARPS, stage_bytes
@@ -70,8 +71,9 @@ class _Check:
         return IrcError(f"{name}: {message}", location_of(self._kernel), hint)
 
     def tile_sizes(self, config: ConfigAttr) -> None:
+        free = {"m", "n", "k"} if any(map(has_rows_of_taps, self._kernel.cores())) else {"m", "n"}
         for name, size in (config.tile or {}).items():
-            is_free = name in ("m", "n") or self._kernel.kind is Anchor.CASCADE
+            is_free = name in free or self._kernel.kind is Anchor.CASCADE
             if size & (size - 1) and not (is_free and size % FREE_MULTIPLE == 0):
                 also = f" or multiples of {FREE_MULTIPLE}" if is_free else ""
                 raise self._fail(f"tile sizes are powers of two{also}, found {name} = {size}")

@@ -12,6 +12,7 @@ from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
 from irc.configs.direct import choose_direct, pays
+from irc.configs.gathered import choose_gathered
 from irc.configs.product_instructions import best_instruction, wgmma_operands
 from irc.configs.wgmma import comes_in_subtiles, ranked_blockings, transposed
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Blocking, can_share_columns, shared_pair
@@ -43,7 +44,7 @@ def choose_product(
     chosen = given.instruction or best_instruction(product, machine, instruction)
     if given.instruction is None and instruction is None and pays(product, machine):
         chosen = "direct"
-    known = {"wgmma": _choose_wgmma, "direct": choose_direct}
+    known = {"wgmma": choose_gathered if product.is_gathered else _choose_wgmma, "direct": choose_direct}
     choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)
     is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
     yield from islice(choices(product, machine, given), 1 if is_given else None)

@@ -71,13 +71,14 @@ class Access:
         """The dimensions of the view whose end can be within a vector of `length` elements along tile dimension `dim`:
         there it takes an access for each element."""
         along = (at for at in self.checked if dim in self.map.results[at].used_dims())
-        return frozenset(
-            at for at in along if self.extents[at] % length or not self._starts_at_multiple(at, dim, length)
-        )
+        return frozenset(at for at in along if self._can_end(at, dim, length))
 
-    def _starts_at_multiple(self, at: int, dim: int, length: int) -> bool:
+    def _can_end(self, at: int, dim: int, length: int) -> bool:
+        """Not where the whole vector is at one place along the dimension, nor where it is one of the vectors of it."""
         walk = self._walk(self.map.results[at], dim, length)
-        return walk is not None and walk.align % length == 0
+        if walk is None:
+            return True
+        return walk.slope != 0 and (walk.align % length != 0 or self.extents[at] % length != 0)
 
     @property
     def divisions(self) -> int:

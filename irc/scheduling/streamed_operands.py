@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from irc.analysis.accesses import access_of
 from irc.analysis.im2col import channel_dim, im2col_access
 from irc.analysis.tma import box_access
 from irc.dialects import tile
@@ -21,8 +22,12 @@ from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.layout.instructions import WGMMA_ROWS, wgmma_depth
 from irc.scheduling.channels import fills_of, root_of
+from irc.scheduling.loops import trips
 from irc.scheduling.operand_columns import group_of, make_columns
 from irc.scheduling.operand_sources import is_of_a_dot, owners_of
+
+PAIR = 2
+"""Neighbors along K that a register of a left operand of 16 bits has."""
 
 _COMPUTED = (tile.MapOp, tile.LoadOp, tile.IotaOp, tile.SplatOp)
 
@@ -55,6 +60,23 @@ def stays_in_registers(dot: tile.DotOp) -> bool:
     size = element_of(element_type_of(value.type)).size
     rows, depth = shape_of(value.type)
     return size == 2 and rows % WGMMA_ROWS == 0 and depth % wgmma_depth(size) == 0
+
+
+def is_loaded_at_once(dot: tile.DotOp) -> bool:
+    """Whether the threads that multiply load the left operand themselves: elements of 16 bits that TMA cannot bring,
+    nor other threads in longer vectors than the pairs of a fragment, for a product of one step, whose loads are all on
+    their way together."""
+    loop, value = dot.parent_op(), dot.lhs
+    if not isinstance(loop, scf.ForOp) or trips(loop) != 1 or not isinstance(value.type, TensorType):
+        return False
+    made = [op for op in owners_of(value) if isinstance(op, _COMPUTED)]
+    loads = [op for op in made if isinstance(op, tile.LoadOp) and shape_of(op.result.type) == shape_of(value.type)]
+    size = element_of(element_type_of(value.type)).size
+    rows, depth = shape_of(value.type)
+    is_whole = size == 2 and rows % WGMMA_ROWS == 0 and depth % wgmma_depth(size) == 0
+    if not is_whole or len(made) != len(list(owners_of(value))) or all(map(_is_copied, loads)):
+        return False
+    return all(access_of(op).vector(1, depth) <= PAIR for op in loads)
 
 
 def _is_array(op: Operation, like: SSAValue) -> TypeGuard[tile.LoadOp]:

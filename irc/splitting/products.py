@@ -46,7 +46,7 @@ def _split_convolution(op: ConvOp, parts: int, insert: Insert) -> SplitProduct:
     dims = iteration.along(iteration.inputs[0].map, "k")
     by_dim = dict(zip(dims, counts, strict=False))
     cuts = [by_dim.get(i, 1) for i, dim in enumerate(iteration.dims) if dim.role == "k"]
-    names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes")
+    names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes", "taps")
     numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
     numbers |= {name: integer(getattr(op, name)) for name in ("groups", "batch_groups")}
     numbers |= {"flipped": op.is_flipped, "element": element_of(op.result.type)}

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from irc.analysis.op_classes import is_cast, is_elementwise, is_position, is_reduction
+from irc.analysis.window_operands import has_rows_of_taps
 from irc.dialects.nd.elements import ElementsAttr
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
@@ -279,6 +280,8 @@ class Trace:
         lhs, rhs = (
             self._operand(value, access, at, where) for value, access in zip(op.operands, iteration.inputs, strict=True)
         )
+        if has_rows_of_taps(op) and isinstance(lhs, Choose) and isinstance(lhs.inside, Load):
+            lhs = _loaded_in_rows(lhs, value_of(iteration.inputs[0].inside[-1].expr, at))
         accumulator = accumulator_of(element_type_of(op.operands[0].type))
         in_order = tuple(contracted[i] for i in iteration.along(iteration.inputs[0].map, "k"))
         return self._as(Dot(accumulator, where, op, coords, in_order, lhs, rhs), result)
@@ -307,6 +310,15 @@ def location_of_argument(block: Block) -> LocationAttr:
     parent = block.parent_op()
     assert parent is not None
     return location_of(parent)
+
+
+def _loaded_in_rows(node: Choose, tap: Lin) -> Choose:
+    """Has the load compare its coordinates with the ends of the array, so that what tells which taps are there is alone
+    behind it."""
+    of_taps = tuple(test for test in node.tests if test.lin == tap)
+    of_array = tuple(test for test in node.tests if test.lin != tap)
+    inside = Bounded(node.source, node.location, of_array, node.inside, node.outside)
+    return Choose(node.source, node.location, of_taps, inside, node.outside)
 
 
 def _inside(access: Access, at: Coords, beyond: Mapping[Lin, int]) -> tuple[Test, ...] | None:

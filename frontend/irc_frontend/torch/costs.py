@@ -15,8 +15,8 @@ from irc.analysis.op_classes import is_product
 from irc.analysis.window_operands import is_window_loadable
 from irc.decomposition.indexed import comparisons
 from irc.dialects import nd
-from irc.dialects.nd.convolution import MAX_TAPS
 from irc.dialects.kernel import Anchor, FusedOp
+from irc.dialects.nd.convolution import MAX_TAPS
 from irc.driver.compiler import resolve_arch
 from irc.driver.lowering import levels
 from irc.fusion.cascade_cost import cascade_cost

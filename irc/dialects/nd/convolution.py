@@ -75,6 +75,10 @@ class ConvOp(NdOp, IterationInterface):
     `parts` cuts what is summed, the channels of a group and the kernel's spatial axes in order, into so many parts
     each. The result has an axis in front for each number: the sums of each part by itself. Parts are what
     `split-reductions` makes; they have no gradient.
+
+    `taps`, where given, are those of the last spatial axis that there are, from one to before another. What the window
+    covers with the others is not multiplied, whatever it is. They fill rows that instructions read whole;
+    `arrange-convolutions` makes them, and they have no gradient.
     """
 
     name = "nd.conv"
@@ -94,6 +98,7 @@ class ConvOp(NdOp, IterationInterface):
     flipped = bool_prop(False)
     batch_groups = int_prop(1)
     parts = ints_prop([])
+    taps = ints_prop([])
 
     def __init__(
         self,
@@ -112,6 +117,7 @@ class ConvOp(NdOp, IterationInterface):
         flipped: bool = False,
         batch_groups: int = 1,
         parts: Sequence[int] = (),
+        taps: Sequence[int] = (),
         element: Attribute | Element | None = None,
         location: Location | None = None,
     ):
@@ -128,6 +134,7 @@ class ConvOp(NdOp, IterationInterface):
             "flipped": flipped,
             "batch_groups": batch_groups,
             "parts": parts,
+            "taps": taps,
         }
         self.setup([x, kernel], [tensor(shape, element or element_of(x))], properties, location)
 
@@ -274,6 +281,8 @@ class ConvOp(NdOp, IterationInterface):
             inside = (Bound(at, 0, extent),)
             tap, place = tap * apart + phase * -1 + low % apart, place * apart + phase
             exists = (Bound(tap, 0, taps),)
+        if (there := ints(self.taps)) and axis == len(self.kernel_shape) - 3:
+            inside = (*inside, Bound(tap, *there))
         return _Axis(at, inside, tap * -1 + (taps - 1) if self.is_flipped else tap, exists, place)
 
     def check(self) -> None:
@@ -305,6 +314,13 @@ class ConvOp(NdOp, IterationInterface):
         check_result_shape(self, (*parts, *shape))
 
     def _check_windows(self, rank: int) -> None:
+        if taps := ints(self.taps):
+            is_plain = rank > 0 and not self.is_flipped and set(ints(self.input_dilation)) == {1}
+            if not is_plain or len(taps) != 2 or not 0 <= taps[0] <= taps[1] <= self.kernel_shape[-1]:
+                found = f"{list(taps)} of {list(self.kernel_shape[2:])}"
+                raise self.fail(
+                    f"expects taps from one to another of a kernel as it lies, without input dilation, found {found}"
+                )
         for name, least in (("strides", 1), ("low", 0), ("high", 0), ("dilation", 1), ("input_dilation", 1)):
             values = ints(getattr(self, name))
             check_count(self, values, rank, f"{name}, one for each spatial axis")

@@ -96,6 +96,9 @@ def _conv(op: nd.ConvOp, args: Sequence[Array], precision: Precision) -> Array:
     if op.is_flipped:
         kernel = np.flip(kernel, tuple(range(2, kernel.ndim)))
     windows = _windows(_spread(x, op), kernel.shape[2:], op)
+    if ints(op.taps):
+        there = (..., slice(*ints(op.taps)))
+        windows, kernel = windows[there], kernel[there]
     rank, of_images = len(kernel.shape) - 2, integer(op.batch_groups)
     groups = max(integer(op.groups), of_images)
     if of_images > 1:

@@ -5,6 +5,10 @@ Threads that gather x element by element, where pixels or taps lie side by side 
 as the tensor cores. A copy moves x once more, beside what made it, as convolutions of libraries do too. The kernel is
 read in rows of channels, of inputs or of outputs; it is small, and permuted likewise where its taps are innermost.
 
+Images of few channels are read where they lie. A row of taps and its channels follow each other in memory: each is K of
+a convolution of one channel over rows of elements. The threads that multiply load pairs of them, so rows of the kernel
+begin at a whole pair, and are filled to a power of two, by taps that are not there.
+
 A depthwise convolution is summed in registers. Threads that have words of channels of the result read words of x, and
 words of the kernel where its output channels are innermost, else one element after another.
 """
@@ -32,10 +36,16 @@ from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
-from irc.support.integers import round_up
+from irc.support.integers import power_of_two, round_up
 
 SLOWDOWN = 4.0
 """How much longer a convolution takes at least that gathers its operands."""
+
+MAX_DEPTH = 256
+"""Of K that a thread has the elements of in registers, for the rows of one or two instructions."""
+
+PAIRED_BYTES = 2
+"""Of elements of which a register of a left operand has two."""
 
 LANES = 32
 """Elements that an SM's threads load from its caches in a cycle, one each."""
@@ -49,7 +59,8 @@ class ArrangeConvolutionsPass(Pass):
     """x, or the kernel, of a convolution of 16 bits and fewer, of 16 channels and more, that tensor maps cannot read
     -> a copy with channels last, rows of channels filled with zeros to multiples of 16 bytes. Where the convolution is
     too small for the copy to pay, where its window is beyond the limits of the im2col mode, or where the target has no
-    TMA or no products of warp groups: nothing. The kernel of a depthwise convolution with channels last -> a copy with
+    TMA or no products of warp groups: nothing. One of few channels, channels last in x -> one of one channel over rows
+    of elements, and a copy of the kernel. The kernel of a depthwise convolution with channels last -> a copy with
     output channels last.
     """
 
@@ -64,11 +75,82 @@ class ArrangeConvolutionsPass(Pass):
                 if _is_turnable(conv) and (self.always or _pays_to_turn(conv, machine)):
                     _turn(conv, copies)
                 continue
+            if (row := _row_of_taps(conv, machine)) is not None and (self.always or _is_long(conv, machine)):
+                _read_in_rows(conv, row)
+                continue
             sides = [side for side in (0, 1) if not is_window_loadable(conv, side)]
             if not sides or not _is_possible(conv, machine) or not (self.always or _pays(conv, sides, machine)):
                 continue
             _arrange(conv, sides, copies)
         remove_dead_code(op)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The elements of a row of taps: those before the taps that there are, these, and all."""
+
+    before: int
+    taps: int
+    size: int
+
+
+def _row_of_taps(op: nd.ConvOp, machine: Target) -> _Row | None:
+    """How the taps along the last axis and the channels become one row; None where they do not follow each other in x,
+    or K is too long for the registers of the threads that multiply."""
+    rank, axes = len(op.x_shape), ints(op.x_axes) or tuple(range(len(op.x_shape)))
+    is_last = rank > 2 and (axes[1], axes[-1]) == (rank - 1, rank - 2)
+    is_plain = {*ints(op.input_dilation), ints(op.dilation)[-1], integer(op.groups), integer(op.batch_groups)} == {1}
+    channels = op.kernel_shape[1]
+    if not is_last or not is_plain or op.is_flipped or ints(op.parts) or channels >= MIN_RUN:
+        return None
+    operands = WGMMA_OPERANDS.get(element_of(op.x).name) if machine.has_tma and machine.has_wgmma else None
+    if operands is None or operands.parts > 1 or operands.accumulator != element_of(op.result).name:
+        return None
+    if element_of(op.x).size != PAIRED_BYTES or 0 in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result)):
+        return None
+    step, low, extent = (n * channels for n in (ints(op.strides)[-1], ints(op.low)[-1], op.x_shape[-1]))
+    before = low % 2 if step % 2 == extent % 2 == 0 else 0
+    taps = op.kernel_shape[-1] * channels
+    size = max(MIN_RUN, power_of_two(before + taps))
+    return _Row(before, taps, size) if size * prod(op.kernel_shape[2:-1]) <= MAX_DEPTH else None
+
+
+def _is_long(op: nd.ConvOp, machine: Target) -> bool:
+    """Whether threads that gather element by element take longer than one more launch."""
+    return iteration_of(op).points / (machine.sms * machine.clock * LANES) > machine.launch_time
+
+
+def _read_in_rows(op: nd.ConvOp, row: _Row) -> None:
+    """Replaces the convolution by one of one channel over the elements of rows."""
+    rank, at, channels = len(op.x_shape), Inserter.before(op), op.kernel_shape[1]
+    own = in_order(range(rank), ints(op.kernel_axes))
+    kernel = Term(op.kernel, at).permute([own[0], *own[2:], own[1]])
+    kernel = kernel.reshape([*kernel.shape[:-2], row.taps])
+    ends = [0] * (rank - 2)
+    kernel = kernel.pad([*ends, row.before], [*ends, row.size - row.before - row.taps])
+    lies = shape_of(op.x)
+    x = Term(op.x, at).reshape([*lies[:-2], lies[-2] * channels, 1])
+    *steps, step = ints(op.strides)
+    *low, first = ints(op.low)
+    *high, _ = ints(op.high)
+    step, first = step * channels, first * channels + row.before
+    beyond = (op.result_shape[-1] - 1) * step + row.size - first - lies[-2] * channels
+    new = nd.ConvOp(
+        x.value,
+        kernel.reshape([*kernel.shape, 1]).value,
+        strides=[*steps, step],
+        low=[*low, first],
+        high=[*high, max(0, beyond)],
+        dilation=ints(op.dilation),
+        x_axes=ints(op.x_axes),
+        kernel_axes=[0, rank - 1, *range(1, rank - 1)],
+        result_axes=ints(op.result_axes),
+        taps=[row.before, row.before + row.taps],
+        element=element_of(op.result),
+        location=op.location,
+    )
+    new.attributes |= op.attributes
+    Rewriter.replace_op(op, new)
 
 
 def _is_depthwise(op: nd.ConvOp) -> bool:

@@ -26,7 +26,7 @@ from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, MatrixInstructio
 from irc.layout_assignment.operand_layouts import k_major, matrix_major
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.operand_sources import is_of_a_dot
-from irc.scheduling.streamed_operands import is_streamed, stays_in_registers, stream
+from irc.scheduling.streamed_operands import is_loaded_at_once, is_streamed, stays_in_registers, stream
 from irc.support.diagnostics import IrcError
 
 EXCHANGED_BYTES = 2
@@ -67,7 +67,7 @@ def _place_all(program: tile.ProgramOp, way: str | None) -> None:
             if at == 0 and way == "tma" and is_streamed(dot):
                 stream(dot)
                 continue
-            if at == 0 and way == "tma" and stays_in_registers(dot):
+            if at == 0 and way == "tma" and (stays_in_registers(dot) or is_loaded_at_once(dot)):
                 continue
             value = dot.operands[at]
             _check(dot, value, way)

@@ -156,3 +156,31 @@ func.func @gradient_first(%x: tensor<64x128x28x28xbf16>, %g: tensor<64x128x28x28
   %conv = nd.conv %x, %g {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [1, 0, 2, 3], kernel_axes = [1, 0, 2, 3], result_axes = [1, 0, 2, 3]} : tensor<64x128x28x28xbf16> -> tensor<128x128x3x3xf32>
   func.return %conv : tensor<128x128x3x3xf32>
 }
+
+// Images: a row of taps and its channels is one of 32 elements, from a whole pair of elements of x on. Of an image of odd
+// rows none is a pair, and K of 11 rows is too long.
+// CHECK-LABEL: func.func @image
+// CHECK:         %[[K:.*]] = nd.pad %{{.*}}, %{{.*}} {low = [0, 0, 1], high = [0, 0, 10]} : (tensor<64x7x21xbf16>, tensor<bf16>) -> tensor<64x7x32xbf16>
+// CHECK:         %[[X:.*]] = nd.reshape %x : tensor<64x224x224x3xbf16> -> tensor<64x224x672x1xbf16>
+// CHECK:         %[[W:.*]] = nd.reshape %[[K]] : tensor<64x7x32xbf16> -> tensor<64x7x32x1xbf16>
+// CHECK:         nd.conv %[[X]], %[[W]] {strides = [2, 6], low = [3, 10], high = [3, 16], {{.*}}taps = [1, 22]
+// SM80-LABEL:  func.func @image
+// SM80-NEXT:     nd.conv %x, %w
+func.func @image(%x: tensor<64x224x224x3xbf16>, %w: tensor<64x7x7x3xbf16>) -> tensor<64x112x112x64xf32> {
+  %conv = nd.conv %x, %w {strides = [2, 2], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x224x224x3xbf16>, tensor<64x7x7x3xbf16>) -> tensor<64x112x112x64xf32>
+  func.return %conv : tensor<64x112x112x64xf32>
+}
+
+// CHECK-LABEL: func.func @odd_rows
+// CHECK:         nd.conv {{.*}}low = [3, 9], {{.*}}taps = [0, 21]
+func.func @odd_rows(%x: tensor<64x225x225x3xbf16>, %w: tensor<64x7x7x3xbf16>) -> tensor<64x113x113x64xf32> {
+  %conv = nd.conv %x, %w {strides = [2, 2], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x225x225x3xbf16>, tensor<64x7x7x3xbf16>) -> tensor<64x113x113x64xf32>
+  func.return %conv : tensor<64x113x113x64xf32>
+}
+
+// CHECK-LABEL: func.func @long_k
+// CHECK-NEXT:    nd.conv %x, %w
+func.func @long_k(%x: tensor<64x227x227x3xbf16>, %w: tensor<64x11x11x3xbf16>) -> tensor<64x55x55x64xf32> {
+  %conv = nd.conv %x, %w {strides = [4, 4], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x227x227x3xbf16>, tensor<64x11x11x3xbf16>) -> tensor<64x55x55x64xf32>
+  func.return %conv : tensor<64x55x55x64xf32>
+}

@@ -646,3 +646,11 @@ func.func @invalid(%x: tensor<8xf32>) {
   %r = nd.reduce_window %x {window = [2], strides = [1], low = [0], high = [0], dilation = [1], input_dilation = [1], monoid = "sum"} : tensor<8xf32> -> tensor<8xf32>
   func.return
 }
+
+// -----
+
+func.func @invalid(%x: tensor<2x1x24xf32>, %k: tensor<6x1x8xf32>) {
+  // expected-error @below {{nd.conv expects taps from one to another of a kernel as it lies, without input dilation, found [1, 9] of [8]}}
+  %r = nd.conv %x, %k {strides = [3], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1, taps = [1, 9]} : (tensor<2x1x24xf32>, tensor<6x1x8xf32>) -> tensor<2x6x6xf32>
+  func.return
+}

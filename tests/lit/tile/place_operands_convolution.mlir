@@ -146,3 +146,45 @@ tile.program @direct_0(%a: !tile.view<2x11x48xbf16>, %b: !tile.view<3x48xbf16>, 
     tile.store %acc, %r[%arg, %arg_1] {checked = array<i64: 0, 1>} : tensor<8x32xf32>, !tile.view<22x48xf32>
   }
 }
+
+// What TMA cannot bring, of a product of one step, is loaded by the threads that multiply; of more steps it is written.
+// CHECK-LABEL: @rows_of_taps
+// CHECK:         [[A:%[a-z0-9_]+]] = tile.load %x
+// CHECK:         [[M:%[a-z0-9_]+]] = tile.map [[A]]
+// CHECK-NOT:     tile.write
+// CHECK:         tile.copy %w
+// CHECK:         tile.dot [[M]], {{.*}} : tensor<64x64xbf16>, !tile.buffer<64x16xbf16>
+// CHECK-LABEL: @steps
+// CHECK:         tile.write
+tile.program @rows_of_taps(%x: !tile.view<1x8x24xbf16>, %w: !tile.view<16x64xbf16>, %y: !tile.view<64x16xf32>) {results = 1 : i64, config = #kernel.config<stages = 1, warps = 4, schedule = "pingpong", instruction = "wgmma">} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %s = tile.splat %zero : f32 -> tensor<64x16xf32>
+  %p = scf.for %k = %c0 to %c64 step %c64 iter_args(%c = %s) -> (tensor<64x16xf32>) {
+    %a = tile.load %x[%c0, %k] {map = affine_map<(d0, d1) -> (0, ((d0 floordiv 8) + (d1 floordiv 16)), ((d1 mod 16) + ((d0 mod 8) * 6)))>, checked = array<i64: 1, 2>} : !tile.view<1x8x24xbf16> -> tensor<64x64xbf16>
+    %m = tile.map %a : tensor<64x64xbf16> -> tensor<64x64xbf16> {
+    ^bb0(%e: bf16):
+      %n = arith.negf %e : bf16
+      tile.yield %n : bf16
+    }
+    %b = tile.load %w[%k, %c0] {map = affine_map<(d0, d1) -> (d1, d0)>} : !tile.view<16x64xbf16> -> tensor<64x16xbf16>
+    %d = tile.dot %m, %b, %c : tensor<64x64xbf16>, tensor<64x16xbf16>, tensor<64x16xf32> -> tensor<64x16xf32>
+    scf.yield %d : tensor<64x16xf32>
+  }
+  tile.store %p, %y[%c0, %c0] : tensor<64x16xf32>, !tile.view<64x16xf32>
+}
+tile.program @steps(%x: !tile.view<1x8x24xbf16>, %w: !tile.view<16x64xbf16>, %y: !tile.view<64x16xf32>) {results = 1 : i64, config = #kernel.config<stages = 1, warps = 4, schedule = "pingpong", instruction = "wgmma">} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %s = tile.splat %zero : f32 -> tensor<64x16xf32>
+  %p = scf.for %k = %c0 to %c64 step %c32 iter_args(%c = %s) -> (tensor<64x16xf32>) {
+    %a = tile.load %x[%c0, %k] {map = affine_map<(d0, d1) -> (0, ((d0 floordiv 8) + (d1 floordiv 16)), ((d1 mod 16) + ((d0 mod 8) * 6)))>, checked = array<i64: 1, 2>} : !tile.view<1x8x24xbf16> -> tensor<64x32xbf16>
+    %b = tile.load %w[%k, %c0] {map = affine_map<(d0, d1) -> (d1, d0)>} : !tile.view<16x64xbf16> -> tensor<32x16xbf16>
+    %d = tile.dot %a, %b, %c : tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<64x16xf32> -> tensor<64x16xf32>
+    scf.yield %d : tensor<64x16xf32>
+  }
+  tile.store %p, %y[%c0, %c0] : tensor<64x16xf32>, !tile.view<64x16xf32>
+}

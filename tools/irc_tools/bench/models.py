@@ -57,8 +57,9 @@ def vary_norms(model: Any) -> None:
     ties are rounded."""
     from torch import nn
 
-    for norm in model.modules():
-        if isinstance(norm, nn.modules.batchnorm._BatchNorm):  # pyright: ignore[reportPrivateUsage]
+    norms = [each for each in model.modules() if isinstance(each, nn.BatchNorm2d | nn.BatchNorm3d)]
+    for norm in norms:
+        if norm.running_mean is not None and norm.running_var is not None:
             nn.init.normal_(norm.running_mean, std=0.1)
             nn.init.uniform_(norm.running_var, 0.5, 2.0)
             nn.init.uniform_(norm.weight, 0.5, 1.5)

@@ -1,0 +1,36 @@
+"""The config of a product whose left operand the threads that multiply load, in rows of taps of a convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irc.analysis.product_problem import Product
+from irc.dialects.kernel import ConfigAttr, TileSizes
+from irc.ir.targets import Target
+from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
+from irc.support.integers import power_of_two
+
+COLUMNS = 64
+"""Up to which a group's tile has the rows of two instructions: more accumulators leave no registers for so many loads.
+"""
+
+WIDEST = 128
+
+MIN_COLUMNS = 16
+
+
+def choose_gathered(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
+    """All of K is one step, so that all loads of a tile are on their way at once. Two groups take turns: one loads
+    while the other multiplies and stores."""
+    columns = min(WIDEST, max(MIN_COLUMNS, power_of_two(product.n)))
+    chosen = TileSizes(m=WGMMA_ROWS * (2 if columns <= COLUMNS else 1), n=columns, k=product.k)
+    yield ConfigAttr.of(
+        tile=chosen if given.tile is None else given.tile.completed(chosen),
+        stages=1,
+        cluster=(1, 1),
+        warps=WARP_GROUP // LANES,
+        schedule="pingpong",
+        group=1,
+        indexing="tma",
+        instruction="wgmma",
+    )
