@@ -10,8 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from math import prod
+from operator import is_not
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
@@ -165,10 +168,18 @@ def pattern_of(op: Operation) -> Pattern | None:
     return op.pattern if isinstance(op, IterationInterface) else None
 
 
+_known: WeakKeyDictionary[Operation, tuple[tuple[object, ...], Iteration]] = WeakKeyDictionary()
+"""The iterations that were asked for, each with the types and properties of its op then."""
+
+
 def iteration_of(op: Operation) -> Iteration:
     """How the op iterates; it has to be one with a pattern."""
     assert isinstance(op, IterationInterface), f"{op.name} does not say how it iterates"
-    return op.iteration()
+    numbers = (*op.operand_types, *op.result_types, *chain.from_iterable(op.properties.items()))
+    known = _known.get(op)
+    if known is None or len(known[0]) != len(numbers) or any(map(is_not, known[0], numbers)):
+        known = _known[op] = (numbers, op.iteration())
+    return known[1]
 
 
 def permutation_of(op: Operation) -> tuple[int, ...] | None:

@@ -95,15 +95,15 @@ class Operand:
 
     def cost(self, bindings: Bindings) -> tuple[int, tuple[tuple[int, int], ...]]:
         """The divisions of all accesses under the best grouping found, and that grouping."""
-        groups = [(i, i + 1) for i in range(len(self.shape))]
-        best = self._divisions(bindings, groups)
+        groups, known = [(i, i + 1) for i in range(len(self.shape))], dict[tuple[int, int], int]()
+        best = self._divisions(bindings, groups, known)
         i = 0
         while i + 1 < len(groups):
             if not self._can_merge(groups[i], groups[i + 1]) or self.bounded & {groups[i][0], groups[i + 1][0]}:
                 i += 1
                 continue
             merged = [*groups[:i], (groups[i][0], groups[i + 1][1]), *groups[i + 2 :]]
-            trial = self._divisions(bindings, merged)
+            trial = self._divisions(bindings, merged, known)
             trivial = 1 in (self._extent(groups[i]), self._extent(groups[i + 1]))
             keeps_apart = self.is_boxed and not self.is_stored and not trivial
             if keeps_apart and not self._spares(bindings, groups[i], groups[i + 1]):
@@ -148,8 +148,15 @@ class Operand:
         axes = [i for i in range(a[0], b[1]) if self.shape[i] != 1]
         return all(self.strides[i] == self.strides[j] * self.shape[j] for i, j in pairwise(axes))
 
-    def _divisions(self, bindings: Bindings, groups: Sequence[tuple[int, int]]) -> int:
-        return sum(divisions(lin) for coords in self.accesses for lin in self.grouped(bindings, groups, coords))
+    def _divisions(
+        self, bindings: Bindings, groups: Sequence[tuple[int, int]], known: dict[tuple[int, int], int]
+    ) -> int:
+        """Those of all accesses; `known` has those of single groups."""
+        for group in groups:
+            if group not in known:
+                lins = (lin for coords in self.accesses for lin in self.grouped(bindings, [group], coords))
+                known[group] = sum(map(divisions, lins))
+        return sum(known[group] for group in groups)
 
     def settle(self, bindings: Bindings) -> None:
         """Decides the grouping, and what of it is split."""
@@ -262,14 +269,14 @@ class Domains:
         return {k for k in found if 1 < k < dim.extent and dim.extent % k == 0}
 
     def _merge(self, space: Space) -> None:
-        i = 0
+        i, before = 0, self.cost(self.bindings) if len(space) > 1 else 0
         while i + 1 < len(space):
-            before = self.cost(self.bindings)
             pairs, dim = _merged(space[i : i + 2])
-            trial = self.bindings.with_bound(pairs)
-            if self.cost(trial) > before:
+            after = self.cost(self.bindings.with_bound(pairs))
+            if after > before:
                 i += 1
                 continue
+            before = after
             for pair in pairs:
                 self.bindings.bind(*pair)
             space[i : i + 2] = [dim]
