@@ -31,7 +31,7 @@ def test_the_suites_cover_the_targets() -> None:
     assert len(SUITES["memory"].rows) == 16
     assert len(SUITES["gemm"].rows) == 16
     assert len(SUITES["gemm-sweep"].rows) >= 75
-    assert len(SUITES["convolution"].rows) == 3 * 19 + 10
+    assert len(SUITES["convolution"].rows) == 3 * 22 + 10
     groups = [row.group for row in SUITES["random"].rows]
     assert sum(group.startswith("permute") for group in groups) >= 40
     assert groups.count("reduction") >= 20
@@ -45,8 +45,9 @@ def test_a_model_is_a_function_of_its_dims(row: Row) -> None:
     assert row.bars and set(row.peers) == {"eager", "compile"}
 
 
-def test_the_models_that_are_trained_are_those_that_infer() -> None:
-    forward, training = ({row.name: row for row in SUITES[name].rows} for name in ("torch-models", "torch-training"))
+@pytest.mark.parametrize("names", [("torch-models", "torch-training"), ("torch-vision", "torch-vision-training")])
+def test_the_models_that_are_trained_are_those_that_infer(names: tuple[str, str]) -> None:
+    forward, training = ({row.name: row for row in SUITES[name].rows} for name in names)
     assert all(row.loss for row in training.values()) and not any(row.loss for row in forward.values())
     assert {name: replace(row, loss="", bars=()) for name, row in training.items()} == {
         name: replace(row, bars=()) for name, row in forward.items()
