@@ -75,10 +75,20 @@ class IrcError(Exception):
         self.message = message
         self.location = location
         self.hint = hint
+        self._added: list[str] = []
 
     def __str__(self) -> str:
         place = next(labels(self.location), None)
         return self.message if place is None else f"{place.span}: {self.message}"
+
+    @property
+    def __notes__(self) -> list[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What Python prints below the message where nobody catches the error (PEP 678): the quoted line, further
+        places and the hint. It is made when it is asked for, as many errors are caught."""
+        return [*_rest(self), *self._added]
+
+    def add_note(self, note: str, /) -> None:
+        self._added.append(note)
 
 
 _sources: OrderedDict[str, str] = OrderedDict()
@@ -142,17 +152,18 @@ def _attribute_labels(location: Attribute, role: str) -> Iterator[Label]:
 def render(error: IrcError) -> str:
     """The text of a diagnostic, without a newline at the end: the place and the message, the quoted line with a caret
     under the span, further places as notes, the hint."""
+    place = next(labels(error.location), None)
+    first = f"error: {error.message}"
+    return "\n".join([first if place is None else f"{place.span}: {first}", *_rest(error)])
+
+
+def _rest(error: IrcError) -> list[str]:
+    """The lines of a diagnostic below its message."""
     found = list(_distinct(labels(error.location)))
-    if not found:
-        return "\n".join([f"error: {error.message}", *_hint(error)])
-    lines = [f"{found[0].span}: error: {error.message}", *_quote(found[0].span)]
+    lines = _quote(found[0].span) if found else []
     for place in found[1 : 1 + MAX_NOTES]:
         lines += [f"{place.span}: note: {place.role}", *_quote(place.span)]
-    return "\n".join([*lines, *_hint(error)])
-
-
-def _hint(error: IrcError) -> list[str]:
-    return [] if error.hint is None else [f"hint: {error.hint}"]
+    return lines if error.hint is None else [*lines, f"hint: {error.hint}"]
 
 
 def _distinct(found: Iterator[Label]) -> Iterator[Label]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from traceback import format_exception_only
 
 import pytest
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FusedLoc, NameLoc, NoneAttr, StringAttr, UnknownLoc
@@ -26,6 +27,20 @@ def test_a_span_is_underlined_exactly() -> None:
         "        ^^^^^^^^^^^^\n"
         "hint: broadcast one of them"
     )
+
+
+def test_python_shows_the_line_and_the_hint_of_an_error_that_nobody_catches() -> None:
+    error = IrcError("cannot add f32[4] and f32[5]", Span("t.irc", 3, 9, 21), "broadcast one of them")
+    error.add_note("in step 3")
+    shown = "".join(format_exception_only(error))
+    assert shown == (
+        "irc.support.diagnostics.IrcError: t.irc:3:9: cannot add f32[4] and f32[5]\n"
+        "    h = x ** w1 + b1\n"
+        "        ^^^^^^^^^^^^\n"
+        "hint: broadcast one of them\n"
+        "in step 3\n"
+    )
+    assert "".join(format_exception_only(IrcError("no place"))) == "irc.support.diagnostics.IrcError: no place\n"
 
 
 @pytest.mark.parametrize(
