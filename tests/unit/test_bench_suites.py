@@ -36,6 +36,7 @@ def test_the_suites_cover_the_targets() -> None:
     assert sum(group.startswith("permute") for group in groups) >= 40
     assert groups.count("reduction") >= 20
     assert groups.count("pointwise") >= 20
+    assert len(SUITES["random-convolutions"].rows) == 100
 
 
 @pytest.mark.parametrize("row", MODELS)
@@ -185,7 +186,10 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
         ("base = 'none'\n" + ROW, "none.toml"),
         ("base = 'suite'\n[[rows]]\nname = 'a'", "expected a name, and a program, a file or a model"),
         (ROW + ROW, "two rows are named 'a'"),
-        ("[random]\nseed = 1", "expected numbers for seed, permutes, reductions, pointwise"),
+        (
+            "[random]\nseed = 1",
+            "expected a seed, and numbers for some of permutes, reductions, pointwise, convolutions",
+        ),
         ("[[products]]\nelement = 'bf16'\nmajors = ['nn']\nshapes = [[1, 2]]", "expected shapes as lists of M, N, K"),
         ("[[products]]\nelement = 'bf16'\nmajors = ['nx']\nshapes = [[1, 2, 3]]", "a product of bf16, nx"),
         ("[[products]]\nelement = 'u8'\nmajors = ['nn']\nshapes = [[1, 2, 3]]", "a product of u8, nn"),

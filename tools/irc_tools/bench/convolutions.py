@@ -1,19 +1,21 @@
-"""Rows of convolutions and their gradients, from tables of shapes; bf16, channels last.
+"""Rows of convolutions and their gradients, from tables of shapes; bf16, channels last unless they are `first`.
 
 A suite's `convolutions` tables have `name`, `x` (N, C, and spatial extents), `outputs`, `window`, and may have
-`strides`, `padding`, `dilation`, `groups` (a number, or `C`: depthwise), `transposed`, `output_padding`, and `bars`:
-what the row of each pass has to reach, `fprop`, `dgrad` (of x) and `wgrad` (of the kernel).
+`strides`, `padding`, `dilation`, `groups` (a number, or `C`: depthwise), `transposed`, `output_padding`, `first`, and
+`bars`: what the row of each pass has to reach, `fprop`, `dgrad` (of x) and `wgrad` (of the kernel).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import Bar
 from irc_tools.bench.suite import Row
+
+T = TypeVar("T")
 
 PASSES = ("fprop", "dgrad", "wgrad")
 SMALL = {"N": 2, "D": 4, "H": 9, "W": 8}
@@ -37,6 +39,21 @@ class Convolutions:
     groups: int | str = 1
     transposed: bool = False
     output_padding: int = 0
+    first: bool = False
+
+    @property
+    def order(self) -> list[int]:
+        """Where N or O, channels, and the axes of space lie."""
+        rank = len(self.window)
+        return list(range(rank + 2)) if self.first else [0, rank + 1, *range(1, rank + 1)]
+
+    def typed(self, outer: str, channels: str, places: Sequence[str]) -> str:
+        """The type of an array."""
+        return f"bf16[{', '.join(self.placed([outer, channels, *places]))}]"
+
+    def placed(self, of_roles: Sequence[T]) -> list[T]:
+        """What N or O, channels, and the axes of space have, as these lie."""
+        return [of_roles[self.order.index(axis)] for axis in range(len(of_roles))]
 
     @property
     def axes(self) -> str:
@@ -59,14 +76,14 @@ def convolution_rows(table: Convolutions, where: str) -> Iterator[Row]:
             name=f"{table.name} {each}",
             group=f"transposed {each}" if table.transposed else each,
             program=_program(table, each),
-            small=_small(table),
-            torch=_body(table, each),
+            small=small_dims(table),
+            torch=body_of(table, each),
             bars=table.bars.get(each, ()),
             peers=table.peers,
         )
 
 
-def _small(table: Convolutions) -> dict[str, int]:
+def small_dims(table: Convolutions) -> dict[str, int]:
     """Few images, places and channels, of as many groups: of depthwise ones some groups."""
     small = {name: min(extent, SMALL[name]) for name, extent in table.dims.items() if name in SMALL}
     if table.groups == "C":
@@ -76,22 +93,26 @@ def _small(table: Convolutions) -> dict[str, int]:
     return small | {name: groups * min(extent // groups, MAX_CHANNELS) for name, extent in channels.items()}
 
 
+def types_of(table: Convolutions) -> tuple[str, str, str]:
+    """Of x, the kernel and the result."""
+    outer, inner = "CO" if table.transposed else "OC"
+    inner = f"{inner} // {table.groups}" if table.groups != 1 else inner
+    places = [_extent(table, axis, name) for axis, name in enumerate(table.axes)]
+    kernel = table.typed(outer, inner, [str(taps) for taps in table.window])
+    return table.typed("N", "C", list(table.axes)), kernel, table.typed("N", "O", places)
+
+
 def _program(table: Convolutions, each: str) -> str:
     """Of the convolution, or of the gradient of its sum with weights of its results."""
     dims = ", ".join(f"{name} = {extent}" for name, extent in table.dims.items())
-    x = f"bf16[N, {', '.join(table.axes)}, C]"
-    outer, inner = "CO" if table.transposed else "OC"
-    inner = f"{inner} // {table.groups}" if table.groups != 1 else inner
-    w = f"bf16[{outer}, {', '.join(map(str, table.window))}, {inner}]"
-    places = ", ".join(_extent(table, axis, name) for axis, name in enumerate(table.axes))
-    y = f"bf16[N, {places}, O]"
+    x, w, y = types_of(table)
     if each == "fprop":
-        return f"dim {dims}\nfunc f(x: {x}, w: {w}) -> {y} {{\n    return {_call(table)}\n}}\n"
+        return f"dim {dims}\nfunc f(x: {x}, w: {w}) -> {y} {{\n    return {call_of(table)}\n}}\n"
     wanted, type = ("x", x) if each == "dgrad" else ("w", w)
     arrays = f"x: {x}, w: {w}, g: {y}"
     return (
         f"dim {dims}\n"
-        f"func loss({arrays}) -> f32[] {{\n    return sum(cast({_call(table)} * g, f32))\n}}\n"
+        f"func loss({arrays}) -> f32[] {{\n    return sum(cast({call_of(table)} * g, f32))\n}}\n"
         f"func f({arrays}) -> {type} {{\n    return grad(loss, wrt=[{wanted}])(x, w, g)\n}}\n"
     )
 
@@ -109,36 +130,36 @@ def _sum(text: str, number: int) -> str:
     return f"{text} {'+' if number > 0 else '-'} {abs(number)}" if number else text
 
 
-def _call(table: Convolutions) -> str:
-    rank = len(table.window)
-    last = [0, rank + 1, *range(1, rank + 1)]
+def call_of(table: Convolutions) -> str:
+    """The convolution of x by w in the language."""
+    rank, order = len(table.window), table.order
     numbers: dict[str, object] = {"dilation": [table.dilation] * rank}
     if table.transposed:
         low = [(taps - 1) * table.dilation - table.padding for taps in table.window]
         numbers |= {"input_dilation": [table.strides] * rank, "low": low, "flipped": "true"}
-        numbers |= {"high": [n + table.output_padding for n in low], "kernel_axes": [rank + 1, 0, *range(1, rank + 1)]}
+        numbers |= {"high": [n + table.output_padding for n in low], "kernel_axes": [order[1], order[0], *order[2:]]}
     else:
         padding = [table.padding] * rank
-        numbers |= {"strides": [table.strides] * rank, "low": padding, "high": padding, "kernel_axes": last}
-    numbers |= {"groups": table.groups, "x_axes": last, "result_axes": last}
+        numbers |= {"strides": [table.strides] * rank, "low": padding, "high": padding, "kernel_axes": order}
+    numbers |= {"groups": table.groups, "x_axes": order, "result_axes": order}
     return f"conv(x, w, {', '.join(f'{name}={value}' for name, value in numbers.items())})"
 
 
-def _body(table: Convolutions, each: str) -> str:
+def body_of(table: Convolutions, each: str) -> str:
     """What torch runs, on views whose channels come second."""
-    rank = len(table.window)
-    first, last = [0, rank + 1, *range(1, rank + 1)], [0, *range(2, rank + 2), 1]
-    groups = f"x.shape[{rank + 1}]" if table.groups == "C" else str(table.groups)
+    rank, order = len(table.window), table.order
+    back = table.placed(range(rank + 2))
+    groups = f"x.shape[{order[1]}]" if table.groups == "C" else str(table.groups)
     strides, padding, dilation, more = (
         [number] * rank for number in (table.strides, table.padding, table.dilation, table.output_padding)
     )
     numbers = f"{strides}, {padding}, {dilation}, {table.transposed}, {more}, {groups}"
-    x, w, g = (f"{name}.permute({first})" for name in "xwg")
+    x, w, g = (f"{name}.permute({order})" for name in "xwg")
     if each == "fprop":
-        return f"return torch.convolution({x}, {w}, None, {numbers}).permute({last})"
+        return f"return torch.convolution({x}, {w}, None, {numbers}).permute({back})"
     mask, result = ([True, False, False], 0) if each == "dgrad" else ([False, True, False], 1)
     call = f"torch.ops.aten.convolution_backward({g}, {x}, {w}, None, {numbers}, {mask})"
-    return f"return {call}[{result}].permute({last})"
+    return f"return {call}[{result}].permute({back})"
 
 
 def read_table(table: Mapping[str, Any], peers: Sequence[str], bars: Mapping[str, tuple[Bar, ...]]) -> Convolutions:

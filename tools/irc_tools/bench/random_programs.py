@@ -1,4 +1,4 @@
-"""Rows that are drawn: permutes, reductions and fused elementwise programs of shapes that nobody tuned for.
+"""Rows that are drawn: permutes, reductions, fused elementwise programs and convolutions that nobody tuned for.
 
 A suite asks for them by a table `random` with `seed` and how many of each kind; the same seed gives the same rows,
 whose programs are in every record. Arrays have 64 MB or more. A third of the shapes has prime extents, a third
@@ -7,6 +7,7 @@ multiples of 16, the others any.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
@@ -15,6 +16,7 @@ from typing import Any
 
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import parse_bar
+from irc_tools.bench.random_convolutions import draw_convolution
 from irc_tools.bench.suite import Row
 
 MIN_BYTES = 64 << 20
@@ -55,16 +57,17 @@ BINARY = ("{a} + {b}", "{a} - {b}", "{a} * {b}", "{f}minimum({a}, {b})", "{f}max
 
 def draw_rows(table: Any, seed: int | None, peers: tuple[str, ...]) -> list[Row]:
     """The rows of a suite's `random` table; `seed` replaces the table's."""
-    keys = ("seed", "permutes", "reductions", "pointwise")
-    numbers = list(table.values()) if isinstance(table, dict) and set(table) == set(keys) else []
+    keys = ("permutes", "reductions", "pointwise", "convolutions")
+    numbers = list(table.values()) if isinstance(table, dict) and {"seed"} < set(table) <= {"seed", *keys} else []
     if not numbers or not all(type(number) is int and number >= 0 for number in numbers):
-        raise IrcError(f"the table random: expected numbers for {', '.join(keys)}")
+        raise IrcError(f"the table random: expected a seed, and numbers for some of {', '.join(keys)}")
     random = Random(table["seed"] if seed is None else seed)
-    sizes = list(ELEMENTS)
+    sizes, count = list(ELEMENTS), Counter(table)
     return [
-        *(_permute(random, number, sizes[number % len(sizes)], peers) for number in range(table["permutes"])),
-        *(_reduction(random, number, peers) for number in range(table["reductions"])),
-        *(_pointwise(random, number, peers) for number in range(table["pointwise"])),
+        *(_permute(random, number, sizes[number % len(sizes)], peers) for number in range(count["permutes"])),
+        *(_reduction(random, number, peers) for number in range(count["reductions"])),
+        *(_pointwise(random, number, peers) for number in range(count["pointwise"])),
+        *(draw_convolution(random, number, peers) for number in range(count["convolutions"])),
     ]
 
 
