@@ -30,40 +30,42 @@ def _load(size: int, cache: str) -> Snippet:
     return Snippet(name, text, (f"evict_last_{size}",) if cache == "evict_last" else ())
 
 
+_EVICT_LAST = 0x14F0000000000000
+"""The policy that `createpolicy.fractional.L2::evict_last.b64` makes for all of what is read (CUTLASS has it as
+`TMA::CacheHintSm90::EVICT_LAST`). Made by that instruction, it stands in the branch of each load that is guarded, which
+ptxas then does not turn into a predicate."""
+
+
+_OPERATORS = {"": "", "streaming": ".cs", "read_only": ".nc", "evict_last": ".nc.L2::cache_hint", "global": ".cg"}
+"""Of `ld.global`, by the cache (PTX ISA, 9.7.9.8)."""
+
+
 def _load_or(size: int, cache: str) -> Snippet:
-    """The load where the condition holds, else copies of the value. The words pass through moves that the compiler does
-    not look into: it would choose each element in them by itself."""
-    name, type, count = access_name("load_or", size, cache), _TYPES[size], max(1, size // 4)
-    parts = [".x", ".y", ".z", ".w"][:count] if count > 1 else [""]
-    wide = "h" if size < 4 else "r"
-    moves = " ".join(
-        f'asm("mov.b{16 if size < 4 else 32} %0, %1;" : "={wide}"(w[{i}]) : "{wide}"(v{part}));'
-        for i, part in enumerate(parts)
-    )
-    words = _braced(", ".join(f"o[sizeof(T) == 8 ? {i % 2} : 0]" for i in range(count)), count)
-    memory = _LOADS[cache].format(f"(const {_TYPES[size]}*)memory")
-    v, w = ("unsigned short",) * 2 if size < 4 else (type, "unsigned")
-    start = f"({v})o[0]" if size < 4 else words
+    """The load where the condition holds, else copies of the value: an instruction with a predicate, which leaves
+    registers that hold the value alone. Of a branch the compiler chooses element by element, and computes the address
+    again in each of many."""
+    name, count, bits = access_name("load_or", size, cache), max(1, size // 4), min(32, 8 * size)
+    word, constraint = ("unsigned short", "h") if bits < 32 else ("unsigned", "r")
+    words = ", ".join(f"o[sizeof(T) == 8 ? {i % 2} : 0]" if bits == 32 else f"({word})o[0]" for i in range(count))
+    places = _braced(", ".join(f"%{i}" for i in range(count)), count)
+    policy, hint = (f", %{count + 2}", f', "l"({_EVICT_LAST:#x}ull)') if cache == "evict_last" else ("", "")
+    outputs = ", ".join(f'"+{constraint}"(w[{i}])' for i in range(count))
+    is_constant = cache in ("read_only", "evict_last")
+    qualifier, clobbers = ("", "") if is_constant else (" volatile", ' : "memory"')
     text = f"""\
 template <typename T> DEVICE void {name}(void* registers, const void* memory, bool condition, T other) {{
   unsigned o[2] = {{0, 0}};
   memcpy(o, &other, sizeof(T));
   if (sizeof(T) == 2) o[0] *= 0x10001u;
   if (sizeof(T) == 1) o[0] *= 0x1010101u;
-  {v} v = {start};
-  if (condition) v = {memory};
-  {w} w[{count}];
-  {moves}
+  {word} w[{count}] = {{{words}}};
+  asm{qualifier}("{{.reg .pred p; setp.ne.s32 p, %{count + 1}, 0;"
+      " @p ld.global{_OPERATORS[cache]}{_vector(count)}.u{bits} {places}, [%{count}]{policy};}}"
+      : {outputs} : "l"(memory), "r"((int)condition){hint}{clobbers});
   memcpy(registers, w, {size});
 }}
 """
-    return Snippet(name, text, (f"evict_last_{size}",) if cache == "evict_last" else ())
-
-
-_EVICT_LAST = 0x14F0000000000000
-"""The policy that `createpolicy.fractional.L2::evict_last.b64` makes for all of what is read (CUTLASS has it as
-`TMA::CacheHintSm90::EVICT_LAST`). Made by that instruction, it stands in the branch of each load that is guarded, which
-ptxas then does not turn into a predicate."""
+    return Snippet(name, text)
 
 
 def _load_evict_last(size: int) -> Snippet:
