@@ -26,11 +26,12 @@ from irc.analysis.op_classes import (
 )
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.whole_rows import row_extent
-from irc.analysis.window_operands import has_rows_of_taps, is_window_loadable, rows_of, run_of
+from irc.analysis.window_operands import has_rows_of_taps, is_window_loadable, rows_of, rows_read, run_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_named, element_of
 from irc.ir.iteration import Kind, iteration_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
+from irc.layout.windows import Reach
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,10 @@ class Product:
     cuts: the extents of K that can be cut into parts, none where what follows needs whole products. taps: points of a
     convolution's window, 0 where there is none. run: elements of K at one tap, where they are innermost: a step inside
     of them reads at one place; else 0. places: batches whose right operands are the same. reread: how often one
-    column's products read an element of the left operand. stored_along: the side along which the result is contiguous,
-    "m" or "n".
+    column's products read an element of the left operand. walked: the contracted extents in the order of the left
+    operand; rows_read: what all rows read of it along each of its axes at one place of the last one, along which it
+    moves by `step`, where columns lie side by side in both operands, else none. stored_along: the side along which the
+    result is contiguous, "m" or "n".
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
     what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
@@ -83,6 +86,8 @@ class Product:
     run: int = 0
     places: int = 1
     reread: float = 1
+    walked: tuple[int, ...] = ()
+    rows_read: tuple[Reach, ...] = ()
     stored_along: str = "n"
     stored: int = 0
     cheap: int = 0
@@ -138,6 +143,8 @@ def product_of(kernel: FusedOp) -> Product:
         run=run_of(op),
         places=places,
         reread=iteration.extent("b") * iteration.extent("m") * iteration.extent("k") / max(1, size_of(op.operands[0])),
+        walked=tuple(iteration.dims[i].extent for i in iteration.along(iteration.inputs[0].map, "k")),
+        rows_read=rows_read(op),
         stored_along=_stored_along(op),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
         cheap=sum(is_cheap(o) and not is_cast(o) for o in epilogue),

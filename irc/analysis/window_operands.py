@@ -8,6 +8,7 @@ place of the window.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
@@ -20,6 +21,7 @@ from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 from irc.ir.windows import CORNERS, MAX_OFFSET, MAX_STEP
 from irc.layout.affine import slope_of
+from irc.layout.windows import Reach
 
 PIXELS = 64
 """Of a step along K."""
@@ -47,6 +49,32 @@ def rows_of(op: Operation) -> tuple[int, ...]:
     iteration = iteration_of(op)
     rows = iteration.along(iteration.result, "m")
     return tuple(i for i in rows if iteration.dims[i].number == 0) if _is_gradient(op) else rows
+
+
+def rows_read(op: Operation) -> tuple[Reach, ...]:
+    """What the rows of a product's result read of the left operand along each of its axes, at one place of the last
+    contracted dimension, which moves along one of them by `step`. None where that is no part of a window, and where
+    columns are not innermost in both operands."""
+    iteration = iteration_of(op)
+    contracted = iteration.along(iteration.inputs[0].map, "k")
+    exprs = iteration.inputs[0].map.results
+    if not contracted or iteration.dims[contracted[-1]].kind is not Kind.WINDOW or 0 in shape_of(op.operands[0]):
+        return ()
+    columns = set(iteration.along(iteration.result, "n")) | set(iteration.along(iteration.result, "b"))
+    for value, access in zip(op.operands, iteration.inputs, strict=False):
+        used = access.map.results[_inner(shape_of(value))].used_dims()
+        if not used & columns or used & set(contracted):
+            return ()
+    if any(slope_of(expr, i) is None for expr in exprs for i in expr.used_dims()):
+        return ()
+    return tuple(_reach_of_rows(iteration, expr, contracted[-1]) for expr in exprs)
+
+
+def _reach_of_rows(iteration: Iteration, expr: AffineExpr, walked: int) -> Reach:
+    slopes = {i: abs(slope_of(expr, i) or 0) for i in expr.used_dims()}
+    rows = [i for i in slopes if iteration.dims[i].role == "m"]
+    reach = sum(slopes[i] * (iteration.dims[i].extent - 1) for i in rows)
+    return Reach(1, slopes.get(walked, 0), reach, prod(iteration.dims[i].extent for i in rows))
 
 
 def can_be_moved(op: Operation, dim: int) -> bool:

@@ -12,6 +12,7 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.window_operands import has_rows_of_taps
 from irc.configs.blocked import mma_stage_bytes
 from irc.configs.cascade import cascade_problem, check_cascade
+from irc.configs.columns import fault_of_columns
 from irc.configs.product import GROUP_WARPS, stage_bytes
 from irc.configs.product_instructions import (
     WGMMA_OPERANDS,
@@ -153,6 +154,8 @@ class _Check:
             self._wgmma(config, config.tile, product)
         if config.instruction == "mma":
             self._mma(config.warps or 1, config.tile, product)
+        if config.instruction == "columns" and (fault := fault_of_columns(product, config)):
+            raise self._fail(*fault)
         self._clusters(config.cluster or (1, 1), config.tile, product)
         self._shared_memory(config, config.tile, product)
         self._registers(config, config.tile, product)
@@ -266,7 +269,10 @@ class _Check:
         words = max(1, product.result.size // 4)
         operands = wgmma_operands(product) if config.instruction == "wgmma" else None
         sums = 1 if operands is None else operands.sums
-        need = sums * product.count * tile["m"] * tile["n"] * words // threads + OTHER_REGISTERS
+        elements = tile["m"] * tile["n"]
+        if config.instruction == "columns":
+            elements = product.m * tile["n"] * tile["k"]
+        need = sums * product.count * elements * words // threads + OTHER_REGISTERS
         limit, where = self._machine.registers_per_thread, f"a thread of {self._machine.name}"
         if config.instruction == "wgmma":
             warps, most = self._consumer_registers(config)

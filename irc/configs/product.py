@@ -11,6 +11,7 @@ from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, MAX_STAGES
 from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
+from irc.configs.columns import can_have_columns, choose_columns
 from irc.configs.direct import choose_direct, pays
 from irc.configs.gathered import choose_gathered
 from irc.configs.product_instructions import best_instruction, wgmma_operands
@@ -43,8 +44,9 @@ def choose_product(
     to prefer."""
     chosen = given.instruction or best_instruction(product, machine, instruction)
     if given.instruction is None and instruction is None and pays(product, machine):
-        chosen = "direct"
-    known = {"wgmma": choose_gathered if product.is_gathered else _choose_wgmma, "direct": choose_direct}
+        chosen = "columns" if can_have_columns(product) else "direct"
+    wgmma = choose_gathered if product.is_gathered else _choose_wgmma
+    known = {"wgmma": wgmma, "direct": choose_direct, "columns": choose_columns}
     choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)
     is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
     yield from islice(choices(product, machine, given), 1 if is_given else None)

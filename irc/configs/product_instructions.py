@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from irc.analysis.product_problem import Product
+from irc.configs.columns import can_have_columns
 from irc.dialects.kernel import TileSizes
 from irc.ir.targets import KIB, Target
 from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, OperandType
@@ -17,7 +18,7 @@ MIN_STREAMED = 256 * KIB
 def best_instruction(product: Product, machine: Target, preferred: str | None = None) -> str:
     """`wgmma` where it has the operands, else `mma` where it has the type, else `fma`; `preferred` where that is
     possible. f32 without wgmma stays with `fma`."""
-    possible = ["fma", "direct"]
+    possible = ["fma", "direct", *(["columns"] if can_have_columns(product) else [])]
     if can_use_mma(product, machine):
         possible.append("mma")
     if can_use_wgmma(product, machine):

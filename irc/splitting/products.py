@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.cuts import divided, extents_to_cut
 from irc.analysis.op_classes import is_product, shape_of
-from irc.dialects.nd import ConvOp, MatmulOp, ReshapeOp, SumOp
+from irc.dialects.nd import ConvOp, MatmulOp, PermuteOp, ReshapeOp, SumOp
 from irc.dialects.nd.base import integer, ints
+from irc.dialects.nd.convolution import placed
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.splitting.partials import Insert, TwoStages
@@ -19,13 +20,20 @@ from irc.splitting.partials import Insert, TwoStages
 
 @dataclass(frozen=True)
 class SplitProduct(TwoStages):
-    """A product whose parts lie along the first axes of the partial result; they are added in order."""
+    """A product whose parts lie along the first axes of the partial result; they are added in order. The axes of the
+    sum are then put in the `order` of the op's result."""
+
+    order: tuple[int, ...] = field(default=(), kw_only=True)
 
     def finish(self, partials: Sequence[SSAValue], insert: Insert) -> SSAValue:
         (partial,) = partials
         whole = SumOp(partial, self.axes, element_of(partial.type), location=self.op.location)
         insert(whole)
-        return whole.result
+        if not self.order:
+            return whole.result
+        ordered = PermuteOp(whole.result, self.order, location=self.op.location)
+        insert(ordered)
+        return ordered.result
 
 
 def can_split_product(op: Operation, parts: int) -> bool:
@@ -33,12 +41,15 @@ def can_split_product(op: Operation, parts: int) -> bool:
     return (_contracted(op, parts) if is_product(op) else divided(extents_to_cut(op), parts)) is not None
 
 
-def split_product(op: Operation, parts: int, insert: Insert) -> SplitProduct:
-    """The products of `parts` equal parts of what is contracted, which are the first axes of the result."""
-    return _split_convolution(op, parts, insert) if isinstance(op, ConvOp) else _split_matmul(op, parts, insert)
+def split_product(op: Operation, parts: int, insert: Insert, *, columns_last: bool = False) -> SplitProduct:
+    """The products of `parts` equal parts of what is contracted, which are the first axes of the result. A convolution
+    has its output channels innermost in those with `columns_last`."""
+    if isinstance(op, ConvOp):
+        return _split_convolution(op, parts, insert, columns_last=columns_last)
+    return _split_matmul(op, parts, insert)
 
 
-def _split_convolution(op: ConvOp, parts: int, insert: Insert) -> SplitProduct:
+def _split_convolution(op: ConvOp, parts: int, insert: Insert, *, columns_last: bool) -> SplitProduct:
     """Windows of neighboring parts overlap, so that no view of x has the parts: the op itself goes over one."""
     counts = divided(extents_to_cut(op), parts)
     assert counts is not None
@@ -50,9 +61,15 @@ def _split_convolution(op: ConvOp, parts: int, insert: Insert) -> SplitProduct:
     numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
     numbers |= {name: integer(getattr(op, name)) for name in ("groups", "batch_groups")}
     numbers |= {"flipped": op.is_flipped, "element": element_of(op.result.type)}
+    order: tuple[int, ...] = ()
+    if columns_last:
+        rank = len(op.result_shape)
+        last = (0, rank - 1, *range(1, rank - 1))
+        order = placed(last, numbers["result_axes"] or tuple(range(rank)))
+        numbers["result_axes"] = last
     found = ConvOp(op.x, op.kernel, **numbers, parts=cuts, location=op.location)
     insert(found)
-    return SplitProduct(op, (found.result,), tuple(range(len(cuts))))
+    return SplitProduct(op, (found.result,), tuple(range(len(cuts))), order=order)
 
 
 def _split_matmul(op: Operation, parts: int, insert: Insert) -> SplitProduct:

@@ -31,6 +31,8 @@ class Config:
     """Where the instruction is one of warp groups: how many multiply."""
     is_direct: bool = False
     """Whether a product is summed in registers, without tiles of its operands."""
+    is_by_columns: bool = False
+    """The same, and a thread has whole columns of the result: all of M."""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
@@ -54,5 +56,6 @@ class Config:
             bool(fields.swap_ab),
             fields.lag,
             fields.warps if fields.instruction == "wgmma" else None,
-            fields.instruction == "direct",
+            fields.instruction in ("direct", "columns"),
+            fields.instruction == "columns",
         )

@@ -7,7 +7,7 @@ of the tile reads one of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
@@ -20,7 +20,7 @@ from irc.tiling.map_body import finish
 from irc.tiling.nodes import Dot, Node
 from irc.tiling.program import INDEX, Program
 from irc.tiling.reductions import ReduceStage
-from irc.tiling.scalar_body import Body, Scalar, cast
+from irc.tiling.scalar_body import Body, Scalar, cast, is_float
 from irc.tiling.stage import Stage
 
 MAX_UNROLLED = 64
@@ -52,9 +52,14 @@ def _sum(stage: Stage, dot: Dot, factors: tuple[Node, Node], acc: SSAValue) -> S
     op = tile.MapOp([acc, *map(stage.tile, factors)], TensorType(dot.type, stage.shape))
     body = Body(op.body.block, dot.location)
     total, *arguments = op.body.block.args
-    x, y = (
-        cast(body, Scalar(value, factor.source), dot.source) for value, factor in zip(arguments, factors, strict=True)
-    )
-    multiply, add = (arith.MulfOp, arith.AddfOp) if Scalar(total, dot.source).is_float else (arith.MuliOp, arith.AddiOp)
-    finish(body, body(add(total, body(multiply(x, y)))))
+    finish(body, multiply_add(body, dot, total, arguments, factors))
     return stage.insert(op, dot.location)
+
+
+def multiply_add(
+    body: Body, dot: Dot, total: SSAValue, values: Sequence[SSAValue], factors: tuple[Node, Node]
+) -> SSAValue:
+    """The sum and one more product, of the values of two factors, in the accumulator's type."""
+    x, y = (cast(body, Scalar(value, of.source), dot.source) for value, of in zip(values, factors, strict=True))
+    multiply, add = (arith.MulfOp, arith.AddfOp) if is_float(dot.source) else (arith.MuliOp, arith.AddiOp)
+    return body(add(total, body(multiply(x, y))))

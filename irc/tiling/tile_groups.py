@@ -14,6 +14,7 @@ from irc.layout.requests import WIDEST
 from irc.support.diagnostics import IrcError
 from irc.tiling.boxes import fullest_boxes, walk_of
 from irc.tiling.cascades import CascadePlan, emit_cascade
+from irc.tiling.columns import ColumnsPlan, emit_columns
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
@@ -46,7 +47,7 @@ class GroupTiling:
     nodes: list[Node]
     rows: Space = field(default_factory=Space)
     columns: list[Space] = field(default_factory=list[Space])
-    matmul: MatmulPlan | CascadePlan | None = None
+    matmul: MatmulPlan | ColumnsPlan | CascadePlan | None = None
     box: dict[Dim, int] = field(default_factory=dict[Dim, int])
     """The extents of the tiles of a permutation, along its rows."""
 
@@ -84,7 +85,10 @@ def plan_group(program: Program, group: Group, nodes: list[Node], config: Config
         # Last, and nothing is traced again: a place beyond the axis is nowhere, and reshapes need not tell where.
         if split_axes(program.domains.bindings, nodes, "m"):
             own = _dims_in_order([program.resolve(lin) for r in group.results for lin in r.at])
-        plan.matmul = MatmulPlan.of(program, dots, own, is_direct=config.is_direct)
+        if config.is_by_columns:
+            plan.matmul = ColumnsPlan.of(program, dots, own)
+        else:
+            plan.matmul = MatmulPlan.of(program, dots, own, is_direct=config.is_direct)
         inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims}
         taken = {d for space in plan.matmul.spaces for d in space}
         for dim in sorted(inner - taken):
@@ -147,6 +151,8 @@ def emit_group(program: Program, plan: GroupTiling, config: Config) -> None:
     program.unroll = config.unroll or 1
     if isinstance(plan.matmul, CascadePlan):
         emit_cascade(program, plan.matmul, plan.group.results, config)
+    elif isinstance(plan.matmul, ColumnsPlan):
+        emit_columns(program, plan.matmul, plan.group.results, config)
     elif plan.matmul is not None:
         program.shared = shared_nodes(_roots(program, plan))
         emit_matmul(program, plan.matmul, plan.group.results, config)

@@ -277,14 +277,18 @@ class Trace:
         if any(d.extent == 0 for d in k):
             return Constant(result, where, 0)
         at = point(iteration, coords, k)
-        lhs, rhs = (
-            self._operand(value, access, at, where) for value, access in zip(op.operands, iteration.inputs, strict=True)
-        )
+        lhs, rhs = self.factors(op, at)
         if has_rows_of_taps(op) and isinstance(lhs, Choose) and isinstance(lhs.inside, Load):
             lhs = _loaded_in_rows(lhs, value_of(iteration.inputs[0].inside[-1].expr, at))
         accumulator = accumulator_of(element_type_of(op.operands[0].type))
         in_order = tuple(contracted[i] for i in iteration.along(iteration.inputs[0].map, "k"))
         return self._as(Dot(accumulator, where, op, coords, in_order, lhs, rhs), result)
+
+    def factors(self, op: Operation, at: Coords) -> tuple[Node, Node]:
+        """The elements of the operands of a product at a point of its iteration."""
+        operands = zip(op.operands, iteration_of(op).inputs, strict=True)
+        lhs, rhs = (self._operand(value, access, at, location_of(op)) for value, access in operands)
+        return lhs, rhs
 
     def _operand(self, value: SSAValue, access: Access, at: Coords, where: LocationAttr) -> Node:
         """The element of an operand of a product at a point, or what is there outside of the operand."""

@@ -3,7 +3,7 @@ convolution that says where a part begins."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from numerics.lowered import Lowered, lowered
@@ -81,6 +81,43 @@ CASES = {
         28,
         "direct",
     ),
+    "the same by whole columns": Case(
+        "4, 9, 7, 24",
+        "4, 7, 5, 24",
+        "1, 24, 3, 3",
+        "batch_groups=24, x_axes=[3, 0, 1, 2], kernel_axes=[3, 0, 1, 2]",
+        (16, 32, 1),
+        28,
+        "columns",
+    ),
+    "whole columns of a kernel with its stride, from several rows": Case(
+        "2, 15, 16, 24",
+        "2, 8, 8, 24",
+        "1, 24, 3, 2",
+        "low=[1, 0], high=[1, 0], dilation=[2, 2], batch_groups=24, x_axes=[3, 0, 1, 2], kernel_axes=[3, 0, 1, 2]",
+        (16, 16, 4),
+        2,
+        "columns",
+    ),
+    "whole columns of groups of two channels": Case(
+        "2, 8, 8, 32",
+        "2, 8, 8, 32",
+        "2, 32, 3, 3",
+        "low=[1, 1], high=[1, 1], batch_groups=16, x_axes=[3, 0, 1, 2], kernel_axes=[3, 0, 1, 2]",
+        (32, 32, 2),
+        4,
+        "columns",
+    ),
+    "whole columns along one axis, of f32": Case(
+        "3, 32, 20",
+        "3, 32, 20",
+        "1, 20, 5",
+        "low=[2], high=[2], batch_groups=20, x_axes=[2, 0, 1], kernel_axes=[2, 0, 1]",
+        (8, 16, 4),
+        3,
+        "columns",
+        "f32",
+    ),
 }
 
 
@@ -89,3 +126,14 @@ def test_parts(name: str) -> None:
     program = CASES[name].lowered()
     program.check()
     assert program.ops("cuda.kernel") == 2
+
+
+@pytest.mark.parametrize("split", [1, 4])
+def test_whole_columns_read_what_neighbors_share_once(split: int) -> None:
+    """For 3x3 taps of a row of 8 pixels a thread loads the 24 elements of x that there are, not 72."""
+    case = replace(CASES["whole columns of groups of two channels"], split=split)
+    depthwise = replace(case, result="1, 32, 3, 3", numbers=case.numbers.replace("batch_groups=16", "batch_groups=32"))
+    program = depthwise.lowered()
+    program.check()
+    assert program.ops("cuda.kernel") == (1 if split == 1 else 2)
+    assert program.ops("cuda.load_or") == 24

@@ -36,6 +36,7 @@ OPCODES = {
     "mma": ("HMMA", "IMMA", "DMMA"),
     "fma": ("FFMA", "IMAD", "DFMA"),
     "direct": ("FFMA", "IMAD", "DFMA"),
+    "columns": ("FFMA", "IMAD", "DFMA"),
 }
 """What the machine code of a product has by the instruction of its config (CUDA Binary Utilities, Hopper)."""
 

@@ -23,7 +23,7 @@ from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS
 SCHEDULES = ("grid", "persistent", "pingpong")
 REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
-INSTRUCTIONS = (*MATRIX_INSTRUCTIONS, "direct")
+INSTRUCTIONS = (*MATRIX_INSTRUCTIONS, "direct", "columns")
 EVICT_LAST = ("inputs",)
 
 MAX_LAG = 15
@@ -177,11 +177,13 @@ class ConfigAttr(Data[ConfigFields]):
     - `split`: parts of the reduced extent of a reduction, of K of a matmul, or of the columns of a cascade, that
       different blocks compute.
     - `reduction`: `persistent`, a row is held in registers, or `looped`, it is read in steps.
-    - `unroll`: steps of a looped reduction whose loads are in flight together.
+    - `unroll`: steps of a looped reduction whose loads are in flight together, or neighbors along K of a step.
     - `occupancy`: blocks that an SM has to have room for, which bounds the registers of a thread.
     - `subtile`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else none).
     - `instruction`: `wgmma`, `mma` or `fma`, what computes a product of tiles of its operands; `direct`, its sums are
-      in registers, and so is what is multiplied in each step: a tile has columns of several groups of a convolution.
+      in registers, and so is what is multiplied in each step: a tile has columns of several groups of a convolution;
+      `columns`, the same where a thread has all rows of its columns: `k` of the tile are neighbors along K that threads
+      side by side walk from, each in steps of `unroll` neighbors.
     - `evict_last`: `inputs`, the L2 evicts what threads load after what they store.
     - `swap_ab`: `true`, the kernel computes the transposed product: the 64 rows of its instructions lie along N, which
       pays where M is short. `false` by default.

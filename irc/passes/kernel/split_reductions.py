@@ -66,7 +66,7 @@ def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
             cascade = cascade_in(kernel)
             return dict.fromkeys((*cascade.reductions, *cascade.products), SplitCascade(cascade, parts).stage)
         case Anchor.MATMUL if (parts := _parts(kernel)) > 1:
-            return dict.fromkeys(kernel.cores(), partial(_product_stage, parts))
+            return dict.fromkeys(kernel.cores(), partial(_product_stage, parts, _by_columns(kernel)))
         case Anchor.MATMUL:
             sides = _tile_sides(kernel)
             return {op: lambda op, insert: first_stage(op, sides[op], insert) for op in sides}
@@ -87,8 +87,13 @@ def _parts(kernel: FusedOp) -> int:
     return 1 if kernel.config is None else kernel.config.split or 1
 
 
-def _product_stage(parts: int, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
-    return split_product(op, parts, insert)
+def _by_columns(kernel: FusedOp) -> bool:
+    """Whether a thread has whole columns of the product: those of neighbors are stored side by side."""
+    return kernel.config is not None and kernel.config.instruction == "columns"
+
+
+def _product_stage(parts: int, columns_last: bool, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
+    return split_product(op, parts, insert, columns_last=columns_last)
 
 
 def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:

@@ -7,7 +7,7 @@ from functools import reduce
 from math import prod
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
@@ -41,12 +41,12 @@ class MergeLoadsPass(ProgramPass):
     requires = (TILED, LAYOUT_FREE)
 
     def run(self, program: tile.ProgramOp) -> None:
-        for loop in [each for each in program.walk() if isinstance(each, tile.ForTilesOp)]:
+        for loop in [each for each in program.walk() if isinstance(each, tile.ForTilesOp | scf.ForOp)]:
             if all(isinstance(each, _PLAIN) or each.dialect_name() == "arith" for each in loop.body.block.ops):
                 _merge(loop.body.block)
 
 
-_PLAIN = (tile.LoadOp, tile.StoreOp, tile.MapOp, tile.SplatOp, tile.IotaOp, tile.YieldOp)
+_PLAIN = (tile.LoadOp, tile.StoreOp, tile.MapOp, tile.SplatOp, tile.IotaOp, tile.YieldOp, scf.YieldOp)
 
 
 @dataclass(frozen=True)

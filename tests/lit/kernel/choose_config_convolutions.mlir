@@ -124,9 +124,9 @@ func.func @gradient(%x: tensor<8x24x64x64x32xbf16>, %g: tensor<8x24x64x64x64xbf1
   func.return %fused : tensor<64x3x3x3x32xf32>
 }
 
-// The tiles of sums in registers are along the channels that lie side by side in both operands, not along the taps of
-// the result.
-// CHECK:      @depthwise_gradient_0 matmul config<tile = {m = 16, n = 64, k = 1}, {{.*}}split = 1792, {{.*}}instruction = "direct">
+// A thread has the sums of all taps of a few channels, which lie side by side in both operands. It walks along rows of
+// pixels, 8 at a time; threads side by side have the 16 rows of one part.
+// CHECK:      @depthwise_gradient_0 matmul config<tile = {m = 16, n = 32, k = 16}, {{.*}}warps = 4, {{.*}}split = 448, unroll = 8, occupancy = 4, {{.*}}instruction = "columns">
 func.func @depthwise_gradient(%x: tensor<64x112x112x144xbf16>, %g: tensor<64x112x112x144xbf16>) -> tensor<1x144x3x3xf32> {
   %fused = kernel.fused @depthwise_gradient_0 matmul (%x_1 = %x : tensor<64x112x112x144xbf16>, %g_1 = %g : tensor<64x112x112x144xbf16>) -> tensor<1x144x3x3xf32> {
     // core

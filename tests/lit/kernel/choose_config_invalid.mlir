@@ -421,3 +421,25 @@ func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096
   }
   func.return %r : tensor<4096x128xf32>
 }
+
+// -----
+
+func.func @whole_columns(%x: tensor<4x8x7x8xf32>, %g: tensor<4x8x7x8xf32>) -> tensor<1x8x3x3xf32> {
+  // expected-error @below {{kernel k: K of 4 x 8 x 7 has no 1 parts with 4 places side by side and runs of 2}}
+  %r = kernel.fused @k matmul config<tile = {m = 16, n = 32, k = 4}, unroll = 2, warps = 1, instruction = "columns"> (%a = %x : tensor<4x8x7x8xf32>, %b = %g : tensor<4x8x7x8xf32>) -> tensor<1x8x3x3xf32> {
+    %c = nd.conv %a, %b {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2], batch_groups = 8} : tensor<4x8x7x8xf32> -> tensor<1x8x3x3xf32>
+    kernel.yield %c : tensor<1x8x3x3xf32>
+  }
+  func.return %r : tensor<1x8x3x3xf32>
+}
+
+// -----
+
+func.func @no_window(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @below {{kernel k: a thread cannot have whole columns of this product, of 64 rows}}
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 32, k = 1}, instruction = "columns"> (%a = %x : tensor<64x64xf32>, %b = %y : tensor<64x64xf32>) -> tensor<64x64xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : tensor<64x64xf32>
+    kernel.yield %c : tensor<64x64xf32>
+  }
+  func.return %r : tensor<64x64xf32>
+}

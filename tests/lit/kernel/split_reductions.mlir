@@ -212,6 +212,21 @@ func.func @convolution_parts(%x: tensor<4x10x10x8xf32>, %g: tensor<4x8x8x6xf32>)
   func.return %r : tensor<8x6x3x3xf32>
 }
 
+// Where a thread has whole columns, these lie side by side in the parts, and the second kernel puts them in order.
+// CHECK-LABEL: func.func @columns_of_parts
+// CHECK-NEXT:    {{.*}} = kernel.fused @c matmul {{.*}} -> tensor<4x2x1x1x3x3x8xf32> {
+// CHECK:           nd.conv %a, %b {{{.*}}result_axes = [0, 3, 1, 2], {{.*}}parts = [4, 2, 1]} : tensor<4x8x8x8xf32> -> tensor<4x2x1x1x3x3x8xf32>
+// CHECK:         kernel.fused @c_finish reduce
+// CHECK:           [[S:%[0-9]+]] = nd.sum {{.*}} {axes = [0, 1, 2]} : tensor<4x2x1x1x3x3x8xf32> -> tensor<1x3x3x8xf32>
+// CHECK:           nd.permute [[S]] {permutation = [0, 3, 1, 2]} : tensor<1x3x3x8xf32> -> tensor<1x8x3x3xf32>
+func.func @columns_of_parts(%x: tensor<4x8x8x8xf32>, %g: tensor<4x8x8x8xf32>) -> tensor<1x8x3x3xf32> {
+  %r = kernel.fused @c matmul config<tile = {m = 16, n = 16, k = 4}, split = 8, instruction = "columns"> (%a = %x : tensor<4x8x8x8xf32>, %b = %g : tensor<4x8x8x8xf32>) -> tensor<1x8x3x3xf32> {
+    %c = nd.conv %a, %b {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2], batch_groups = 8} : tensor<4x8x8x8xf32> -> tensor<1x8x3x3xf32>
+    kernel.yield %c : tensor<1x8x3x3xf32>
+  }
+  func.return %r : tensor<1x8x3x3xf32>
+}
+
 // Runs of a few elements, with those of other results in between, are columns of the first kernel: the second one adds
 // them too. What the parts leave over is one more row of columns.
 // CHECK-LABEL: func.func @short_runs

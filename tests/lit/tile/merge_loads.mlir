@@ -87,3 +87,32 @@ tile.program @far(%x: !tile.view<64x256xf32>, %y: !tile.view<64x64xf32>) {result
     tile.store %e, %y[%i, %j] : tensor<8x64xf32>, !tile.view<64x64xf32>
   }
 }
+
+// -----
+
+// So are those of a step of a loop.
+// CHECK-LABEL: @steps
+// CHECK:         scf.for
+// CHECK:           tile.load_window %x{{.*}} taps = array<i64: 0, 0, 0, 1>
+// CHECK-NOT:       tile.load %x
+tile.program @steps(%x: !tile.view<64x66xf32>, %y: !tile.view<64x1xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [8] {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %end = arith.constant 65 : index
+    %none = arith.constant 0.0 : f32
+    %start = tile.splat %none : f32 -> tensor<8x1xf32>
+    %sum = scf.for %k = %zero to %end step %one iter_args(%s = %start) -> (tensor<8x1xf32>) {
+      %a = tile.load %x[%i, %k] : !tile.view<64x66xf32> -> tensor<8x1xf32>
+      %b = tile.load %x[%i, %k] {map = affine_map<(d0, d1) -> (d0, d1 + 1)>} : !tile.view<64x66xf32> -> tensor<8x1xf32>
+      %c = tile.map %s, %a, %b : tensor<8x1xf32>, tensor<8x1xf32>, tensor<8x1xf32> -> tensor<8x1xf32> {
+      ^bb0(%o: f32, %p: f32, %q: f32):
+        %m = arith.mulf %p, %q : f32
+        %n = arith.addf %o, %m : f32
+        tile.yield %n : f32
+      }
+      scf.yield %c : tensor<8x1xf32>
+    }
+    tile.store %sum, %y[%i, %zero] : tensor<8x1xf32>, !tile.view<64x1xf32>
+  }
+}

@@ -96,6 +96,30 @@ func.func @direct(%x: tensor<2x11x48xbf16>, %w: tensor<41x2x48xbf16>) -> tensor<
   func.return %r : tensor<2x11x48xf32>
 }
 
+// A thread has a sum for each of two taps of its channels. In each step it multiplies two neighbors of g by x at both
+// taps, three elements of which the middle one is loaded once; four threads side by side are at neighboring images.
+// CHECK-LABEL: tile.program @columns_0(%a: !tile.view<8x12x48xbf16>, %b: !tile.view<8x12x48xbf16>
+// CHECK:         tile.for_tiles ([[C:%[a-z0-9_]+]]) extents [48] steps [32] {
+// CHECK:           scf.for [[I:%[a-z0-9_]+]] = {{.*}} -> (tensor<4x32xf32>, tensor<4x32xf32>) {
+// CHECK:             scf.for [[P:%[a-z0-9_]+]] = {{.*}} iter_args([[S:%[a-z0-9_]+]] = {{.*}}, [[T:%[a-z0-9_]+]] = {{.*}}) -> (tensor<4x32xf32>, tensor<4x32xf32>) {
+// CHECK-NEXT:          [[A:%[a-z0-9_]+]] = tile.load %a{{.*}} symbols([[I]], [[P]] : index, index) {map = affine_map<(d0, d1)[s0, s1] -> ((d0 + (s0 * 4)), ((s1 * 2) + -1), d1)>, checked = array<i64: 1, 2>}
+// CHECK-NEXT:          [[G:%[a-z0-9_]+]] = tile.load %b{{.*}} {map = affine_map<(d0, d1)[s0, s1] -> ((d0 + (s0 * 4)), (s1 * 2), d1)>, checked = array<i64: 2>}
+// CHECK-NEXT:          [[B:%[a-z0-9_]+]] = tile.load %a{{.*}} -> ((d0 + (s0 * 4)), (s1 * 2), d1)>
+// CHECK-NEXT:          [[H:%[a-z0-9_]+]] = tile.load %b{{.*}} -> ((d0 + (s0 * 4)), ((s1 * 2) + 1), d1)>
+// CHECK-NEXT:          tile.map [[S]], [[A]], [[G]], [[B]], [[H]]
+// CHECK:               [[E:%[a-z0-9_]+]] = tile.load %a{{.*}} -> ((d0 + (s0 * 4)), ((s1 * 2) + 1), d1)>
+// CHECK-NEXT:          tile.map [[T]], [[B]], [[G]], [[E]], [[H]]
+// CHECK:           tile.reduce {{.*}} {axes = array<i64: 0>} : tensor<4x32xf32>, tensor<4x32xf32> -> tensor<1x32xf32>, tensor<1x32xf32>
+// CHECK-COUNT-2:   tile.store
+func.func @columns(%x: tensor<8x12x48xbf16>, %g: tensor<8x12x48xbf16>) -> tensor<1x48x2xf32> {
+  %r = kernel.fused @columns_0 matmul config<tile = {m = 2, n = 32, k = 4}, unroll = 2, warps = 1, instruction = "columns"> (%a = %x : tensor<8x12x48xbf16>, %b = %g : tensor<8x12x48xbf16>) -> tensor<1x48x2xf32> {
+    // core
+    %c = nd.conv %a, %b {strides = [1], low = [1], high = [0], dilation = [1], input_dilation = [1], groups = 1, x_axes = [2, 0, 1], kernel_axes = [2, 0, 1], batch_groups = 48} : tensor<8x12x48xbf16> -> tensor<1x48x2xf32>
+    kernel.yield %c : tensor<1x48x2xf32>
+  }
+  func.return %r : tensor<1x48x2xf32>
+}
+
 // A few taps of a channel in each group: a map, which loads the taps of its windows and multiplies them. x has ends where windows reach
 // beyond them, and what is there is 0.
 // CHECK-LABEL: tile.program @depthwise_0
