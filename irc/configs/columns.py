@@ -13,6 +13,7 @@ from math import gcd, prod
 
 from irc.analysis.cuts import divided
 from irc.analysis.product_problem import Product
+from irc.configs.direct import multiplied_cycles, pays
 from irc.configs.window_steps import MAX_PARTS
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
@@ -38,10 +39,14 @@ LONGEST_RUN, SHORTEST_RUN = 64, 16
 MAX_WASTE = 1.12
 """Columns of a tile, and those of all tiles relative to what there are."""
 
+GATHER = 16
+"""Instructions of a thread for an element that it brings to a tile by itself: its place, whether it is inside, both
+loads and stores."""
+
 WARPS = (4, 2, 1)
 LANES = 32
-RESIDENT_WARPS = 64
-"""Of an SM: several times as many as there is room for, so that the last ones to run are few."""
+MERGED_BYTES = 8
+"""Of the sums of a part, in a cycle of an SM: written, and read again by a kernel of few blocks."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,25 @@ class _Step:
     cost: float
     """Instructions for each element of the right operand."""
 
+    def occupancy(self, warps: int) -> int:
+        """Blocks of so many warps that an SM has room for."""
+        return (MANY_WARPS if self.held <= FEW_HELD else FEW_WARPS) // warps
+
 
 def can_have_columns(product: Product) -> bool:
     """Whether a thread can have whole columns: x is read along them, and so is the right operand."""
-    return bool(product.rows_read) and product.count == 1 and product.m <= MAX_ROWS and bool(_steps(product))
+    is_one = product.count == 1 and not product.is_gathered
+    return is_one and bool(product.rows_read) and product.m <= MAX_ROWS and bool(_steps(product))
+
+
+def columns_pay(product: Product, machine: Target) -> bool:
+    """Whether that is faster than sums of one tap after the other, where these would be, and than instructions on
+    tiles: for them threads gather elements of x, each of which they multiply with the columns of one group."""
+    if not can_have_columns(product) or pays(product, machine):
+        return can_have_columns(product)
+    columns = _steps(product)[0].cost * product.k / product.m / machine.scalar_multiply_adds
+    gathered = GATHER * product.k / product.n / machine.scalar_multiply_adds
+    return not product.is_loadable and columns < multiplied_cycles(product, machine) + gathered
 
 
 def fault_of_columns(product: Product, config: ConfigAttr) -> tuple[str, str] | None:
@@ -78,8 +98,8 @@ def fault_of_columns(product: Product, config: ConfigAttr) -> tuple[str, str] | 
 
 
 def choose_columns(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
-    """The step with the fewest instructions. Threads of a block are at neighboring places of K, whose windows overlap,
-    and there are parts of K for many more blocks than have room at once."""
+    """The step with the fewest instructions. Threads of a block are at neighboring places of K, whose windows
+    overlap."""
     if not can_have_columns(product):  # which is an error of what asked for them
         yield ConfigAttr.of(tile=TileSizes(m=1, n=1, k=1), instruction="columns")
         return
@@ -99,7 +119,7 @@ def choose_columns(product: Product, machine: Target, given: ConfigAttr) -> Iter
         schedule="grid",
         split=None if block.parts < 2 or given.tile is not None else block.parts,
         unroll=step.run,
-        occupancy=(MANY_WARPS if step.held <= FEW_HELD else FEW_WARPS) // warps,
+        occupancy=step.occupancy(warps),
         indexing="pointers",
         instruction="columns",
     )
@@ -122,11 +142,9 @@ def _blocks(product: Product, step: _Step, machine: Target) -> list[_Block]:
     sizes = [1 << bit for bit in range(LONGEST_RUN.bit_length()) if SHORTEST_RUN <= 1 << bit <= LONGEST_RUN]
     fitting = [size for size in sizes if round_up(columns, size) <= columns * MAX_WASTE]
     width = max(step.vector, max(fitting, default=SHORTEST_RUN))
-    shapes = [(warps, width, warps * lanes // width) for warps in WARPS]
+    shapes = [(warps, width, warps * lanes // width) for warps in WARPS if warps * lanes >= width]
     shapes.append((1, max(LANES, min(power_of_two(columns), lanes)), 1))
-    return [
-        _Block(warps, n, k, _parts(product, step, k, ceil_div(columns, n) * warps, machine)) for warps, n, k in shapes
-    ]
+    return [_Block(warps, n, k, _parts(product, step, (n, k), warps, machine)) for warps, n, k in shapes]
 
 
 def _steps(product: Product) -> list[_Step]:
@@ -144,19 +162,29 @@ def _step(product: Product, vector: int, run: int) -> _Step:
     apart = vector // gcd(vector, product.n)
     axes = tuple(replace(axis, count=run if axis.step else 1) for axis in product.rows_read)
     places = prod(axis.elements for axis in axes)
-    row = next(axis.elements for axis in axes if axis.step)
+    row = places // max((axis.elements for axis in axes if not axis.step), default=1)
     held = (product.m * vector + row * apart + run * vector) * words
     loads = instructions([Read(axes, product.lhs.size)], 1) + (apart - 1) * places * (product.lhs.size < WORD)
     loads += run * (vector * (product.rhs.size < WORD) + 2)
     return _Step(vector, run, held, (product.m * vector * run + loads) / (vector * run))
 
 
-def _parts(product: Product, step: _Step, together: int, warps: int, machine: Target) -> int:
-    """The fewest parts of K that fill the SMs, of which each can be cut once more into those of the threads of a block;
-    0 where no number of parts can."""
+def _parts(product: Product, step: _Step, tile: tuple[int, int], warps: int, machine: Target) -> int:
+    """The parts of K with which the SMs are full until the end, and there are few sums to merge; each can be cut once
+    more into those of the threads of a block. 0 where no number of parts can. `tile`: columns, and places of K."""
+    width, together = tile
+    columns = product.batch * product.n
+    tiles, room = ceil_div(columns, width), machine.sms * step.occupancy(warps)
+    walk = step.cost * columns * product.k / machine.scalar_multiply_adds / machine.sms
+    merge = product.m * columns * 2 * product.result.size / MERGED_BYTES / machine.sms
+
+    def cycles(parts: int) -> float:
+        blocks = parts * tiles
+        return walk * round_up(blocks, room) / blocks + (merge * parts if parts > 1 else 0)
+
     most = min(MAX_PARTS, prod(product.cuts))
     counts = [n for n in range(1, most + 1) if _can_be_cut(product, n, step.run, together)]
-    return next((n for n in counts if n * warps >= machine.sms * RESIDENT_WARPS), max(counts, default=0))
+    return min(counts, key=cycles, default=0)
 
 
 def _can_be_cut(product: Product, parts: int, run: int, together: int) -> bool:

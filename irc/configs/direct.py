@@ -43,11 +43,15 @@ def pays(product: Product, machine: Target) -> bool:
     element of the result."""
     if not product.taps:
         return False
-    direct = INSTRUCTIONS * product.k / machine.scalar_multiply_adds
+    return INSTRUCTIONS * product.k / machine.scalar_multiply_adds < multiplied_cycles(product, machine)
+
+
+def multiplied_cycles(product: Product, machine: Target) -> float:
+    """Cycles of an SM for an element of the result of a convolution, by instructions on tiles."""
     columns = round_up(product.n, MIN_EXTENT) / max(product.n, 1)
     multiplied = columns * round_up(product.k, MIN_EXTENT) / machine.multiply_adds(product.lhs.name)
     read = product.taps * round_up(product.k // product.taps * product.lhs.size, SECTOR_BYTES)
-    return direct < multiplied + read / max(product.n, 1) / machine.costs.operand_bytes
+    return multiplied + read / max(product.n, 1) / machine.costs.operand_bytes
 
 
 def choose_direct(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:

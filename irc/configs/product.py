@@ -11,7 +11,7 @@ from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, MAX_STAGES
 from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked
-from irc.configs.columns import can_have_columns, choose_columns
+from irc.configs.columns import choose_columns, columns_pay
 from irc.configs.direct import choose_direct, pays
 from irc.configs.gathered import choose_gathered
 from irc.configs.product_instructions import best_instruction, wgmma_operands
@@ -43,8 +43,8 @@ def choose_product(
     """The configs for the products, the best first; `given` is what the user set, `instruction` what the pass was told
     to prefer."""
     chosen = given.instruction or best_instruction(product, machine, instruction)
-    if given.instruction is None and instruction is None and pays(product, machine):
-        chosen = "columns" if can_have_columns(product) else "direct"
+    if given.instruction is None and instruction is None and product.taps:
+        chosen = "columns" if columns_pay(product, machine) else "direct" if pays(product, machine) else chosen
     wgmma = choose_gathered if product.is_gathered else _choose_wgmma
     known = {"wgmma": wgmma, "direct": choose_direct, "columns": choose_columns}
     choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from math import gcd
+from math import gcd, prod
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import LocationAttr, TensorType
@@ -19,6 +19,7 @@ from xdsl.ir import Block, Region, SSAValue
 from irc.dialects import tile
 from irc.ir.iteration import iteration_of
 from irc.support.diagnostics import IrcError
+from irc.support.integers import power_of_two
 from irc.tiling.config import Config
 from irc.tiling.direct_products import multiply_add
 from irc.tiling.domains import Space
@@ -44,7 +45,8 @@ class ColumnsPlan:
     dot: Dot
     batch: Space
     m: Space
-    n: Space
+    n: list[Space]
+    """The groups, and the columns of each; or those alone of which there are several."""
     k: list[Space] = field(default_factory=list[Space])
     """In the order of the left operand; a space has several where the dimension was split."""
 
@@ -53,18 +55,19 @@ class ColumnsPlan:
         dot, *others = dots
         if others:
             raise IrcError("several products have no kernel of whole columns", others[0].location)
-        m, n = (_dims(program, lins) for lins in (dot.side("m"), dot.columns))
-        if set(m) & set(n):
+        m, inner, columns = (_dims(program, lins) for lins in (dot.side("m"), dot.side("n"), dot.columns))
+        if set(m) & set(columns):
             raise IrcError("a product whose rows and columns are not independent has no kernel", dot.location)
-        return ColumnsPlan(dot, [d for d in own if d not in m and d not in n], m, n, [[d] for d in dot.k])
+        n = [space for space in ([d for d in columns if d not in inner], inner) if space] or [[]]
+        return ColumnsPlan(dot, [d for d in own if d not in m and d not in columns], m, n, [[d] for d in dot.k])
 
     @property
     def spaces(self) -> list[Space]:
-        return [self.batch, *([d] for d in self.m), self.n, *self.k]
+        return [self.batch, *([d] for d in self.m), *self.n, *self.k]
 
     @property
     def single(self) -> list[Space]:
-        return [self.n]
+        return self.n
 
     def contracted(self, program: Program, values: Mapping[Dim, Lin]) -> Coords:
         """The contracted coordinates at these values, in the order of the op's dimensions."""
@@ -122,10 +125,10 @@ class _Walk:
 
 def emit_columns(program: Program, plan: ColumnsPlan, results: Sequence[Result], config: Config) -> None:
     """The loop over tiles: batch dimensions one by one, then N."""
-    n = plan.n[0]
-    _, columns = matmul_tiles(new_dim(1), n, config.tile)
-    dims = [*plan.batch, n]
-    steps = [*(1 for _ in plan.batch), columns]
+    n = [space[0] for space in plan.n]
+    dims = [*plan.batch, *n]
+    widths = _widths(n, config.tile)
+    steps = [*(1 for _ in plan.batch), *widths]
     loop = tile.ForTilesOp([d.extent for d in dims], steps, schedule=config.schedule)
     loop.location = program.op.location
     program.op.body.block.add_op(loop)
@@ -133,20 +136,27 @@ def emit_columns(program: Program, plan: ColumnsPlan, results: Sequence[Result],
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
     k = [d for space in plan.k for d in space]
     walk = _Walk.of(k, matmul_depth(1, config.tile), config.unroll or 1, plan.dot.location)
-    column = Axis(n, loop.offsets[-1], columns)
-    outer = ReduceStage(program, block, [Axis(None, loop.offsets[-1], 1), column], scalars)
+    columns = [Axis(dim, at, width) for dim, at, width in zip(n, loop.offsets[-len(n) :], widths, strict=True)]
+    outer = ReduceStage(program, block, [Axis(None, loop.offsets[-1], 1), *columns], scalars)
     parts = Axis(walk.parts, outer.index(0), 1 if walk.parts is None else walk.parts.extent)
     rows = [_row(program, plan, results, place) for place in product(*(range(d.extent) for d in plan.m))]
     dots = list(dict.fromkeys(dot for row in rows for _, node in row for dot in _dots(node)))
     points = [plan.contracted(program, values) for values in walk.places(k[-1] if k else None)]
     factors = {dot: [_factors(program, dot, at) for at in points] for dot in dots}
-    sums = _sum(ReduceStage(program, block, [parts, column], scalars), walk.loops, dots, factors)
+    sums = _sum(ReduceStage(program, block, [parts, *columns], scalars), walk.loops, dots, factors)
     if walk.parts is not None:
         sums = _joined(outer, dots, sums)
     outer.computed |= dict(zip(dots, sums, strict=True))
     for row in rows:
         for result, (at, node) in zip(results, row, strict=True):
             outer.store(program.result_argument(result.index), at, node)
+
+
+def _widths(n: Sequence[Dim], tile: Mapping[str, int]) -> list[int]:
+    """The extents of a tile along the groups, if there are several, and along the columns of each."""
+    _, width = matmul_tiles(new_dim(1), new_dim(prod(dim.extent for dim in n)), tile)
+    inner = min(width, power_of_two(n[-1].extent))
+    return [inner] if len(n) == 1 else [width // inner, inner]
 
 
 def _row(

@@ -65,7 +65,7 @@ class GroupTiling:
 
 def plan_group(program: Program, group: Group, nodes: list[Node], config: Config) -> GroupTiling:
     """Finds the spaces; binds reduced dimensions to the columns of results where they have the same extents."""
-    if not config.is_direct and split_axes(program.domains.bindings, nodes, "n"):
+    if (config.is_by_columns or not config.is_direct) and split_axes(program.domains.bindings, nodes, "n"):
         program.trace.forget()
         group.trace_again(program.trace)
         nodes = group.nodes(program.trace)

@@ -108,6 +108,15 @@ CASES = {
         4,
         "columns",
     ),
+    "whole columns of groups of eight channels and four columns": Case(
+        "2, 4, 8, 32",
+        "2, 4, 8, 16",
+        "8, 16, 3, 2",
+        "low=[1, 1], high=[1, 0], batch_groups=4, x_axes=[3, 0, 1, 2], kernel_axes=[3, 0, 1, 2]",
+        (48, 16, 4),
+        2,
+        "columns",
+    ),
     "whole columns along one axis, of f32": Case(
         "3, 32, 20",
         "3, 32, 20",

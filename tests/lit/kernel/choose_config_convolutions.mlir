@@ -136,6 +136,17 @@ func.func @depthwise_gradient(%x: tensor<64x112x112x144xbf16>, %g: tensor<64x112
   func.return %fused : tensor<1x144x3x3xf32>
 }
 
+// So has it the sums of all taps and channels of a group of 8: for a matrix instruction threads would gather x.
+// CHECK:      @groups_gradient_0 matmul config<tile = {m = 128, n = 64, k = 2}, {{.*}}split = 128, unroll = 8, {{.*}}instruction = "columns">
+func.func @groups_gradient(%x: tensor<128x56x56x256xbf16>, %g: tensor<128x56x56x256xbf16>) -> tensor<8x256x3x3xf32> {
+  %fused = kernel.fused @groups_gradient_0 matmul (%x_1 = %x : tensor<128x56x56x256xbf16>, %g_1 = %g : tensor<128x56x56x256xbf16>) -> tensor<8x256x3x3xf32> {
+    // core
+    %conv = nd.conv %x_1, %g_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2], batch_groups = 32} : tensor<128x56x56x256xbf16> -> tensor<8x256x3x3xf32>
+    kernel.yield %conv : tensor<8x256x3x3xf32>
+  }
+  func.return %fused : tensor<8x256x3x3xf32>
+}
+
 // TMA moves pixels by up to 31 in three dimensions of space: parts are of images alone, not of 64 slices each.
 // CHECK:      @slices_gradient_0 matmul config<{{.*}}split = 4, {{.*}}instruction = "wgmma"
 func.func @slices_gradient(%x: tensor<4x64x64x64x64xbf16>, %g: tensor<4x64x64x64x64xbf16>) -> tensor<64x3x3x3x64xf32> {
