@@ -84,7 +84,7 @@ def _dims(program: Program, lins: Sequence[Lin]) -> Space:
 @dataclass
 class _Walk:
     """How a thread goes over K: `loops` are the dimensions that it walks along, outermost first, the last one in steps
-    of `run` neighbors. `parts` has what threads side by side have a part each of, None of one that has no such parts.
+    of `run` neighbors. `parts` has the neighbors that threads side by side are at, None where all are at one place.
     `values` are the contracted dimensions in terms of these."""
 
     loops: list[Dim]
