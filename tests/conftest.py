@@ -1,7 +1,9 @@
 """Settings of all tests: property tests draw the same examples at every run, unless tests/drawing.py is told otherwise,
-and have no time limits, since other work shares the machine. It also makes drawing.py importable."""
+and have no time limits, since other work shares the machine; configs that somebody tuned are not taken. It also makes
+drawing.py importable."""
 
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 sys.path.insert(0, str(Path(__file__).parent))
+os.environ["IRC_TUNED"] = "off"
 
 from drawing import ALL, FUZZ, MORE, SEED, some
 

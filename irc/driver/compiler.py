@@ -20,7 +20,7 @@ from irc.driver.program import parse, source_of
 from irc.driver.reports import VERIFY, is_reporting, timed
 from irc.runtime.artifact import Artifact
 from irc.runtime.executable import Executable
-from irc.support import cache
+from irc.support import cache, tuned
 from irc.support.diagnostics import IrcError, register_source
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Options:
     function, None for the last. strict_rounding: round after every operation, as eager frameworks do. any_order: sums
     may be added up in any order where that is faster, so that results differ in their last bits from run to run; else
     they are the same in every run. donate: numbers of arguments whose memory gets a result, the first of its type that
-    no argument before it took.
+    no argument before it took. tuned: tells apart the tuned configs that kernels take; empty where they take none.
     """
 
     arch: str = ""
@@ -55,11 +55,16 @@ class Options:
     strict_rounding: bool = False
     any_order: bool = False
     donate: tuple[int, ...] = ()
+    tuned: str = ""
 
     @property
     def of_passes(self) -> dict[str, Any]:
         """What goes to the passes that have such an option."""
-        return {"strict_rounding": self.strict_rounding, "any_order": self.any_order}
+        return {"strict_rounding": self.strict_rounding, "any_order": self.any_order, "tuned": bool(self.tuned)}
+
+    def with_tuned(self) -> Options:
+        """These, with the configs that a tuner found so far."""
+        return replace(self, tuned=tuned.stamp(self.arch)) if self.arch else self
 
 
 def compile(
@@ -72,6 +77,7 @@ def compile(
     strict_rounding: bool = False,
     any_order: bool = False,
     donate: Sequence[int] = (),
+    autotune: bool | float = False,
 ) -> Executable:
     """Compiles a program for a target.
 
@@ -81,6 +87,8 @@ def compile(
     arch: the architecture of the kernels; by default the present GPU's.
     dims, func, any_order, donate: see `Options`. A donated argument on the device is overwritten by a call, and
     returned as the result; arguments on the host stay as they are.
+    autotune: tunes each kernel that was not tuned before, for so many seconds (10 where it is True), on the targets
+    `cuda` and `native` (docs/tuning.md); later compilations have what was found.
 
     Raises IrcError for a bad program, an unknown target or architecture, and where a GPU is asked for and there is
     none.
@@ -95,11 +103,20 @@ def compile(
         donate=tuple(donate),
     )
     subject = _subject(program)
+    if autotune:
+        from irc.driver.tuning import tune_missing
+
+        tune_missing(subject.module(options), target, options, autotune)
+    options = options.with_tuned()
     key = (subject.key, target, options)
     if not is_reporting() and (known := _executables.get(key)) is not None:
         return known
-    executable = _ON[target](subject, options)
-    return _executables.keep(key, executable)
+    return _executables.keep(key, _ON[target](subject, options))
+
+
+def compile_module(module: ModuleOp, target: str, options: Options) -> Executable:
+    """Compiles a module with just these options; nothing is kept in memory."""
+    return _ON[target](_subject(module), options)
 
 
 def compile_artifact(
@@ -115,7 +132,12 @@ def compile_artifact(
 
     `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
     options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding, any_order)
-    return _artifact(_subject(program), options)
+    return _artifact(_subject(program), options.with_tuned())
+
+
+def compile_module_artifact(module: ModuleOp, options: Options) -> Artifact:
+    """As `compile_artifact`, with just these options."""
+    return _artifact(_subject(module), options)
 
 
 def lower_program(
@@ -133,6 +155,7 @@ def lower_program(
     from irc.driver.lowering import levels
 
     options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding, any_order)
+    options = options.with_tuned()
     module = _subject(program).module(options)
     for _ in levels(module, [] if upto is None else [upto], **options.of_passes):
         pass
@@ -246,7 +269,7 @@ def _on_native(subject: Subject, options: Options) -> Executable:
     from irc.driver.native import compile_native
 
     # Sums in any order are no faster here, and have no loops.
-    return compile_native(subject.module(options), strict_rounding=options.strict_rounding)
+    return compile_native(subject.module(options), strict_rounding=options.strict_rounding, tuned=bool(options.tuned))
 
 
 def _on_cuda(subject: Subject, options: Options) -> Executable:
@@ -277,7 +300,7 @@ def _artifact(subject: Subject, options: Options) -> Artifact:
         return found
     module = subject.module(options)
     places = _places(module)
-    module_key = cache.key_of("module", _module_text(module), options.of_passes)
+    module_key = cache.key_of("module", _module_text(module), options.of_passes, options.tuned)
     artifact = None if is_reporting() else _stored(module_key)
     if artifact is None:
         from irc.driver.build import build

@@ -10,9 +10,9 @@ from gpu.programs.examples import EXAMPLES, cut_dims, odd_dims
 import irc
 from irc.driver.program import isolate, load
 from irc.interpreters.nd.interpreter import evaluate
+from irc.runtime.compare import compare, multiplies_f8
 from irc.runtime.driver import is_present
 from irc.support.diagnostics import IrcError
-from irc_tools.compare import compare, multiplies_f8
 from irc_tools.inputs import make_arguments
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]

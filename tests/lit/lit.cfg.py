@@ -17,6 +17,7 @@ config.test_exec_root = str(Path(__file__).parents[2] / "build" / "lit")  # noqa
 # the irc beside it; the rest is what a home folder and a cache need.
 config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # noqa: F821
 config.environment["FILECHECK_OPTS"] = ""  # noqa: F821
+config.environment["IRC_TUNED"] = "off"  # noqa: F821  (what somebody tuned is nobody else's)
 for name in ("HOME", "XDG_CACHE_HOME", "TMPDIR", "LANG", "PYTHONPATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]  # noqa: F821

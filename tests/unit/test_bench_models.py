@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from irc.runtime.workbench import Variant
 from irc_tools.bench import models
 from irc_tools.bench.measure import Settings
 from irc_tools.bench.models import Training, measure_model
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.suite import Row
-from irc_tools.bench.workbench import Variant
 
 torch = pytest.importorskip("torch")
 

@@ -12,13 +12,13 @@ from numpy_torch import Functional, Tensor, Torch
 from irc.driver.compiler import compile as compile_program
 from irc.driver.lowering import lower
 from irc.driver.program import parse
+from irc.runtime.compare import Array, compare
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.draws import LARGEST_BLOCK, draw_block
 from irc_tools.bench.measure import tolerated
 from irc_tools.bench.suite import FOLDER, Row, known_suites, load_suite
 from irc_tools.bench.torch_peers import body_function
-from irc_tools.compare import Array, compare
 
 SUITES = {name: load_suite(name) for name in known_suites()}
 NAMED = [(f"{name}: {row.name}", row) for name, suite in SUITES.items() for row in suite.rows]

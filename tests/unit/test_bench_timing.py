@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from irc.runtime.device import Device
+from irc.runtime.workbench import MAX_STALLS, STALL_BYTES, Variant, Workbench
 from irc_tools.bench.limits import PAGE, Buffers, copying
 from irc_tools.bench.measure import time_variants
-from irc_tools.bench.workbench import MAX_STALLS, STALL_BYTES, Variant, Workbench
 
 
 class Event:

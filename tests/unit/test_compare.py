@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irc_tools.compare import TOLERANCES, compare
+from irc.runtime.compare import TOLERANCES, compare
 
 
 @pytest.mark.parametrize("element", TOLERANCES)

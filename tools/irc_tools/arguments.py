@@ -20,6 +20,12 @@ class ArgumentParser(argparse.ArgumentParser):
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
+    """The program, what selects a variant of it, and reports."""
+    add_variant(parser)
+    add_reports(parser, verify_each=False)
+
+
+def add_variant(parser: argparse.ArgumentParser) -> None:
     """The program and what selects a variant of it."""
     parser.add_argument("file", metavar="FILE", help="a .irc program, or a .mlir file of nd functions")
     parser.add_argument(
@@ -37,7 +43,6 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add up sums in any order where that is faster: results differ in their last bits from run to run",
     )
-    add_reports(parser, verify_each=False)
 
 
 def add_reports(parser: argparse.ArgumentParser, *, verify_each: bool) -> None:

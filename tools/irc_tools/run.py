@@ -175,7 +175,7 @@ def _check(
     args: argparse.Namespace, dims: dict[str, int], executable: Any, arrays: list[Any], results: list[Any]
 ) -> int:
     """Compares with the reference evaluation; returns the exit status."""
-    from irc_tools.compare import Comparison, compare
+    from irc.runtime.compare import Comparison, compare
     from irc_tools.tables import print_table
 
     references, of_f8 = _reference(args, dims, arrays)
@@ -202,7 +202,7 @@ def _reference(args: argparse.Namespace, dims: dict[str, int], arrays: list[Any]
     """The results in float64, rounded where the program rounds; and whether it multiplies f8 matrices."""
     from irc.driver.program import isolate, load
     from irc.interpreters.nd.interpreter import evaluate
-    from irc_tools.compare import multiplies_f8
+    from irc.runtime.compare import multiplies_f8
 
     module = isolate(load(Path(args.file), dims=dims), args.func)
     if (launch := next((op for op in module.walk() if op.name == "kernel.launch"), None)) is not None:

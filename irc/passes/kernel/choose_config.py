@@ -9,14 +9,17 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import ParseError
 
 from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import is_fusible
 from irc.analysis.product_problem import product_of
+from irc.configs.alone import tuned_config
 from irc.configs.candidates import legal_config
+from irc.configs.check import check_config
 from irc.configs.product_instructions import wgmma_operands
 from irc.configs.wgmma import explain_plans
-from irc.dialects.kernel import INSTRUCTIONS, Anchor, FusedOp
+from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
@@ -31,6 +34,9 @@ class ChooseConfigPass(Pass):
     requires = (FUSED,)
     instruction: str | None = None
     """What products are computed with where that is possible: `wgmma`, `mma`, `fma` or `direct`."""
+    tuned: bool = False
+    """Kernels that irc-tune has tuned get what it found; what the user set of their configs is part of what they are
+    known by."""
     explain: bool = False
     """Print to stderr, for each product of warp groups, the plans with the fewest cycles by the model, best first."""
 
@@ -41,9 +47,22 @@ class ChooseConfigPass(Pass):
             raise IrcError(f"unknown instruction {self.instruction}", hint=f"choose-config knows {expected}")
         _check_supported(op)
         for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
-            kernel.config = legal_config(kernel, machine, self.instruction)
+            found = _tuned(kernel, machine) if self.tuned else None
+            kernel.config = found or legal_config(kernel, machine, self.instruction)
             if self.explain and kernel.kind is Anchor.MATMUL:
                 print(_explain(kernel, machine), end="", file=sys.stderr)
+
+
+def _tuned(kernel: FusedOp, machine: Target) -> ConfigAttr | None:
+    """What a tuner found, if it is legal for this kernel: it may be of another one of the same class of shapes, or of
+    an earlier irc."""
+    try:
+        found = tuned_config(kernel, machine)
+        if found is not None:
+            check_config(kernel, found, machine)
+        return found
+    except (IrcError, ParseError):
+        return None
 
 
 def _explain(kernel: FusedOp, machine: Target) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from irc.driver.program import parse
 from irc.runtime.artifact import ArraySpec
-from irc_tools.compare import TOLERANCES, compare, multiplies_f8, tolerance_of
+from irc.runtime.compare import TOLERANCES, compare, multiplies_f8, tolerance_of
 from irc_tools.inputs import draw_array
 
 Array = np.ndarray[Any, Any]

@@ -9,14 +9,14 @@ import numpy as np
 
 from irc.driver.compiler import compile as compile_program
 from irc.runtime.artifact import ArraySpec
+from irc.runtime.compare import Array, Comparison, compare, multiplies_f8
 from irc.runtime.executable import Executable
 from irc.runtime.executor import Executor
 from irc.runtime.plan import Plan
+from irc.runtime.workbench import Arrays, Enqueue, Workbench
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.draws import draw_block
 from irc_tools.bench.suite import Row
-from irc_tools.bench.workbench import Arrays, Enqueue, Workbench
-from irc_tools.compare import Array, Comparison, compare, multiplies_f8
 
 POISON = 0xFF
 """Bytes of results before the check: NaN, or -1. An element that is not written keeps them."""

@@ -10,7 +10,7 @@ from irc.codegen.nvrtc import compile_source
 from irc.runtime.driver import present_arch
 from irc.runtime.launches import Cells, Slots
 from irc.runtime.plan import Buffer, Launch, Scalar
-from irc_tools.bench.workbench import L2_MULTIPLE, Enqueue, Workbench
+from irc.runtime.workbench import L2_MULTIPLE, Enqueue, Workbench
 
 THREADS = 256
 BLOCKS_PER_PROCESSOR = 8

@@ -12,7 +12,9 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from irc.driver.compiler import compile_artifact
+from irc.runtime.compare import Comparison
 from irc.runtime.driver import DriverError, device, present_arch
+from irc.runtime.workbench import Enqueue, OwnArrays, Variant, Workbench
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import LIMITS, PEERS, RIVAL
 from irc_tools.bench.case import Case
@@ -20,8 +22,6 @@ from irc_tools.bench.limits import Buffers, copying, reading
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.statistics import IRC
 from irc_tools.bench.suite import Row
-from irc_tools.bench.workbench import Enqueue, OwnArrays, Variant, Workbench
-from irc_tools.compare import Comparison
 
 if TYPE_CHECKING:
     from irc_tools.bench.torch_peers import Torch

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
+from irc.runtime.workbench import Enqueue, Variant, Workbench
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.measure import Settings, time_variants
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.statistics import IRC
 from irc_tools.bench.suite import Row
 from irc_tools.bench.torch_peers import MODES, body_function
-from irc_tools.bench.workbench import Enqueue, Variant, Workbench
 
 WORST = 1.5
 """How many times eager's error irc's may be, both against the model in f32."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from irc.runtime.artifact import ArraySpec
+from irc.runtime.compare import TOLERANCES, Comparison
+from irc.runtime.workbench import Enqueue, Workbench
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.case import Case
-from irc_tools.bench.workbench import Enqueue, Workbench
-from irc_tools.compare import TOLERANCES, Comparison
 
 MODES: dict[str, dict[str, Any]] = {
     "eager": {},
@@ -112,7 +112,7 @@ class Torch:
         ]
 
     def _compare(self, result: Any, reference: Any, element: str) -> Comparison:
-        """As `irc_tools.compare.compare` does, on the device, in chunks."""
+        """As `irc.runtime.compare.compare` does, on the device, in chunks."""
         if tuple(result.shape) != tuple(reference.shape):
             return Comparison(float("inf"), 0.0, f"shape {list(result.shape)}, expected {list(reference.shape)}", "")
         parts = list(zip(_chunks(result), _chunks(reference), strict=True))

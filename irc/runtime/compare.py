@@ -1,4 +1,4 @@
-"""`irc-run --check`: comparing a result with its reference."""
+"""Comparing a result with its reference."""
 
 from __future__ import annotations
 

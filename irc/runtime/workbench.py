@@ -96,14 +96,15 @@ class Workbench:
             self.device.copy(address + start, source, min(block.nbytes, nbytes - start), self.stream)
         self.device.synchronize(self.stream)
 
-    def prepare(self, variant: Variant) -> None:
-        """Warms a variant up, and finds how many calls of it a block takes."""
+    def prepare(self, variant: Variant) -> float:
+        """Warms a variant up, and finds how many calls of it a block takes; the seconds of one in a short block."""
         for number in range(3):
             variant.enqueue(number)
         self.device.synchronize(self.stream)
         variant.calls = 2
         seconds = self.block(variant)
         variant.calls = max(CALLS[0], min(CALLS[1], ceil(self._block_seconds / max(seconds, 1e-7))))
+        return seconds
 
     def block(self, variant: Variant) -> float:
         """Seconds of a call on the device: the mean over a block.

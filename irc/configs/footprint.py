@@ -1,0 +1,256 @@
+"""What a config takes of an SM, by one formula for all kernels, and how long the kernel takes by it.
+
+`budgets` divides what a block has, and `check` says what is impossible. Here is what is left to compare: how many
+blocks share an SM by shared memory, registers and threads, how many rounds of them there are, how many bytes are on the
+way at once. Products of warp groups have a model of their own (`wgmma_cycles`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, inf, prod
+
+from irc.analysis.budgets import (
+    BLOCK_BYTES,
+    OTHER_REGISTERS,
+    PRODUCER_WARPS,
+    REDUCTION_BYTES,
+    launched_registers,
+)
+from irc.analysis.cascades import cascade_in
+from irc.analysis.costs import cost_of
+from irc.analysis.op_classes import shape_of
+from irc.analysis.product_problem import Product, product_of
+from irc.analysis.reduction_problem import reduction_of
+from irc.configs.blocked import mma_stage_bytes
+from irc.configs.cascade import CascadeProblem, cascade_problem
+from irc.configs.product import stage_bytes
+from irc.configs.product_instructions import wgmma_operands
+from irc.configs.wgmma import transposed
+from irc.configs.wgmma_cycles import GROUPS, Blocking, Model
+from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
+from irc.ir.dtypes import element_of
+from irc.ir.targets import Target
+from irc.support.integers import ceil_div
+
+LATENCY = 7e-7
+"""Seconds from a load to its bytes, under load."""
+
+THREAD_BYTES = 64
+"""That a thread has on the way at once, at most."""
+
+TILE_OVERHEAD = 2e-6
+"""Seconds that a tile takes on a CPU, whatever it does: a call, and the first touch of its memory."""
+
+TURNOVER = 4e-7
+"""Seconds from the end of a block to the first work of the next on its place."""
+
+MMA_SHARE = 2
+"""How much longer warps take for products that warp groups could compute."""
+
+DEFAULT_WARPS = 8
+"""Of a block whose warps are open."""
+
+HOST_ELEMENT, CACHE_SPEED = 4, 4
+"""Bytes of an element in a tile of a CPU; how much faster than memory its caches are."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """tiles: those that blocks compute, of all parts. threads: of a block. registers: of a thread. shared: bytes of a
+    block. flying: bytes that a block has on the way. moved: bytes that all tiles take from the L2 cache."""
+
+    tiles: int
+    threads: int
+    registers: int
+    shared: int
+    flying: int
+    moved: int
+
+    def resident(self, machine: Target) -> int:
+        """Blocks that share an SM; 0 where it has no room for one."""
+        by_shared = machine.shared_memory_per_sm // (self.shared + BLOCK_BYTES)
+        by_registers = machine.registers // max(1, self.registers * self.threads)
+        by_threads = machine.threads_per_sm // max(1, self.threads)
+        return min(by_shared, by_registers, by_threads, machine.blocks_per_sm)
+
+    def rounds(self, machine: Target) -> float:
+        """How often an SM takes as many tiles as it has room for, the last time maybe fewer."""
+        return self.tiles / (machine.sms * max(1, self.resident(machine)))
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all tiles do. flops: operations. rate: of them in a second, at most. moved: bytes of device memory.
+    launches: of kernels."""
+
+    flops: float
+    rate: float
+    moved: float
+    launches: int = 1
+
+
+def seconds_of(taken: Footprint, work: Work, machine: Target, *, is_persistent: bool = False) -> float:
+    """Of a call: what takes longest of products, device memory and L2 cache, where the last round is as long as others;
+    infinite where a block has no room. is_persistent: whether blocks stay for several tiles."""
+    resident = taken.resident(machine)
+    if resident == 0:
+        return inf
+    rounds = taken.rounds(machine)
+    full = rounds / ceil(rounds) if rounds > 0 else 1.0
+    hidden = min(1.0, resident * max(1, taken.flying) * machine.sms / (LATENCY * machine.bandwidth))
+    memory = work.moved / machine.bandwidth / hidden
+    cache = taken.moved / (machine.l2_bytes_per_cycle * machine.sms * machine.clock) / hidden
+    turns = 0.0 if is_persistent else ceil(rounds) * TURNOVER
+    return work.launches * machine.launch_time + turns + max(memory, cache, work.flops / work.rate) / full
+
+
+class Estimator:
+    """What configs of one kernel take on a target."""
+
+    def __init__(self, kernel: FusedOp, machine: Target):
+        self._kernel, self._machine = kernel, machine
+        self._cost = cost_of(kernel)
+        self._cascades: dict[int, CascadeProblem] = {}
+        self._moved = self._cost.bytes_read + self._cost.bytes_written
+        self._whole = max((prod(shape_of(value)) for value in kernel.outputs), default=1)
+
+    @cached_property
+    def _product(self) -> Product:
+        return product_of(self._kernel)
+
+    def footprint(self, config: ConfigAttr) -> Footprint:
+        """Of a legal config that has its tile, for a GPU."""
+        if self._kernel.kind is Anchor.MATMUL:
+            return self._of_product(config)
+        if self._kernel.kind is Anchor.CASCADE:
+            return self._of_cascade(config)
+        return self._of_elements(config)
+
+    def _threads(self, config: ConfigAttr) -> int:
+        producers = PRODUCER_WARPS if config.instruction == "wgmma" else 0
+        return self._machine.warp_size * (self._consumers(config) + producers)
+
+    @staticmethod
+    def _consumers(config: ConfigAttr) -> int:
+        """Warps that compute."""
+        return (2 if config.schedule == "pingpong" else 1) * (config.warps or DEFAULT_WARPS)
+
+    def _registers(self, config: ConfigAttr, held: int) -> int:
+        """Of a thread that holds so many for tiles."""
+        machine, blocks = self._machine, config.occupancy or 1
+        if config.instruction == "wgmma":
+            return launched_registers(machine, self._consumers(config), blocks)
+        return min(
+            machine.registers_per_thread, machine.registers // (blocks * self._threads(config)), held + OTHER_REGISTERS
+        )
+
+    def _of_product(self, config: ConfigAttr) -> Footprint:
+        product, tile, parts, stages = self._product, config.tile or TileSizes(), config.split or 1, config.stages or 1
+        tiles = product.batch * ceil_div(product.m, tile["m"]) * ceil_div(product.n, tile["n"]) * parts
+        by_wgmma = config.instruction == "wgmma"
+        side = "n" if config.swap_ab else "m"
+        stage = stage_bytes(product, tile, side) if by_wgmma else mma_stage_bytes(product, tile)
+        words = product.count * tile["m"] * tile["n"] * max(1, product.result.size // 4)
+        steps = ceil_div(ceil_div(product.k, parts), tile["k"])
+        return Footprint(
+            tiles=tiles,
+            threads=self._threads(config),
+            registers=self._registers(config, words // (self._machine.warp_size * self._consumers(config))),
+            shared=stages * stage + (0 if by_wgmma else REDUCTION_BYTES),
+            flying=max(1, stages - 1) * stage,
+            moved=tiles * steps * stage,
+        )
+
+    def _of_cascade(self, config: ConfigAttr) -> Footprint:
+        tile, parts, stages = config.tile or TileSizes(), config.split or 1, config.stages or 1
+        if parts not in self._cascades:
+            self._cascades[parts] = cascade_problem(self._kernel, parts)
+        problem = self._cascades[parts]
+        batches = prod(shape_of(cascade_in(self._kernel).products[0].results[0])[:-1]) // max(1, problem.rows)
+        tiles = batches * ceil_div(problem.rows, tile["m"]) * parts
+        streamed = problem.size * tile["k"] * problem.streamed
+        return Footprint(
+            tiles=tiles,
+            threads=self._threads(config),
+            registers=self._registers(config, problem.registers(tile["k"])),
+            shared=problem.shared_memory(tile["m"], tile["k"], stages, config.instruction),
+            flying=stages * streamed,
+            moved=tiles * ceil_div(ceil_div(problem.steps, parts), tile["k"]) * streamed,
+        )
+
+    def _of_elements(self, config: ConfigAttr) -> Footprint:
+        """Of tiles of elements that are read once."""
+        elements, threads = prod((config.tile or TileSizes()).values()), self._threads(config)
+        size = max((element_of(value.type).size for value in self._kernel.inputs), default=4)
+        held = ceil_div(elements, threads)
+        tiles = ceil_div(self._whole, max(1, elements))
+        if self._kernel.kind is Anchor.REDUCE and config.tile is not None:
+            tiles = ceil_div(reduction_of(self._kernel).rows, config.tile["d"]) * (config.split or 1)
+            held *= config.unroll or 1
+        return Footprint(
+            tiles=tiles,
+            threads=threads,
+            registers=self._registers(config, held),
+            shared=elements * size if self._kernel.kind is Anchor.PERMUTE else REDUCTION_BYTES,
+            flying=threads * min(THREAD_BYTES, held * size),
+            moved=self._moved,
+        )
+
+    def seconds(self, config: ConfigAttr) -> float:
+        """Of a call; infinite where a block has no room."""
+        machine = self._machine
+        if machine.exact_tiles:
+            return self._on_cpu(config)
+        taken = self.footprint(config)
+        if taken.resident(machine) == 0:
+            return inf
+        if (cycles := self._wgmma_cycles(config, taken)) is not None:
+            return machine.launch_time + cycles / machine.clock
+        launches = 2 if (config.split or 1) > 1 else 1
+        work = Work(self._cost.flops, self._rate(config), self._moved, launches)
+        return seconds_of(taken, work, machine, is_persistent=config.schedule == "persistent")
+
+    def _rate(self, config: ConfigAttr) -> float:
+        """Operations a second, of what computes the most of them."""
+        flops = self._machine.flops
+        if self._kernel.kind not in (Anchor.MATMUL, Anchor.CASCADE) or config.instruction in ("fma", "direct"):
+            return flops["f32"]
+        multiplied = element_of(self._kernel.cores()[0].operands[0].type).name
+        return flops.get(multiplied, flops["f32"]) / (MMA_SHARE if self._machine.has_wgmma else 1)
+
+    def _wgmma_cycles(self, config: ConfigAttr, taken: Footprint) -> float | None:
+        """Those of the model of warp-group products; None of others. A channel of few bytes hides less."""
+        if self._kernel.kind is not Anchor.MATMUL or config.instruction != "wgmma" or config.tile is None:
+            return None
+        product, operands = self._product, wgmma_operands(self._product)
+        rows, columns, side = config.tile["m"], config.tile["n"], "m"
+        if config.swap_ab:
+            product, rows, columns, side = transposed(product), columns, rows, "n"
+        if rows not in GROUPS or operands is None:
+            return None
+        schedule = "pingpong" if config.schedule == "pingpong" else "persistent"
+        blocking = Blocking(rows, columns, schedule, config.split or 1, side)
+        wanted = LATENCY * self._machine.costs.operand_bytes * self._machine.clock
+        return Model(product, self._machine, operands.parts).cycles(blocking) / min(1.0, taken.flying / wanted)
+
+    def _on_cpu(self, config: ConfigAttr) -> float:
+        """A tile that does not stay in the second level of cache is slower; tiles fill the cores."""
+        machine, tile = self._machine, config.tile or TileSizes()
+        if self._kernel.kind is Anchor.MATMUL:
+            product = self._product
+            m, n, k = tile["m"], tile["n"], tile["k"]
+            tiles = product.batch * ceil_div(product.m, m) * ceil_div(product.n, n)
+            held = (m * k + k * n + m * n) * product.lhs.size
+            read = tiles * product.k * (m + n) * product.lhs.size
+        else:
+            elements = max(1, prod(tile.values()))
+            held, read = 2 * HOST_ELEMENT * elements, self._moved
+            whole = max(prod(shape_of(value)) for value in (*self._kernel.inputs, *self._kernel.outputs))
+            tiles = max(1, ceil_div(whole, elements))
+        rounds = tiles * (config.split or 1) / machine.sms
+        slower = max(1.0, held / machine.l2) ** 0.5
+        memory = max(read / machine.bandwidth / CACHE_SPEED, self._moved / machine.bandwidth)
+        work = max(self._cost.flops / machine.flops["f32"], memory)
+        return work * slower / (rounds / ceil(rounds)) + ceil(rounds) * TILE_OVERHEAD

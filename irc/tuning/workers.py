@@ -1,0 +1,208 @@
+"""Processes that compile and time candidates. One that hangs is killed, one that died is replaced, and the candidate
+that it had is a `Fault`."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from irc.tuning.bench import CRASHED, HUNG, MEMORY, Fault, Measured
+from irc.tuning.worker import receive, send
+
+STARTING = 60.0
+"""Seconds that a process may take to start, on top of what its first answer may."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What makes a process's bench, by `module:name`. memory: bytes of address space that a process may have, None for
+    any number."""
+
+    bench: str
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    memory: int | None = None
+
+
+class Worker:
+    """A process with a bench; started when it is first asked, and again after it was lost. One thread asks at a
+    time."""
+
+    def __init__(self, setup: Setup):
+        self._setup = setup
+        self._process: subprocess.Popen[bytes] | None = None
+        self.generation = 0
+        """How often it was started."""
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def ask(self, method: str, *arguments: Any, timeout: float) -> Any:
+        """What a method of the bench gives. Fault where it raises, hangs or ends the process."""
+        process, starting = self._started()
+        hung = threading.Event()
+
+        def give_up() -> None:
+            hung.set()
+            _kill(process)
+
+        timer = threading.Timer(timeout + starting, give_up)
+        timer.start()
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            send(process.stdin, (method, arguments))
+            found = receive(process.stdout)
+        except (EOFError, OSError, ValueError):
+            self.close()
+            reason = Fault(HUNG, f"no answer in {timeout:g} s") if hung.is_set() else _death(process)
+            raise reason from None
+        except BaseException:  # its answer would be taken for that to the next question
+            self.close()
+            raise
+        finally:
+            timer.cancel()
+        if not isinstance(found, Fault):
+            return found
+        if found.is_fatal:
+            self.close()
+        raise found
+
+    def _started(self) -> tuple[subprocess.Popen[bytes], float]:
+        """The process, and the seconds that it may take to start."""
+        if self._process is not None and self.is_running:
+            return self._process, 0.0
+        self.close()
+        paths = [*filter(None, sys.path), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "irc.tuning.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))},
+            start_new_session=True,  # Ctrl-C is for the one who asks
+        )
+        self.generation += 1
+        assert self._process.stdin is not None
+        send(self._process.stdin, (self._setup.bench, dict(self._setup.options), self._setup.memory))
+        return self._process, STARTING
+
+    def interrupt(self) -> None:
+        """Ends the process, from another thread than the one that asks; the answer is a `Fault`."""
+        if (process := self._process) is not None:
+            _kill(process)
+
+    def close(self) -> None:
+        """Ends the process, whatever it does."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        _kill(process)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """The process and what it started."""
+    with suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _death(process: subprocess.Popen[bytes]) -> Fault:
+    status = process.wait()
+    if status == -getattr(signal, "SIGKILL", 9):
+        return Fault(MEMORY, "the process was killed, as a system without memory does")
+    how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+    return Fault(CRASHED, f"the process ended {how}")
+
+
+class Compilers:
+    """Several processes that compile, side by side."""
+
+    def __init__(self, setup: Setup, count: int):
+        self._workers = [Worker(setup) for _ in range(count)]
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def compile(self, jobs: Sequence[Any], *, timeout: float, deadline: float) -> Iterator[tuple[int, Any]]:
+        """What becomes of each job, by its number, in the order in which they are done: compiled, or a `Fault`. Those
+        that are not at the deadline are left out; then what is being compiled is given up."""
+        pool = ThreadPoolExecutor(len(self._workers))
+        numbers = {pool.submit(self._compile, job, timeout): number for number, job in enumerate(jobs)}
+        pending: set[Future[Any]] = set(numbers)
+        try:
+            for done in as_completed(numbers, timeout=max(0.0, deadline - time.monotonic())):
+                pending.discard(done)
+                yield numbers[done], done.result()
+        except TimeoutError:
+            return
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in self._workers if pending else []:
+                worker.interrupt()
+            pool.shutdown()
+
+    def _compile(self, job: Any, timeout: float) -> Any:
+        worker = self._idle.get()
+        try:
+            return worker.ask("compile", job, timeout=timeout)
+        except Fault as fault:
+            return fault
+        finally:
+            self._idle.put(worker)
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.close()
+
+
+class Timing:
+    """The process that times candidates. After it was lost, the next one measures the reference again first."""
+
+    def __init__(self, setup: Setup):
+        self._worker = Worker(setup)
+        self._reference: Any = None
+        self._referred = -1
+
+    def refer(self, compiled: Any, timeout: float) -> Measured:
+        """Measures what others are compared with."""
+        self._reference = compiled
+        return self._refer(timeout)
+
+    def _refer(self, timeout: float) -> Measured:
+        measured = self._worker.ask("refer", self._reference, timeout=timeout)
+        self._referred = self._worker.generation
+        return measured
+
+    def _asked(self, method: str, *arguments: Any, timeout: float) -> Any:
+        if self._referred != self._worker.generation or not self._worker.is_running:
+            self._refer(timeout)
+        return self._worker.ask(method, *arguments, timeout=timeout)
+
+    def measure(self, compiled: Any, limit: float, timeout: float) -> Measured:
+        """Fault where a candidate cannot be timed."""
+        return self._asked("measure", compiled, limit, timeout=timeout)
+
+    def rank(self, compiled: Sequence[Any], timeout: float) -> list[float | Fault]:
+        """Seconds of each of several, compared with care."""
+        return self._asked("rank", list(compiled), timeout=timeout)
+
+    def close(self) -> None:
+        self._worker.close()

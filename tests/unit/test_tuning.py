@@ -1,0 +1,197 @@
+"""The tuner's search, its processes and what they survive, with a bench whose candidates take seconds by a formula."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tuning_benches import BEST, DIES, DIES_LATE, EATS, HANGS, LIES, FakeSpace, seconds
+
+from irc.configs.alone import config_text
+from irc.dialects.kernel import ConfigAttr
+from irc.support import tuned
+from irc.support.diagnostics import IrcError
+from irc.support.tuned import KernelKey
+from irc.tuning.bench import CRASHED, HUNG, MEMORY, STOPPED, WRONG, Fault
+from irc.tuning.search import GENERATION, search_named
+from irc.tuning.session import Log, Outcome, Settings, Subject, Tuner
+from irc.tuning.workers import Setup, Worker
+
+KEY = KernelKey.of("a kernel of tensor<64x32xf32>")
+SETUP = Setup("tuning_benches:FakeBench", memory=4 << 30)
+
+
+@pytest.fixture(autouse=True)
+def own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("IRC_TUNED", raising=False)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+
+
+def tune(
+    stages: Sequence[int] = (4, 7, 8, 9),
+    *,
+    key: KernelKey = KEY,
+    log: Log = print,
+    setup: Setup = SETUP,
+    **settings: Any,
+) -> Outcome:
+    tuner = Tuner(setup, setup, replace(Settings(budget=30.0, workers=2), **settings), log, overlaps=True)
+    try:
+        return tuner.tune(Subject("fake", key, "sm_90a", FakeSpace(stages), config_text))
+    finally:
+        tuner.close()
+
+
+@pytest.mark.parametrize("search", ["auto", "pattern"])
+def test_searches_that_walk_find_the_best(search: str) -> None:
+    found = tune(search=search)
+    assert found.config == BEST
+    assert found.seconds == seconds(BEST)
+    assert found.gain == found.heuristic / found.seconds > 2
+    assert len(found.trials) < 8 * 8 * 4 * 5 / 4, "a fraction of all configs"
+
+
+@pytest.mark.parametrize("search", ["evolution", "random"])
+def test_searches_that_draw_come_near(search: str) -> None:
+    found = tune(search=search, budget=2.0, seed=1)
+    assert found.seconds < 1.5 * seconds(BEST)
+
+
+def test_the_ranked_search_ends_with_its_list() -> None:
+    found = tune(search="ranked")
+    assert {each.config for each in found.trials} == {*FakeSpace().seeds, *FakeSpace().neighbors(FakeSpace().seeds[0])}
+
+
+def test_the_same_seed_draws_the_same_configs() -> None:
+    space = FakeSpace()
+    generations = [search_named("random", space, seed).following({}) for seed in (3, 3, 4)]
+    assert generations[0] == generations[1] != generations[2]
+    assert len(set(generations[0])) == GENERATION
+
+
+def test_losers_are_stopped_and_the_rest_of_the_outcomes_recorded() -> None:
+    """A candidate that hangs, one that ends its process while it is compiled or timed, one that needs more memory than
+    there is, and one with other results: each is recorded, and the best of the others is found."""
+    found = tune((4, 9, HANGS, DIES, EATS, LIES, DIES_LATE), search="auto", compile_timeout=1.0, budget=60.0)
+    assert found.config == BEST
+    outcomes = {each.outcome for each in found.trials}
+    assert outcomes >= {HUNG, CRASHED, MEMORY, WRONG, STOPPED}
+    by_stages = {stages: {t.outcome for t in found.trials if t.config.stages == stages} for stages in range(1, 7)}
+    assert by_stages[HANGS] == {HUNG}
+    assert by_stages[DIES] == by_stages[DIES_LATE] == {CRASHED}
+    assert by_stages[EATS] == {MEMORY}
+    assert by_stages[LIES] == {WRONG}
+    rows = {(each.measurement.outcome, each.measurement.reason) for each in tuned.dataset()}
+    assert (CRASHED, "the process ended with status 3") in rows
+    assert (CRASHED, "the process ended by SIGABRT") in rows
+    assert (WRONG, "result 0 is not the heuristic's: 3 of 4 elements differ") in rows
+    assert (HUNG, "no answer in 1 s") in rows
+
+
+def test_what_is_found_is_kept_with_all_that_was_measured() -> None:
+    found = tune()
+    (kept,) = tuned.tuned_configs("sm_90a")
+    assert (kept.name, kept.config, kept.seconds) == ("fake", config_text(BEST), seconds(BEST))
+    assert tuned.lookup(KEY, "sm_90a") == config_text(BEST)
+    rows = tuned.dataset()
+    assert len(rows) == len(found.trials)
+    assert {row.text for row in rows} == {KEY.text}
+    assert all(row.measurement.estimate for row in rows)
+
+
+def test_two_tuners_at_once_lose_nothing() -> None:
+    keys = [KEY, KernelKey.of("another of tensor<8x8xf32>")]
+    found: list[Outcome] = []
+    threads = [
+        threading.Thread(target=lambda key=key: found.append(tune(key=key, search="pattern"))) for key in keys * 2
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == len(threads)
+    assert len(tuned.tuned_configs()) == 2
+    assert len(tuned.dataset()) == sum(len(each.trials) for each in found)
+
+
+def test_an_interrupted_search_has_the_best_so_far() -> None:
+    def log(line: str) -> None:
+        if "generation 2" in line:
+            raise KeyboardInterrupt
+
+    found = tune(log=log, search="pattern")
+    assert found.is_interrupted
+    assert found.seconds == min(each.seconds for each in found.trials if each.seconds is not None)
+    assert found.gain > 1
+    assert tuned.lookup(KEY, "sm_90a") == config_text(found.config)
+
+
+def test_the_budget_ends_what_is_being_compiled() -> None:
+    begin = time.monotonic()
+    found = tune(setup=Setup("tuning_benches:FakeBench", {"slow": 2.0}), budget=3.0, workers=1)
+    assert time.monotonic() - begin < 3 * 3.0
+    assert 1 <= len(found.trials) <= 3
+
+
+def test_every_generation_is_a_line_and_the_config_can_be_pasted() -> None:
+    lines: list[str] = []
+    tune(log=lines.append)
+    assert "generation 1: " in lines[1] and "timed=" in lines[1] and "best=" in lines[1]
+    assert lines[-2].strip() == f"config<{config_text(BEST)}>"
+    assert lines[-1].strip() == "config={'tile': {'m': 256, 'n': 32}, 'stages': 4, 'warps': 8}"
+
+
+def test_the_heuristic_stays_where_nothing_is_better() -> None:
+    class Settled(FakeSpace):
+        seeds: Sequence[ConfigAttr] = [BEST]
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.seeds = [BEST]
+
+    tuner = Tuner(SETUP, SETUP, Settings(budget=5.0, search="pattern"), print, overlaps=False)
+    try:
+        found = tuner.tune(Subject("fake", KEY, "sm_90a", Settled(), config_text))
+    finally:
+        tuner.close()
+    assert (found.config, found.gain) == (BEST, 1.0)
+
+
+def test_a_heuristic_that_cannot_be_timed_is_an_error() -> None:
+    class Dead(FakeSpace):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seeds = [BEST.replace(stages=DIES)]
+
+    tuner = Tuner(SETUP, SETUP, Settings(), print, overlaps=True)
+    try:
+        with pytest.raises(
+            IrcError, match="fake cannot be tuned, its own config crashed: the process ended with status 3"
+        ):
+            tuner.tune(Subject("fake", KEY, "sm_90a", Dead(), config_text))
+    finally:
+        tuner.close()
+
+
+def test_an_unknown_search_is_an_error() -> None:
+    with pytest.raises(IrcError, match="unknown search 'pattren'"):
+        tune(search="pattren")
+
+
+def test_a_worker_starts_again_after_it_was_lost() -> None:
+    worker = Worker(SETUP)
+    try:
+        with pytest.raises(Fault, match="ended with status 3"):
+            worker.ask("compile", config_text(BEST.replace(stages=DIES)), timeout=30.0)
+        assert worker.ask("compile", config_text(BEST), timeout=30.0) == config_text(BEST)
+        with pytest.raises(Fault, match="failed.*AttributeError"):
+            worker.ask("no_method", timeout=30.0)
+        assert worker.generation == 2
+    finally:
+        worker.close()
