@@ -35,7 +35,7 @@ from irc_frontend import (
 from irc_frontend.arrangement_functions import *  # noqa: F403
 from irc_frontend.attention_functions import *  # noqa: F403
 from irc_frontend.elementwise_functions import *  # noqa: F403
-from irc_frontend.evaluation import target
+from irc_frontend.evaluation import autotuned, target
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
 from irc_frontend.jit import jit
@@ -49,6 +49,7 @@ from irc_frontend.window_functions import *  # noqa: F403
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Tensor",
+    "autotuned",
     "data",
     "jit",
     "target",

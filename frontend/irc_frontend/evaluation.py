@@ -22,6 +22,7 @@ MAX_KEPT = 512
 """Compiled structures that are kept; the one used least recently goes first."""
 
 _target: ContextVar[str | None] = ContextVar("irc_target", default=None)
+_autotune: ContextVar[bool | float] = ContextVar("irc_autotune", default=False)
 _lock = threading.Lock()
 _compiled: OrderedDict[Hashable, Executable] = OrderedDict()
 
@@ -34,6 +35,17 @@ def target(name: str | None) -> Generator[None]:
         yield
     finally:
         _target.reset(token)
+
+
+@contextmanager
+def autotuned(seconds: bool | float = True) -> Generator[None]:
+    """Within the block, kernels of what is compiled are tuned that were not before, each for so many seconds, 10 for
+    True (docs/tuning.md)."""
+    token = _autotune.set(seconds)
+    try:
+        yield
+    finally:
+        _autotune.reset(token)
 
 
 def evaluate(roots: Sequence[Node]) -> list[Any]:
@@ -92,7 +104,8 @@ def compile_nodes(
     from irc_frontend.build import build_module
 
     try:
-        return irc.compile(build_module(order, roots, leaves), current_target(), donate=donate, any_order=any_order)
+        module = build_module(order, roots, leaves)
+        return irc.compile(module, current_target(), donate=donate, any_order=any_order, autotune=current_autotune())
     except IrcError as error:
         if error.location is None and roots[0].place is not None:
             error.location = roots[0].place.span()
@@ -102,6 +115,11 @@ def compile_nodes(
 def current_target() -> str | None:
     """Where values are computed; None for irc's default."""
     return _target.get()
+
+
+def current_autotune() -> bool | float:
+    """Whether kernels are tuned, or for how many seconds."""
+    return _autotune.get()
 
 
 def compiled_count() -> int:

@@ -6,13 +6,14 @@ import functools
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from irc_frontend.evaluation import compile_nodes, current_target, evaluate
+from irc_frontend.evaluation import autotuned, compile_nodes, current_target, evaluate
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
 from irc_frontend.leaves import placed
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
@@ -29,10 +30,14 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]: ...
 
 
 @overload
-def jit(*, donate: int | Sequence[int]) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def jit(
+    *, donate: int | Sequence[int] = (), autotune: bool | float = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 
 
-def jit(function: Callable[..., Any] | None = None, *, donate: int | Sequence[int] = ()) -> Callable[..., Any]:
+def jit(
+    function: Callable[..., Any] | None = None, *, donate: int | Sequence[int] = (), autotune: bool | float = False
+) -> Callable[..., Any]:
     """The function, recorded at the first call with arguments of each kind, and one program from then on.
 
     Arguments are trees. Their arrays (Tensors, numpy's, those of other libraries) may have other values in each call; a
@@ -42,13 +47,19 @@ def jit(function: Callable[..., Any] | None = None, *, donate: int | Sequence[in
 
     `@jit(donate=(0, 1))` donates positional arguments: the function returns arrays of their shapes and element types in
     the same order, which on a GPU are written over those of the arguments. Their Tensors cannot be used again.
+
+    `@jit(autotune=True)` tunes kernels of the program that were not tuned before; a number is the seconds for each
+    (docs/tuning.md).
     """
+    given = (donate,) if isinstance(donate, int) else tuple(donate)
     if function is None:
-        return functools.partial(_jit, donate=(donate,) if isinstance(donate, int) else tuple(donate))
-    return _jit(function)
+        return functools.partial(_jit, donate=given, autotune=autotune)
+    return _jit(function, given, autotune)
 
 
-def _jit(function: Callable[..., Any], donate: Sequence[int] = ()) -> Callable[..., Any]:
+def _jit(
+    function: Callable[..., Any], donate: Sequence[int] = (), autotune: bool | float = False
+) -> Callable[..., Any]:
     programs: dict[Hashable, _Program] = {}
     lock = threading.Lock()
 
@@ -63,7 +74,8 @@ def _jit(function: Callable[..., Any], donate: Sequence[int] = ()) -> Callable[.
         with lock:
             program = programs.get(key)
         if program is None:
-            program = _record(function, args, options, nodes, given)
+            with autotuned(autotune) if autotune else nullcontext():
+                program = _record(function, args, options, nodes, given)
             with lock:
                 program = programs.setdefault(key, program)
         values = evaluate(nodes)

@@ -106,6 +106,16 @@ def seconds_of(taken: Footprint, work: Work, machine: Target, *, is_persistent: 
     return work.launches * machine.launch_time + turns + max(memory, cache, work.flops / work.rate) / full
 
 
+def host_seconds(tiles: int, held: int, read: int, work: Work, machine: Target) -> float:
+    """Of a call on a CPU, where a tile that does not stay in the second level of cache is slower, and tiles fill the
+    cores. held: bytes of a tile. read: bytes that all tiles take from the caches."""
+    rounds = tiles / machine.sms
+    slower = max(1.0, held / machine.l2) ** 0.5
+    memory = max(read / machine.bandwidth / CACHE_SPEED, work.moved / machine.bandwidth)
+    full = rounds / ceil(rounds) if rounds > 0 else 1.0
+    return max(work.flops / work.rate, memory) * slower / full + ceil(rounds) * TILE_OVERHEAD
+
+
 class Estimator:
     """What configs of one kernel take on a target."""
 
@@ -236,7 +246,6 @@ class Estimator:
         return Model(product, self._machine, operands.parts).cycles(blocking) / min(1.0, taken.flying / wanted)
 
     def _on_cpu(self, config: ConfigAttr) -> float:
-        """A tile that does not stay in the second level of cache is slower; tiles fill the cores."""
         machine, tile = self._machine, config.tile or TileSizes()
         if self._kernel.kind is Anchor.MATMUL:
             product = self._product
@@ -249,8 +258,5 @@ class Estimator:
             held, read = 2 * HOST_ELEMENT * elements, self._moved
             whole = max(prod(shape_of(value)) for value in (*self._kernel.inputs, *self._kernel.outputs))
             tiles = max(1, ceil_div(whole, elements))
-        rounds = tiles * (config.split or 1) / machine.sms
-        slower = max(1.0, held / machine.l2) ** 0.5
-        memory = max(read / machine.bandwidth / CACHE_SPEED, self._moved / machine.bandwidth)
-        work = max(self._cost.flops / machine.flops["f32"], memory)
-        return work * slower / (rounds / ceil(rounds)) + ceil(rounds) * TILE_OVERHEAD
+        work = Work(self._cost.flops, machine.flops["f32"], self._moved)
+        return host_seconds(tiles * (config.split or 1), held, read, work, machine)

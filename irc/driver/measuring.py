@@ -33,13 +33,13 @@ SEED = 20
 """Of arguments."""
 
 BLOCK_SECONDS = 2e-3
-"""Of calls between two events, and of calls on a CPU, whose least time counts."""
+"""Of calls between two events."""
 
 BLOCKS, FINAL_BLOCKS = 3, 9
 """That a candidate is timed, and that the best ones are, by turns."""
 
-HOST_CALLS, HOST_SECONDS = 3, 0.2
-"""Calls on a CPU at least, and seconds after which there are no more."""
+HOST_CALLS, HOST_BLOCK, HOST_SECONDS = 3, 0.02, 0.2
+"""Calls on a CPU at least, seconds of them, and seconds after which there are no more."""
 
 SAMPLE = 1 << 22
 """Elements of a result that are compared of each candidate, in `PIECES` pieces; of the best all are."""
@@ -158,14 +158,15 @@ class NativeBench:
         return list(found) if isinstance(found, tuple) else [found]  # pyright: ignore[reportUnknownArgumentType]
 
     def _timed(self, executable: Executable, limit: float) -> float:
-        """The least seconds of a call. Stops after two that take longer than the limit."""
-        least, begin, calls = float("inf"), time.perf_counter(), 0
-        while calls < HOST_CALLS or time.perf_counter() - begin < BLOCK_SECONDS:
+        """The least seconds of a call. Stops where calls take longer than the limit when they are warm."""
+        self._run(executable)
+        least, begin, calls, passed = float("inf"), time.perf_counter(), 0, 0.0
+        while calls < HOST_CALLS or passed < HOST_BLOCK:
             start = time.perf_counter()
             self._run(executable)
-            least = min(least, time.perf_counter() - start)
-            calls += 1
-            if (calls >= 2 and least > limit) or time.perf_counter() - begin > HOST_SECONDS:
+            end = time.perf_counter()
+            least, calls, passed = min(least, end - start), calls + 1, end - begin
+            if passed > HOST_SECONDS or (least > limit and calls >= HOST_CALLS and passed > HOST_BLOCK / 8):
                 break
         return least
 

@@ -22,6 +22,7 @@ from irc.ir.targets import Target, target_of
 from irc.support import tuned
 from irc.support.diagnostics import IrcError
 from irc.support.tuned import KernelKey
+from irc.tuning.bench import NotTimed
 from irc.tuning.session import BUDGET, Log, Outcome, Settings, Subject, Tuner
 from irc.tuning.workers import Setup
 
@@ -32,10 +33,6 @@ COMPILE_MEMORY = 16 << 30
 
 TARGETS = ("cuda", "native")
 """Those whose kernels can be timed."""
-
-
-class NotTimed(UserWarning):
-    """There is nothing that could time configs: the heuristic chooses, or the first of several is taken."""
 
 
 @dataclass(frozen=True)

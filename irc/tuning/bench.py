@@ -14,6 +14,10 @@ TIMED, STOPPED = "timed", "stopped"
 """And of others; one that is clearly slower than the best so far is not timed to the end."""
 
 
+class NotTimed(UserWarning):
+    """There is nothing that could time configs: the heuristic chooses, or the first of several is taken."""
+
+
 class Fault(Exception):
     """Why a candidate is not timed. outcome: as above. is_fatal: whether the process cannot go on."""
 

@@ -176,7 +176,8 @@ class _Session:
         while self._left() > 0 and (configs := search.following(self._trials)):
             number += 1
             found = [self._trial(config, compiled) for config, compiled in self._compiled(configs)]
-            self._log(self._line(number, found))
+            if found:
+                self._log(self._line(number, found))
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()

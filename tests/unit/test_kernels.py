@@ -14,7 +14,7 @@ import pytest
 import irc_frontend as ir
 from irc.dialects import tile
 from irc.support.diagnostics import IrcError, render
-from irc_frontend.kernels.configs import NotTimed
+from irc.tuning.bench import NotTimed
 
 Array = np.ndarray[Any, Any]
 
@@ -265,25 +265,20 @@ def test_the_first_of_several_configs_that_compiles_is_taken_without_a_gpu() -> 
             np.testing.assert_array_equal(given(HALF, HALF), HALF)
 
 
-def test_the_fastest_of_several_configs_is_taken_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first one does not compile, and the others take as long as they have columns."""
+def test_the_fastest_of_several_configs_is_taken_where_kernels_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one does not apply. The others are timed in processes of their own (test_tuning_kernels.py)."""
+    asked: list[Any] = []
 
-    class Timed:
-        target = "cuda"
+    def search_configs(name: str, key: Any, space: Any, traced: Any, where: str, settings: Any) -> Any:
+        asked.extend([name, where, [each.tile["n"] for each in space.seeds]])
+        return SimpleNamespace(config=space.seeds[1])
 
-        def __init__(self, recorded: Any):
-            (self.config,) = (dict(root.attributes)["program"].named("timed").config for root in recorded.roots)
-            if self.config.tile["m"] == 48:
-                raise IrcError("too small")
-
-        def kernel_times(self, *arrays: Any) -> dict[str, float]:
-            assert [(x.shape, x.dtype) for x in arrays] == [(HALF.shape, HALF.dtype)] * 2
-            return {"first": float(self.config.tile["n"]), "second": 1.0}
-
-    monkeypatch.setattr("irc_frontend.kernels.configs._compiled", Timed)
-    sizes = [*CONFIGS, *({"tile": {"m": 64, "n": n}} for n in (128, 16, 256))]
-    config: Any = program_of(product.with_configs(sizes).module(HALF, HALF)).config
+    monkeypatch.setattr("irc_frontend.kernels.configs.search_configs", search_configs)
+    sizes = [{"tile": {"m": 64, "n": n}, "instruction": "wgmma", "warps": w} for n, w in ((8, 3), (128, 4), (16, 4))]
+    with ir.target("native"):
+        config: Any = program_of(product.with_configs(sizes).module(HALF, HALF)).config
     assert config.tile["n"] == 16
+    assert asked == ["product", "native", [128, 16]]
 
 
 def test_none_of_several_configs_compiles() -> None:
@@ -296,6 +291,8 @@ def test_none_of_several_configs_compiles() -> None:
 def test_a_kernel_has_a_config_or_several() -> None:
     with pytest.raises(IrcError, match="a config or several configs, found both"):
         ir.kernel(config={"warps": 4}, configs=[{"warps": 8}])
+    with pytest.raises(IrcError, match="several configs or is tuned, found both"):
+        ir.kernel(configs=[{"warps": 8}], autotune=True)
     with pytest.raises(IrcError, match="configs: expected one or more"):
         product.with_configs([])
     with pytest.raises(IrcError, match="warps must be a positive integer") as caught:

@@ -19,12 +19,12 @@ from irc.configs.space import KernelSpace, value_of
 from irc.dialects.kernel import FusedOp
 from irc.driver.compiler import Options, compile_artifact, lower_program
 from irc.driver.measuring import Job, NativeBench
-from irc.driver.tuning import NotTimed, Tunable, subject_of, tunable_kernels
+from irc.driver.tuning import Tunable, subject_of, tunable_kernels
 from irc.ir.targets import set_target, target
 from irc.language import parse
 from irc.support import tuned
 from irc.support.tuned import KernelKey, Measurement, TunedConfig, Unreadable
-from irc.tuning.bench import WRONG, Fault
+from irc.tuning.bench import WRONG, Fault, NotTimed
 from irc_tools.tune import main
 
 PRODUCT = "func dense(x: bf16[512, 256], w: bf16[256, 512]) -> bf16[512, 512] { return relu(x @ w) }"

@@ -5,24 +5,26 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from irc.configs.alone import config_text, parse_config
 from irc.dialects.kernel import ConfigAttr
-from irc.runtime.artifact import DTYPES
+from irc.ir.printer import print_ir
+from irc.support import tuned
 from irc.support.diagnostics import IrcError
+from irc.support.tuned import KernelKey
+from irc.tuning.bench import NotTimed
+from irc.tuning.session import Settings
 from irc_frontend.evaluation import compile_nodes
-from irc_frontend.graph import Node, fail, sorted_nodes
+from irc_frontend.graph import fail, sorted_nodes
 from irc_frontend.kernels.gradients import Recorded
+from irc_frontend.kernels.space import ListSpace
+from irc_frontend.kernels.tuning import chip, module_of, search_configs, timed_target
 from irc_frontend.place import Known
 
-if TYPE_CHECKING:
-    from irc.runtime.executable import Executable
+LONGEST = 600.0
+"""Seconds that the configs are timed: all of them are."""
 
-
-class NotTimed(UserWarning):
-    """There is no GPU to time configs: the first one that compiles is taken."""
+Traced = Callable[[ConfigAttr], Recorded]
 
 
 @contextmanager
@@ -35,41 +37,38 @@ def said_at(place: Known | None) -> Generator[None]:
         raise
 
 
-def fastest(name: str, configs: Sequence[ConfigAttr], traced: Callable[[ConfigAttr], Recorded]) -> Recorded:
-    """The call with the config that takes the least time on the GPU; without one, with the first that compiles, which a
-    warning says. Configs that do not compile for this kind of call are passed over. IrcError where none does."""
-    times: list[tuple[float, Recorded]] = []
-    faults: list[IrcError] = []
-    for config in configs:
+def fastest(name: str, configs: Sequence[ConfigAttr], traced: Traced) -> Recorded:
+    """The call with the config that takes the least time, where there are times; elsewhere with the first that
+    compiles, which a warning says. Configs that do not compile for this kind of call are passed over. IrcError where
+    none does."""
+    where, faults = timed_target(), list[IrcError]()
+    for number, config in enumerate(configs):
         try:
             found = traced(config)
-            executable = _compiled(found)
-            if executable.target != "cuda":
-                _tell(name, config, len(configs))
-                return found
-            times.append((_seconds(executable, found), found))
+            _compile(found)
         except IrcError as error:
             faults.append(error)
-    if not times:
-        raise _none_of(name, faults)
-    return min(times, key=lambda each: each[0])[1]
+            continue
+        if where is not None:
+            return traced(_timed(name, found, configs[number:], traced, where))
+        _tell(name, config, len(configs))
+        return found
+    raise _none_of(name, faults)
 
 
-def _compiled(recorded: Recorded) -> Executable:
+def _timed(name: str, first: Recorded, configs: Sequence[ConfigAttr], traced: Traced, where: str) -> ConfigAttr:
+    """The fastest; what is known of an earlier run is not timed again."""
+    listed = "".join(f"// {config_text(config)}\n" for config in configs)
+    key = KernelKey.of(print_ir(module_of(first)) + listed)
+    if tuned.has(key, chip()) and (known := tuned.lookup(key, chip())) is not None:
+        return parse_config(known)
+    settings = Settings(budget=LONGEST, search="ranked")
+    return search_configs(name, key, ListSpace(configs), traced, where, settings).config
+
+
+def _compile(recorded: Recorded) -> None:
     order = sorted_nodes([*recorded.inputs, *recorded.roots])
-    return compile_nodes(order, recorded.roots, recorded.inputs)
-
-
-def _seconds(executable: Executable, recorded: Recorded) -> float:
-    """The median time of a run's kernels, on drawn numbers; integers are 0, an index that there is."""
-    rng = np.random.default_rng(0)
-    return sum(executable.kernel_times(*(_drawn(node, rng) for node in recorded.inputs)).values())
-
-
-def _drawn(node: Node, rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    if node.is_float:
-        return rng.standard_normal(node.shape, np.float32).astype(DTYPES[node.element])
-    return np.zeros(node.shape, DTYPES[node.element])
+    compile_nodes(order, recorded.roots, recorded.inputs)
 
 
 def _tell(name: str, config: ConfigAttr, count: int) -> None:

@@ -47,7 +47,7 @@ def kernel(function: Callable[..., Any]) -> Kernel: ...
 
 @overload
 def kernel(
-    *, config: Config | None = None, configs: Sequence[Config] | None = None
+    *, config: Config | None = None, configs: Sequence[Config] | None = None, autotune: bool | float = False
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
@@ -56,23 +56,30 @@ def kernel(
     *,
     config: Config | None = None,
     configs: Sequence[Config] | None = None,
+    autotune: bool | float = False,
 ) -> Any:
     """The function, whose loops over tiles are launches of kernels (docs/kernels.md).
 
     `config` has any fields of `#kernel.config`, `tile` by the names of the loops: `{"tile": {"m": 128, "n": 256},
     "warps": 8}`. What it leaves open is chosen. Of several `configs` the fastest is taken, for each kind of arguments:
-    a GPU times them; elsewhere it is the first that compiles.
+    they are timed on a GPU, or by the target `native`; elsewhere it is the first that compiles.
+    `autotune` searches for what the config leaves open, for each kind of arguments, for so many seconds, 10 for True
+    (docs/tuning.md).
     """
     if config is not None and configs is not None:
         raise fail("a kernel has a config or several configs, found both", "configs=[...] has all of them")
-    known = _said([config or {}] if configs is None else configs)
+    if configs is not None and autotune:
+        raise fail(
+            "a kernel has several configs or is tuned, found both", "config={...} has what tuning does not change"
+        )
+    known = _said([config or {}] if configs is None else configs, autotune)
     return Kernel(function, known) if function is not None else lambda function: Kernel(function, known)  # pyright: ignore[reportUnknownLambdaType]
 
 
-def _said(configs: Sequence[Config]) -> Configs:
+def _said(configs: Sequence[Config], autotune: bool | float = False) -> Configs:
     if not configs:
         raise fail("configs: expected one or more", "leave it out to have one chosen")
-    return Configs(tuple(configs), here())
+    return Configs(tuple(configs), here(), autotune)
 
 
 class Kernel:

@@ -24,10 +24,12 @@ class Own:
 
 @dataclass(frozen=True)
 class Configs:
-    """The configs that a kernel may have, of which the fastest is taken, and where they are said."""
+    """The configs that a kernel may have, of which the fastest is taken, and where they are said. autotune: whether
+    what a config leaves open is searched for, or for how many seconds."""
 
     given: tuple[Config, ...]
     place: Known | None
+    autotune: bool | float = False
 
 
 NO_CONFIG = Configs(({},), None)

@@ -17,6 +17,7 @@ from irc_frontend.kernels.loops import Hooks, Recording, recorded
 from irc_frontend.kernels.own import Configs, Own
 from irc_frontend.kernels.rewriting import rewritten
 from irc_frontend.kernels.sizes import check, choose, config_of, reads_turned
+from irc_frontend.kernels.tuning import tuned_call
 from irc_frontend.place import CallSite
 from irc_frontend.pytrees import rebuilt, tree_leaves
 from irc_frontend.structure import as_it_lies, permute
@@ -60,7 +61,9 @@ class Recorder:
         with said_at(self._configs.place):
             for config in configs:
                 check(config, probe.facts)
-        return traced(configs[0]) if len(configs) == 1 else fastest(self.name, configs, traced)
+        if len(configs) == 1:
+            return tuned_call(self.name, configs[0], probe.facts, traced, self._configs.autotune)
+        return fastest(self.name, configs, traced)
 
     def _run(
         self, recording: Recording, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]

@@ -3,7 +3,7 @@ does."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -107,8 +107,18 @@ def reads_turned(facts: Facts) -> bool:
 
 def choose(facts: Facts, given: ConfigAttr) -> Choice:
     """The steps and the config of one nest."""
+    return next(choices(facts, given))
+
+
+def choices(facts: Facts, given: ConfigAttr) -> Iterator[Choice]:
+    """All that the heuristic has, the best first."""
     machine = target(resolve_arch(None))
-    found = _products(facts, given, machine) if facts.products else _memory(facts, given, machine)
+    found = _products(facts, given, machine) if facts.products else iter([_memory(facts, given, machine)])
+    return (_completed(facts, given, each) for each in found)
+
+
+def _completed(facts: Facts, given: ConfigAttr, found: Choice) -> Choice:
+    """What was found around what is given."""
     dims = (*facts.outer, *facts.inner)
     sizes = {dim.name: found.sizes.get(dim.name, 1) for dim in dims}
     if given.tile is not None:
@@ -126,14 +136,14 @@ def _rounded(extent: int) -> int:
 # Products
 
 
-def _products(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
-    if (roles := _one_product(facts)) is not None:
+def _products(facts: Facts, given: ConfigAttr, machine: Target) -> Iterator[Choice]:
+    if (roles := one_product(facts)) is not None:
         return _product(facts, roles, given, machine)
-    return _chain(facts, given, machine)
+    return iter([_chain(facts, given, machine)])
 
 
 @dataclass(frozen=True)
-class _Roles:
+class Roles:
     """The loops of a nest whose products are all of one M, N and K."""
 
     m: Dim
@@ -141,17 +151,18 @@ class _Roles:
     k: Dim
 
 
-def _one_product(facts: Facts) -> _Roles | None:
+def one_product(facts: Facts) -> Roles | None:
+    """The loops of the nest's products, if these are alike."""
     found = {(each.lhs, each.rhs) for each in facts.products}
     if len(found) != 1:
         return None
     ((m, k), (j, n)) = found.pop()
     if m is None or n is None or k is None or j is not k or k not in facts.inner or n not in facts.outer:
         return None
-    return _Roles(m, n, k) if m in facts.outer else None
+    return Roles(m, n, k) if m in facts.outer else None
 
 
-def _product(facts: Facts, roles: _Roles, given: ConfigAttr, machine: Target) -> Choice:
+def _product(facts: Facts, roles: Roles, given: ConfigAttr, machine: Target) -> Iterator[Choice]:
     """As a kernel of such products has it."""
     product = facts.products[0]
     element = element_named(product.element)
@@ -177,11 +188,11 @@ def _product(facts: Facts, roles: _Roles, given: ConfigAttr, machine: Target) ->
     sizes = {role: size for role, name in names.items() if (size := _given(given, name)) is not None}
     fields = given.replace(tile=None).completed(ConfigAttr.of(swap_ab=False))
     wanted = fields.replace(tile=TileSizes(sizes) if sizes else None)
-    chosen = next(iter(choose_product(problem, machine, wanted, None)))
-    assert chosen.tile is not None
-    tiles = TileSizes(sizes).completed(chosen.tile)
-    config = fields.completed(chosen).replace(split=None, swap_ab=None)
-    return Choice({name: tiles[role] for role, name in names.items()}, config)
+    for chosen in choose_product(problem, machine, wanted, None):
+        assert chosen.tile is not None
+        tiles = TileSizes(sizes).completed(chosen.tile)
+        config = fields.completed(chosen).replace(split=None, swap_ab=None)
+        yield Choice({name: tiles[role] for role, name in names.items()}, config)
 
 
 def _given(config: ConfigAttr, name: str) -> int | None:
@@ -256,14 +267,14 @@ def _memory(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
             sizes[dim.name] = _given(given, dim.name) or min(_rounded(dim.extent), room)
             room = max(1, room // sizes[dim.name])
     _spread(facts.outer, sizes, others, 1, machine)
-    held = max((_elements(access, sizes) for access in facts.accesses), default=1)
+    held = max((elements_of(access, sizes) for access in facts.accesses), default=1)
     warps = held // (machine.warp_size * ELEMENTS_PER_THREAD)
     most_warps = MAX_WARPS if held <= MAX_WARPS * machine.warp_size * MAX_ELEMENTS_PER_THREAD else 2 * MAX_WARPS
     config = ConfigAttr.of(warps=1 << (max(1, min(most_warps, warps)).bit_length() - 1), schedule="grid")
     return Choice(sizes, config)
 
 
-def _elements(access: Access, sizes: Mapping[str, int]) -> int:
+def elements_of(access: Access, sizes: Mapping[str, int]) -> int:
     """Of a tile of these sizes, those along an axis of gathered rows left out: other accesses have them."""
     return _whole(access) * prod(sizes[dim.name] for dim in access.dims if dim is not None)
 

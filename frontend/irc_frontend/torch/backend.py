@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import is_nested_int
 from torch.fx.traceback import preserve_node_meta
 
+from irc_frontend.evaluation import autotuned, current_autotune
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
 from irc_frontend.torch.multi_head import with_own_heads
@@ -37,19 +38,29 @@ def backend(
 ) -> Callable[..., Any]:
     """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable.
 
-    Option: `max_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others."""
+    Options: `max_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others. `autotune`,
+    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md)."""
     options = dict(options or {})
-    max_shapes = options.pop("max_shapes", MAX_SHAPES)
+    max_shapes, autotune = options.pop("max_shapes", MAX_SHAPES), options.pop("autotune", False)
     if options or others:
         found = ", ".join({**options, **others})
-        raise TypeError(f"the irc backend has the option max_shapes alone, found {found}")
+        raise TypeError(f"the irc backend has the options max_shapes and autotune, found {found}")
     if type(max_shapes) is not int or max_shapes < 0:
         raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
-    return _aot(max_shapes)(with_own_resampling(with_own_heads(with_fast_attention(module))), inputs)
+    if not isinstance(autotune, bool | int | float) or autotune < 0:
+        raise ValueError(f"autotune: expected True, or the seconds for each kernel, found {autotune!r}")
+    return _aot(max_shapes, autotune)(with_own_resampling(with_own_heads(with_fast_attention(module))), inputs)
 
 
-def _compile(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Run:
+def _compile(
+    module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int, autotune: bool | float = False
+) -> Run:
     """One graph of AOTAutograd: forward, backward, or inference."""
+    with autotuned(autotune):
+        return _compiled(module, inputs, kind, max_shapes)
+
+
+def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Run:
     values = [node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")]
     if any(map(is_nested_int, values)):
         return compile_graph(module, kind, is_turned=False, why_left="of a jagged nested tensor").run
@@ -82,6 +93,7 @@ class _Shapes:
 
     def __init__(self, module: GraphModule, kind: str, most: int):
         self._module, self._kind, self._most = module, kind, most
+        self._autotune = current_autotune()
         self._is_warned = kind == "backward"  # which follows a forward graph that warns
         self._known: dict[Any, Compiled] = {}
         self._lock = threading.Lock()
@@ -100,9 +112,10 @@ class _Shapes:
         if len(self._known) >= self._most:
             self._warn()
             return None
-        self._known[key] = compile_graph(
-            specialized(self._module, arguments), self._kind, is_turned=self._kind == "inference"
-        )
+        with autotuned(self._autotune):
+            self._known[key] = compile_graph(
+                specialized(self._module, arguments), self._kind, is_turned=self._kind == "inference"
+            )
         return self._known[key]
 
     def _warn(self) -> None:
@@ -131,9 +144,9 @@ def specialized(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
         return make_fx(Interpreter(module).run)(*fakes)
 
 
-@cache
-def _aot(max_shapes: int) -> Callable[..., Any]:
-    compiler = partial(_compile, max_shapes=max_shapes)
+@lru_cache(maxsize=None, typed=True)  # True is not one second
+def _aot(max_shapes: int, autotune: bool | float) -> Callable[..., Any]:
+    compiler = partial(_compile, max_shapes=max_shapes, autotune=autotune)
     return aot_autograd(
         fw_compiler=partial(compiler, kind="forward"),
         bw_compiler=partial(compiler, kind="backward"),
