@@ -154,11 +154,8 @@ class _Session:
     def _measured_base(self) -> Trial:
         """The heuristic's config, the reference of others."""
         config, name = self._subject.space.seeds[0], self._subject.name
-        never = time.monotonic() + self._settings.compile_timeout + MAX_START
-        done = self._compilers.compile(
-            [self._subject.job(config)], timeout=self._settings.compile_timeout, deadline=never
-        )
-        compiled = next((each for _, each in done), Fault("hung", "it was not compiled in time"))
+        timeout = self._settings.compile_timeout
+        compiled = self._compilers.first(self._subject.job(config), timeout=timeout, waits=not self._overlaps)
         try:
             if isinstance(compiled, Fault):
                 raise compiled
@@ -254,10 +251,6 @@ class _Session:
                 seconds[trial.config] = result
                 self._trials[trial.config] = replace(trial, outcome=TIMED, seconds=result)
         return seconds if finalists[0].config in seconds else None
-
-
-MAX_START = 120.0
-"""Seconds for the first process to start."""
 
 
 def _summary(subject: Subject, found: Outcome) -> list[str]:

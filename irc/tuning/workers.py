@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +40,8 @@ class Worker:
     def __init__(self, setup: Setup):
         self._setup = setup
         self._process: subprocess.Popen[bytes] | None = None
+        self.is_warm = False
+        """Whether the process has answered."""
         self.generation = 0
         """How often it was started."""
 
@@ -49,7 +51,7 @@ class Worker:
 
     def ask(self, method: str, *arguments: Any, timeout: float) -> Any:
         """What a method of the bench gives. Fault where it raises, hangs or ends the process."""
-        process, starting = self._started()
+        process, starting = self._started(), 0.0 if self.is_warm else STARTING
         hung = threading.Event()
 
         def give_up() -> None:
@@ -72,16 +74,16 @@ class Worker:
             raise
         finally:
             timer.cancel()
+        self.is_warm = True
         if not isinstance(found, Fault):
             return found
         if found.is_fatal:
             self.close()
         raise found
 
-    def _started(self) -> tuple[subprocess.Popen[bytes], float]:
-        """The process, and the seconds that it may take to start."""
+    def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self.is_running:
-            return self._process, 0.0
+            return self._process
         self.close()
         paths = [*filter(None, sys.path), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         self._process = subprocess.Popen(
@@ -95,7 +97,7 @@ class Worker:
         self.generation += 1
         assert self._process.stdin is not None
         send(self._process.stdin, (self._setup.bench, dict(self._setup.options), self._setup.memory))
-        return self._process, STARTING
+        return self._process
 
     def interrupt(self) -> None:
         """Ends the process, from another thread than the one that asks; the answer is a `Fault`."""
@@ -104,7 +106,7 @@ class Worker:
 
     def close(self) -> None:
         """Ends the process, whatever it does."""
-        process, self._process = self._process, None
+        process, self._process, self.is_warm = self._process, None, False
         if process is None:
             return
         _kill(process)
@@ -155,9 +157,29 @@ class Compilers:
             return
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            for worker in self._workers if pending else []:
-                worker.interrupt()
+            if pending:
+                self.interrupt()
             pool.shutdown()
+
+    def first(self, job: Any, *, timeout: float, waits: bool) -> Any:
+        """What becomes of a job. All processes that have not compiled yet do so at once, so that they have loaded what
+        they need. waits: for all of them."""
+        cold = [worker for worker in self._workers if not worker.is_warm]
+        pool = ThreadPoolExecutor(len(self._workers))
+        tries = [pool.submit(self._compile, job, timeout) for _ in cold or self._workers[:1]]
+        try:
+            done, _ = wait(tries, return_when=ALL_COMPLETED if waits else FIRST_COMPLETED)
+            return next(each for each in tries if each in done).result()
+        except BaseException:
+            self.interrupt()
+            raise
+        finally:
+            pool.shutdown(wait=False)
+
+    def interrupt(self) -> None:
+        """Gives up what is being compiled."""
+        for worker in self._workers:
+            worker.interrupt()
 
     def _compile(self, job: Any, timeout: float) -> Any:
         worker = self._idle.get()
