@@ -46,7 +46,9 @@ def _text(config: TunedConfig) -> str:
 
 
 def _value(value: str | float) -> str:
-    return json.dumps(value) if isinstance(value, str) else repr(float(value))
+    if not isinstance(value, str):
+        return repr(float(value))
+    return json.dumps(value) if "'" in value or not value.isprintable() else f"'{value}'"
 
 
 def take(path: Path) -> int:
