@@ -136,8 +136,10 @@ def compile_artifact(
 
 
 def compile_module_artifact(module: ModuleOp, options: Options) -> Artifact:
-    """As `compile_artifact`, with just these options."""
-    return _artifact(_subject(module), options)
+    """As `compile_artifact`, with just these options, and nothing is kept: a candidate of a tuner."""
+    from irc.driver.build import build
+
+    return build(_subject(module).module(options), **options.of_passes)
 
 
 def lower_program(

@@ -28,7 +28,7 @@ from irc.tuning.workers import Setup
 
 BEFORE_CONFIGS = KERNEL[: KERNEL.index("choose-config")]
 
-COMPILE_MEMORY = 16 << 30
+COMPILE_MEMORY = 32 << 30
 """Bytes of address space of a process that compiles."""
 
 TARGETS = ("cuda", "native")

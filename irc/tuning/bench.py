@@ -59,5 +59,6 @@ class Bench(Protocol):
         ...
 
     def rank(self, compiled: Sequence[Any]) -> list[float | Fault]:
-        """Seconds of each, by turns, after a comparison of whole results."""
+        """Seconds of each, by turns. The whole results of the fastest are compared, a `Fault` where they differ, until
+        they are right."""
         ...

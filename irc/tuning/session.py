@@ -226,7 +226,8 @@ class _Session:
     def _final(self, base: Trial, *, careful: bool) -> tuple[ConfigAttr, float, float]:
         """The best of a comparison by turns, its seconds and those of the heuristic's config, which stays where nothing
         is better. Candidates that turn out to be wrong are recorded."""
-        finalists = [each for each in best_of(self._trials, FINALISTS) if each.config != base.config]
+        timed = {config: each for config, each in self._trials.items() if each.outcome == TIMED}
+        finalists = [each for each in best_of(timed, FINALISTS) if each.config != base.config]
         seconds = {each.config: each.seconds or 0.0 for each in (base, *finalists)}
         if careful and finalists:
             seconds = self._ranked([base, *finalists]) or seconds
@@ -239,7 +240,8 @@ class _Session:
     def _ranked(self, finalists: Sequence[Trial]) -> dict[ConfigAttr, float] | None:
         """Seconds of each that is right; None where they could not be compared."""
         try:
-            found = self._timing.rank([each.compiled for each in finalists], self._settings.run_timeout)
+            timeout = len(finalists) * self._settings.run_timeout
+            found = self._timing.rank([each.compiled for each in finalists], timeout)
         except Fault as fault:
             self._log(f"{self._subject.name}: the best were not compared again: {fault.reason}")
             return None

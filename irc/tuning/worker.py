@@ -76,7 +76,12 @@ def main() -> None:
     os.dup2(2, 1)
     name, options, memory = receive(requests)
     limit_memory(memory)
-    bench = made(name, options)
+    try:
+        bench = made(name, options)
+    except Exception as error:
+        send(answers, Fault(FAILED, " ".join(f"{type(error).__name__}: {error}".split()), is_fatal=True))
+        return
+    send(answers, None)
     while True:
         try:
             method, arguments = receive(requests)

@@ -20,7 +20,7 @@ from irc.tuning.bench import CRASHED, HUNG, MEMORY, Fault, Measured
 from irc.tuning.worker import receive, send
 
 STARTING = 60.0
-"""Seconds that a process may take to start, on top of what its first answer may."""
+"""Seconds that a process may take to start."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,24 @@ class Worker:
 
     def ask(self, method: str, *arguments: Any, timeout: float) -> Any:
         """What a method of the bench gives. Fault where it raises, hangs or ends the process."""
-        process, starting = self._started(), 0.0 if self.is_warm else STARTING
+        found = self._exchange(self._ready(), (method, arguments), timeout)
+        self.is_warm = True
+        return found
+
+    def _exchange(self, process: subprocess.Popen[bytes], message: Any, timeout: float) -> Any:
+        """Sends a message; what is answered. Fault where that is one, or there is no answer in time."""
         hung = threading.Event()
 
         def give_up() -> None:
             hung.set()
             _kill(process)
 
-        timer = threading.Timer(timeout + starting, give_up)
+        timer = threading.Timer(timeout, give_up)
         timer.start()
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            send(process.stdin, (method, arguments))
+            send(process.stdin, message)
             found = receive(process.stdout)
         except (EOFError, OSError, ValueError):
             self.close()
@@ -74,14 +79,14 @@ class Worker:
             raise
         finally:
             timer.cancel()
-        self.is_warm = True
         if not isinstance(found, Fault):
             return found
         if found.is_fatal:
             self.close()
         raise found
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _ready(self) -> subprocess.Popen[bytes]:
+        """The process, which has made its bench."""
         if self._process is not None and self.is_running:
             return self._process
         self.close()
@@ -95,8 +100,7 @@ class Worker:
             start_new_session=True,  # Ctrl-C is for the one who asks
         )
         self.generation += 1
-        assert self._process.stdin is not None
-        send(self._process.stdin, (self._setup.bench, dict(self._setup.options), self._setup.memory))
+        self._exchange(self._process, (self._setup.bench, dict(self._setup.options), self._setup.memory), STARTING)
         return self._process
 
     def interrupt(self) -> None:

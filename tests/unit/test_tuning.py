@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,10 @@ import pytest
 from tuning_benches import BEST, DIES, DIES_LATE, EATS, HANGS, LIES, FakeSpace, seconds
 
 from irc.configs.alone import config_text
-from irc.dialects.kernel import ConfigAttr
 from irc.support import tuned
 from irc.support.diagnostics import IrcError
 from irc.support.tuned import KernelKey
-from irc.tuning.bench import CRASHED, HUNG, MEMORY, STOPPED, WRONG, Fault
+from irc.tuning.bench import CRASHED, HUNG, MEMORY, STOPPED, TIMED, WRONG, Fault
 from irc.tuning.search import GENERATION, search_named
 from irc.tuning.session import Log, Outcome, Settings, Subject, Tuner
 from irc.tuning.workers import Setup, Worker
@@ -34,8 +32,8 @@ def own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def tune(
-    stages: Sequence[int] = (4, 7, 8, 9),
     *,
+    space: FakeSpace | None = None,
     key: KernelKey = KEY,
     log: Log = print,
     setup: Setup = SETUP,
@@ -43,7 +41,7 @@ def tune(
 ) -> Outcome:
     tuner = Tuner(setup, setup, replace(Settings(budget=30.0, workers=2), **settings), log, overlaps=True)
     try:
-        return tuner.tune(Subject("fake", key, "sm_90a", FakeSpace(stages), config_text))
+        return tuner.tune(Subject("fake", key, "sm_90a", space or FakeSpace(), config_text))
     finally:
         tuner.close()
 
@@ -78,15 +76,12 @@ def test_the_same_seed_draws_the_same_configs() -> None:
 def test_losers_are_stopped_and_the_rest_of_the_outcomes_recorded() -> None:
     """A candidate that hangs, one that ends its process while it is compiled or timed, one that needs more memory than
     there is, and one with other results: each is recorded, and the best of the others is found."""
-    found = tune((4, 9, HANGS, DIES, EATS, LIES, DIES_LATE), search="auto", compile_timeout=1.0, budget=60.0)
+    expected = {HANGS: HUNG, DIES: CRASHED, DIES_LATE: CRASHED, EATS: MEMORY, LIES: WRONG, 64: STOPPED, 4: TIMED}
+    others = [BEST.replace(stages=stages) for stages in expected]
+    found = tune(space=FakeSpace((9,), others), search="ranked", compile_timeout=1.0)
     assert found.config == BEST
-    outcomes = {each.outcome for each in found.trials}
-    assert outcomes >= {HUNG, CRASHED, MEMORY, WRONG, STOPPED}
-    by_stages = {stages: {t.outcome for t in found.trials if t.config.stages == stages} for stages in range(1, 7)}
-    assert by_stages[HANGS] == {HUNG}
-    assert by_stages[DIES] == by_stages[DIES_LATE] == {CRASHED}
-    assert by_stages[EATS] == {MEMORY}
-    assert by_stages[LIES] == {WRONG}
+    outcomes = {each.config: each.outcome for each in found.trials}
+    assert [outcomes[each] for each in others] == list(expected.values())
     rows = {(each.measurement.outcome, each.measurement.reason) for each in tuned.dataset()}
     assert (CRASHED, "the process ended with status 3") in rows
     assert (CRASHED, "the process ended by SIGABRT") in rows
@@ -148,40 +143,29 @@ def test_every_generation_is_a_line_and_the_config_can_be_pasted() -> None:
 
 
 def test_the_heuristic_stays_where_nothing_is_better() -> None:
-    class Settled(FakeSpace):
-        seeds: Sequence[ConfigAttr] = [BEST]
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.seeds = [BEST]
-
-    tuner = Tuner(SETUP, SETUP, Settings(budget=5.0, search="pattern"), print, overlaps=False)
-    try:
-        found = tuner.tune(Subject("fake", KEY, "sm_90a", Settled(), config_text))
-    finally:
-        tuner.close()
+    space = FakeSpace()
+    space.seeds = [BEST]
+    found = tune(space=space, search="pattern")
     assert (found.config, found.gain) == (BEST, 1.0)
 
 
 def test_a_heuristic_that_cannot_be_timed_is_an_error() -> None:
-    class Dead(FakeSpace):
-        def __init__(self) -> None:
-            super().__init__()
-            self.seeds = [BEST.replace(stages=DIES)]
-
-    tuner = Tuner(SETUP, SETUP, Settings(), print, overlaps=True)
-    try:
-        with pytest.raises(
-            IrcError, match="fake cannot be tuned, its own config crashed: the process ended with status 3"
-        ):
-            tuner.tune(Subject("fake", KEY, "sm_90a", Dead(), config_text))
-    finally:
-        tuner.close()
+    space = FakeSpace()
+    space.seeds = [BEST.replace(stages=DIES)]
+    with pytest.raises(IrcError, match="fake cannot be tuned, its own config crashed: the process ended with status 3"):
+        tune(space=space)
 
 
 def test_an_unknown_search_is_an_error() -> None:
     with pytest.raises(IrcError, match="unknown search 'pattren'"):
         tune(search="pattren")
+
+
+def test_a_bench_that_cannot_be_made_is_a_fault() -> None:
+    worker = Worker(Setup("tuning_benches:NoBench"))
+    with pytest.raises(Fault, match="module 'tuning_benches' has no attribute 'NoBench'"):
+        worker.ask("compile", "", timeout=30.0)
+    assert not worker.is_running
 
 
 def test_a_worker_starts_again_after_it_was_lost() -> None:
@@ -192,6 +176,8 @@ def test_a_worker_starts_again_after_it_was_lost() -> None:
         assert worker.ask("compile", config_text(BEST), timeout=30.0) == config_text(BEST)
         with pytest.raises(Fault, match="failed.*AttributeError"):
             worker.ask("no_method", timeout=30.0)
+        with pytest.raises(Fault, match="no answer in 0.5 s"):
+            worker.ask("compile", config_text(BEST.replace(stages=HANGS)), timeout=0.5)
         assert worker.generation == 2
     finally:
         worker.close()

@@ -29,8 +29,8 @@ def seconds(config: ConfigAttr) -> float:
 class FakeSpace(Space):
     """All configs are legal. The cost model knows little."""
 
-    def __init__(self, stages: Sequence[int] = (4, 7, 8, 9)):
-        self.seeds = [ConfigAttr.of(tile=TileSizes(m=16, n=512), stages=9, warps=1)]
+    def __init__(self, stages: Sequence[int] = (4, 7, 8, 9), others: Sequence[ConfigAttr] = ()):
+        self.seeds = [ConfigAttr.of(tile=TileSizes(m=16, n=512), stages=9, warps=1), *others]
         self._stages = stages
 
     def axes(self, config: ConfigAttr) -> Axes:
