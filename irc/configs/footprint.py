@@ -46,6 +46,9 @@ TILE_OVERHEAD = 2e-6
 TURNOVER = 4e-7
 """Seconds from the end of a block to the first work of the next on its place."""
 
+MOST_SPILLED = 4
+"""How many times its registers a thread may hold: the rest is in local memory."""
+
 MMA_SHARE = 2
 """How much longer warps take for products that warp groups could compute."""
 
@@ -148,8 +151,10 @@ class Estimator:
         return (2 if config.schedule == "pingpong" else 1) * (config.warps or DEFAULT_WARPS)
 
     def _registers(self, config: ConfigAttr, held: int) -> int:
-        """Of a thread that holds so many for tiles."""
+        """Of a thread that holds so many for tiles: all of an SM's where it would spill most of them."""
         machine, blocks = self._machine, config.occupancy or 1
+        if held > MOST_SPILLED * machine.registers_per_thread:
+            return machine.registers
         if config.instruction == "wgmma":
             return launched_registers(machine, self._consumers(config), blocks)
         return min(
