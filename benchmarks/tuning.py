@@ -3,8 +3,8 @@
 `python benchmarks/tuning.py FILE.json [--count 60] [--budget 5s] [--target native]` tunes kernels with a database of
 its own, and prints for each how much longer the heuristic's config takes than the best that was found, and how much
 longer the best of the first 16 that were tried; then the geometric means, by kind and of all. A product is tuned twice,
-for `--product 10s` and for six times as long. All that was measured goes to FILE.jsonl, as `irc-tune dataset` writes
-it.
+for `--product 10s` and for six times as long. How the cost formula ranks what was timed stands beside it. All that was
+measured goes to FILE.jsonl, as `irc-tune dataset` writes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from dataclasses import replace
 from itertools import zip_longest
 from math import exp, log
 from pathlib import Path
+from statistics import mean
 from typing import Any
+
+from scipy.stats import spearmanr
 
 from irc.configs.alone import config_text
 from irc.driver.compiler import Options, resolve_arch
@@ -27,7 +30,7 @@ from irc.driver.program import isolate, parse
 from irc.driver.tuning import Tunable, say, subject_of, tunable_kernels, tuner
 from irc.ir.targets import set_target, target
 from irc.support.diagnostics import IrcError
-from irc.tuning.session import Outcome, Settings, Tuner
+from irc.tuning.session import Outcome, Settings, Subject, Tuner
 from irc_tools.bench.suite import Row, load_suite
 from irc_tools.machine import describe
 from irc_tools.tune import parse_time
@@ -43,6 +46,9 @@ FIRST = 16
 """Candidates that should be nearly enough."""
 
 LONGER = 6
+
+REGRETS = (1, 8, 16)
+"""Candidates that the cost formula puts first."""
 
 
 def kernels_of(rows: Iterable[Row], options: Options, *, small: bool) -> list[Tunable]:
@@ -74,7 +80,7 @@ def _spread(kernels: Sequence[Tunable]) -> list[Tunable]:
     return [kernels[n] for n in order]
 
 
-def record_of(tunable: Tunable, outcome: Outcome) -> dict[str, Any]:
+def record_of(tunable: Tunable, subject: Subject, outcome: Outcome) -> dict[str, Any]:
     timed = [each.seconds for each in outcome.trials[: FIRST + 1] if each.seconds is not None]
     outcomes = [each.outcome for each in outcome.trials]
     return {
@@ -87,7 +93,19 @@ def record_of(tunable: Tunable, outcome: Outcome) -> dict[str, Any]:
         "config": config_text(outcome.config),
         "outcomes": {name: outcomes.count(name) for name in sorted(set(outcomes))},
         "took": outcome.took,
+        "model": model_of(subject, outcome),
     }
+
+
+def model_of(subject: Subject, outcome: Outcome) -> dict[str, float]:
+    """How the cost formula ranks what was timed: Spearman's correlation, and how much longer than the best the best of
+    its first 1, 8 and 16 takes."""
+    timed = [(subject.space.estimate(t.config), t.seconds) for t in outcome.trials if t.seconds is not None]
+    estimates, seconds = zip(*sorted(timed), strict=True)
+    found = {f"regret {n}": min(seconds[:n]) / min(seconds) for n in REGRETS}
+    if len(set(estimates)) > 1 and len(set(seconds)) > 1:
+        found["correlation"] = float(spearmanr(estimates, seconds).statistic)
+    return found
 
 
 def geomean(ratios: Sequence[float]) -> float:
@@ -104,6 +122,8 @@ def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "heuristic": geomean([each["heuristic"] / each["tuned"] for each in group]),
             "first": geomean([each["first"] / each["tuned"] for each in group]),
             "worst": max(each["heuristic"] / each["tuned"] for each in group),
+            "correlation": mean([each["model"].get("correlation", 0.0) for each in group]),
+            **{f"regret {n}": geomean([each["model"][f"regret {n}"] for each in group]) for n in REGRETS},
         }
         for name, group in groups.items()
     }
@@ -166,12 +186,13 @@ def main() -> int:
         at_work = tuner(args.target, settings, say)
         try:
             for kernel in kernels:
+                subject = subject_of(kernel, target(options.arch), options)
                 try:
-                    outcome = at_work.tune(subject_of(kernel, target(options.arch), options))
+                    outcome = at_work.tune(subject)
                 except IrcError as error:
                     say(error.message)
                     continue
-                content["kernels"].append(record_of(kernel, outcome))
+                content["kernels"].append(record_of(kernel, subject, outcome))
                 args.file.write_text(json.dumps(content, indent=1) + "\n")
                 if outcome.is_interrupted:
                     break
