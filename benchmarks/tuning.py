@@ -20,7 +20,7 @@ from itertools import zip_longest
 from math import exp, log
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, TypeVar
 
 from scipy.stats import spearmanr
 
@@ -46,6 +46,8 @@ FIRST = 16
 """Candidates that should be nearly enough."""
 
 LONGER = 6
+
+T = TypeVar("T")
 
 REGRETS = (1, 8, 16)
 """Candidates that the cost formula puts first."""
@@ -74,10 +76,10 @@ def selected(kernels: Sequence[Tunable], count: int) -> list[Tunable]:
     return [each for turn in turns for each in turn if each is not None][:count]
 
 
-def _spread(kernels: Sequence[Tunable]) -> list[Tunable]:
+def _spread(items: Sequence[T]) -> list[T]:
     """In an order whose every beginning has some of all parts."""
-    order = sorted(range(len(kernels)), key=lambda n: (n * 0.618033988749895) % 1)
-    return [kernels[n] for n in order]
+    order = sorted(range(len(items)), key=lambda n: (n * 0.618033988749895) % 1)
+    return [items[n] for n in order]
 
 
 def record_of(tunable: Tunable, subject: Subject, outcome: Outcome) -> dict[str, Any]:
@@ -98,14 +100,14 @@ def record_of(tunable: Tunable, subject: Subject, outcome: Outcome) -> dict[str,
 
 
 def model_of(subject: Subject, outcome: Outcome) -> dict[str, float]:
-    """How the cost formula ranks what was timed: Spearman's correlation, and how much longer than the best the best of
-    its first 1, 8 and 16 takes."""
+    """How the cost formula ranks what was timed: Spearman's correlation, 0 where it ranks nothing, and how much longer
+    than the best the best of its first 1, 8 and 16 takes."""
     timed = [(subject.space.estimate(t.config), t.seconds) for t in outcome.trials if t.seconds is not None]
     estimates, seconds = zip(*sorted(timed), strict=True)
-    found = {f"regret {n}": min(seconds[:n]) / min(seconds) for n in REGRETS}
-    if len(set(estimates)) > 1 and len(set(seconds)) > 1:
-        found["correlation"] = float(spearmanr(estimates, seconds).statistic)
-    return found
+    ranks = len(set(estimates)) > 1 and len(set(seconds)) > 1
+    statistic: Any = spearmanr(estimates, seconds)[0] if ranks else 0.0
+    found = {"correlation": float(statistic)}
+    return found | {f"regret {n}": min(seconds[:n]) / min(seconds) for n in REGRETS}
 
 
 def geomean(ratios: Sequence[float]) -> float:
@@ -122,7 +124,7 @@ def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "heuristic": geomean([each["heuristic"] / each["tuned"] for each in group]),
             "first": geomean([each["first"] / each["tuned"] for each in group]),
             "worst": max(each["heuristic"] / each["tuned"] for each in group),
-            "correlation": mean([each["model"].get("correlation", 0.0) for each in group]),
+            "correlation": mean([each["model"]["correlation"] for each in group]),
             **{f"regret {n}": geomean([each["model"][f"regret {n}"] for each in group]) for n in REGRETS},
         }
         for name, group in groups.items()
@@ -179,7 +181,9 @@ def main() -> int:
     settings = Settings(budget=parse_time(args.budget))
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IRC_CACHE_DIR"] = folder
-        rows = [row for name in args.suite or SUITES for row in load_suite(name).rows if row.program]
+        names = args.suite or SUITES
+        most = 2 * args.count // len(names) + 1
+        rows = [row for name in names for row in _spread([r for r in load_suite(name).rows if r.program])[:most]]
         kernels = selected(kernels_of(rows, options, small=args.target == "native"), args.count)
         say(f"{len(kernels)} kernels of {len(rows)} rows")
         content: dict[str, Any] = {**describe(), "budget": settings.budget, "kernels": []}
@@ -193,13 +197,13 @@ def main() -> int:
                     say(error.message)
                     continue
                 content["kernels"].append(record_of(kernel, subject, outcome))
+                content["summary"] = summary(content["kernels"])
                 args.file.write_text(json.dumps(content, indent=1) + "\n")
                 if outcome.is_interrupted:
                     break
         finally:
             at_work.close()
         content["product"] = tuned_product(args.target, replace(settings, budget=parse_time(args.product)), options)
-        content["summary"] = summary(content["kernels"])
         args.file.write_text(json.dumps(content, indent=1) + "\n")
         write_dataset(args.file.with_suffix(".jsonl"))
     for name, each in content["summary"].items():
