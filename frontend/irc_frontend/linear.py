@@ -94,6 +94,23 @@ def contract(
     return Node("matmul", (a, b), shape, element or product_element(a.element), attributes)
 
 
+def grouped_matmul(a: Node, b: Node, ends: Node, element: str | None = None, precision: str = "default") -> Node:
+    """`a` [T, K] by the matrix of each row's group, `b` [G, K, N]; or, of `a` [M, T] and `b` [T, N], the product over
+    the rows of each group. Group g ends before row `ends[g]`."""
+    if precision not in PRECISIONS:
+        raise fail(f"unknown precision {precision}", f"it is one of {', '.join(PRECISIONS)}")
+    _check_elements(a, b)
+    if ends.rank != 1 or not ends.shape[0] or ends.is_float or ends.is_bool:
+        raise fail(f"grouped_matmul takes the groups' ends as integers [G], found {ends.type}")
+    are_paired = b.rank == 2 or b.shape[:1] == ends.shape
+    if a.rank != 2 or b.rank not in (2, 3) or a.shape[1] != b.shape[-2] or not are_paired:
+        hint = "it takes [T, K] by [G, K, N], or [M, T] by [T, N]"
+        raise fail(f"grouped_matmul cannot combine {a.type} and {b.type} in groups {ends.type}", hint)
+    attributes = (("lhs_contract", 1), ("rhs_contract", b.rank - 2), ("rhs_group", 0), ("precision", precision))
+    shape = [*(ends.shape if b.rank == 2 else ()), a.shape[0], b.shape[-1]]
+    return Node("grouped_matmul", (a, b, ends), shape, element or product_element(a.element), attributes)
+
+
 def product_element(element: str) -> str:
     """The element type of a product of arrays of that type, where nothing else is said."""
     return _RESULTS.get(element, element)

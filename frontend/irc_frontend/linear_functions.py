@@ -10,7 +10,7 @@ from irc_frontend.convolution import Numbers
 from irc_frontend.graph import element_named, fail
 from irc_frontend.tensor import Like, Tensor, node_of, operand_of
 
-__all__ = ["conv", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
+__all__ = ["conv", "dot", "einsum", "grouped_matmul", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 
 
 def matmul(a: Like, b: Like, dtype: Any = None, precision: str = "default") -> Tensor:
@@ -18,6 +18,15 @@ def matmul(a: Like, b: Like, dtype: Any = None, precision: str = "default") -> T
     multiplied."""
     element = None if dtype is None else element_named(dtype)
     return Tensor.of(linear.matmul(node_of(a), node_of(b), element, precision))
+
+
+def grouped_matmul(a: Like, b: Like, ends: Like, dtype: Any = None, precision: str = "default") -> Tensor:
+    """Products in groups of neighboring rows; group g ends before row `ends[g]`, integers that do not fall.
+
+    Of `a` [T, K] and `b` [G, K, N], each row by the matrix of its group: [T, N], 0 for rows of no group. Of `a` [M, T]
+    and `b` [T, N], a product over the rows of each group: [G, M, N]. `dtype` and `precision` are those of `matmul`."""
+    element = None if dtype is None else element_named(dtype)
+    return Tensor.of(linear.grouped_matmul(node_of(a), node_of(b), node_of(ends), element, precision))
 
 
 def dot(a: Like, b: Like) -> Tensor:

@@ -30,6 +30,7 @@ FLOPS = {
     Pattern.WINDOW: 1,
     Pattern.PRODUCT: 2,
     Pattern.CONVOLUTION: 2,
+    Pattern.GROUPED: 2,
 }
 """Operations at a point of the iteration space."""
 

@@ -6,7 +6,8 @@ Canonical forms:
 - a right operand is not broadcast along leading batch axes that come last among the batches: they are free axes of the
   left operand;
 - no permute of a matmul (with no other use) that exchanges its free axes as groups or reorders its batches;
-- contracted pairs are in the order of lhs's axes.
+- contracted pairs are in the order of lhs's axes;
+- no operand of a grouped matmul is a permute, and no permute transposes the results of one that contracts rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from xdsl.ir import SSAValue
 
 from irc.canonicalization.simplify import Table, defined_by
 from irc.dialects import nd
-from irc.dialects.nd.base import ints
+from irc.dialects.nd.base import integer, ints
 from irc.ir.rewriting import Inserter
 
 
@@ -132,7 +133,46 @@ def permuted_result(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
     return _product(at, product, product.rhs, product.lhs, exchanged, [(j, i) for i, j in _contracted(product)])
 
 
+def permuted_grouped_operand(op: nd.GroupedMatmulOp, at: Inserter) -> SSAValue | None:
+    """The axes of an operand that is permuted, as it lies."""
+    of_lhs, of_rhs, group = (integer(axis) for axis in (op.lhs_contract, op.rhs_contract, op.rhs_group))
+    if (permute := defined_by(op.lhs, nd.PermuteOp)) is not None:
+        return _grouped(at, op, permute.x, op.rhs, (ints(permute.permutation)[of_lhs], of_rhs, group))
+    if (permute := defined_by(op.rhs, nd.PermuteOp)) is not None:
+        order = ints(permute.permutation)
+        group = 0 if op.contracts_rows else order[group]
+        return _grouped(at, op, op.lhs, permute.x, (of_lhs, order[of_rhs], group))
+    return None
+
+
+def permuted_grouped_result(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
+    """A product over the rows of groups with its operands exchanged, in place of a transpose of its results."""
+    product = defined_by(op.x, nd.GroupedMatmulOp)
+    if product is None or not product.result.has_one_use() or ints(op.permutation) != (0, 2, 1):
+        return None
+    axes = integer(product.rhs_contract), integer(product.lhs_contract), 0
+    return _grouped(at, product, product.rhs, product.lhs, axes)
+
+
+def _grouped(
+    at: Inserter, op: nd.GroupedMatmulOp, lhs: SSAValue, rhs: SSAValue, axes: tuple[int, int, int]
+) -> SSAValue:
+    """A grouped matmul like `op` with these contracted axes, and this one of groups."""
+    new = nd.GroupedMatmulOp(
+        lhs,
+        rhs,
+        op.ends,
+        lhs_contract=axes[0],
+        rhs_contract=axes[1],
+        rhs_group=axes[2],
+        element=nd.element_of(op.result),
+        precision=op.precision.data,
+    )
+    return at.value(new)
+
+
 MATMUL: Table = {
+    nd.GroupedMatmulOp: [permuted_grouped_operand],
     nd.MatmulOp: [permuted_lhs, permuted_rhs, broadcast_rhs, ordered_contraction],
-    nd.PermuteOp: [permuted_result],
+    nd.PermuteOp: [permuted_result, permuted_grouped_result],
 }

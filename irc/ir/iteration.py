@@ -44,6 +44,7 @@ class Pattern(Enum):
       or 0 where it is multiplied; a window's places are few.
     - `PRODUCT`: products of two elements are summed: work for matrix instructions.
     - `CONVOLUTION`: the same, over windows.
+    - `GROUPED`: the same, where points are those of segments that data gives.
     """
 
     ELEMENTWISE = "elementwise"
@@ -54,9 +55,10 @@ class Pattern(Enum):
     WINDOW = "window"
     PRODUCT = "product"
     CONVOLUTION = "convolution"
+    GROUPED = "grouped"
 
 
-CONTRACTIONS = frozenset({Pattern.PRODUCT, Pattern.CONVOLUTION})
+CONTRACTIONS = frozenset({Pattern.PRODUCT, Pattern.CONVOLUTION, Pattern.GROUPED})
 """Patterns that sum products of two operands' elements."""
 
 
@@ -108,6 +110,17 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Segments:
+    """A dimension that data cuts: there are only points at which the dimension at position `along` is in the segment
+    whose number the dimension at position `number` is. Segment i ends before element i of the operand `ends`, and
+    begins where the one before it ends. Where the result does not have a segment's number it is 0 in no segment."""
+
+    along: int
+    number: int
+    ends: int
+
+
+@dataclass(frozen=True)
 class Iteration:
     """The dimensions of an op, the access of each operand, and where in the result the points without reduced
     dimensions lie."""
@@ -115,11 +128,13 @@ class Iteration:
     dims: tuple[IterationDim, ...]
     inputs: tuple[Access, ...]
     result: AffineMap
+    segments: Segments | None = None
 
     @property
     def points(self) -> int:
-        """How many there are: the extents of all dimensions together."""
-        return prod(dim.extent for dim in self.dims)
+        """How many there are: the extents of all dimensions together; each is in one segment, if there are some."""
+        number = None if self.segments is None else self.segments.number
+        return prod(dim.extent for i, dim in enumerate(self.dims) if i != number)
 
     def extents(self, role: str) -> tuple[int, ...]:
         """Of the dimensions with a role, in order."""

@@ -193,6 +193,16 @@ def _is_product(op: nd.MatmulOp) -> bool:
     return found == (batches, batches, (a - 1,), (max(b - 2, 0),))
 
 
+def _grouped_matmul(op: nd.GroupedMatmulOp, operands: Sequence[str]) -> str:
+    axes = {"x_contract": (op.lhs_contract, 1), "y_contract": (op.rhs_contract, nd.rank_of(op.rhs) - 2)}
+    axes |= {} if op.contracts_rows else {"y_group": (op.rhs_group, 0)}
+    extra = [f"{name}={integer(axis)}" for name, (axis, default) in axes.items() if integer(axis) != default]
+    default = product_element(element_of(op.lhs.type)).name
+    extra += [f"dtype={_element(op).name}"] if _element(op).name != default else []
+    extra += [f'precision="{op.precision.data}"'] if op.precision.data != "default" else []
+    return call("grouped_matmul", *operands, *extra)
+
+
 def _conv(op: nd.ConvOp, operands: Sequence[str]) -> str:
     if ints(op.parts):
         raise IrcError("nd.conv by parts is no function of the language", location_of(op))
@@ -247,6 +257,7 @@ _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.IotaOp: lambda op, x: call("iota", _shape(op), _element(op).name, f"axis={integer(op.axis)}"),
     nd.RandomOp: _random,
     nd.MatmulOp: _matmul,
+    nd.GroupedMatmulOp: _grouped_matmul,
     nd.ConvOp: _conv,
     nd.ReduceWindowOp: _reduce_window,
 }

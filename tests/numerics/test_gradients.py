@@ -229,6 +229,20 @@ def matmul(rng: Random) -> Case:
     return Case(arrays, lambda a, b: nd.MatmulOp(a, b, **numbers))
 
 
+def grouped_matmul(rng: Random) -> Case:
+    """Of either form, with axes in any order; some rows are in no group."""
+    groups, rows, inner, columns = (rng.randint(1, 4) for _ in range(4))
+    of_lhs, contracts_rows = rng.randrange(2), rng.random() < 0.5
+    lhs = [inner, rows] if of_lhs == 0 else [rows, inner]
+    sides = [lhs[of_lhs], columns] if contracts_rows else [inner, columns, groups]
+    order = rng.sample(range(len(sides)), len(sides))
+    numbers: dict[str, Any] = {"lhs_contract": of_lhs, "rhs_contract": order.index(0)}
+    numbers |= {} if contracts_rows else {"rhs_group": order.index(2)}
+    ends = np.sort(integers(rng, [groups], rows + 1))
+    arrays = [normal(rng, lhs), normal(rng, [sides[i] for i in order]), ends]
+    return Case(arrays, lambda a, b, e: nd.GroupedMatmulOp(a, b, e, **numbers))
+
+
 def conv(rng: Random) -> Case:
     rank, groups = rng.randint(0, 2), rng.randint(1, 2)
     of_images = 1 if groups > 1 else rng.randint(1, 2)
@@ -340,6 +354,7 @@ CASES: dict[type[Operation], Callable[[Random], Case]] = {
     nd.SortOp: along(nd.SortOp),
     nd.TopkOp: topk,
     nd.MatmulOp: matmul,
+    nd.GroupedMatmulOp: grouped_matmul,
     nd.ConvOp: conv,
     nd.ReduceWindowOp: reduce_window,
     nd.SoftmaxOp: along(nd.SoftmaxOp),

@@ -327,6 +327,27 @@ def test_errors_name_the_users_line(wrong: Callable[[], Any], message: str) -> N
     assert str(caught.value).startswith(f"{__file__}:{wrong.__code__.co_firstlineno}:")
 
 
+def test_grouped_products() -> None:
+    """Of either form, with empty groups and rows of none; gradients are of the other form."""
+    rng = np.random.default_rng(0)
+    x, w, g = rng.standard_normal((9, 4)), rng.standard_normal((3, 4, 5)), rng.standard_normal((9, 5))
+    ends, groups = np.array([2, 2, 7], np.int32), [slice(0, 2), slice(2, 2), slice(2, 7)]
+    wanted = np.zeros((9, 5))
+    for rows, matrix in zip(groups, w, strict=True):
+        wanted[rows] = x[rows] @ matrix
+    np.testing.assert_allclose(ir.grouped_matmul(x, w, ends).numpy(), wanted)
+    over_rows = np.stack([x[rows].T @ g[rows] for rows in groups])
+    np.testing.assert_allclose(ir.grouped_matmul(x.T, g, ends).numpy(), over_rows)
+    of_x, of_w = ir.grad(lambda x, w: (ir.grouped_matmul(x, w, ends) * g).sum(), (0, 1))(ir.Tensor(x), ir.Tensor(w))
+    np.testing.assert_allclose(of_w.numpy(), over_rows)
+    np.testing.assert_allclose(of_x.numpy()[2:7], g[2:7] @ w[2].T)
+    assert not of_x.numpy()[7:].any()
+    with pytest.raises(IrcError, match="cannot combine"):
+        ir.grouped_matmul(x, w[:2], ends)
+    with pytest.raises(IrcError, match="ends as integers"):
+        ir.grouped_matmul(x, w, ends.astype(np.float32))
+
+
 def test_convolutions() -> None:
     """Numbers for all axes of space or one for each; a transposed one, and gradients."""
     rng = np.random.default_rng(0)

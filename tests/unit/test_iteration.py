@@ -54,7 +54,11 @@ def by_iteration(op: IterationInterface, arrays: Sequence[Array]) -> Array:
     points = [np.asarray(at) for at in np.indices([dim.extent for dim in iteration.dims])]
     elements = [_read(access, x, arrays, iteration, points) for access, x in zip(iteration.inputs, arrays, strict=True)]
     values = _computed(op, [element for element, _ in elements], [inside for _, inside in elements], iteration)
+    if iteration.segments is not None:
+        values = _in_segments(values, iteration, points, arrays[iteration.segments.ends])
     stored = [i for i, dim in enumerate(iteration.dims) if dim.kind in (Kind.PARALLEL, Kind.SCAN)]
+    if iteration.segments is not None and iteration.segments.number not in iteration.result.used_dims():
+        values = values.sum(iteration.segments.number, keepdims=True)  # a point is in one segment, or in none
     for i in reversed(range(len(iteration.dims))):
         if i not in stored:
             monoid = iteration.dims[i].monoid
@@ -63,6 +67,14 @@ def by_iteration(op: IterationInterface, arrays: Sequence[Array]) -> Array:
         elif iteration.dims[i].kind is Kind.SCAN:
             values = SCANNED[str(iteration.dims[i].monoid)](values, i)
     return _placed(op.results[0], iteration, values, stored)
+
+
+def _in_segments(values: Array, iteration: Iteration, points: list[Array], ends: Array) -> Array:
+    """The values of the points that there are, and 0 of others."""
+    assert iteration.segments is not None
+    number, along = points[iteration.segments.number], points[iteration.segments.along]
+    starts = np.concatenate([[0], ends])
+    return np.where((starts[number] <= along) & (along < starts[number + 1]), values, 0)
 
 
 def _read(
@@ -90,7 +102,7 @@ def _read(
 def _computed(op: IterationInterface, elements: list[Array], inside: list[Array], iteration: Iteration) -> Array:
     """What each point makes of the elements that it read."""
     match op.PATTERN:
-        case Pattern.PRODUCT | Pattern.CONVOLUTION:
+        case Pattern.PRODUCT | Pattern.CONVOLUTION | Pattern.GROUPED:
             return elements[0] * elements[1]
         case Pattern.ELEMENTWISE | Pattern.MADE:
             return evaluate_op(op, elements, "float64")[0]
@@ -219,6 +231,19 @@ def _matmul(draw: Draw) -> nd.NdOp:
     )
 
 
+def _grouped_matmul(draw: Draw) -> nd.NdOp:
+    groups, *extents = (draw(st.integers(1, 4)) for _ in range(4))
+    rows, inner, columns = extents
+    of_lhs = draw(st.integers(0, 1))
+    lhs = [inner, rows] if of_lhs == 0 else [rows, inner]
+    contracts_rows = draw(st.booleans())
+    sides = [lhs[of_lhs], columns] if contracts_rows else [inner, columns, groups]
+    order = draw(st.permutations(range(len(sides))))
+    numbers: dict[str, Any] = {"lhs_contract": of_lhs, "rhs_contract": order.index(0)}
+    numbers |= {} if contracts_rows else {"rhs_group": order.index(2)}
+    return nd.GroupedMatmulOp(value(lhs), value([sides[i] for i in order]), value([groups], i64), **numbers)
+
+
 def _conv(draw: Draw) -> nd.NdOp:
     rank, groups = draw(st.integers(0, 2)), draw(st.integers(1, 2))
     strides, dilation, apart = ([draw(st.integers(1, 3)) for _ in range(rank)] for _ in range(3))
@@ -298,6 +323,7 @@ DRAWN: dict[str, Callable[[Draw], nd.NdOp]] = {
     "nd.take": _take,
     "nd.take_along": _take_along,
     "nd.matmul": _matmul,
+    "nd.grouped_matmul": _grouped_matmul,
     "nd.conv": _conv,
     **{op.name: _joined(op) for op in (nd.SumOp, nd.ProdOp, nd.MaxOp, nd.MinOp)},
     **{op.name: _joined(op, i1) for op in (nd.AnyOp, nd.AllOp)},
@@ -319,10 +345,12 @@ def test_an_op_is_what_its_points_compute(name: str, data: st.DataObject) -> Non
 
 
 def _array(rng: np.random.Generator, operand: SSAValue) -> Array:
-    """Indices are also out of range."""
+    """Indices are also out of range; where groups end does not fall."""
     shape, element = nd.shape_of(operand), element_of(operand.type)
     if element.is_integer:
-        return rng.integers(-2, 7, shape)
+        found = rng.integers(-2, 7, shape)
+        is_of_groups = any(isinstance(use.operation, nd.GroupedMatmulOp) for use in operand.uses)
+        return np.sort(found) if is_of_groups else found
     return rng.integers(0, 2, shape).astype(bool) if element.kind == "bool" else rng.normal(size=shape)
 
 

@@ -57,6 +57,21 @@ def spanned(error: IrcError, text: str) -> str:
         ("e = f32(x)", "f32", "f32 is not a function"),
         ("e = f(x)", "f", "f is not defined above"),
         ("e = exp(i)", "i", "exp expects floats for x, found i32[4, 4]"),
+        (
+            "e = grouped_matmul(x, x, y)",
+            "y",
+            "grouped_matmul expects integers for ends, found bf16[3]",
+        ),
+        (
+            "e = grouped_matmul(x, broadcast(x, [2, 4, 4]), iota([3], i32))",
+            "broadcast(x, [2, 4, 4])",
+            "grouped_matmul expects 3 matrices, found bf16[2, 4, 4]",
+        ),
+        (
+            "e = grouped_matmul(x, broadcast(y, [2, 3, 4], dims=[1]), iota([2], i32))",
+            "grouped_matmul(x, broadcast(y, [2, 3, 4], dims=[1]), iota([2], i32))",
+            "grouped_matmul cannot contract axis 1 of bf16[4, 4] with axis 1 of bf16[2, 3, 4]",
+        ),
         ("e = exp(2)", "2", "exp expects an array for x"),
         ("e = exp(x, x)", "exp(x, x)", "exp takes at most 1 positional arguments, found 2"),
         ("e = sum()", "sum()", "sum needs x"),

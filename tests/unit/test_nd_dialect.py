@@ -81,6 +81,7 @@ BUILT: dict[str, tuple[Callable[..., Operation], tuple[Any, ...], dict[str, Any]
     "random_normal": (nd.RandomNormalOp, (value([], i64), nd.tensor([4], f32)), {}, [4]),
     "random_uniform": (nd.RandomUniformOp, (value([], i64), nd.tensor([4], f64)), {}, [4]),
     "matmul": (nd.MatmulOp, (X, Y), {"lhs_contract": [-1], "rhs_contract": [1], "element": f64}, [4, 4]),
+    "grouped_matmul": (nd.GroupedMatmulOp, (X, value([3, 8, 5]), value([3], i32)), {}, [4, 5]),
     "conv": (nd.ConvOp, (value([2, 4, 9]), value([6, 2, 3])), {"groups": 2, "strides": [2], "low": [1]}, [2, 6, 4]),
     "reduce_window": (
         nd.ReduceWindowOp,

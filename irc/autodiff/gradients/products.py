@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from irc.dialects import nd
-from irc.dialects.nd.base import element_of, ints
+from irc.dialects.nd.base import element_of, integer, ints
 from irc.dialects.nd.terms import Gradient, Term, deferred_cast
 from irc.ir.dtypes import Element, accumulator, element_named
 
@@ -47,6 +47,33 @@ def matmul(op: nd.MatmulOp, g: Term) -> list[Term | None]:
     return [_in_order(of_lhs, lhs_axes, g), _in_order(of_rhs, rhs_axes, g)]
 
 
+def grouped_matmul(op: nd.GroupedMatmulOp, g: Term) -> list[Term | None]:
+    """Products in the same groups: by the matrices for an operand that has the rows, over the rows for the matrices."""
+    lhs, rhs, g = _factor(op.lhs, g), _factor(op.rhs, g), deferred_cast(g, factor_element(element_of(op.lhs)))
+    of_lhs, of_rhs, groups = (integer(each) for each in (op.lhs_contract, op.rhs_contract, op.rhs_group))
+
+    def product(a: Term, b: Term, first: int, second: int, group: int = 0) -> Term:
+        """Of these axes of two arrays, in the same groups."""
+        found = nd.GroupedMatmulOp(
+            a.value,
+            b.value,
+            op.ends,
+            lhs_contract=first,
+            rhs_contract=second,
+            rhs_group=group,
+            element=accumulator(g.element),
+            precision=op.precision.data,
+        )
+        return Term(g.at.value(found), g.at)
+
+    if op.contracts_rows:  # both operands have the rows, and g has the groups
+        left, right = product(rhs, g, op.rhs_free, 2), product(lhs, g, op.lhs_free, 1)
+        return [left.permute([of_lhs, op.lhs_free]), right.permute([of_rhs, op.rhs_free]), None]
+    left, right = product(g, rhs, 1, op.rhs_free, groups), product(lhs, g, op.lhs_free, 0)
+    axes = {groups: 0, of_rhs: 1, op.rhs_free: 2}
+    return [left.permute([op.lhs_free, of_lhs]), right.permute([axes[axis] for axis in range(3)]), None]
+
+
 def _factor(value: SSAValue, g: Term) -> Term:
     """An operand of the op as one of its gradient."""
     return deferred_cast(Term(value, g.at), factor_element(element_of(value)))
@@ -63,4 +90,4 @@ def _in_order(product: nd.MatmulOp, axes: Sequence[int], g: Term) -> Term:
     return Term(g.at.value(product), g.at).permute(order)
 
 
-PRODUCTS: dict[type[nd.NdOp], Gradient] = {nd.MatmulOp: matmul}
+PRODUCTS: dict[type[nd.NdOp], Gradient] = {nd.MatmulOp: matmul, nd.GroupedMatmulOp: grouped_matmul}

@@ -1,8 +1,8 @@
 """The `nd` dialect: immutable n-d arrays with numpy's meaning and static shapes.
 
 One module a family of ops: `unary`, `binary`, `elementwise` (conversions), `shape`, `indexed`, `reduce`, `linear`,
-`convolution`, `windows`, `creation`, `composed`, `attention`. Their base classes (`Elementwise`, `IndexMapOp`,
-`ReduceOp`, `ComposedOp`, ...) are what passes test for. `table` has what is known of an elementwise op;
+`grouped`, `convolution`, `windows`, `creation`, `composed`, `attention`. Their base classes (`Elementwise`,
+`IndexMapOp`, `ReduceOp`, `ComposedOp`, ...) are what passes test for. `table` has what is known of an elementwise op;
 `irc/interpreters/nd/interpreter.py` says in numpy what each of the others means.
 """
 
@@ -52,6 +52,7 @@ from irc.dialects.nd.elementwise import (
     NumberUnaryOp,
     UnaryOp,
 )
+from irc.dialects.nd.grouped import GroupedMatmulOp
 from irc.dialects.nd.indexed import (
     CheckIndicesOp,
     IndexedOp,
@@ -123,6 +124,7 @@ Nd = Dialect(
         ScatterAddOp,
         OneHotOp,
         MatmulOp,
+        GroupedMatmulOp,
         ConvOp,
         ConstantOp,
         IotaOp,
@@ -187,6 +189,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "ExtremeOp",
     "FlipOp",
     "FloatResultOp",
+    "GroupedMatmulOp",
     "IndexMapOp",
     "IndexedOp",
     "IotaOp",

@@ -36,6 +36,29 @@ def _matmul(op: nd.MatmulOp, args: Sequence[Array], precision: Precision) -> Arr
     )
 
 
+@meaning(nd.GroupedMatmulOp)
+def _grouped_matmul(op: nd.GroupedMatmulOp, args: Sequence[Array], precision: Precision) -> Array:
+    lhs, rhs = (operand(x, value, op.precision.data) for x, value in zip(args[:2], op.operands[:2], strict=True))
+    lhs = np.moveaxis(lhs, integer(op.lhs_contract), 1)
+    kinds = element_of(op.lhs.type), element_of(op.result.type)
+    groups = segments_of(args[2], lhs.shape[int(op.contracts_rows)])
+    if op.contracts_rows:
+        rhs = np.moveaxis(rhs, integer(op.rhs_contract), 0)
+        return np.stack([multiply(lhs[None, :, rows], rhs[None, rows], *kinds)[0] for rows in groups])
+    rhs = rhs.transpose(integer(op.rhs_group), integer(op.rhs_contract), op.rhs_free)
+    found = [multiply(lhs[None, rows], rhs[g : g + 1], *kinds)[0] for g, rows in enumerate(groups)]
+    result = np.zeros(shape_of(op.result), found[0].dtype)
+    for rows, part in zip(groups, found, strict=True):
+        result[rows] = part
+    return result
+
+
+def segments_of(ends: Array, extent: int) -> list[slice]:
+    """The segments of a dimension that end at these places, inside of it."""
+    stops = np.clip(ends.astype(np.int64), 0, extent).tolist()
+    return [slice(start, max(start, stop)) for start, stop in zip([0, *stops[:-1]], stops, strict=True)]
+
+
 def operand(x: Array, value: SSAValue, precision: str = "default") -> Array:
     """An operand of a product: rounded to its declared type, and as `precision` says."""
     x = rounded(x, value.type)

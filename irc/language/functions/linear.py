@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from irc.dialects.nd.convolution import conv_shape, in_order, placed
+from irc.dialects.nd.grouped import grouped_shape
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.operators import emit_matmul, matmul, matrices, product_element
@@ -46,6 +47,37 @@ def _check_pairs(args: Arguments, a: Array, b: Array, lhs: list[int], rhs: list[
     for i, j in zip(lhs, rhs, strict=True):
         if a.shape[i] != b.shape[j]:
             raise args.error(f"cannot pair axis {i} of {a} with axis {j} of {b}", None, "their extents must be equal")
+
+
+@builtin(
+    'grouped_matmul(x, y, ends, *, dtype=None, precision="default", x_contract=None, y_contract=None, y_group=None)'
+)
+def grouped_matmul(args: Arguments) -> Value:
+    x, y, ends = args.number_array("x"), args.number_array("y"), args.integer_array("ends")
+    if x.element is not y.element:
+        found = f"grouped_matmul expects one element type, found {x} and {y}"
+        raise args.error(found, None, f"cast one of them: cast(x, {x.element.name})")
+    if x.rank != 2 or y.rank not in (2, 3) or ends.rank != 1 or not ends.shape[0]:
+        hint = "x is [T, K], y [G, K, N] or, to contract T, x is [M, T], y [T, N]; ends is i32[G]"
+        raise args.error(f"grouped_matmul cannot combine {x} and {y} in groups {ends}", None, hint)
+    of_x, of_y = args.axis("x_contract", 2, 1), args.axis("y_contract", y.rank, -2)
+    group = args.axis("y_group", y.rank, 0)
+    if y.rank == 3 and (group == of_y or y.shape[group] != ends.shape[0]):
+        hint = f"{y} has a matrix for each group along an axis of its own, y_group"
+        raise args.error(f"grouped_matmul expects {ends.shape[0]} matrices, found {y}", "y", hint)
+    if x.shape[of_x] != y.shape[of_y]:
+        hint = "x_contract and y_contract say which axes are contracted"
+        raise args.error(f"grouped_matmul cannot contract axis {of_x} of {x} with axis {of_y} of {y}", None, hint)
+    return args.emit(
+        "grouped_matmul",
+        [x, y, ends],
+        grouped_shape(x.shape, y.shape, ends.shape, of_x, of_y, group),
+        args.number_element("dtype", product_element(x.element)),
+        lhs_contract=of_x,
+        rhs_contract=of_y,
+        rhs_group=group,
+        precision=args.choice("precision", ("default", "f32", "tf32", "bf16"), "default"),
+    )
 
 
 _CONV_LISTS = {"strides": 1, "low": 0, "high": 0, "dilation": 1, "input_dilation": 1}

@@ -4,7 +4,7 @@ A value that the user declared narrow is computed in f32 and not rounded; its op
 rounded by an inserted cast, once, only where docs/language.md (Numbers) says that it is seen or asked for:
 
 - results of the function, what a tile program stores and what its loops carry,
-- operands of `matmul`, `conv` and `attention`, and of `bitcast`,
+- operands of `matmul`, `grouped_matmul`, `conv` and `attention`, and of `bitcast`,
 - casts to a narrow type that the user wrote. A cast that a decomposition left (`nd.deferred`) rounds nothing.
 
 A cast by the user from a widened value to f32 is the value itself, no longer declared narrow. Products of narrow
@@ -101,7 +101,7 @@ class _Widening:
                 self._cast(op)
             case nd.IotaOp():
                 self._iota(op)
-            case nd.MatmulOp() | nd.ConvOp():
+            case nd.MatmulOp() | nd.GroupedMatmulOp() | nd.ConvOp():
                 self._product(op)
             case nd.ConstantOp():
                 return
@@ -154,7 +154,7 @@ class _Widening:
         if any(operand in self.unrounded for operand in op.operands):
             self._compute(op, [self.wide(operand, op) for operand in op.operands])
 
-    def _product(self, op: nd.MatmulOp | nd.ConvOp) -> None:
+    def _product(self, op: nd.MatmulOp | nd.GroupedMatmulOp | nd.ConvOp) -> None:
         """Of rounded operands; a narrow result is the unrounded f32 accumulator. f64 accumulates and rounds by
         itself."""
         self._take_rounded(op)

@@ -47,3 +47,17 @@ func.func @left_alone(%x: tensor<2x8x16xf32>, %w: tensor<16x4xf32>) -> (tensor<8
   %t = nd.permute %n {permutation = [2, 0, 1]} : tensor<2x8x4xf32> -> tensor<4x2x8xf32>
   func.return %m, %n, %t : tensor<8x2x4xf32>, tensor<2x8x4xf32>, tensor<4x2x8xf32>
 }
+
+// Operands of grouped products are read as they lie, and what contracts rows gives its results transposed.
+// CHECK-LABEL: func.func @grouped
+// CHECK-NEXT:    nd.grouped_matmul %x, %w, %e {lhs_contract = 0, rhs_contract = 2} : (tensor<8x16xf32>, tensor<3x5x8xf32>, tensor<3xi32>) -> tensor<16x5xf32>
+// CHECK-NEXT:    nd.grouped_matmul %y, %x, %e {lhs_contract = 0, rhs_contract = 1} : (tensor<16x5xf32>, tensor<8x16xf32>, tensor<3xi32>) -> tensor<3x5x8xf32>
+// CHECK-NEXT:    func.return
+func.func @grouped(%x: tensor<8x16xf32>, %w: tensor<3x5x8xf32>, %y: tensor<16x5xf32>, %e: tensor<3xi32>) -> (tensor<16x5xf32>, tensor<3x5x8xf32>) {
+  %a = nd.permute %x {permutation = [1, 0]} : tensor<8x16xf32> -> tensor<16x8xf32>
+  %b = nd.permute %w {permutation = [2, 0, 1]} : tensor<3x5x8xf32> -> tensor<8x3x5xf32>
+  %m = nd.grouped_matmul %a, %b, %e {lhs_contract = 1, rhs_contract = 0, rhs_group = 1} : (tensor<16x8xf32>, tensor<8x3x5xf32>, tensor<3xi32>) -> tensor<16x5xf32>
+  %n = nd.grouped_matmul %x, %y, %e {lhs_contract = 1, rhs_contract = 0} : (tensor<8x16xf32>, tensor<16x5xf32>, tensor<3xi32>) -> tensor<3x8x5xf32>
+  %t = nd.permute %n {permutation = [0, 2, 1]} : tensor<3x8x5xf32> -> tensor<3x5x8xf32>
+  func.return %m, %t : tensor<16x5xf32>, tensor<3x5x8xf32>
+}

@@ -654,3 +654,51 @@ func.func @invalid(%x: tensor<2x1x24xf32>, %k: tensor<6x1x8xf32>) {
   %r = nd.conv %x, %k {strides = [3], low = [0], high = [0], dilation = [1], input_dilation = [1], groups = 1, taps = [1, 9]} : (tensor<2x1x24xf32>, tensor<6x1x8xf32>) -> tensor<2x6x6xf32>
   func.return
 }
+
+// -----
+
+func.func @invalid(%x: tensor<4x8xf32>, %w: tensor<2x8x5xf32>, %e: tensor<3xi32>) {
+  // expected-error @below {{nd.grouped_matmul expects a matrix for each of 3 groups, found tensor<2x8x5xf32>}}
+  %r = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1} : (tensor<4x8xf32>, tensor<2x8x5xf32>, tensor<3xi32>) -> tensor<4x5xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4x8xf32>, %w: tensor<3x7x5xf32>, %e: tensor<3xi32>) {
+  // expected-error @below {{nd.grouped_matmul expects contracted axes of one extent, found 8 and 7}}
+  %r = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1} : (tensor<4x8xf32>, tensor<3x7x5xf32>, tensor<3xi32>) -> tensor<4x5xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4x8xf32>, %w: tensor<3x8x5xf32>, %e: tensor<3xf32>) {
+  // expected-error @below {{nd.grouped_matmul expects integer elements, found tensor<3xf32>}}
+  %r = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1} : (tensor<4x8xf32>, tensor<3x8x5xf32>, tensor<3xf32>) -> tensor<4x5xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4x8xf32>, %w: tensor<3x8x5xf32>, %e: tensor<3xi32>) {
+  // expected-error @below {{nd.grouped_matmul expects other axes for groups than for what is contracted, found 3 axes of rhs}}
+  %r = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1, rhs_group = 1} : (tensor<4x8xf32>, tensor<3x8x5xf32>, tensor<3xi32>) -> tensor<4x5xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4x8xf32>, %w: tensor<3x8x5xf32>, %e: tensor<3xi32>) {
+  // expected-error @below {{nd.grouped_matmul expects a result of shape [4, 5], found [5, 4]}}
+  %r = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1} : (tensor<4x8xf32>, tensor<3x8x5xf32>, tensor<3xi32>) -> tensor<5x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>, %w: tensor<3x8x5xf32>, %e: tensor<3xi32>) {
+  // expected-error @below {{nd.grouped_matmul expects a matrix, a matrix or one for each group, and the groups' ends}}
+  %r = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1} : (tensor<4xf32>, tensor<3x8x5xf32>, tensor<3xi32>) -> tensor<4x5xf32>
+  func.return
+}

@@ -3,7 +3,7 @@
 // RUN: irc-opt %s --print-op-generic | irc-opt | filecheck %s
 
 // CHECK: func.func @ops
-func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i: tensor<4x8xi32>, %j: tensor<4x8xi32>, %s: tensor<f32>, %n: tensor<3xi64>, %u: tensor<3x8xf32>, %image: tensor<2x3x8x8xf32>, %kernel: tensor<6x3x3x2xf32>, %heads: tensor<3x4x8xbf16>, %keys: tensor<5x8xbf16>, %seen: tensor<4x4xi1>) {
+func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i: tensor<4x8xi32>, %j: tensor<4x8xi32>, %s: tensor<f32>, %n: tensor<3xi64>, %u: tensor<3x8xf32>, %image: tensor<2x3x8x8xf32>, %kernel: tensor<6x3x3x2xf32>, %heads: tensor<3x4x8xbf16>, %keys: tensor<5x8xbf16>, %seen: tensor<4x4xi1>, %matrices: tensor<3x5x8xf32>, %ends: tensor<3xi32>) {
 
   // elementwise, one operand
 
@@ -223,6 +223,10 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %matmul = nd.matmul %x, %y {lhs_contract = [1], rhs_contract = [1]} : tensor<4x8xf32> -> tensor<4x4xf32>
   // CHECK: %batched = nd.matmul %x, %y {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1], rhs_contract = [1], precision = "tf32"} : tensor<4x8xf32> -> tensor<4xf32>
   %batched = nd.matmul %x, %y {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1], rhs_contract = [1], precision = "tf32"} : tensor<4x8xf32> -> tensor<4xf32>
+  // CHECK: %grouped = nd.grouped_matmul %x, %matrices, %ends {rhs_contract = 2, precision = "tf32"} : (tensor<4x8xf32>, tensor<3x5x8xf32>, tensor<3xi32>) -> tensor<4x5xf32>
+  %grouped = nd.grouped_matmul %x, %matrices, %ends {lhs_contract = 1, rhs_contract = 2, precision = "tf32"} : (tensor<4x8xf32>, tensor<3x5x8xf32>, tensor<3xi32>) -> tensor<4x5xf32>
+  // CHECK: %over_rows = nd.grouped_matmul %x, %y, %ends {lhs_contract = 0, rhs_contract = 0} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<3xi32>) -> tensor<3x8x8xf32>
+  %over_rows = nd.grouped_matmul %x, %y, %ends {lhs_contract = 0, rhs_contract = 0} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<3xi32>) -> tensor<3x8x8xf32>
   // CHECK: %conv = nd.conv %image, %kernel {strides = [1, 2], low = [1, 0], high = [1, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x3x8x8xf32>, tensor<6x3x3x2xf32>) -> tensor<2x6x8x4xf32>
   %conv = nd.conv %image, %kernel {strides = [1, 2], low = [1, 0], high = [1, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x3x8x8xf32>, tensor<6x3x3x2xf32>) -> tensor<2x6x8x4xf32>
   // CHECK: %last = nd.conv %image, %kernel {strides = [1, 1], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 1, 3, 2], result_axes = [0, 3, 1, 2], flipped = true} : (tensor<2x3x8x8xf32>, tensor<6x3x3x2xf32>) -> tensor<2x6x7x6xf32>

@@ -87,3 +87,13 @@ func.func @left_alone(%x: tensor<4xf32>, %y: tensor<4xf64>, %i: tensor<4xi8>) ->
   %c = nd.add %i, %i : tensor<4xi8>
   func.return %a, %b, %c : tensor<4xf32>, tensor<4xf64>, tensor<4xi8>
 }
+
+// A grouped product is as any: of rounded operands, and the unrounded accumulator.
+// CHECK-LABEL: func.func @grouped
+// CHECK-NEXT:    %[[Y:.*]] = nd.grouped_matmul %x, %w, %e {{.*}}nd.declared = bf16{{.*}} -> tensor<8x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.cast %[[Y]] : tensor<8x4xf32> -> tensor<8x4xbf16>
+// CHECK-NEXT:    func.return %[[R]]
+func.func @grouped(%x: tensor<8x16xbf16>, %w: tensor<2x16x4xbf16>, %e: tensor<2xi32>) -> tensor<8x4xbf16> {
+  %y = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1} : (tensor<8x16xbf16>, tensor<2x16x4xbf16>, tensor<2xi32>) -> tensor<8x4xbf16>
+  func.return %y : tensor<8x4xbf16>
+}
