@@ -8,7 +8,7 @@ from math import gcd, prod
 
 from xdsl.ir import Operation
 
-from irc.analysis.op_classes import is_product, shape_of
+from irc.analysis.op_classes import is_grouped, is_product, shape_of
 from irc.analysis.window_operands import can_be_moved, run_of
 from irc.ir.iteration import iteration_of
 
@@ -16,8 +16,10 @@ from irc.ir.iteration import iteration_of
 def extents_to_cut(op: Operation) -> tuple[int, ...]:
     """The contracted extents that can be cut, in the order in which they are: the outermost one of a product; those of
     a convolution in the order of x, but for channels that are a run at each tap, for pixels that TMA cannot begin at,
-    and for taps that not every place has."""
+    and for taps that not every place has. Groups whose ends are data are not cut."""
     iteration = iteration_of(op)
+    if is_grouped(op):
+        return ()
     if is_product(op):
         contracted = iteration.axes(iteration.inputs[0].map, "k")
         return (shape_of(op.operands[0])[min(contracted)],) if contracted else ()

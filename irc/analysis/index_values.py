@@ -8,7 +8,7 @@ from math import gcd
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from irc.dialects.tile import ForTilesOp
+from irc.dialects.tile import ForTilesOp, LoadIndexOp
 from irc.ir.properties import constant_of
 
 
@@ -53,6 +53,8 @@ def greatest(value: SSAValue) -> int | None:
     if isinstance(value, BlockArgument):
         return _greatest_of_argument(value)
     owner = value.owner
+    if isinstance(owner, LoadIndexOp):
+        return owner.most_value
     if not isinstance(owner, arith.FloorDivSIOp | arith.MinSIOp):
         return None
     most, other = greatest(owner.lhs), greatest(owner.rhs)

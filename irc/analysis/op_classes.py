@@ -73,6 +73,11 @@ def is_contraction(op: Operation) -> bool:
     return pattern_of(op) in CONTRACTIONS
 
 
+def is_grouped(op: Operation) -> bool:
+    """Whether the op is a product in groups whose ends are data."""
+    return pattern_of(op) is Pattern.GROUPED
+
+
 def monoid_of(op: Operation) -> str:
     """What joins the elements of a reduction or scan that has axes."""
     return next(dim.monoid for dim in iteration_of(op).dims if dim.monoid is not None)

@@ -16,6 +16,7 @@ from irc.analysis.op_classes import (
     is_cheap,
     is_costly,
     is_elementwise,
+    is_grouped,
     is_move,
     is_product,
     is_reduction,
@@ -29,9 +30,10 @@ from irc.analysis.whole_rows import row_extent
 from irc.analysis.window_operands import has_rows_of_taps, is_window_loadable, rows_of, rows_read, run_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_named, element_of
-from irc.ir.iteration import Kind, iteration_of
+from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 from irc.layout.windows import Reach
+from irc.support.integers import ceil_div
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Product:
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
     what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
     as what follows reduces rows and reads them again; else 1. precision: how f32 operands are multiplied, `default f32
-    tf32 bf16`.
+    tf32 bf16`. is_grouped: whether they are in groups whose ends are data; blocks then go their own ways. has_rest:
+    whether data cuts K, so that what is left of a step has a loop of its own, in which threads bring the operands.
     """
 
     count: int
@@ -97,6 +100,8 @@ class Product:
     arrives: bool = False
     row: int = 1
     precision: str = "default"
+    is_grouped: bool = False
+    has_rest: bool = False
 
     def can_be_cut(self, parts: int) -> bool:
         """Whether K has so many parts of one extent."""
@@ -108,7 +113,8 @@ class Product:
 
 
 def product_of(kernel: FusedOp) -> Product:
-    """The products of a matmul kernel; they have the same extents."""
+    """The products of a matmul kernel; they have the same extents. Groups whose ends are data are taken to be of one
+    size."""
     cores = kernel.cores()
     op = cores[0]
     size = size_of(op.results[0])
@@ -117,12 +123,14 @@ def product_of(kernel: FusedOp) -> Product:
     returned = [(o, v) for o in after for v in o.operands if isinstance(v, BlockArgument) and size_of(v) >= size]
     iteration, is_gathered = iteration_of(op), has_rows_of_taps(op)
     places = prod(dim.extent for i, dim in enumerate(iteration.dims) if dim.role == "m" and i not in rows_of(op))
+    groups = iteration.extent("b") if is_grouped(op) else 1
+    extents = {role: ceil_div(iteration.extent(role), groups if role == _cut(iteration) else 1) for role in "mnk"}
     return Product(
         count=len(cores),
         batch=iteration.extent("b") * places,
-        m=iteration.extent("m") // max(places, 1),
-        n=iteration.extent("n"),
-        k=iteration.extent("k"),
+        m=extents["m"] // max(places, 1),
+        n=extents["n"],
+        k=extents["k"],
         lhs=multiplied(op, 0),
         rhs=multiplied(op, 1),
         result=element_of(op.results[0].type),
@@ -139,7 +147,7 @@ def product_of(kernel: FusedOp) -> Product:
         rhs_along="k" if _is_along_k(op, 1) else "n",
         written=_written(kernel, cores),
         cuts=_cuts(kernel, op),
-        taps=0 if is_product(op) else prod(d.extent for d in iteration.dims if d.kind is Kind.WINDOW),
+        taps=0 if is_product(op) or is_grouped(op) else prod(d.extent for d in iteration.dims if d.kind is Kind.WINDOW),
         run=run_of(op),
         places=places,
         reread=iteration.extent("b") * iteration.extent("m") * iteration.extent("k") / max(1, size_of(op.operands[0])),
@@ -154,7 +162,14 @@ def product_of(kernel: FusedOp) -> Product:
         arrives=all(is_elementwise(o) and _is_boxed(v, shape_of(op.results[0])) for o, v in returned),
         row=row_extent(kernel),
         precision=_precision(op),
+        is_grouped=is_grouped(op),
+        has_rest=is_grouped(op) and _cut(iteration) == "k",
     )
+
+
+def _cut(iteration: Iteration) -> str | None:
+    """The role of the dimension that data cuts, `m` or `k`."""
+    return None if iteration.segments is None else iteration.dims[iteration.segments.along].role
 
 
 def _is_boxed(value: SSAValue, shape: tuple[int, ...]) -> bool:
@@ -215,7 +230,7 @@ def is_loadable(op: Operation, operand: int, *, aligned: bool = False) -> bool:
     array = stored_array(value)
     if array is None:
         return True
-    if not is_product(op):
+    if pattern_of(op) is Pattern.CONVOLUTION:
         return array is value and is_window_loadable(op, operand)
     shape, roles = shape_of(value), _roles(op, operand)
     if aligned or array is not value:

@@ -150,6 +150,8 @@ class _Check:
         if config.tile["n"] < product.row:
             found = f"rows of {product.row} that are reduced and read again need a tile of as many columns"
             raise self._fail(f"{found}, found {config.tile['n']}")
+        if config.instruction == "direct" and product.is_grouped:
+            raise self._fail("no sums in registers alone go over groups whose ends are data", 'use instruction = "fma"')
         if config.instruction == "wgmma":
             self._wgmma(config, config.tile, product)
         if config.instruction == "mma":
@@ -193,6 +195,9 @@ class _Check:
                 )
 
     def _clusters(self, cluster: tuple[int, ...], tile: TileSizes, product: Product) -> None:
+        if product.is_grouped and prod(cluster) > 1:
+            found = f"products in groups whose ends are data have no clusters, found {list(cluster)}"
+            raise self._fail(found, "leave cluster out")
         tiles = (ceil_div(product.m, tile["m"]), ceil_div(product.n, tile["n"]))
         if any(count % blocks for count, blocks in zip(tiles, cluster, strict=True)):
             raise self._fail(f"clusters of {list(cluster)} do not divide {tiles[0]} x {tiles[1]} tiles")

@@ -70,6 +70,8 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, blocking: 
     tile = chosen if given.tile is None else given.tile.completed(chosen)
     rows = tile[side]
     room = machine.shared_memory - EPILOGUE_BYTES - (_exchanged(product, tile, schedule) if product.returns else 0)
+    if product.has_rest:
+        room -= MIN_DEPTH_BYTES * (tile["m"] * product.lhs_count + tile["n"] * product.rhs_count) + VECTOR_BYTES
     if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth, blocking.split):
         tile = TileSizes(tile, k=depth * _steps_together(product, tile, side, room, given.stages))
     stages = room // max(stage_bytes(product, tile, side), 1)
@@ -127,6 +129,8 @@ def _cluster(product: Product, tile: tuple[int, int], schedule: str) -> tuple[in
     """Two blocks share the right operand where a producer reads global memory too, and beside long epilogues of
     consumer groups that take turns, or one of the operands where their way is long; else there is room enough between
     the L2 cache and the SMs, and blocks by themselves wait less."""
+    if product.is_grouped:
+        return (1, 1)
     is_shared = product.is_computed or (schedule == "pingpong" and product.costly > 0)
     if is_shared and can_share_columns(product, tile):
         return (2, 1)

@@ -18,7 +18,8 @@ MIN_STREAMED = 256 * KIB
 def best_instruction(product: Product, machine: Target, preferred: str | None = None) -> str:
     """`wgmma` where it has the operands, else `mma` where it has the type, else `fma`; `preferred` where that is
     possible. f32 without wgmma stays with `fma`."""
-    possible = ["fma", "direct", *(["columns"] if can_have_columns(product) else [])]
+    whole = [*(["direct"] if not product.is_grouped else []), *(["columns"] if can_have_columns(product) else [])]
+    possible = ["fma", *whole]
     if can_use_mma(product, machine):
         possible.append("mma")
     if can_use_wgmma(product, machine):

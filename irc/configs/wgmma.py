@@ -28,7 +28,8 @@ ACCUMULATORS = {1: 192, 2: 192, 3: 96}
 """Accumulators of a thread that leave it registers for the rest, by the warp groups of a block that compute."""
 
 FEW_ACCUMULATORS = 128
-"""The same where the epilogue reads other tiles, or a producer computes operands: both need registers."""
+"""The same where the epilogue reads other tiles, or a producer computes operands, or brings what is left of a
+step: these need registers."""
 
 MIN_STEPS = 4
 """Steps along K of the shortest part."""
@@ -138,7 +139,8 @@ def _fits(product: Product, blocking: Blocking, sums: int) -> bool:
         return False
     held = sums * blocking.rows * blocking.columns * product.count // (blocking.groups * WARP_GROUP)
     most = ACCUMULATORS[2 if blocking.schedule == "pingpong" else blocking.groups]
-    return held <= (most if product.is_copied and not product.returns else min(most, FEW_ACCUMULATORS))
+    has_room = product.is_copied and not product.returns and not product.has_rest
+    return held <= (most if has_room else min(most, FEW_ACCUMULATORS))
 
 
 def comes_in_subtiles(product: Product, schedule: str) -> bool:

@@ -11,6 +11,7 @@ from irc.analysis.op_classes import (
     is_cast,
     is_contraction,
     is_elementwise,
+    is_grouped,
     is_product,
     is_splittable,
     is_transpose,
@@ -62,6 +63,12 @@ def casts_to_store(block: Block) -> set[Operation]:
     return found
 
 
+def ends_to_store(block: Block) -> set[Operation]:
+    """What gives the ends of groups that are data: kernels read them as an array."""
+    values = [value for op in block.ops if is_grouped(op) for value in op.operands[2:]]
+    return {value.owner for value in values if isinstance(value.owner, Operation)}
+
+
 def seed_products(graph: FusionGraph) -> list[Cluster]:
     """A cluster for each product, or for products that share an operand and meet in an elementwise op. Right operands
     of few tiles that are computed are faster in the transposed products of kernels of their own."""
@@ -98,7 +105,8 @@ def _is_alike(graph: FusionGraph, i: int, j: int) -> bool:
         return False
     if any(x.type != y.type for x, y in zip(a.operands, b.operands, strict=True)):
         return False
-    return any(x is y for x, y in zip(a.operands, b.operands, strict=True))
+    (x, y, *own), (z, w, *other) = a.operands, b.operands
+    return own == other and (x is z or y is w)
 
 
 def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:
@@ -123,12 +131,19 @@ def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
     Gives the costs that were compared."""
     grow_forward(graph, cluster, lambda i: _accept_elementwise(graph, i, cluster))
     absorb_producers(graph, cluster, lambda i: _is_elementwise_of(graph, i, cluster), _epilogue(graph, cluster))
+    if _is_in_groups(graph, cluster):
+        return []
     compared = _grow_rows(graph, cluster)
     for i in _reductions(graph, cluster):
         _absorb_reduction(graph, i, cluster)
     grow_forward(graph, cluster, lambda i: _accept_after_reduction(graph, i, cluster))
     grow_forward(graph, cluster, lambda i: absorb_tail(graph, i, cluster))
     return compared
+
+
+def _is_in_groups(graph: FusionGraph, cluster: Cluster) -> bool:
+    """Whether data cuts what the products go over. Then their operands are arrays, and tiles store what they have."""
+    return any(is_grouped(graph.ops[i]) for i in bits(cluster.members))
 
 
 def _epilogue(graph: FusionGraph, cluster: Cluster) -> list[int]:
@@ -267,6 +282,8 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     pays; and what puts them into the order of the operands of products of 16 bits, which are transposed on their way to
     registers. Gives the costs that were compared."""
     products = [i for i in bits(cluster.members) if is_contraction(graph.ops[i])]
+    if _is_in_groups(graph, cluster):
+        return []
     budget = MAX_PROLOGUE_COST
     readers: dict[tuple[SSAValue, int], list[Operation]] = {}
     for op, side in [(graph.ops[i], side) for i in products for side in (0, 1)]:

@@ -219,7 +219,19 @@ def _is_larger(user: Operation, op: tile.MapOp) -> bool:
     return any(isinstance(r.type, TensorType) and prod(tile.shape_of(r.type)) > own for r in user.results)
 
 
+def load_index_rule(on: Lowering, op: tile.LoadIndexOp) -> None:
+    assert isinstance(op.view.type, tile.ViewType)
+    emitter, element = on.emitter, op.view.type.element_type
+    loaded = emitter.loaded(on.memory[op.view], on.form(op.at) * op.view.type.get_strides()[0])
+    above = emitter.add(arith.MaxSIOp(loaded, emitter.number(0, element)))
+    clamped = emitter.add(arith.MinSIOp(above, emitter.number(op.most_value, element)))
+    index = emitter.add(arith.IndexCastOp(clamped, INDEX))
+    emitter.ranges[index] = (0, op.most_value)
+    on.values[op.result] = Form.of(index)
+
+
 TILE_RULES = {
+    tile.LoadIndexOp: load_index_rule,
     tile.LoadOp: load_rule,
     tile.LoadWindowOp: load_window_rule,
     tile.StoreOp: store_rule,

@@ -6,16 +6,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.accesses import access_of
 from irc.analysis.configs import config_of
 from irc.dialects import cuda, tile
+from irc.ir.properties import scalar
 from irc.layout.traffic import across_vector, global_vector
 from irc.layout_assignment.attributes import fragment_layout
-from irc.lowering.emitter import Index
+from irc.lowering.emitter import INDEX, Index
 from irc.lowering.memory import FEWEST_UNCHECKED, Accesses, element_accesses, is_inside, locate, zero
 from irc.lowering.values import Code, Registers, tile_element
+
+
+def lower_load_index(code: Code, op: tile.LoadIndexOp) -> None:
+    """Clamped before it is cast: indices may have fewer bits."""
+    assert isinstance(op.view.type, tile.ViewType)
+    e, element = code.e, op.view.type.element_type
+    array = e.value(cuda.RegistersOp(1, element))
+    at = e.index(e.mul(code.scalar(op.at), op.view.type.get_strides()[0]))
+    e.insert(cuda.LoadOp(code.pointers[op.view], at, array, e.index(0), cache="read_only"))
+    low, high = (e.value(arith.ConstantOp(scalar(bound, element))) for bound in (0, op.most_value))
+    loaded = e.value(cuda.GetOp(array, e.index(0)))
+    clamped = e.value(arith.MinSIOp(e.value(arith.MaxSIOp(loaded, low)), high))
+    code.values[op.result] = e.value(arith.IndexCastOp(clamped, INDEX), op.result.name_hint)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,9 @@ ALIGNMENT = 1024
 """Bytes: the 128-byte swizzle of TMA and wgmma repeats every 8 rows of 128 bytes (PTX ISA, 5.5.6)."""
 BARRIER_BYTES = 8
 
+REST_PART, REST_STAGES = 4, 1
+"""A loop over what is left of a step of another one has steps of at most this part of its bytes, and few stages."""
+
 
 def aligned(n: int, to: int = ALIGNMENT) -> int:
     return round_up(n, to)
@@ -57,7 +60,7 @@ def channel_bytes(loop: ForTilesOp, stages: int, loads: int = LOAD_STAGES) -> in
     """Shared memory that the channels of a tile loop will take: `stages` of the operands of its products, one of those
     that a loop does not fill, and `loads` of what its epilogue reads; and their barriers, of each operand where some
     are held. Loops one behind the other go on with each other's stages (irc/passes/tile/make_channels.py)."""
-    size, known = ALIGNMENT, set[object]()
+    size, filled = ALIGNMENT, dict[object, int]()
     for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
         operands = [root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)]
         read = {b: aligned(tile_bytes(b)) for b in dict.fromkeys(operands) if readers_of(b)}
@@ -66,11 +69,16 @@ def channel_bytes(loop: ForTilesOp, stages: int, loads: int = LOAD_STAGES) -> in
         kind = (block.parent_block(), tuple(b.type for b in read))
         if not any(isinstance(op, DotOp) for op in block.ops):
             size += loads * max(read.values(), default=0)
-        elif kind not in known:
-            size += ALIGNMENT * (len(read) - 1) if held else 0
-            size += held + stages * (sum(read.values()) - held)
-            known.add(kind)
-    return size
+        elif kind not in filled:
+            size += (ALIGNMENT * (len(read) - 1) if held else 0) + held
+            filled[kind] = sum(read.values()) - held
+    largest = max(filled.values(), default=0)
+    return size + sum(each * (REST_STAGES if is_rest(each, largest) else stages) for each in filled.values())
+
+
+def is_rest(size: int, largest: int) -> bool:
+    """Whether a loop whose steps have so many bytes is for what is left of a step of the one with the most."""
+    return 0 < size * REST_PART <= largest
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ Count = int | SSAValue
 class TripCounts:
     """Counts for the tile at `offsets`. `ops` computes those that are no known numbers, in order.
 
-    Bounds and conditions are copied with what they are computed from: constants, and `arith` on the tile's offsets.
+    Bounds and conditions are copied with what they are computed from: constants, and `arith` on the tile's offsets and
+    on indices that are loaded.
     """
 
     def __init__(self, loop: tile.ForTilesOp, offsets: Sequence[SSAValue]):
@@ -78,9 +79,9 @@ class TripCounts:
     def _copied(self, value: SSAValue) -> SSAValue:
         """The value for the other tile."""
         owner = value.owner
-        if value in self._values or (isinstance(owner, Operation) and not self._loop.is_ancestor(owner)):
+        if value in self._values or not self._loop.is_ancestor(owner):
             return self._values.get(value, value)
-        if isinstance(owner, Block) or owner.dialect_name() != "arith":
+        if isinstance(owner, Block) or not (owner.dialect_name() == "arith" or isinstance(owner, tile.LoadIndexOp)):
             what = "a loop's variable or argument" if isinstance(owner, Block) else owner.name
             raise IrcError(
                 f"expected how often a tile's stages are filled to depend on the tile's offsets, found {what}",

@@ -174,13 +174,16 @@ class Reduced(Node):
 @dataclass(eq=False)
 class Dot(Node):
     """A product, of the accumulator's type, at the coordinates `at` of its result; `k` are the contracted dimensions of
-    the operands' nodes, in the order in which the left operand has them."""
+    the operands' nodes, in the order in which the left operand has them. inner: all dimensions that the result does not
+    have, in order. ends: where the segments of a dimension end, if data cuts one."""
 
     op: Operation
     at: Coords
     k: tuple[Dim, ...]
     lhs: Node
     rhs: Node
+    inner: tuple[Dim, ...]
+    ends: Node | None = None
 
     def operands(self) -> tuple[Node, ...]:
         return (self.lhs, self.rhs)
@@ -191,13 +194,13 @@ class Dot(Node):
     def side(self, role: str) -> Coords:
         """Where it is along the dimensions with a role, `b m n`, in the order in which the result has them."""
         iteration = iteration_of(self.op)
-        values = point(iteration, self.at, self.k)
+        values = point(iteration, self.at, self.inner)
         return tuple(values[i] for i in iteration.along(iteration.result, role))
 
     @property
     def rows(self) -> Coords:
         """Where it is along the dimensions with a role `m` that the rows of a tile go over."""
-        values = point(iteration_of(self.op), self.at, self.k)
+        values = point(iteration_of(self.op), self.at, self.inner)
         return tuple(values[i] for i in rows_of(self.op))
 
     @property

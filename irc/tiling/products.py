@@ -8,7 +8,7 @@ it is not, channels and taps are one dimension, which tiles cut anywhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects import arith, scf
@@ -18,11 +18,13 @@ from xdsl.ir import Block, Region, SSAValue
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Kind, iteration_of
+from irc.layout.instructions import wgmma_depth
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div, round_up
 from irc.tiling.config import Config
 from irc.tiling.direct_products import accumulate_directly
 from irc.tiling.domains import Bindings, Space
+from irc.tiling.grouped_products import Groups
 from irc.tiling.groups import Result
 from irc.tiling.index_maps import Dim, Div, Lin, atoms, lin_of, new_dim
 from irc.tiling.nodes import Cast, Choose, Constant, Dot, Load, Node, Test
@@ -86,6 +88,8 @@ class MatmulPlan:
     ks: list[Contracted] = field(default_factory=list[Contracted])
     is_direct: bool = False
     """Whether sums are in registers alone: a tile has columns of several groups then."""
+    groups: Groups | None = None
+    """Those that data cuts, if there are some."""
 
     @staticmethod
     def of(program: Program, dots: list[Dot], own: Space, *, is_direct: bool) -> MatmulPlan:
@@ -96,7 +100,8 @@ class MatmulPlan:
             _add(program, n, dot.columns if is_direct else dot.side("n"))
         if set(m) & set(n):
             raise IrcError("a product whose rows and columns are not independent has no kernel", dots[0].location)
-        plan = MatmulPlan(dots, [d for d in own if d not in m and d not in n], m, n, is_direct=is_direct)
+        batch = [d for d in own if d not in m and d not in n]
+        plan = MatmulPlan(dots, batch, m, n, is_direct=is_direct, groups=Groups.of(program, dots))
         for dot in dots:
             plan._add_k(program, dot)
         return plan
@@ -165,9 +170,9 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
     """The loop over tiles: batch dimensions one by one, then M and N."""
     m, n = plan.m[0], plan.n[0]
     bm, bn = matmul_tiles(m, n, config.tile)
-    dims = [*plan.batch, m, n]
+    rows = m.extent if plan.groups is None else plan.groups.rows(m, bm)
     loop = tile.ForTilesOp(
-        [d.extent for d in dims],
+        [*(d.extent for d in plan.batch), rows, n.extent],
         [1] * len(plan.batch) + [bm, bn],
         schedule=config.schedule,
         group=config.group,
@@ -177,51 +182,101 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
     program.op.body.block.add_op(loop)
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
     axes = [Axis(m, loop.offsets[-2], bm), Axis(n, loop.offsets[-1], bn)]
+    limits: Limits | None = None
+    if plan.groups is not None:
+        (each,) = plan.ks
+        before = Stage(program, loop.body.block, [], {})
+        end = each.end(matmul_depth(each.extent, config.tile))
+        axes[0], first, last = plan.groups.begin(program, before, axes[0], scalars, end)
+        limits = plan.groups, first, last
     stage = ReduceStage(program, loop.body.block, axes[::-1] if config.swap_ab else axes, scalars)
+    for axis, each in enumerate(stage.axes):
+        if each.end is not None:
+            stage.own_positions(axis)  # ahead of the products, which what follows them may be split from
     for each in plan.ks:
         dots = [d for d in plan.dots if plan.contracted(program, d) is each]
         if plan.is_direct:
             accumulate_directly(program, stage, {d: _factors(program, d, each.along[0]) for d in dots}, each.along[0])
             continue
-        _accumulate(program, stage, dots, each, matmul_depth(each.extent, config.tile), config.swap_ab)
+        _accumulate(program, stage, dots, each, matmul_depth(each.extent, config.tile), config.swap_ab, limits)
     for result in results:
         stage.store(program.result_argument(result.index), result.at, result.node)
 
 
+Limits = tuple[Groups, SSAValue, SSAValue]
+"""Groups that data cuts, and from where to where the loop over K runs for one of them."""
+
+
 def _accumulate(
-    program: Program, stage: ReduceStage, dots: Sequence[Dot], contracted: Contracted, step: int, transposed: bool
+    program: Program,
+    stage: ReduceStage,
+    dots: Sequence[Dot],
+    contracted: Contracted,
+    step: int,
+    transposed: bool,
+    limits: Limits | None,
 ) -> None:
     """One loop over K for all the products; their accumulators become the tiles of their nodes. Those that are
-    `transposed` have the right operand on the left."""
-    shape = stage.shape
-    initial = [stage.splat(0, d.type, shape, d.location) for d in dots]
-    block = Block(arg_types=[INDEX, *(v.type for v in initial)])
-    row_axis, column_axis = stage.axes
+    `transposed` have the right operand on the left. Where K ends anywhere, a second loop has what is left of a step."""
+    sums = [stage.splat(0, d.type, stage.shape, d.location) for d in dots]
     steps = contracted.taps.begin(stage) if contracted.taps is not None else None
-    k_axis, scalars = _step(program, stage, block, contracted, step, steps)
-    k = contracted.along[0]
-    left = ReduceStage(program, block, [row_axis, k_axis], scalars)
-    right = ReduceStage(program, block, [k_axis, column_axis], scalars)
-    results: list[SSAValue] = []
-    for dot, acc in zip(dots, block.args[1:], strict=True):
-        precision = _precision(dot)
-        kernel = dot.rhs if contracted.taps is None else contracted.taps.inside(dot.rhs)
-        lhs, rhs = (kernel, dot.lhs) if transposed else (dot.lhs, kernel)
-        a = left.tile(dot_operand(program, lhs, k, step, precision), left.shape)
-        b = right.tile(dot_operand(program, rhs, k, step, precision), right.shape)
-        results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
-    left.insert(scf.YieldOp(*results), program.op.location)
-    begin = stage.index(0)
-    if steps is None:
+    loop = _Loop(program, stage, dots, contracted, step, transposed, steps)
+    if limits is None:
         end = stage.index(contracted.end(step))
+        if steps is not None:
+            length = stage.index(round_up(contracted.along[0].extent, step))
+            end = stage.insert(arith.MuliOp(steps.total(stage), length), program.op.location)
+        sums = loop.add(stage.index(0), end, sums)
+    elif not limits[0].contracts_rows:
+        sums = loop.add(limits[1], limits[2], sums)
     else:
-        length = stage.index(round_up(k.extent, step))
-        end = stage.insert(arith.MuliOp(steps.total(stage), length), program.op.location)
-    loop = scf.ForOp(begin, end, stage.index(step), initial, Region(block))
-    loop.location = dots[0].location
-    stage.block.add_op(loop)
-    for dot, value in zip(dots, loop.results, strict=True):
+        whole = limits[0].whole_steps(stage, limits[1], limits[2], step)
+        sums = loop.add(limits[1], whole, sums)
+        sums = replace(loop, step=last_step(dots[0], step)).add(whole, limits[2], sums, has_end=True)
+    for dot, value in zip(dots, sums, strict=True):
         stage.computed[dot] = value
+
+
+def last_step(dot: Dot, step: int) -> int:
+    """Elements of a step of the loop over what is left of a step, where K ends anywhere: those of one matrix
+    instruction. Threads bring them, and hold few."""
+    least = wgmma_depth(element_of(dot.lhs.source).size)
+    return least if step % least == 0 else step
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop over K that is to be built, once or more."""
+
+    program: Program
+    stage: ReduceStage
+    dots: Sequence[Dot]
+    contracted: Contracted
+    step: int
+    transposed: bool
+    steps: Steps | None
+
+    def add(self, begin: SSAValue, end: SSAValue, sums: Sequence[SSAValue], *, has_end: bool = False) -> list[SSAValue]:
+        """From where to where; adds to what is summed so far. has_end: whether a step may go beyond the end."""
+        program, contracted = self.program, self.contracted
+        block = Block(arg_types=[INDEX, *(v.type for v in sums)])
+        row_axis, column_axis = self.stage.axes
+        k_axis, scalars = _step(program, self.stage, block, contracted, self.step, self.steps, end if has_end else None)
+        left = ReduceStage(program, block, [row_axis, k_axis], scalars)
+        right = ReduceStage(program, block, [k_axis, column_axis], scalars)
+        results: list[SSAValue] = []
+        for dot, acc in zip(self.dots, block.args[1:], strict=True):
+            precision = _precision(dot)
+            kernel = dot.rhs if contracted.taps is None else contracted.taps.inside(dot.rhs)
+            sides = (kernel, dot.lhs) if self.transposed else (dot.lhs, kernel)
+            lhs, rhs = (dot_operand(program, node, contracted.along[0], self.step, precision) for node in sides)
+            a, b = left.tile(lhs, left.shape), right.tile(rhs, right.shape)
+            results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
+        left.insert(scf.YieldOp(*results), program.op.location)
+        loop = scf.ForOp(begin, end, self.stage.index(self.step), sums, Region(block))
+        loop.location = self.dots[0].location
+        self.stage.block.add_op(loop)
+        return list(loop.results)
 
 
 def _factors(program: Program, dot: Dot, k: Dim) -> tuple[Node, Node]:
@@ -231,12 +286,19 @@ def _factors(program: Program, dot: Dot, k: Dim) -> tuple[Node, Node]:
 
 
 def _step(
-    program: Program, stage: Stage, block: Block, contracted: Contracted, step: int, steps: Steps | None
+    program: Program,
+    stage: Stage,
+    block: Block,
+    contracted: Contracted,
+    step: int,
+    steps: Steps | None,
+    end: SSAValue | None,
 ) -> tuple[Axis, dict[Dim, SSAValue]]:
-    """The axis of a step of the loop over K, and the dimensions that are scalars there."""
+    """The axis of a step of the loop over K, whose own elements end at `end`, if it may begin anywhere, and the
+    dimensions that are scalars there."""
     (along,), around, at = contracted.along, contracted.around, block.args[0]
     if not around:
-        return Axis(along, at, step), stage.scalars
+        return Axis(along, at, step, end, is_loaded=False), stage.scalars
     whole = round_up(along.extent, step)
     inside, length, where = Stage(program, block, [], {}), stage.index(whole), program.op.location
     place, offset = inside.insert(arith.FloorDivSIOp(at, length), where), stage.index(0)

@@ -49,6 +49,9 @@ class Stage:
         self._loads: dict[tuple[int, tuple[Lin, ...], float | int], SSAValue] = {}
         self._indices: dict[Dim | Sym, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
+        self._own: dict[int, SSAValue] = {}
+        """For each axis with an end, a tile of index with its positions, beyond the dimension where they are behind
+        that."""
 
     # Structure
 
@@ -87,8 +90,11 @@ class Stage:
 
     def padded(self) -> dict[Dim, int]:
         """The extents that the axes' coordinates really run to."""
-        axes = [a for a in self.axes if a.dim is not None]
-        return {a.dim: round_up(a.dim.extent, a.extent) for a in axes if a.dim is not None}
+        return {
+            a.dim: round_up(a.dim.extent, a.extent) if a.end is None else a.dim.extent + 2 * a.extent
+            for a in self.axes
+            if a.dim is not None
+        }
 
     def index_tile(self, atom: Dim | Sym) -> SSAValue:
         """A tile of index with the values of a dimension or a gather."""
@@ -116,8 +122,22 @@ class Stage:
         finish(body, body(arith.IndexCastOp(wide, INDEX)))
         return self.insert(op, node.location)
 
+    def own_positions(self, axis: int) -> SSAValue:
+        """See `_own`."""
+        if axis not in self._own:
+            at = self.axes[axis]
+            assert at.dim is not None and at.end is not None
+            positions, location = self.index_tile(at.dim), self.program.op.location
+            end = self.insert(tile.SplatOp(at.end, TensorType(INDEX, (1,) * len(self.axes))), location)
+            op = tile.MapOp([positions, end], TensorType(INDEX, extents(positions)))
+            body, (position, end) = Body(op.body.block, location), op.body.block.args
+            beyond = body.constant(at.dim.extent, INDEX)
+            finish(body, body.select(body.compare("slt", position, end), position, beyond))
+            self._own[axis] = self.insert(op, location)
+        return self._own[axis]
+
     def access(
-        self, argument: int, coords: Sequence[Lin]
+        self, argument: int, coords: Sequence[Lin], *, is_store: bool = False
     ) -> tuple[AffineMap, list[SSAValue], list[int], frozenset[int], Shape]:
         """(map, symbols, checked view dimensions, axes that it depends on, the tile's
         shape) of an access to the operand."""
@@ -128,8 +148,11 @@ class Stage:
 
         def leaf(atom: Dim | Sym) -> AffineExpr:
             if isinstance(atom, Dim) and atom in self.axis_of:
-                used.add(self.axis_of[atom])
-                return AffineExpr.dimension(self.axis_of[atom])
+                axis = self.axis_of[atom]
+                if self.axes[axis].end is None or (self.axes[axis].is_loaded and not is_store):
+                    used.add(axis)
+                    return AffineExpr.dimension(axis)
+                symbols[atom] = self.own_positions(axis)
             if atom not in symbols:
                 symbols[atom] = self.scalars[atom] if isinstance(atom, Dim) else self.index_tile(atom)
             return AffineExpr.symbol(list(symbols).index(atom))
@@ -177,7 +200,7 @@ class Stage:
         A reduction of the tile itself has one element on the axes that it reduces; only that is stored.
         """
         value = self.tile(node, self.stored_shape(node, coords))
-        map, symbols, checked, _, _ = self.access(argument, coords)
+        map, symbols, checked, _, _ = self.access(argument, coords, is_store=True)
         offsets = [a.offset for a in self.axes]
         view = self.program.argument(argument)
         op = tile.StoreOp.of(value, view, offsets, symbols=symbols, map=map, checked=checked, add=add)

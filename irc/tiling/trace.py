@@ -129,7 +129,7 @@ class Trace:
                 return self._window(op, coords)
             case Pattern.REDUCE | Pattern.SCAN:
                 return self._reduced(op, coords)
-            case Pattern.PRODUCT | Pattern.CONVOLUTION:
+            case Pattern.PRODUCT | Pattern.CONVOLUTION | Pattern.GROUPED:
                 return self._dot(op, coords)
             case None:
                 raise IrcError(f"{op.name} has no kernel", where, "run it on the cpu target")
@@ -272,22 +272,32 @@ class Trace:
     def _dot(self, op: Operation, coords: Coords) -> Node:
         iteration = iteration_of(op)
         where, result = location_of(op), element_type_of(op.results[0].type)
-        k = self._inner_dims(op, coords, iteration.extents("k"))
-        contracted = dict(zip((i for i, dim in enumerate(iteration.dims) if dim.role == "k"), k, strict=True))
-        if any(d.extent == 0 for d in k):
+        own = iteration.result.used_dims()
+        others = [i for i in range(len(iteration.dims)) if i not in own]
+        inner = self._inner_dims(op, coords, [iteration.dims[i].extent for i in others])
+        contracted = {i: dim for i, dim in zip(others, inner, strict=True) if iteration.dims[i].role == "k"}
+        if any(d.extent == 0 for d in contracted.values()):
             return Constant(result, where, 0)
-        at = point(iteration, coords, k)
+        at = point(iteration, coords, inner)
         lhs, rhs = self.factors(op, at)
         if has_rows_of_taps(op) and isinstance(lhs, Choose) and isinstance(lhs.inside, Load):
             lhs = _loaded_in_rows(lhs, value_of(iteration.inputs[0].inside[-1].expr, at))
         accumulator = accumulator_of(element_type_of(op.operands[0].type))
         in_order = tuple(contracted[i] for i in iteration.along(iteration.inputs[0].map, "k"))
-        return self._as(Dot(accumulator, where, op, coords, in_order, lhs, rhs), result)
+        return self._as(Dot(accumulator, where, op, coords, in_order, lhs, rhs, inner, self._ends(op, at)), result)
+
+    def _ends(self, op: Operation, at: Coords) -> Node | None:
+        """Where segments end at a point, of an op that has some."""
+        iteration = iteration_of(op)
+        if iteration.segments is None:
+            return None
+        ends = iteration.segments.ends
+        return self._operand(op.operands[ends], iteration.inputs[ends], at, location_of(op))
 
     def factors(self, op: Operation, at: Coords) -> tuple[Node, Node]:
         """The elements of the operands of a product at a point of its iteration."""
-        operands = zip(op.operands, iteration_of(op).inputs, strict=True)
-        lhs, rhs = (self._operand(value, access, at, location_of(op)) for value, access in operands)
+        inputs = iteration_of(op).inputs
+        lhs, rhs = (self._operand(op.operands[i], inputs[i], at, location_of(op)) for i in (0, 1))
         return lhs, rhs
 
     def _operand(self, value: SSAValue, access: Access, at: Coords, where: LocationAttr) -> Node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from numerics.harness import TOLERANCES, Array, assert_close, draw_arguments, result_elements
@@ -66,8 +66,10 @@ def lowered(
     split: int | None = None,
     cluster: tuple[int, int] | None = None,
     schedule: str | None = None,
+    given: Mapping[int, Array] | None = None,
 ) -> Lowered:
-    """The kernels of a program. `tile`, `stages`, `split`, `cluster` and `schedule` are those of its products. always: operands are aligned
+    """The kernels of a program. `tile`, `stages`, `split`, `cluster` and `schedule` are those of its products. given: arguments by number, in place of
+    drawn ones. always: operands are aligned
     and arranged where that does not pay, too."""
     module = isolate(parse(text, "test", dims=dict(dims)))
     arguments, results = signature(entry_of(module))
@@ -76,6 +78,8 @@ def lowered(
     set_target(module, arch)
     run_passes(module, passes_of(ALL[:arranged]))
     arrays, elements = draw_arguments(module), result_elements(module)
+    for number, array in (given or {}).items():
+        arrays[number] = array
     expected = evaluate(module, arrays)
     run_passes(module, passes_of(ALL[arranged:first], instruction=instruction, always=always))
     for op in module.walk():

@@ -8,6 +8,7 @@ from irc.dialects.tile import (
     control,
     dots,
     im2col,
+    indices,
     layouts,
     memory,
     order,
@@ -36,6 +37,7 @@ from irc.dialects.tile.compute import ConcatOp, ConvertOp, IotaOp, MapOp, Permut
 from irc.dialects.tile.control import ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
 from irc.dialects.tile.im2col import Im2colAttr
+from irc.dialects.tile.indices import LoadIndexOp
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import (
     AccessOp,
@@ -74,7 +76,23 @@ from irc.ir.discardable import CLAMPED, SCHEDULED
 
 Tile = dialect_of(
     "tile",
-    [types, layouts, im2col, schedule, program, control, memory, window, compute, reduce, dots, vote, channel, order],
+    [
+        types,
+        layouts,
+        im2col,
+        schedule,
+        program,
+        control,
+        indices,
+        memory,
+        window,
+        compute,
+        reduce,
+        dots,
+        vote,
+        channel,
+        order,
+    ],
 )
 
 __all__ = [
@@ -104,6 +122,7 @@ __all__ = [
     "FragmentAttr",
     "Im2colAttr",
     "IotaOp",
+    "LoadIndexOp",
     "LoadOp",
     "LoadWindowOp",
     "MapOp",

@@ -353,6 +353,14 @@ def _gathered(m: _Machine, op: tile.AccessOp, type: Any, other: Any, tap: Sequen
     return np.where(inside, view.memory[place], np.asarray(other, view.memory.dtype))
 
 
+def _load_index(m: _Machine, op: tile.LoadIndexOp) -> list[Any]:
+    view: View = m.values[op.view]
+    at = int(m.values[op.at])
+    if not 0 <= at < view.shape[0]:
+        raise IrcError(f"element {at} of a view of {view.shape[0]} is read as an index: {op}", op.location)
+    return [np.clip(view.memory[at * view.strides[0]].astype(np.int64), 0, op.most_value)]
+
+
 def _load(m: _Machine, op: tile.LoadOp) -> list[Any]:
     other = np.zeros((), dtype_of(op.result.type)) if op.other is None else m.values[op.other]
     return [_gathered(m, op, op.result.type, other)]
@@ -472,6 +480,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.ReadOp: lambda m, op: [m.values[op.buffer].copy()],
     tile.WriteOp: _write,
     tile.CopyOp: _copy,
+    tile.LoadIndexOp: _load_index,
     tile.LoadOp: _load,
     tile.LoadWindowOp: _load_window,
     tile.StoreOp: _store,

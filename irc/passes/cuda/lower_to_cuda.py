@@ -24,7 +24,20 @@ from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.layout_assignment.attributes import fragment_layout
-from irc.lowering import channels, compute, dots, exchanges, memory, orders, reduce, scan, step_channels, tma, windows
+from irc.lowering import (
+    channels,
+    compute,
+    dots,
+    exchanges,
+    loads,
+    memory,
+    orders,
+    reduce,
+    scan,
+    step_channels,
+    tma,
+    windows,
+)
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.order import Touch
 from irc.lowering.values import TURNS, Buffer, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
@@ -244,6 +257,8 @@ def _carried(code: Code, initial: SSAValue) -> Registers | SSAValue:
     """The registers that hold a loop-carried tile, or the one that holds a scalar, with the initial value in them."""
     if isinstance(initial.type, TensorType | tile.PendingType):
         source = code.tile(initial)
+        if isinstance(source, Registers) and _is_handed_over(initial):
+            return source
         place = code.array(source.fragment, tile_element(initial.type), initial.name_hint)
         code.copy(source, place)
         return place
@@ -251,6 +266,12 @@ def _carried(code: Code, initial: SSAValue) -> Registers | SSAValue:
     register = code.e.value(cuda.RegistersOp(1, scalar.type))
     code.e.insert(cuda.SetOp(register, code.e.index(0), scalar))
     return register
+
+
+def _is_handed_over(initial: SSAValue) -> bool:
+    """Whether a loop goes on with the sums of dots that nothing else reads: in the same registers."""
+    dot = initial.owner
+    return isinstance(dot, tile.DotWaitOp) and initial.has_one_use() and dot.acc.has_one_use()
 
 
 def _scalar_of(code: Code, value: SSAValue) -> SSAValue:
@@ -415,6 +436,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.DotOp: dots.lower_dot,
     tile.DotWaitOp: dots.lower_dot_wait,
     tile.IotaOp: compute.lower_iota,
+    tile.LoadIndexOp: loads.lower_load_index,
     tile.LoadOp: exchanges.lower_load,
     tile.LoadWindowOp: windows.lower_load_window,
     tile.MapOp: compute.lower_map,

@@ -25,7 +25,7 @@ from irc.fusion.graph import FusionGraph
 from irc.fusion.maps import grow_maps
 from irc.fusion.outline import outline
 from irc.fusion.parts import copy_parts
-from irc.fusion.products import casts_to_store, grow_epilogue, grow_prologue, seed_products
+from irc.fusion.products import casts_to_store, ends_to_store, grow_epilogue, grow_prologue, seed_products
 from irc.fusion.recomputation import copy_across_kernels, copy_escaping, find_repeated
 from irc.fusion.reductions import grow_reductions
 from irc.fusion.sink_into_consumer import sink_into_consumers
@@ -62,7 +62,8 @@ def fuse_block(
     Costs that were compared are described in `compared`, where there is one."""
     copies = copy_across_kernels(block) | copy_parts(block)
     copy_escaping(block)
-    graph = FusionGraph(block, copies | find_repeated(block, max_recomputations), casts_to_store(block))
+    stored = casts_to_store(block) | ends_to_store(block)
+    graph = FusionGraph(block, copies | find_repeated(block, max_recomputations), stored)
     costs: list[object] = [*seed_cascades(graph)]
     products = seed_products(graph)
     for cluster in products:

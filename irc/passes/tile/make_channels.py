@@ -20,7 +20,16 @@ from irc.ir.blocks import end_of
 from irc.ir.rewriting import give_location
 from irc.ir.targets import Target, target_of
 from irc.scheduling.buffer_groups import BufferGroup, buffer_groups, is_fill
-from irc.scheduling.channels import aligned, alloc_bytes, channel_plan, fills_of, root_of, tile_bytes
+from irc.scheduling.channels import (
+    REST_STAGES,
+    aligned,
+    alloc_bytes,
+    channel_plan,
+    fills_of,
+    is_rest,
+    root_of,
+    tile_bytes,
+)
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.dependences import needed_by, operands_of
 
@@ -30,7 +39,8 @@ class MakeChannelsPass(ProgramPass):
     """Operand buffers of wgmma dots -> channels, one for the buffers that are filled in one loop and read by one chain
     of dots: `acquire` and `commit` around what fills them, `wait` before what reads them and `release` behind it. A
     buffer that is filled outside of the dots' loop gets a channel of one stage, which is held all through the loop.
-    Loops one behind the other that fill buffers of the same types use the same channels.
+    Loops one behind the other that fill buffers of the same types use the same channels; a loop over what is left of
+    the steps of another has few stages of its own.
 
     A loop with an mma dot, whose config asks for several stages: a channel that all threads fill and read, of the
     buffers whose content does not depend on what the loop computes. What fills a stage stands before what reads it, and
@@ -65,10 +75,12 @@ def _make_channels(program: tile.ProgramOp) -> None:
         if _is_loop(group.block):
             in_loops.setdefault(group.block, []).append(group)
     kinds = {block: _kind(block, own) for block, own in in_loops.items()}
+    sizes = {kinds[block]: sum(map(_bytes, own)) for block, own in in_loops.items()}
+    few = {kind for kind, size in sizes.items() if is_rest(size, max(sizes.values()))}
     channels: dict[object, list[tile.ChannelOp]] = {}
     for block, own in in_loops.items():
         if kinds[block] not in channels:
-            stages = _stages(program, own, held, len(set(kinds.values())))
+            stages = REST_STAGES if kinds[block] in few else _stages(program, own, held, len(sizes) - len(few))
             channels[kinds[block]] = [_channel(program, group, stages) for group in own]
         for channel, group in zip(channels[kinds[block]], own, strict=True):
             _use_channel(channel, group)

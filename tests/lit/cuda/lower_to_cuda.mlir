@@ -219,3 +219,21 @@ tile.program @gating(%x: !tile.view<512x512xbf16>, %w1: !tile.view<512x512xbf16>
     } {unroll}
   }
 }
+
+// -----
+
+// An index from memory is clamped in its own type, then cast: indices may have fewer bits.
+// CHECK-LABEL:      cuda.kernel @load_index(%e: !cuda.ptr<i64>, %y: !cuda.ptr<i32>)
+// CHECK:        cuda.load %e[{{.*}}] -> %[[R:.*]][{{.*}}] {cache = "read_only"} : !cuda.ptr<i64>
+// CHECK:        %[[V:.*]] = cuda.get %[[R]]
+// CHECK-NEXT:   %[[LOW:.*]] = arith.maxsi %[[V]], %{{.*}} : i64
+// CHECK-NEXT:   %[[IN:.*]] = arith.minsi %[[LOW]], %{{.*}} : i64
+// CHECK-NEXT:   arith.index_cast %[[IN]] : i64 to index
+#one = #tile.fragment<((32),(1)):((0),(0))>
+tile.program @load_index(%e: !tile.view<8xi64>, %y: !tile.view<64xi32>) {results = 1 : i64, threads = 32 : i64, shared = 0 : i64, grid = 8 : i64} {
+  %i = cuda.block_id
+  %j = tile.load_index %e[%i] {most = 63 : i64} : !tile.view<8xi64>
+  %one = arith.constant 1 : i32
+  %a = tile.splat %one : i32 -> tensor<1xi32, #one>
+  tile.store %a, %y[%j] : tensor<1xi32, #one>, !tile.view<64xi32>
+}

@@ -403,3 +403,12 @@ tile.program @p(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i
     %a, %b = tile.load_window %x[%i] {taps = array<i64: 0, 1>} : !tile.view<64xf32> -> tensor<8xf32>, tensor<4xf32>
   }
 }
+
+// -----
+
+tile.program @p(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [8] {
+    // expected-error @below {{expected a view of one dimension of integers, found !tile.view<64xf32>}}
+    %a = tile.load_index %x[%i] {most = 8 : i64} : !tile.view<64xf32>
+  }
+}

@@ -13,7 +13,7 @@ import torch
 import irc_frontend as ir
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import rule, wide
+from irc_frontend.torch.rules import Left, rule, wide
 
 aten = torch.ops.aten
 
@@ -56,6 +56,20 @@ def _unmerged(x: Tensor) -> Tensor:
     counts = list(accumulate(shape, mul))
     axes = counts.index(x.shape[0]) + 1 if x.shape[0] in counts else 0
     return x.reshape(*shape[:axes], x.shape[1]) if axes > 1 else x
+
+
+@rule(aten._grouped_mm.default)
+def _grouped_mm(
+    a: Tensor, b: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: torch.dtype | None = None
+) -> Tensor:
+    """Rows that no group has are 0, where torch leaves what memory had."""
+    if bias is not None or out_dtype not in (None, torch.bfloat16):
+        raise Left("a grouped product with a bias, or of another type than bf16")
+    if offs is None:
+        return a @ b
+    if a.ndim == 3:  # columns are in groups: the rows of the transposed product
+        return ir.grouped_matmul(b.T, a.permute(0, 2, 1), offs).T
+    return ir.grouped_matmul(a, b, offs)
 
 
 @rule(aten.addbmm.default)
