@@ -40,6 +40,7 @@ __all__ = [
     "prod",
     "ravel",
     "realize",
+    "reorder",
     "repeat",
     "reshape",
     "rms_norm",
@@ -162,6 +163,12 @@ def take(x: Like, indices: Like, axis: int | None = None, mode: str = "raise") -
     indices count from the end, and others out of range are an error when the value is computed; with `clip` all are
     clamped into range."""
     return Tensor.of(indexed.take(node_of(x), node_of(indices), axis, mode))
+
+
+def reorder(x: Like, order: Like, inverse: Like, axis: int = 0) -> Tensor:
+    """x at `order` along the axis: each index once. `inverse` is where each element goes, as `argsort(order)` gives it;
+    then the gradient is another order, where that of a `take` adds up what is taken."""
+    return Tensor.of(indexed.reorder(node_of(x), node_of(order), node_of(inverse), axis))
 
 
 def take_along_axis(x: Like, indices: Like, axis: int, mode: str = "raise") -> Tensor:

@@ -46,6 +46,16 @@ def take(x: Node, indices: Node, axis: int | None, mode: str) -> Node:
     return Node("take", (flat, places), _taken(flat, places, at), x.element, (("axis", at),))
 
 
+def reorder(x: Node, order: Node, inverse: Node, axis: int) -> Node:
+    """x at `order` along the axis, whose inverse is `inverse`."""
+    at = axis_of(axis, x.rank)
+    for indices in (order, inverse):
+        _expect_integers(indices)
+        if indices.shape != (x.shape[at],):
+            raise fail(f"reorder: expected {x.shape[at]} indices, found {indices.type}")
+    return Node("reorder", (x, order, inverse), x.shape, x.element, (("axis", at),))
+
+
 def take_along(x: Node, indices: Node, axis: int, mode: str) -> Node:
     """numpy.take_along_axis: the element of x at the index, for every place of `indices`; other axes broadcast."""
     if indices.rank != x.rank:

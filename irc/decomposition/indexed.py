@@ -1,7 +1,7 @@
-"""The decomposition of scatter_add into reductions and gathers.
+"""The decomposition of scatter_add into reductions and gathers, and of reorder into one.
 
-Sums have a fixed order, so a program gives the same bits in each run, which atomic additions do not. For V places, N
-updates and D columns there are two ways:
+Sums of a scatter_add have a fixed order, so a program gives the same bits in each run, which atomic additions do not.
+For V places, N updates and D columns there are two ways:
 
 - Each element of the result looks for its updates: V * N * D comparisons, one kernel.
 - Each update finds the one before it of its place, and each place its last one: N * N + V * N comparisons, on integers
@@ -109,4 +109,8 @@ def _is_zero(x: SSAValue) -> bool:
     return isinstance(x.owner, nd.ConstantOp) and x.owner.splat_value == 0
 
 
-INDEXED: dict[type[nd.NdOp], Decomposition] = {nd.ScatterAddOp: scatter_add}
+def reorder(op: nd.ReorderOp, at: Inserter) -> Term:
+    return Term(at.value(nd.TakeOp(op.x, op.order, integer(op.axis))), at)
+
+
+INDEXED: dict[type[nd.NdOp], Decomposition] = {nd.ReorderOp: reorder, nd.ScatterAddOp: scatter_add}

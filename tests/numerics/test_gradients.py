@@ -197,6 +197,13 @@ def take(rng: Random) -> Case:
     return Case([normal(rng, shape), indices], lambda x, i: nd.TakeOp(x, i, axis))
 
 
+def reorder(rng: Random) -> Case:
+    shape = extents(rng, 1)
+    axis = rng.randrange(len(shape))
+    order = np.array(rng.sample(range(shape[axis]), shape[axis]))
+    return Case([normal(rng, shape), order, np.argsort(order)], lambda x, o, i: nd.ReorderOp(x, o, i, axis))
+
+
 def take_along(rng: Random) -> Case:
     shape = extents(rng, 1)
     axis = rng.randrange(len(shape))
@@ -341,6 +348,7 @@ CASES: dict[type[Operation], Callable[[Random], Case]] = {
     nd.TrilOp: triangle(nd.TrilOp),
     nd.TriuOp: triangle(nd.TriuOp),
     nd.TakeOp: take,
+    nd.ReorderOp: reorder,
     nd.TakeAlongOp: take_along,
     nd.ScatterAddOp: scatter_add,
     nd.SumOp: reduction(nd.SumOp),

@@ -46,6 +46,9 @@ class Tensor:
     def reshape(self, *shape: int) -> Tensor:
         return Tensor(self.value.reshape(shape))
 
+    def tolist(self) -> list[Any]:
+        return self.value.tolist()
+
     def numel(self) -> int:
         return self.value.size
 
@@ -318,6 +321,10 @@ class Torch:
     @staticmethod
     def logsumexp(x: Tensor, axis: int) -> Tensor:
         return Tensor(np.logaddexp.reduce(x.value, axis=axis))
+
+    @staticmethod
+    def cat(tensors: list[Tensor]) -> Tensor:
+        return Tensor(np.concatenate([each.value for each in tensors]))
 
     @staticmethod
     def stack(tensors: list[Tensor]) -> Tensor:

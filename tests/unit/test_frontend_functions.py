@@ -327,6 +327,17 @@ def test_errors_name_the_users_line(wrong: Callable[[], Any], message: str) -> N
     assert str(caught.value).startswith(f"{__file__}:{wrong.__code__.co_firstlineno}:")
 
 
+def test_rows_in_another_order() -> None:
+    """The gradient is in the order back."""
+    x, order = np.arange(12.0).reshape(4, 3), np.array([2, 0, 3, 1])
+    inverse = np.argsort(order)
+    np.testing.assert_array_equal(ir.reorder(x, order, inverse).numpy(), x[order])
+    g = ir.grad(lambda x: (ir.reorder(x, order, inverse) * np.array([[1.0], [2], [3], [4]])).sum())(ir.Tensor(x))
+    np.testing.assert_array_equal(g.numpy()[:, 0], np.array([1.0, 2, 3, 4])[inverse])
+    with pytest.raises(IrcError, match="reorder: expected 4 indices"):
+        ir.reorder(x, order[:3], inverse)
+
+
 def test_grouped_products() -> None:
     """Of either form, with empty groups and rows of none; gradients are of the other form."""
     rng = np.random.default_rng(0)

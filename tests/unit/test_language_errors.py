@@ -57,6 +57,7 @@ def spanned(error: IrcError, text: str) -> str:
         ("e = f32(x)", "f32", "f32 is not a function"),
         ("e = f(x)", "f", "f is not defined above"),
         ("e = exp(i)", "i", "exp expects floats for x, found i32[4, 4]"),
+        ("e = reorder(x, iota([4], i32), iota([3], i32))", "iota([3], i32)", "reorder expects 4 indices for inverse"),
         (
             "e = grouped_matmul(x, x, y)",
             "y",

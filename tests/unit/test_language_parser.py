@@ -98,6 +98,7 @@ def test_operations(text: str, expected: str) -> None:
         ("iota([2, 3], i64, axis=1)", "i64[2, 3]"),
         ("array([[1, 2], [3, 4]], i8)", "i8[2, 2]"),
         ("matmul(x, y, dtype=f64)", "f64[4]"),
+        ("reorder(x, iota([6], i32), iota([6], i64), axis=-1)", "f32[4, 6]"),
         ("grouped_matmul(x, broadcast(y, [3, 6, 2], dims=[1]), iota([3], i32))", "f32[4, 2]"),
         ("grouped_matmul(x, x, iota([3], i64), x_contract=0, y_contract=0, dtype=f64)", "f64[3, 6, 6]"),
     ],

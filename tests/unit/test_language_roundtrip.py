@@ -68,6 +68,7 @@ BINARY = [
     "minimum({a}, {b})", "pow({a}, {b})", "atan2({a}, {b})", "clamp({a}, {n}, {b})", "where({a}, {b}, {n})", "concat([{a}, {b}])",
     "stack([{a}, {b}], axis=1)", "take({a}, {b})", "take_along({a}, {b}, 0)", "scatter_add({a}, {b}, {n})",
     "matmul({a}, {b}, dtype=f32)", 'matmul({a}, {b}, precision="tf32")', "where({a} == {b}, {a}, {b})",
+    "reorder({a}, sum(cast({a}, i32), axis=1), sum(cast({a}, i32), axis=1))",
     "grouped_matmul({a}, {b}, sum(cast({a}, i32), axis=0))", "grouped_matmul({a}, stack([{b}, {b}]), iota([2], i32), y_contract=2)",
     "matmul({a}, {b}, lhs_batch=[0], rhs_batch=[0], lhs_contract=[], rhs_contract=[])",
 ]  # fmt: skip

@@ -65,6 +65,7 @@ BUILT: dict[str, tuple[Callable[..., Operation], tuple[Any, ...], dict[str, Any]
     "tril": (nd.TrilOp, (X, -1), {}, [4, 8]),
     "triu": (nd.TriuOp, (X,), {}, [4, 8]),
     "take": (nd.TakeOp, (X, value([2, 3], i64), 1), {}, [4, 2, 3]),
+    "reorder": (nd.ReorderOp, (X, value([8], i32), value([8], i64), -1), {}, [4, 8]),
     "take_along": (nd.TakeAlongOp, (X, value([4, 2], i8), -1), {}, [4, 2]),
     "one_hot": (nd.OneHotOp, (value([3], i32), 10, bf16), {}, [3, 10]),
     "scatter_add": (nd.ScatterAddOp, (X, value([3], i64), value([3, 8])), {}, [4, 8]),

@@ -28,6 +28,18 @@ def randomized(params: Any) -> Any:
     return ir.tree_map(lambda p: drawn(*p.shape), params)
 
 
+def experts(params: Any, x: np.ndarray[Any, Any], chosen: int) -> np.ndarray[Any, Any]:
+    """One position and one expert at a time."""
+    found, rows = np.zeros_like(x.reshape(-1, x.shape[-1])), x.reshape(-1, x.shape[-1])
+    for row, result in zip(rows, found, strict=True):
+        scores = row @ params["router"]
+        best = np.argsort(-scores)[:chosen]
+        for expert, weight in zip(best, softmax(scores[best]), strict=True):
+            gate = row @ params["gate"][expert]
+            result += weight * (gate / (1 + np.exp(-gate)) * (row @ params["up"][expert])) @ params["down"][expert]
+    return found.reshape(x.shape)
+
+
 def softmax(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     e = np.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)
@@ -108,6 +120,8 @@ LAYERS: dict[str, tuple[nn.Layer, Any, Callable[[Any, Any], Any]]] = {
         drawn(4, 5, 9) * 3 + 1,
         lambda p, x: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * p["scale"],
     ),
+    "experts": (nn.MixtureOfExperts(6, 5, 4), drawn(3, 5, 6), lambda p, x: experts(p, x, 2)),
+    "an expert for each position": (nn.MixtureOfExperts(6, 5, 9, 1), drawn(7, 6), lambda p, x: experts(p, x, 1)),
     "causal attention": (nn.MultiHeadAttention(12, 3), drawn(2, 5, 12), lambda p, x: attention(p, x, 3, True)),
     "attention": (
         nn.MultiHeadAttention(8, 2, causal=False),
@@ -242,6 +256,7 @@ def test_losses() -> None:
         (lambda: nn.cross_entropy(drawn(3, 4), drawn(3)), "labels are integers"),
         (lambda: nn.mse(drawn(3), drawn(3, 1)), "arrays of one shape, found f64[3] and f64[3, 1]"),
         (lambda: nn.MultiHeadAttention(8, 3), "3 heads do not divide a width of 8"),
+        (lambda: nn.MixtureOfExperts(8, 4, 2, 3), "takes 1 to 2 of as many experts, found chosen = 3"),
         (lambda: nn.Linear(4, 3)(nn.Linear(4, 3).init(0), np.zeros((2, 5), np.float32)), "cannot multiply f32[2, 5]"),
         (
             lambda: nn.Dropout(0.5)({}, drawn(3), ir.Tensor(np.int32(1))),

@@ -31,6 +31,10 @@ def test_the_residual_network_learns(load: Any) -> None:
     assert load("train_resnet").main(["--target", "cpu", "--steps", "100"]) >= 0.95
 
 
+def test_the_mixture_of_experts_learns(load: Any) -> None:
+    assert load("train_experts").main(["--target", "cpu"]) >= 0.96
+
+
 def test_breast_cancer(load: Any) -> None:
     assert load("train_cancer").main(["--target", "cpu"]) >= 0.96
 

@@ -12,6 +12,7 @@ from irc_frontend.nn.attention import MultiHeadAttention
 from irc_frontend.nn.checkpoint import load, save
 from irc_frontend.nn.convolution import Conv, ConvTranspose
 from irc_frontend.nn.dropout import Dropout
+from irc_frontend.nn.experts import MixtureOfExperts
 from irc_frontend.nn.layer import Layer, Params
 from irc_frontend.nn.linear import Embedding, Linear
 from irc_frontend.nn.losses import accuracy, cross_entropy, mse
@@ -33,6 +34,7 @@ __all__ = [
     "LayerNorm",
     "Linear",
     "MaxPool",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "Params",
     "RMSNorm",

@@ -20,6 +20,11 @@ def take(op: nd.TakeOp, g: Term) -> list[Term | None]:
     return [Term(g.at.value(added), g.at), None]
 
 
+def reorder(op: nd.ReorderOp, g: Term) -> list[Term | None]:
+    back = nd.ReorderOp(g.value, op.inverse, op.order, integer(op.axis))
+    return [Term(g.at.value(back), g.at), None, None]
+
+
 def take_along(op: nd.TakeAlongOp, g: Term) -> list[Term | None]:
     """Sums over the m indices of a row of `g` where the position is the index: m * n comparisons a row of n."""
     axis, shape, rank = integer(op.axis), g.shape, len(g.shape)
@@ -52,6 +57,7 @@ def scattered_along(g: Term, indices: Term, axis: int, extent: int) -> Term:
 
 INDEXED: dict[type[nd.NdOp], Gradient] = {
     nd.TakeOp: take,
+    nd.ReorderOp: reorder,
     nd.TakeAlongOp: take_along,
     nd.ScatterAddOp: scatter_add,
 }

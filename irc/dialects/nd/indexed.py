@@ -105,6 +105,30 @@ def taken_shape(shape: tuple[int, ...], indices: tuple[int, ...], axis: int) -> 
 
 
 @irdl_op_definition
+class ReorderOp(IndexedOp):
+    """x at `order` along the axis. `inverse` is where each element goes: `order[inverse[i]]` is i. So the gradient is
+    another order, where that of a `take` adds what any indices meet."""
+
+    name = "nd.reorder"
+    x = operand_def(TensorType)
+    order = operand_def(TensorType)
+    inverse = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(
+        self, x: Operand, order: Operand, inverse: Operand, axis: int = 0, *, location: Location | None = None
+    ):
+        self.setup([x, order, inverse], [type_of(x)], {"axis": normalized(axis, rank_of(x))}, location)
+
+    def check(self) -> None:
+        for indices in (self.order, self.inverse):
+            self.check_indices(self.x, indices)
+            if shape_of(indices) != (extent := shape_of(self.x)[integer(self.axis) :][:1]):
+                raise self.fail(f"expects an index for each of {extent[0]} elements, found {indices.type}")
+        check_result_type(self, type_of(self.x))
+
+
+@irdl_op_definition
 class TakeAlongOp(IndexedOp, IterationInterface):
     """numpy.take_along_axis: x at `indices` along the axis, the other coordinates as in the result."""
 

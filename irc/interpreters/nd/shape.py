@@ -101,6 +101,12 @@ def _take(op: nd.TakeOp, args: Sequence[Array], precision: Precision) -> Array:
     return np.take(args[0], _clamped(args[1], args[0].shape[axis]), axis=axis)
 
 
+@meaning(nd.ReorderOp)
+def _reorder(op: nd.ReorderOp, args: Sequence[Array], precision: Precision) -> Array:
+    axis = integer(op.axis)
+    return np.take(args[0], _clamped(args[1], args[0].shape[axis]), axis=axis)
+
+
 @meaning(nd.TakeAlongOp)
 def _take_along(op: nd.TakeAlongOp, args: Sequence[Array], precision: Precision) -> Array:
     axis = integer(op.axis)

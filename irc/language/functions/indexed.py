@@ -36,6 +36,16 @@ def _taken(x: Array, indices: Array, axis: int) -> tuple[int, ...]:
     return (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
 
 
+@builtin("reorder(x, order, inverse, axis=0)")
+def reorder(args: Arguments) -> Value:
+    x, order, inverse = args.array("x"), args.integer_array("order"), args.integer_array("inverse")
+    axis = args.axis("axis", x.rank, 0)
+    for name, indices in (("order", order), ("inverse", inverse)):
+        if indices.shape != (x.shape[axis],):
+            raise args.wrong(name, f"{x.shape[axis]} indices", f"x has so many elements along axis {axis}")
+    return args.emit("reorder", [x, order, inverse], x.shape, x.element, axis=axis)
+
+
 @builtin("take_along(x, indices, axis)")
 def take_along(args: Arguments) -> Value:
     x, indices = args.array("x"), args.integer_array("indices")

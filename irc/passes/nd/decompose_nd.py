@@ -12,6 +12,7 @@
 | `tile` | `broadcast`, `reshape` |
 | `reduce_window` of over 32 places | one of all axes but the last, one of that; a reduction where they do not overlap |
 | `scatter_add` | a sum over the updates, of those whose index is the place |
+| `reorder` | a take |
 | `random_normal random_uniform` | Philox in integer arithmetic |
 
 Everything else stays, also `relu sigmoid expm1 log1p reciprocal`, which are cheap to lower well, and `sort topk`, which

@@ -312,3 +312,12 @@ func.func @gate_whose_tanh_is_read(%x: tensor<8xf32>, %u: tensor<8xf32>) -> (ten
   %r = nd.mul %h, %g : tensor<8xf32>
   func.return %r, %t : tensor<8xf32>, tensor<8xf32>
 }
+
+// A reorder is a take; its inverse is for gradients.
+// CHECK-LABEL: func.func @reorder
+// CHECK-NEXT:    nd.take %x, %o {axis = 1} : (tensor<4x8xf32>, tensor<8xi32>) -> tensor<4x8xf32>
+// CHECK-NEXT:    func.return
+func.func @reorder(%x: tensor<4x8xf32>, %o: tensor<8xi32>, %i: tensor<8xi32>) -> tensor<4x8xf32> {
+  %r = nd.reorder %x, %o, %i {axis = 1} : (tensor<4x8xf32>, tensor<8xi32>, tensor<8xi32>) -> tensor<4x8xf32>
+  func.return %r : tensor<4x8xf32>
+}

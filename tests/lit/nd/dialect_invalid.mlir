@@ -702,3 +702,11 @@ func.func @invalid(%x: tensor<4xf32>, %w: tensor<3x8x5xf32>, %e: tensor<3xi32>) 
   %r = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1} : (tensor<4xf32>, tensor<3x8x5xf32>, tensor<3xi32>) -> tensor<4x5xf32>
   func.return
 }
+
+// -----
+
+func.func @invalid(%x: tensor<4x8xf32>, %i: tensor<3xi32>) {
+  // expected-error @below {{nd.reorder expects an index for each of 4 elements, found tensor<3xi32>}}
+  %r = nd.reorder %x, %i, %i {axis = 0} : (tensor<4x8xf32>, tensor<3xi32>, tensor<3xi32>) -> tensor<4x8xf32>
+  func.return
+}

@@ -149,6 +149,8 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %checked = nd.check_indices %n {low = -8, high = 8} : tensor<3xi64>
   // CHECK: %take = nd.take %x, %n {axis = 1} : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<4x3xf32>
   %take = nd.take %x, %n {axis = 1} : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<4x3xf32>
+  // CHECK: %reorder = nd.reorder %u, %n, %n {axis = 0} : (tensor<3x8xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<3x8xf32>
+  %reorder = nd.reorder %u, %n, %n {axis = 0} : (tensor<3x8xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<3x8xf32>
   // CHECK: %take_along = nd.take_along %x, %i {axis = 1} : (tensor<4x8xf32>, tensor<4x8xi32>) -> tensor<4x8xf32>
   %take_along = nd.take_along %x, %i {axis = 1} : (tensor<4x8xf32>, tensor<4x8xi32>) -> tensor<4x8xf32>
   // CHECK: %one_hot = nd.one_hot %n : tensor<3xi64> -> tensor<3x10xbf16>

@@ -107,3 +107,48 @@ tile.program @nested(%x: !tile.view<4xf32>) {results = 1 : i64, config = #kernel
     }
   }
 }
+
+// -----
+
+// A bound that is loaded at the tile's place is loaded again, at the other tile's.
+// CHECK-LABEL: tile.program @loaded
+// CHECK:       } @compute_0
+// CHECK:         tile.end_turn
+// CHECK-NEXT:      [[OTHER:%[0-9]+]] = tile.turn_offsets {turn = 1 : i64} : index
+// CHECK:           [[HIGH:%high[_0-9]*]] = tile.load_index %x{{.*}}{most = 256 : i64} : !tile.view<8xi32>
+// CHECK:           arith.subi [[HIGH]]
+// CHECK:           tile.skip %channel by
+tile.program @loaded(%x: !tile.view<8xi32>) {results = 1 : i64, config = #kernel.config<schedule = "pingpong">} {
+  %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<32xf32, #tile.shared<(32):(1)>>>
+  tile.partitions @load warps 4 {
+    tile.for_tiles (%i) extents [8] steps [1] schedule "persistent" {
+      %c0 = arith.constant 0 : index
+      %step = arith.constant 32 : index
+      %high = tile.load_index %x[%i] {most = 256 : i64} : !tile.view<8xi32>
+      scf.for %j = %c0 to %high step %step {
+        %s, %a = tile.acquire %channel : !tile.channel<!tile.buffer<32xf32, #tile.shared<(32):(1)>>>
+        tile.commit %s
+      }
+    }
+  } @compute_0 warps 4 {
+    tile.for_tiles (%i) extents [8] steps [1] schedule "persistent" {
+      %c0 = arith.constant 0 : index
+      %step = arith.constant 32 : index
+      %high = tile.load_index %x[%i] {most = 256 : i64} : !tile.view<8xi32>
+      scf.for %j = %c0 to %high step %step {
+        %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<32xf32, #tile.shared<(32):(1)>>>
+        tile.release %s
+      }
+    }
+  } @compute_1 warps 4 {
+    tile.for_tiles (%i) extents [8] steps [1] schedule "persistent" {
+      %c0 = arith.constant 0 : index
+      %step = arith.constant 32 : index
+      %high = tile.load_index %x[%i] {most = 256 : i64} : !tile.view<8xi32>
+      scf.for %j = %c0 to %high step %step {
+        %s, %a = tile.wait %channel : !tile.channel<!tile.buffer<32xf32, #tile.shared<(32):(1)>>>
+        tile.release %s
+      }
+    }
+  }
+}

@@ -1,7 +1,8 @@
 """Values of a benchmark's inputs. Zeros would hide unwritten results and run faster than data does, so all are drawn.
 
-An input is `normal [DEVIATION]`, `uniform LOW HIGH` or `integers LOW HIGH` (HIGH excluded); numbers may be names of the
-row's dims. Without one, floats are standard normal, integers uniform in 0..9 and bools even, as irc-run draws them.
+An input is `normal [DEVIATION]`, `uniform LOW HIGH`, `integers LOW HIGH` (HIGH excluded), or where parts of TOTAL end
+that are equal, `even TOTAL`, or drawn, `parts TOTAL`; numbers may be names of the row's dims. Without one, floats are
+standard normal, integers uniform in 0..9 and bools even, as irc-run draws them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LARGEST_BLOCK = 16777213
 """Elements that are drawn at most: larger arrays repeat them. A prime below 2^24, so that no permuted index falls on an
 equal value by the repetition alone."""
 
-_KINDS = {"normal": (0, 1), "uniform": (2, 2), "integers": (2, 2)}
+_KINDS = {"normal": (0, 1), "uniform": (2, 2), "integers": (2, 2), "even": (1, 1), "parts": (1, 1)}
 """Least and most numbers that each kind takes."""
 
 
@@ -32,6 +33,12 @@ def draw_block(spec: ArraySpec, text: str, dims: Mapping[str, int], seed: int, i
     if kind == "integers":
         low, high = map(int, numbers)
         return generator.integers(low, high, count, dtype=np.int64).astype(spec.dtype)
+    if kind in ("even", "parts"):
+        total = int(numbers[0])
+        ends = np.arange(1, count + 1) * total // count
+        if kind == "parts":
+            ends[:-1] = np.sort(generator.integers(0, total + 1, count - 1))
+        return ends.astype(spec.dtype)
     wide = np.float64 if spec.element == "f64" else np.float32
     if kind == "uniform":
         low, high = numbers
@@ -52,7 +59,7 @@ def _parse(text: str, dims: Mapping[str, int], name: str) -> tuple[str, list[flo
     if not least <= len(words) <= most:
         raise IrcError(
             f"input {name}: {text!r} is no distribution",
-            hint="normal [DEVIATION], uniform LOW HIGH or integers LOW HIGH",
+            hint="normal [DEVIATION], uniform LOW HIGH, integers LOW HIGH, even TOTAL or parts TOTAL",
         )
     return kind, [_number(word, dims, name) for word in words]
 
