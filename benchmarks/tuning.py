@@ -1,6 +1,6 @@
 """What tuning gains over the heuristic: kernels of the suites, of all kinds, each tuned for a few seconds.
 
-`python benchmarks/tuning.py FILE.json [--count 60] [--budget 5s] [--target native]` tunes kernels with a database of
+`python benchmarks/tuning.py FILE.json [--count 60] [--budget 5s] [--target cpu]` tunes kernels with a database of
 its own, and prints for each how much longer the heuristic's config takes than the best that was found, and how much
 longer the best of the first 16 that were tried; then the geometric means, by kind and of all. A product is tuned twice,
 for `--product 10s` and for six times as long. How the cost formula ranks what was timed stands beside it. All that was
@@ -134,7 +134,7 @@ def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def tuned_product(at: str, settings: Settings, options: Options) -> dict[str, Any]:
     """How much longer a product takes by the heuristic, and after a short search, than after one of `LONGER` times the
     budget: each by its gain over the heuristic, which was timed beside it."""
-    module = parse(SMALL_PRODUCT if at == "native" else PRODUCT, "product")
+    module = parse(SMALL_PRODUCT if at == "cpu" else PRODUCT, "product")
     set_target(module, options.arch)
     (kernel,) = tunable_kernels(module, options)
     found = [
@@ -170,21 +170,21 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=60, help="kernels (default: 60)")
     parser.add_argument("--budget", default="5s", help="for each kernel (default: 5s)")
     parser.add_argument("--product", default="10s", help="for the product (default: 10s)")
-    parser.add_argument("--target", default="cuda", choices=("cuda", "native"))
+    parser.add_argument("--target", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--suite", action="append", choices=SUITES, help="only these (default: all)")
     return parser.parse_args()
 
 
 def main() -> int:
     args = arguments()
-    options = Options("cpu" if args.target == "native" else resolve_arch(None))
+    options = Options("cpu" if args.target == "cpu" else resolve_arch(None))
     settings = Settings(budget=parse_time(args.budget))
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IRC_CACHE_DIR"] = folder
         names = args.suite or SUITES
         most = 2 * args.count // len(names) + 1
         rows = [row for name in names for row in _spread([r for r in load_suite(name).rows if r.program])[:most]]
-        kernels = selected(kernels_of(rows, options, small=args.target == "native"), args.count)
+        kernels = selected(kernels_of(rows, options, small=args.target == "cpu"), args.count)
         say(f"{len(kernels)} kernels of {len(rows)} rows")
         content: dict[str, Any] = {**describe(), "budget": settings.budget, "kernels": []}
         at_work = tuner(args.target, settings, say)

@@ -16,7 +16,7 @@ import irc_frontend as ir
 from irc.runtime.driver import is_present
 from irc_frontend import nn
 from irc_frontend.data import prefetch
-from irc_frontend.evaluation import current_target
+from irc_frontend.evaluation import on_gpu
 
 CHECKPOINT = "checkpoint.safetensors"
 PLOT = "loss.png"
@@ -60,7 +60,7 @@ def train(
     if how.resume:
         state, words = nn.load(how.out / CHECKPOINT, state)
         losses = json.loads(words["losses"])
-    if current_target() == "cuda" or (current_target() is None and is_present()):
+    if on_gpu():
         state = ir.tree_map(lambda leaf: leaf.to("cuda"), state)
     waiting: list[Any] = []
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("loss {task.fields[loss]}"))

@@ -29,6 +29,9 @@ settings.register_profile(
 )
 settings.load_profile("irc")
 
+# What tests compute on a CPU takes less time than its compilation; `IRC_TARGET=cpu make unit` compiles it.
+os.environ.setdefault("IRC_TARGET", "interpret")
+
 if not FUZZ:
     # Hypothesis also draws constants of the project's modules that are loaded: those that the process happens to have
     # needed for the tests before this one.

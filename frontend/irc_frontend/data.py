@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irc.runtime.driver import device, is_present
+from irc.runtime.driver import device
 from irc.support.diagnostics import IrcError
-from irc_frontend.evaluation import current_target
+from irc_frontend.evaluation import on_gpu
 from irc_frontend.pytrees import rebuilt, tree_leaves
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ def prefetch(batches: Iterable[Any], depth: int = 2, *, stream: Any | None = Non
 
     They are copied through pinned memory on a stream of their own, while what was enqueued for the batches before runs;
     the arrays of a batch may be changed once the next one was asked for. Work on `stream` (by default the device's
-    default stream) that is enqueued after a batch was given waits for its copy. On the target `cpu`, batches are given
-    as they are. IrcError where depth is less than one, or a batch has arrays that irc does not have.
+    default stream) that is enqueued after a batch was given waits for its copy. On other targets than `cuda`, batches
+    are given as they are. IrcError where depth is less than one, or a batch has arrays that irc does not have.
     """
     if depth < 1:
         raise IrcError(f"prefetch: expected a depth of one or more, found {depth}")
-    if current_target() in ("cpu", "native") or (current_target() is None and not is_present()):
+    if not on_gpu():
         yield from batches
         return
     from irc.runtime.dlpack import LEGACY_STREAM

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from irc.driver.compiler import default_target
 from irc.support.diagnostics import IrcError
 from irc_frontend.graph import ARGUMENT, LEAF, TILE, Node, fail, sorted_nodes, structure
 from irc_frontend.leaves import placed
@@ -29,7 +30,8 @@ _compiled: OrderedDict[Hashable, Executable] = OrderedDict()
 
 @contextmanager
 def target(name: str | None) -> Generator[None]:
-    """Within the block, values are computed on this target: `cpu`, `native`, `cuda`, or None for irc's default."""
+    """Within the block, values are computed on this target: `cpu`, `cuda`, `interpret`, or None for irc's
+    default."""
     token = _target.set(name)
     try:
         yield
@@ -120,6 +122,11 @@ def current_target() -> str | None:
 def current_autotune() -> bool | float:
     """Whether kernels are tuned, or for how many seconds."""
     return _autotune.get()
+
+
+def on_gpu() -> bool:
+    """Whether values are computed on a GPU."""
+    return (current_target() or default_target()) == "cuda"
 
 
 def compiled_count() -> int:

@@ -9,6 +9,7 @@ compiler.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 DEFAULT_ARCH = "sm_90a"
 """What is compiled for where there is no GPU to ask."""
 
-_ARCHES = {"cpu": "", "native": "cpu"}
+_ARCHES = {"cpu": "cpu", "interpret": ""}
 """What the targets that are no GPU's are compiled for."""
 
-TARGETS = ("cpu", "cuda", "native", "sim")
+TARGETS = ("cpu", "cuda", "interpret", "sim")
 
 MAX_IN_MEMORY = 256
 """Executables that are kept; the one used least recently goes first."""
@@ -42,11 +43,12 @@ MAX_IN_MEMORY = 256
 class Options:
     """What beside the program decides the result.
 
-    arch: of the kernels, `sm_90a`; empty on the cpu target. dims: replacements of the program's dims. func: the entry
-    function, None for the last. strict_rounding: round after every operation, as eager frameworks do. any_order: sums
-    may be added up in any order where that is faster, so that results differ in their last bits from run to run; else
-    they are the same in every run. donate: numbers of arguments whose memory gets a result, the first of its type that
-    no argument before it took. tuned: tells apart the tuned configs that kernels take; empty where they take none.
+    arch: of the kernels, `sm_90a`; empty where there are none. dims: replacements of the program's dims. func: the
+    entry function, None for the last. strict_rounding: round after every operation, as eager frameworks do. any_order:
+    sums may be added up in any order where that is faster, so that results differ in their last bits from run to run;
+    else they are the same in every run. donate: numbers of arguments whose memory gets a result, the first of its type
+    that no argument before it took. tuned: tells apart the tuned configs that kernels take; empty where they take
+    none.
     """
 
     arch: str = ""
@@ -82,18 +84,18 @@ def compile(
     """Compiles a program for a target.
 
     program: `.irc` text (a `str`), a file (a `Path`, `.irc` or `.mlir`), or a module with an nd function.
-    target: `cpu` (numpy), `native` (machine code of this CPU), `cuda`, or `sim` (the kernels of `cuda`, simulated
-    thread by thread); by default `cuda` where a GPU is present, else `cpu`.
+    target: `cpu` (machine code of this CPU), `cuda`, `sim` (the kernels of `cuda`, simulated thread by thread), or
+    `interpret` (numpy, op by op: the reference); see `default_target` for what it is without one.
     arch: the architecture of the kernels; by default the present GPU's.
     dims, func, any_order, donate: see `Options`. A donated argument on the device is overwritten by a call, and
     returned as the result; arguments on the host stay as they are.
     autotune: tunes each kernel that was not tuned before, for so many seconds (10 where it is True), on the targets
-    `cuda` and `native` (docs/tuning.md); later compilations have what was found.
+    `cuda` and `cpu` (docs/tuning.md); later compilations have what was found.
 
     Raises IrcError for a bad program, an unknown target or architecture, and where a GPU is asked for and there is
     none.
     """
-    target = _target(target)
+    target = default_target() if target is None else _checked(target)
     options = Options(
         arch=_ARCHES[target] if target in _ARCHES else resolve_arch(arch),
         dims=tuple(sorted((dims or {}).items())),
@@ -228,11 +230,19 @@ def _refuse_dims(options: Options) -> None:
         raise IrcError("a module has no dims to replace", hint="dims belong to .irc text")
 
 
-def _target(target: str | None) -> str:
-    if target is None:
-        from irc.runtime.driver import is_present
+def default_target() -> str:
+    """Where programs run that nobody gave a target: `IRC_TARGET`, else `cuda` where a GPU is present, else `cpu`."""
+    from irc.runtime.driver import is_present
 
-        return "cuda" if is_present() else "cpu"
+    return preferred_target() or ("cuda" if is_present() else "cpu")
+
+
+def preferred_target() -> str | None:
+    """The target in `IRC_TARGET`, checked; None where it is not set."""
+    return _checked(given) if (given := os.environ.get("IRC_TARGET")) else None
+
+
+def _checked(target: str) -> str:
     if target not in TARGETS:
         raise IrcError(f"unknown target {target}", hint=f"targets are {', '.join(TARGETS)}")
     return target
@@ -247,31 +257,31 @@ def resolve_arch(arch: str | None) -> str:
     from irc.ir.targets import target
 
     if (found := target(arch)).exact_tiles:
-        raise IrcError(f"the architecture {arch} is no GPU's", hint="compile for the target native")
+        raise IrcError(f"the architecture {arch} is no GPU's", hint="compile for the target cpu")
     return found.name
 
 
-def _on_cpu(subject: Subject, options: Options) -> Executable:
+def _interpreted(subject: Subject, options: Options) -> Executable:
     from irc.driver.lowering import levels
     from irc.driver.program import signature
     from irc.ir.functions import entry_of
-    from irc.runtime.cpu import CpuProgram
     from irc.runtime.host import HostProgram
+    from irc.runtime.interpreted import InterpretedProgram
 
     module = subject.module(options)
     for _ in levels(module, ["nd"] if options.strict_rounding else [], strict_rounding=options.strict_rounding):
         pass
     entry = entry_of(module)
     arguments, results = signature(entry)
-    program = HostProgram(arguments, results, CpuProgram(module))
-    return Executable(entry.sym_name.data, "cpu", arguments, results, program)
+    program = HostProgram(arguments, results, InterpretedProgram(module))
+    return Executable(entry.sym_name.data, "interpret", arguments, results, program)
 
 
-def _on_native(subject: Subject, options: Options) -> Executable:
-    from irc.driver.native import compile_native
+def _on_cpu(subject: Subject, options: Options) -> Executable:
+    from irc.driver.cpu import compile_on_cpu
 
     # Sums in any order are no faster here, and have no loops.
-    return compile_native(subject.module(options), strict_rounding=options.strict_rounding, tuned=bool(options.tuned))
+    return compile_on_cpu(subject.module(options), strict_rounding=options.strict_rounding, tuned=bool(options.tuned))
 
 
 def _on_cuda(subject: Subject, options: Options) -> Executable:
@@ -291,7 +301,7 @@ def _on_sim(subject: Subject, options: Options) -> Executable:
     return simulate(subject.module(options), **options.of_passes)
 
 
-_ON = {"cpu": _on_cpu, "cuda": _on_cuda, "native": _on_native, "sim": _on_sim}
+_ON = {"cpu": _on_cpu, "cuda": _on_cuda, "interpret": _interpreted, "sim": _on_sim}
 """By target."""
 
 

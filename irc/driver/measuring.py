@@ -111,7 +111,7 @@ def _refuse_differences(
             raise Fault(WRONG, f"result {number} is not the heuristic's: {reason}")
 
 
-class NativeBench:
+class CpuBench:
     """Candidates as machine code of this CPU, by wall time: the least of several calls, as others may be disturbed."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class NativeBench:
         """Puts the machine code into the cache."""
         module = parse_ir(new_context(), job.text)
         of_f8 = multiplies_f8(module)
-        compile_module(module, "native", job.options)
+        compile_module(module, "cpu", job.options)
         return CompiledJob(job, b"", of_f8)
 
     def refer(self, compiled: CompiledJob) -> Measured:
@@ -147,7 +147,7 @@ class NativeBench:
         return [*best]
 
     def _executable(self, compiled: CompiledJob) -> Executable:
-        return compile_module(parse_ir(new_context(), compiled.job.text), "native", compiled.job.options)
+        return compile_module(parse_ir(new_context(), compiled.job.text), "cpu", compiled.job.options)
 
     def _check(self, executable: Executable, compiled: CompiledJob) -> None:
         elements = [spec.element for spec in executable.results]

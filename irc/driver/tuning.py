@@ -31,7 +31,7 @@ BEFORE_CONFIGS = KERNEL[: KERNEL.index("choose-config")]
 COMPILE_MEMORY = 32 << 30
 """Bytes of address space of a process that compiles."""
 
-TARGETS = ("cuda", "native")
+TARGETS = ("cuda", "cpu")
 """Those whose kernels can be timed."""
 
 
@@ -78,8 +78,8 @@ def tuner(target: str, settings: Settings, log: Log) -> Tuner:
     """A tuner for one of `TARGETS`. IrcError for another."""
     if target not in TARGETS:
         raise IrcError(f"the {target} target has no times to tune by", hint=f"targets to tune on: {', '.join(TARGETS)}")
-    if target == "native":
-        bench = Setup("irc.driver.measuring:NativeBench", memory=COMPILE_MEMORY)
+    if target == "cpu":
+        bench = Setup("irc.driver.measuring:CpuBench", memory=COMPILE_MEMORY)
         return Tuner(bench, bench, settings, log, overlaps=False)
     compiling = Setup("irc.driver.measuring:CudaCompiler", memory=COMPILE_MEMORY)
     return Tuner(compiling, Setup("irc.driver.measuring:CudaBench"), settings, log, overlaps=True)

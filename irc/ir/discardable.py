@@ -229,7 +229,7 @@ _OF_OPS = (
         "a string",
         _is_string,
         "lower-to-cpu",
-        "the target native, its profiles",
+        "the target cpu, its profiles",
     ),
 )
 

@@ -356,5 +356,6 @@ def set_target(module: Operation, name: str) -> None:
     from xdsl.dialects.builtin import StringAttr
 
     if TARGET in module.attributes and (found := target_of(module)) is not target(name):
-        raise IrcError(f"the module is for {found.name}, not for {name}", module.location, f"give --arch {found.name}")
+        hint = "the target interpret runs it" if target(name).exact_tiles else f"give --arch {found.name}"
+        raise IrcError(f"the module is for {found.name}, not for {name}", module.location, hint)
     module.attributes[TARGET] = StringAttr(target(name).name)

@@ -1,1 +1,1 @@
-"""Running what was compiled: arrays, the host plan, arenas, streams, and the targets cpu, sim and cuda."""
+"""Running what was compiled: arrays, the host plan, arenas, streams, and the targets cpu, interpret, sim and cuda."""

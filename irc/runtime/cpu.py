@@ -1,73 +1,196 @@
-"""The target `cpu`: a function of nd ops, run by numpy op by op."""
+"""The target `cpu`: a function whose kernels are machine code of this CPU, run by a pool of threads.
+
+Ops between kernels, and programs that have no machine code, run by the interpreters.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import threading
 import time
-from collections.abc import Generator, Sequence
-from math import prod
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
 
-from irc.analysis.costs import flops_of
-from irc.interpreters.nd.base import carry, convert
-from irc.interpreters.nd.interpreter import Array, Schedule, check_arguments, entry
+from irc.dialects.kernel import LaunchOp
+from irc.dialects.tile import ProgramOp
+from irc.interpreters.nd.base import convert, evaluate_op
+from irc.interpreters.nd.interpreter import Array, entry
+from irc.interpreters.tile.interpreter import run_program
+from irc.ir.discardable import INTERPRETED
 from irc.ir.dtypes import element_of
 from irc.ir.locations import describe
+from irc.runtime.threads import pool
+from irc.support.blas import single_threaded
+from irc.support.diagnostics import IrcError
+
+ALONE = 1 << 16
+"""Bytes of operands and results up to which one thread runs a kernel: waking others takes longer."""
+
+ALIGNMENT = 64
+
+_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+
+_own = threading.local()
+"""The memory that kernels have for a thread's own."""
+
+
+@dataclass(frozen=True)
+class CpuKernel:
+    """Machine code at an address: see `irc/codegen/cpu/printer.py`. multiplies: whether it calls BLAS. checks: what it
+    expects of indices, and where. `loaded` keeps it in memory."""
+
+    address: int
+    tiles: int
+    own_bytes: int
+    multiplies: bool
+    checks: tuple[tuple[str, LocationAttr], ...]
+    loaded: Any
+
+    def __call__(self, arrays: Sequence[Array]) -> None:
+        """Runs all tiles. `arrays` are contiguous: the operands, then the results. IrcError where an index is out of
+        range."""
+        if self.tiles == 0:
+            return
+        function = _SIGNATURE(self.address)
+        failed = ctypes.c_int32(0)
+        addresses = [array.__array_interface__["data"][0] for array in arrays]
+        pointers = (ctypes.c_void_p * (len(arrays) + 1))(*addresses, ctypes.addressof(failed))
+        run = partial(_run, function, pointers, self.own_bytes)
+        if sum(array.nbytes for array in arrays) <= ALONE:
+            run(0, self.tiles)
+        else:
+            with single_threaded() if self.multiplies else nullcontext():
+                pool().run(run, self.tiles)
+        if failed.value:
+            expected, location = self.checks[failed.value - 1]
+            raise IrcError(f"an index is out of range: {expected}", location)
+
+
+def _run(function: Any, pointers: Any, own_bytes: int, first: int, end: int) -> None:
+    function(pointers, first, end, _own_memory(own_bytes))
+
+
+def _own_memory(size: int) -> int:
+    """The address of memory of this thread, aligned to a line of the cache."""
+    if getattr(_own, "size", -1) < size:
+        _own.memory = np.empty(size + ALIGNMENT, np.uint8)
+        _own.size = size
+        _own.address = -(-_own.memory.ctypes.data // ALIGNMENT) * ALIGNMENT
+    return _own.address
+
+
+Function = Callable[[Sequence[Array]], Sequence[Array]]
+"""What an op computes of arrays of its operands' types."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An op of the function by numbers of values: its operands', and those that nobody reads after it. `name` and
+    `location` are a profile's."""
+
+    name: str
+    location: str
+    function: Function
+    operands: tuple[int, ...]
+    dead: tuple[int, ...]
+
+    def run(self, values: list[Array | None]) -> None:
+        """Appends the results: ops are run in the order of values' numbers."""
+        values.extend(self.function([cast(Array, values[number]) for number in self.operands]))
+        for number in self.dead:
+            values[number] = None
 
 
 class CpuProgram:
-    """A function of a module, ready to be called with numpy arrays of its argument types.
+    """A function of launches and nd ops, ready to be called with row-major numpy arrays of its arguments' types. The
+    module must not change."""
 
-    Arithmetic on f16, bf16 and f8 is in f32, and rounds where docs/language.md, Numbers, says. Arrays are freed at
-    their last use. The module must not change afterwards.
-    """
+    def __init__(self, module: ModuleOp, kernels: Mapping[str, CpuKernel]):
+        block = entry(module).body.block
+        *ops, last = block.ops
+        order: list[SSAValue] = [*block.args, *(result for op in ops for result in op.results)]
+        numbers = {value: number for number, value in enumerate(order)}
+        self._returned = [(numbers[value], _dtype(value)) for value in last.operands]
+        kept = {*range(len(block.args)), *(number for number, _ in self._returned)}
+        last_use = {numbers[value]: at for at, op in enumerate(ops) for value in (*op.results, *op.operands)}
+        dead: list[list[int]] = [[] for _ in ops]
+        for number, at in last_use.items():
+            if number not in kept:
+                dead[at].append(number)
+        self._steps = [
+            _Step(name, describe(op.location), function, tuple(numbers[value] for value in op.operands), tuple(each))
+            for op, each in zip(ops, dead, strict=True)
+            for name, function in [_meaning(op, kernels)]
+        ]
 
-    def __init__(self, module: ModuleOp, func: str | None = None):
-        """`func` names the function, the last by default; IrcError where there is none."""
-        self.function = entry(module, func)
-        self._schedule = Schedule(self.function.body.block)
+    def __call__(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """New, contiguous arrays of the result types. IrcError where an op cannot run."""
+        values: list[Array | None] = [*arrays]
+        for step in self._steps:
+            step.run(values)
+        return self._results(values, arrays)
 
-    def __call__(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
-        """New, contiguous arrays of the result types. IrcError where `arrays` do not fit, an op cannot run, or memory
-        ends."""
-        inputs = [np.asarray(array) for array in arrays]
-        results = self._schedule.run(self._carried(inputs), "excess")
-        outputs = self.function.function_type.outputs
+    def timed(self, arrays: Sequence[Array]) -> Generator[tuple[str, str, int, int, float]]:
+        """Runs it, and gives for each op its name, its place, 0 operations, the bytes of its operands and results, and
+        when it was done (`time.perf_counter`)."""
+        values: list[Array | None] = [*arrays]
+        for step in self._steps:
+            moved = sum(cast(Array, values[number]).nbytes for number in step.operands)
+            count = len(values)
+            step.run(values)
+            done = time.perf_counter()
+            moved += sum(made.nbytes for made in values[count:] if made is not None)
+            yield step.name, step.location, 0, moved, done
+
+    def _results(self, values: Sequence[Array | None], arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """The results, none in memory of an argument or of another result."""
         made: list[Array] = []
-        for x, type in zip(results, outputs, strict=True):
-            made.append(_own(convert(x, element_of(type).dtype), [*inputs, *made]))
+        for number, dtype in self._returned:
+            x = _contiguous(convert(cast(Array, values[number]), dtype))
+            is_own = x.base is None and x.flags.writeable and not any(x is y for y in (*arrays, *made))
+            made.append(x if is_own else x.copy())
         return tuple(made)
 
-    def timed(self, arrays: Sequence[Any]) -> Generator[tuple[str, str, int, int, float]]:
-        """Runs it, and gives for each op its name and its place, its operations and the bytes of its operands and
-        results, and when it was done (`time.perf_counter`)."""
-        for op in self._schedule.stepwise(self._carried([np.asarray(array) for array in arrays]), "excess"):
-            done = time.perf_counter()
-            values = {*op.operands, *op.results}
-            yield op.name, describe(op.location), flops_of(op), sum(map(_bytes, values)), done
 
-    def _carried(self, inputs: Sequence[Array]) -> list[Array]:
-        check_arguments(self.function, inputs)
-        types = [value.type for value in self.function.body.block.args]
-        return [carry(x, type, "excess") for x, type in zip(inputs, types, strict=True)]
+def _contiguous(x: Array) -> Array:
+    return x if x.flags.c_contiguous else x.copy()
 
 
-def _bytes(value: SSAValue) -> int:
-    assert isinstance(value.type, TensorType)
-    return prod(value.type.get_shape()) * element_of(value.type).dtype.itemsize
+def _dtype(value: SSAValue) -> np.dtype[Any]:
+    return element_of(value.type).dtype
 
 
-def _own(x: Array, others: Sequence[Array]) -> Array:
-    """x, or a copy of it where it may share memory with one of the others or a constant, or is not contiguous."""
-    whole = x.flags.c_contiguous and x.flags.writeable
-    return x if whole and not _is_shared(x, others) else np.array(x, order="C", copy=True)
+def _meaning(op: Operation, kernels: Mapping[str, CpuKernel]) -> tuple[str, Function]:
+    """How a profile calls an op, and what it computes."""
+    if not isinstance(op, LaunchOp):
+        return op.name, partial(evaluate_op, op)
+    name = op.callee.root_reference.data
+    types = [result.type for result in op.outputs]
+    dtypes = [_dtype(value) for value in op.inputs]
+    if (kernel := kernels.get(name)) is not None:
+        made = [(tuple(type.get_shape()), element_of(type).dtype) for type in types]
+        return name, partial(_launched, kernel, dtypes, made)
+    program = SymbolTable.lookup_symbol(op, op.callee)
+    assert isinstance(program, ProgramOp)
+    reason = program.attributes.get(INTERPRETED)
+    shown = f"{name}, interpreted: {reason.data}" if isinstance(reason, StringAttr) else f"{name}, interpreted"
+    return shown, lambda arrays: run_program(program, list(map(convert, arrays, dtypes)), types)
 
 
-def _is_shared(x: Array, others: Sequence[Array]) -> bool:
-    """Whether x may have memory of another; an array that has its own is another itself, or the base of one."""
-    if x.base is None:
-        return any(x is y or y.base is x for y in others)
-    return any(np.may_share_memory(x, y) for y in others)
+def _launched(
+    kernel: CpuKernel,
+    dtypes: Sequence[np.dtype[Any]],
+    made: Sequence[tuple[tuple[int, ...], np.dtype[Any]]],
+    arrays: Sequence[Array],
+) -> Sequence[Array]:
+    results = [np.empty(shape, dtype) for shape, dtype in made]
+    kernel([*(_contiguous(convert(x, dtype)) for x, dtype in zip(arrays, dtypes, strict=True)), *results])
+    return results

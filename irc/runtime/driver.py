@@ -49,7 +49,7 @@ def require_device() -> None:
     if not is_present():
         raise IrcError(
             "target cuda: no CUDA GPU is present (or its driver does not start)",
-            hint="the cpu target runs everywhere; irc-compile needs no GPU",
+            hint="the target cpu needs none; irc-compile needs no GPU",
         )
 
 

@@ -58,7 +58,7 @@ class Executable:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """As `irc-compile` writes it; without kernels on the target `cpu`, which has none, and with None for
+        """As `irc-compile` writes it; without kernels on the targets `cpu` and `interpret`, and with None for
         registers and spills on `sim`, which has no machine code."""
         if self._manifest is not None:
             return self._manifest
@@ -122,8 +122,8 @@ class Executable:
 
     def profile(self, *arrays: Any, repetitions: int = REPETITIONS) -> Profile:
         """Runs it with numpy arrays, several times. The time of each kernel with what it moves and computes against the
-        limits of the chip, its ops and its line, and a trace of the streams; on the target `cpu` the time of each
-        op."""
+        limits of the chip, its ops and its line, and a trace of the streams; on the targets `cpu` and
+        `interpret` the time of each kernel or op."""
         from irc.runtime.host import HostProgram
         from irc.runtime.profile import profile_cuda
 

@@ -1,4 +1,4 @@
-"""The cpu target's side of a call: checked numpy arrays in, numpy arrays out."""
+"""A call of a target that runs on the host: checked numpy arrays in, numpy arrays out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.cpu import CpuProgram
-    from irc.runtime.native import NativeProgram
+    from irc.runtime.interpreted import InterpretedProgram
     from irc.runtime.profile import Profile
 
 
@@ -24,7 +24,7 @@ class HostProgram:
         self,
         arguments: Sequence[ArraySpec],
         results: Sequence[ArraySpec],
-        function: CpuProgram | NativeProgram,
+        function: CpuProgram | InterpretedProgram,
     ):
         self._arguments = tuple(arguments)
         self._results = tuple(results)
@@ -32,9 +32,9 @@ class HostProgram:
 
     def profile(self, arrays: Sequence[Any], repetitions: int) -> Profile:
         """The time of each op."""
-        from irc.runtime.profile import profile_cpu
+        from irc.runtime.profile import profile_host
 
-        return profile_cpu(self._function, self._checked(arrays), repetitions)
+        return profile_host(self._function, self._checked(arrays), repetitions)
 
     def _checked(self, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         check_count(self._arguments, arrays)
@@ -43,5 +43,5 @@ class HostProgram:
     def run(self, arrays: Sequence[Any], stream: Any | None, out: Sequence[Any] = ()) -> list[Any]:
         """One call. IrcError where the arrays do not fit, or a stream is given: there is none on the host."""
         if stream is not None:
-            raise IrcError("the cpu target has no streams", hint="leave stream out")
+            raise IrcError("programs on the host have no streams", hint="leave stream out")
         return written(self._results, self._function(self._checked(arrays)), out)

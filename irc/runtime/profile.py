@@ -20,12 +20,12 @@ from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from irc.runtime.cpu import CpuProgram
-    from irc.runtime.native import NativeProgram
+    from irc.runtime.interpreted import InterpretedProgram
 
 
 @dataclass(frozen=True)
 class ProfileEntry:
-    """A kernel, or on the target `cpu` the ops of one kind at one line: `seconds` is the median time of all its
+    """A kernel, or on the target `interpret` the ops of one kind at one line: `seconds` is the median time of all its
     `launches` in a run. `ops` names the nd ops, `location` is the line of the program. `bytes` and `flops` are of all
     launches, `bandwidth` and `rate` the limits of the chip in bytes/s and operations/s, or None where they are not
     known."""
@@ -138,7 +138,7 @@ def kernel_times(artifact: Artifact, arrays: Sequence[Any], repetitions: int) ->
     return _by_name(_traces(artifact, arrays, repetitions)[0])
 
 
-def profile_cpu(program: CpuProgram | NativeProgram, arrays: Sequence[Any], repetitions: int) -> Profile:
+def profile_host(program: CpuProgram | InterpretedProgram, arrays: Sequence[Any], repetitions: int) -> Profile:
     """Runs a program on the host, op by op."""
     runs: list[dict[tuple[str, str], float]] = []
     work: dict[tuple[str, str], tuple[int, int, int]] = {}

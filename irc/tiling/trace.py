@@ -132,7 +132,7 @@ class Trace:
             case Pattern.PRODUCT | Pattern.CONVOLUTION | Pattern.GROUPED:
                 return self._dot(op, coords)
             case None:
-                raise IrcError(f"{op.name} has no kernel", where, "run it on the cpu target")
+                raise IrcError(f"{op.name} has no kernel", where, "run it on the target interpret")
             case Pattern.MADE | Pattern.ELEMENTWISE if op.name in _OF_PLACES:
                 return _OF_PLACES[op.name](self, op, coords)
             case _:

@@ -131,7 +131,7 @@ def check_passes(module: ModuleOp, passes: Sequence[ModulePass], context: Contex
 def check_kernels(text: str, seed: int = 0, arch: str | None = "sm_90a", noise: Sequence[float] | None = None) -> None:
     """Runs the program's kernels on the simulator, or, where `arch` is None, as machine code of this CPU; AssertionError where they are off
     the float64 reference. `noise`: how far each result may be off, where its element type does not say that."""
-    target = "native" if arch is None else "sim"
+    target = "cpu" if arch is None else "sim"
     module = isolate(parse(text, "drawn.irc"))
     arrays, elements, limits = draw_arguments(module, seed), result_elements(module), tolerances(module)
     with np.errstate(all="ignore"):

@@ -108,7 +108,7 @@ def test_it_is_right_on_the_simulator(program: Attention, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("program", [CAUSAL, WINDOW, BESIDE, EMPTY, BEFORE], ids=_name)
 def test_the_layout_free_program_means_the_same(program: Attention, tmp_path: Path) -> None:
-    assert _error(program, "cpu", tmp_path) < 1e-2
+    assert _error(program, "interpret", tmp_path) < 1e-2
 
 
 @pytest.fixture

@@ -48,9 +48,9 @@ def arrays() -> list[Any]:
 def test_kernels_check_what_arrays_have(name: str) -> None:
     module = parse(f"{HEAD} {PROGRAMS[name]}", "test")
     program = SimProgram(lower(module, "all"), *signature(entry_of(module)))
-    native = irc.compile(f"{HEAD} {PROGRAMS[name]}", target="native")
+    ours = irc.compile(f"{HEAD} {PROGRAMS[name]}", target="cpu")
     given = arrays()
-    np.testing.assert_allclose(native(*given), evaluate(module, given)[0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(ours(*given), evaluate(module, given)[0], rtol=1e-5, atol=1e-5)
     for found, wanted in zip(program.run(given, None), evaluate(module, given), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
     read = {"a class of each row": [2], "indices of two parts": [1, 3], "indices of indices": [3]}.get(name, [1])
@@ -62,5 +62,5 @@ def test_kernels_check_what_arrays_have(name: str) -> None:
         with pytest.raises(SimulationError, match="an index is out of range: -?[09] <= index <") as caught:
             program.run(bad, None)
         with pytest.raises(IrcError, match="an index is out of range: -?[09] <= index <"):
-            native(*bad)
+            ours(*bad)
         assert caught.value.kind == "out of bounds" and caught.value.location is not None

@@ -23,7 +23,7 @@ ARCHS = ("sm_90a", "sm_80")
 
 def run(text: str, arch: str, *given: Any) -> tuple[list[Any], list[Any]]:
     """What the simulator and the interpreter make of a program; arguments that are not given are drawn."""
-    exe, reference = irc.compile(text, target="sim", arch=arch), irc.compile(text, target="cpu")
+    exe, reference = irc.compile(text, target="sim", arch=arch), irc.compile(text, target="interpret")
     rng = np.random.default_rng(0)
     drawn = [(3 * rng.standard_normal(spec.shape)).astype(np.float32).astype(spec.dtype) for spec in exe.arguments]
     arrays = [*given, *drawn[len(given) :]]
@@ -95,7 +95,7 @@ EPILOGUES = {
 def test_infinities_and_nan_through_epilogues(name: str, arch: str) -> None:
     """Rows with an infinity of either sign, with both, and with a NaN; the others are not touched by them."""
     text = f"func f(x: bf16[70, 40], w: bf16[40, 48]) -> bf16[70, 48] {{\n    return {EPILOGUES[name]}\n}}\n"
-    exe = irc.compile(text, target="cpu")
+    exe = irc.compile(text, target="interpret")
     x = np.random.default_rng(1).standard_normal((70, 40)).astype(np.float32)
     x[3, 5], x[20, 7], x[33, [2, 9]], x[69, 39] = np.inf, -np.inf, (np.inf, -np.inf), np.nan
     check(text, arch, x.astype(exe.arguments[0].dtype))
@@ -104,7 +104,11 @@ def test_infinities_and_nan_through_epilogues(name: str, arch: str) -> None:
 @pytest.mark.parametrize("element", ["f32", "f64", "f16"])
 def test_infinities_and_nan_of_other_types(element: str) -> None:
     text = f"func f(x: {element}[70, 40], w: {element}[40, 48]) -> {element}[70, 48] {{\n    return relu(x @ w)\n}}\n"
-    x = np.random.default_rng(1).standard_normal((70, 40)).astype(irc.compile(text, target="cpu").arguments[0].dtype)
+    x = (
+        np.random.default_rng(1)
+        .standard_normal((70, 40))
+        .astype(irc.compile(text, target="interpret").arguments[0].dtype)
+    )
     x[3, 5], x[20, 7], x[69, 39] = np.inf, -np.inf, np.nan
     check(text, "sm_90a", x)
 

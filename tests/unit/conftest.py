@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from irc.driver.compiler import preferred_target
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture
 def on_cpu() -> Generator[None]:
-    """Tensors are computed on the CPU."""
+    """Tensors are computed on the CPU: `IRC_TARGET` says how."""
     import irc_frontend
 
-    with irc_frontend.target("cpu"):
+    with irc_frontend.target(preferred_target()):
         yield
 
 

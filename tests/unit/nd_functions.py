@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, Region
 from irc.dialects import nd
 from irc.interpreters.nd.interpreter import entry, evaluate
 from irc.ir.dtypes import element_of_dtype
-from irc.runtime.cpu import CpuProgram
+from irc.runtime.interpreted import InterpretedProgram
 
 BF16 = ml_dtypes.bfloat16
 E4M3 = ml_dtypes.float8_e4m3fn
@@ -51,7 +51,7 @@ def run(body: Body, *arrays: np.ndarray[Any, Any], precision: Any = "program") -
     assert result.shape == nd.shape_of(type)
     if precision == "program":
         assert result.dtype == nd.element_of(type).dtype
-        (on_cpu,) = CpuProgram(program)(arrays)
+        (on_cpu,) = InterpretedProgram(program)(arrays)
         assert on_cpu.dtype == result.dtype and on_cpu.shape == result.shape
         assert on_cpu.flags.writeable and on_cpu.flags.c_contiguous
     return result

@@ -67,7 +67,7 @@ def test_a_row_says_what_differs_from_that_of_its_name_in_the_base(tmp_path: Pat
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_means_what_its_torch_body_means(row: Row) -> None:
     dims = {**row.dims, **row.small}
-    executable = compile_program(row.program, "cpu", dims=dims)
+    executable = compile_program(row.program, "interpret", dims=dims)
     arrays = [
         draw_block(spec, row.inputs.get(spec.name, ""), dims, 1, index).reshape(spec.shape)
         for index, spec in enumerate(executable.arguments)
@@ -109,7 +109,7 @@ def test_drawn_arrays_are_large_and_every_element_size_is_there() -> None:
     sizes: set[int] = set()
     for row in SUITES["random"].rows:
         program = parse(row.program, "row.irc")
-        spec = compile_program(program, "cpu").arguments[0]
+        spec = compile_program(program, "interpret").arguments[0]
         assert spec.nbytes >= 64 << 20, row.name
         if row.group.startswith("permute"):
             sizes.add(spec.dtype.itemsize)
@@ -118,7 +118,9 @@ def test_drawn_arrays_are_large_and_every_element_size_is_there() -> None:
 
 
 def test_draws_of_inputs() -> None:
-    spec = compile_program("func f(x: f32[5000, 5000], i: i64[4000]) -> f32[] {\n    return sum(x)\n}", "cpu").arguments
+    spec = compile_program(
+        "func f(x: f32[5000, 5000], i: i64[4000]) -> f32[] {\n    return sum(x)\n}", "interpret"
+    ).arguments
     block = draw_block(spec[0], "uniform -2 N", {"N": 3}, 0, 0)
     assert block.size == LARGEST_BLOCK
     assert -2 <= block.min() < -1.9

@@ -136,7 +136,7 @@ def test_a_product_with_several_results_is_computed_once(text: str) -> None:
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(spec.shape).astype(np.float32).astype(spec.dtype) for spec in exe.arguments]
     assert products(exe, arrays) == products(irc.compile(head + alone, target="sim"), arrays) > 0
-    for found, wanted in zip(exe(*arrays), irc.compile(head + text, target="cpu")(*arrays), strict=True):
+    for found, wanted in zip(exe(*arrays), irc.compile(head + text, target="interpret")(*arrays), strict=True):
         difference = np.abs(found.astype(np.float32) - wanted.astype(np.float32))
         assert difference.max() <= 0.01 * np.abs(wanted.astype(np.float32)).max()
 
@@ -199,7 +199,7 @@ SIMULATED = [
 def test_on_the_simulator(name: str, fields: dict[str, Any], shape: tuple[int, int, int]) -> None:
     """Right, without a race, a deadlock or a bank conflict, where blocks walk over several tiles."""
     dims = dict(zip("MNK", shape, strict=True))
-    reference = irc.compile(HEAD + PROGRAMS[name], target="cpu", dims=dims)
+    reference = irc.compile(HEAD + PROGRAMS[name], target="interpret", dims=dims)
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(spec.shape).astype(np.float32).astype(spec.dtype) for spec in reference.arguments]
     exe = irc.compile(configured(name, fields, **dims), target="sim")

@@ -20,7 +20,7 @@ from irc.dialects import nd
 from irc.interpreters.nd.interpreter import evaluate
 from irc.ir.dtypes import element_named, element_of_dtype
 from irc.language import parse
-from irc.runtime.cpu import CpuProgram
+from irc.runtime.interpreted import InterpretedProgram
 from irc.support.diagnostics import IrcError
 
 # Elementwise
@@ -239,7 +239,7 @@ def test_precisions_differ_in_where_they_round() -> None:
     assert float(run(body, one, small)[0]) == 0
     assert run(body, one, small, precision="excess").tolist() == [2**-8]
     assert run(body, one, small, precision="float64").tolist() == [2**-8]
-    assert CpuProgram(module(body, one, small))([one, small])[0].astype(np.float64).tolist() == [2**-8]
+    assert InterpretedProgram(module(body, one, small))([one, small])[0].astype(np.float64).tolist() == [2**-8]
 
 
 def test_float64_rounds_at_casts_operands_and_results() -> None:
@@ -282,7 +282,7 @@ def test_splats_are_not_expanded() -> None:
 
 def test_results_are_the_callers() -> None:
     x = random((3, 4))
-    (result,) = CpuProgram(module(lambda v: nd.PermuteOp(v, [0, 1]), x))([x])
+    (result,) = InterpretedProgram(module(lambda v: nd.PermuteOp(v, [0, 1]), x))([x])
     result[...] = 0
     assert x.any()
 
@@ -298,7 +298,7 @@ def test_bad_arguments_and_ops_are_errors() -> None:
         with pytest.raises(IrcError, match=message):
             evaluate(program, arrays)
         with pytest.raises(IrcError, match=message):
-            CpuProgram(program)(arrays)
+            InterpretedProgram(program)(arrays)
     with pytest.raises(IrcError, match="no function g"):
         evaluate(program, [x], func="g")
     with pytest.raises(IrcError, match=r"test\.pureop has no meaning in numpy"):
@@ -317,7 +317,7 @@ def test_memory_is_freed_at_the_last_use() -> None:
             ops.append(nd.AddOp(ops[-1], a))
         return ops
 
-    program = CpuProgram(module(chain, x))
+    program = InterpretedProgram(module(chain, x))
     tracemalloc.start()
     program([x])
     _, peak = tracemalloc.get_traced_memory()

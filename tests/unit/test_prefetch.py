@@ -43,7 +43,7 @@ class Copying(NotingDevice):
 def device(monkeypatch: pytest.MonkeyPatch) -> Copying:
     noting = Copying()
     monkeypatch.setattr(data, "device", lambda: noting)
-    monkeypatch.setattr(data, "is_present", lambda: True)
+    monkeypatch.setenv("IRC_TARGET", "cuda")
     return noting
 
 

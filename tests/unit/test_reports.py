@@ -159,7 +159,7 @@ def test_nothing_comes_from_a_cache(program: Path, tmp_path: Path) -> None:
     assert irc.compile(program, "sim") is known
 
 
-def test_the_cpu_target_runs_no_pass(program: Path, tmp_path: Path) -> None:
+def test_the_interpreter_needs_no_pass(program: Path, tmp_path: Path) -> None:
     with irc.Reports(dump_dir=tmp_path / "dumps"):
-        irc.compile(program, "cpu")
+        irc.compile(program, "interpret")
     assert [path.name for path in (tmp_path / "dumps").iterdir()] == ["00-input.mlir"]

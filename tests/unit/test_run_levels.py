@@ -54,13 +54,13 @@ def test_every_level_computes_the_same(levels: Path) -> None:
     expected = results(levels, "text.irc", "sim")
     assert np.abs(expected).max() > 0
     for level in ("kernel", "tiles", "tile"):
-        np.testing.assert_allclose(results(levels, f"{level}.mlir", "cpu"), expected, rtol=ULP)
+        np.testing.assert_allclose(results(levels, f"{level}.mlir", "interpret"), expected, rtol=ULP)
     for level in ("tile", "cuda"):
         np.testing.assert_array_equal(results(levels, f"{level}.mlir", "sim"), expected)
 
 
 def test_kernels_are_checked(levels: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert irc_run.main([str(levels / "kernel.mlir"), "--target", "cpu", "--check"]) == 0
+    assert irc_run.main([str(levels / "kernel.mlir"), "--target", "interpret", "--check"]) == 0
     assert "ok" in capsys.readouterr().out
 
 
@@ -137,10 +137,11 @@ def test_a_pass_that_there_is_not_is_not_gone_on_from(
 @pytest.mark.parametrize(
     ("level", "options", "message"),
     [
-        ("cuda", ["--target", "cpu"], "no tile program @f_0 to launch"),
-        ("plan", ["--target", "cpu"], "the program is a host plan already"),
+        ("cuda", ["--target", "interpret"], "no tile program @f_0 to launch"),
+        ("plan", ["--target", "interpret"], "the program is a host plan already"),
+        ("tile", ["--target", "cpu"], "the module is for sm_90a, not for cpu"),
         ("plan", ["--target", "sim"], "the program is a host plan already"),
-        ("tile", ["--target", "cpu", "--check"], "--check needs arrays"),
+        ("tile", ["--target", "interpret", "--check"], "--check needs arrays"),
     ],
 )
 def test_what_cannot_be_run_is_said(

@@ -122,7 +122,7 @@ def test_launches_of_several_sets() -> None:
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(500).astype(np.float32) for _ in range(3)]
     arrays += [(0.2 * rng.standard_normal((n, 64))).astype(ml_dtypes.bfloat16) for n in (16, 16, 64)]
-    for found, wanted in zip(executable(*arrays), irc.compile(SIDE_BY_SIDE, target="cpu")(*arrays), strict=True):
+    for found, wanted in zip(executable(*arrays), irc.compile(SIDE_BY_SIDE, target="interpret")(*arrays), strict=True):
         np.testing.assert_allclose(found.astype(np.float32), wanted.astype(np.float32), rtol=0.02, atol=0.02)
 
 
@@ -141,8 +141,8 @@ def test_statistics_are_data() -> None:
 
 
 def test_other_targets_count_nothing() -> None:
-    executable = irc.compile(SOFTMAX, target="cpu")
-    with pytest.raises(irc.IrcError, match="the cpu target counts nothing"):
+    executable = irc.compile(SOFTMAX, target="interpret")
+    with pytest.raises(irc.IrcError, match="the interpret target counts nothing"):
         executable.statistics(np.zeros((8, 64), np.float32))
 
 

@@ -18,7 +18,7 @@ from irc.configs.check import check_config
 from irc.configs.space import KernelSpace, value_of
 from irc.dialects.kernel import FusedOp
 from irc.driver.compiler import Options, compile_artifact, lower_program
-from irc.driver.measuring import Job, NativeBench
+from irc.driver.measuring import CpuBench, Job
 from irc.driver.tuning import Tunable, subject_of, tunable_kernels
 from irc.ir.targets import set_target, target
 from irc.language import parse
@@ -194,7 +194,7 @@ def test_what_the_user_set_is_no_axis() -> None:
 
 
 def test_the_native_bench_compares_with_the_heuristic() -> None:
-    bench, options = NativeBench(), Options("cpu")
+    bench, options = CpuBench(), Options("cpu")
     (kernel,) = tunables(SOFTMAX, "cpu")
     subject = subject_of(kernel, target("cpu"), options)
     right = [bench.compile(subject.job(config)) for config in subject.space.neighbors(subject.space.seeds[0])]
@@ -211,13 +211,13 @@ def test_the_native_bench_compares_with_the_heuristic() -> None:
 
 def test_autotune_tunes_once(capfd: pytest.CaptureFixture[str]) -> None:
     x = np.random.default_rng(0).standard_normal((64, 100)).astype(np.float32)
-    expected = irc.compile(SOFTMAX, "cpu")(x)
-    tuned_once = irc.compile(SOFTMAX, "native", autotune=0.5)
+    expected = irc.compile(SOFTMAX, "interpret")(x)
+    tuned_once = irc.compile(SOFTMAX, "cpu", autotune=0.5)
     assert "generation 1" in capfd.readouterr().err
     np.testing.assert_allclose(tuned_once(x), expected, rtol=1e-5, atol=1e-7)
     (kept,) = tuned.tuned_configs("cpu")
     assert tuned.has(tunables(SOFTMAX, "cpu")[0].key, "cpu")
-    assert irc.compile(SOFTMAX, "native", autotune=True) is irc.compile(SOFTMAX, "native") is tuned_once
+    assert irc.compile(SOFTMAX, "cpu", autotune=True) is irc.compile(SOFTMAX, "cpu") is tuned_once
     assert capfd.readouterr().err == ""
     assert config_text(config_of_native(SOFTMAX)) == kept.config
 
@@ -230,10 +230,10 @@ def config_of_native(text: str) -> Any:
 
 
 def test_autotune_needs_a_target_with_times() -> None:
-    with pytest.warns(NotTimed, match="the cpu target has no times to tune by"):
-        irc.compile(SOFTMAX, "cpu", autotune=True)
+    with pytest.warns(NotTimed, match="the interpret target has no times to tune by"):
+        irc.compile(SOFTMAX, "interpret", autotune=True)
     with pytest.raises(irc.IrcError, match="the seconds for each kernel, found -1"):
-        irc.compile(SOFTMAX, "native", autotune=-1)
+        irc.compile(SOFTMAX, "cpu", autotune=-1)
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_irc_tune(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Tunes, says so, ships what it found to another database, and gives its measurements."""
-    command = [str(program), "--target", "native"]
+    command = [str(program), "--target", "cpu"]
     assert main([*command, "--budget", "0.5s", "--workers", "1"]) == 0
     assert "rows_0: the heuristic's takes" in capsys.readouterr().out
     assert main([*command, "--list"]) == 0
@@ -281,7 +281,7 @@ def test_irc_tune(
     ],
 )
 def test_bad_arguments(program: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(program), "--target", "native", *arguments]) == 1
+    assert main([str(program), "--target", "cpu", *arguments]) == 1
     assert message in capsys.readouterr().err
 
 

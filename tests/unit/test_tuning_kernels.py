@@ -1,4 +1,4 @@
-"""Kernels written in Python, jit and torch.compile, tuned: on the target native, which needs no GPU."""
+"""Kernels written in Python, jit and torch.compile, tuned: on the target cpu, which needs no GPU."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def nests(kernel: Kernel, *arrays: Any, monkeypatch: pytest.MonkeyPatch) -> list
 
 def test_a_kernel_is_tuned_once(capfd: pytest.CaptureFixture[str]) -> None:
     kernel = ir.kernel(autotune=SECONDS)(product)
-    with ir.target("native"):
+    with ir.target("cpu"):
         np.testing.assert_allclose(kernel(X, W), X @ W, rtol=1e-4, atol=1e-4)
         assert "product: the heuristic's takes" in capfd.readouterr().err
         (kept,) = tuned.tuned_configs("cpu")
@@ -83,7 +83,7 @@ def program_config(kernel: Kernel, *arrays: Any) -> Any:
 
 def test_calls_take_what_was_found_before() -> None:
     """Those of the same kernel and kind of arguments, also without autotune."""
-    with ir.target("native"):
+    with ir.target("cpu"):
         ir.kernel(autotune=SECONDS)(product)(X, W)
         (kept,) = tuned.tuned_configs("cpu")
         other = "tile = {m = 32, n = 16, k = 64}, warps = 4"
@@ -98,7 +98,7 @@ def test_calls_take_what_was_found_before() -> None:
 
 def test_what_a_config_sets_stays() -> None:
     kernel = ir.kernel(config={"tile": {"m": 32}}, autotune=SECONDS)(product)
-    with ir.target("native"):
+    with ir.target("cpu"):
         kernel(X, W)
     (kept,) = tuned.tuned_configs("cpu")
     assert {parse_config(row.measurement.config).tile["m"] for row in tuned.dataset()} == {32}  # pyright: ignore[reportOptionalSubscript]
@@ -107,7 +107,7 @@ def test_what_a_config_sets_stays() -> None:
 
 def test_the_fastest_of_several_configs_is_kept() -> None:
     given = [{"tile": {"m": 16, "n": 16}}, {"tile": {"m": 96, "n": 80}}]
-    with ir.target("native"):
+    with ir.target("cpu"):
         kernel = ir.kernel(configs=given)(product)
         np.testing.assert_allclose(kernel(X, W), X @ W, rtol=1e-4, atol=1e-4)
         (kept,) = tuned.tuned_configs("cpu")
@@ -119,13 +119,13 @@ def test_the_fastest_of_several_configs_is_kept() -> None:
 
 def test_without_a_target_that_is_timed_there_is_a_warning() -> None:
     kernel = ir.kernel(autotune=True)(rows)
-    with ir.target("cpu"), pytest.warns(NotTimed, match="rows: no GPU is here, and the target is not native"):
+    with ir.target("interpret"), pytest.warns(NotTimed, match="rows: no GPU is here, and the target is not cpu"):
         kernel(X)
     assert tuned.tuned_configs() == []
 
 
 def test_seconds_are_positive() -> None:
-    with ir.target("native"), pytest.raises(IrcError, match="the seconds for each kernel, found -2"):
+    with ir.target("cpu"), pytest.raises(IrcError, match="the seconds for each kernel, found -2"):
         ir.kernel(autotune=-2)(rows)(X)
 
 
@@ -156,7 +156,7 @@ def test_jit_tunes_the_kernels_of_its_program() -> None:
     def f(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
         return ir.softmax(ir.relu(x @ w), axis=-1)
 
-    with ir.target("native"):
+    with ir.target("cpu"):
         y = f(X, W).numpy()
     with ir.target("cpu"):
         expected = ir.softmax(ir.relu(ir.Tensor(X) @ ir.Tensor(W)), axis=-1).numpy()
@@ -169,7 +169,7 @@ def test_torch_compile_tunes_the_kernels_of_a_model() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(64, 48), torch.nn.ReLU())
     x = torch.from_numpy(X)
     options: Any = {"autotune": SECONDS}
-    with ir.target("native"), torch.no_grad():
+    with ir.target("cpu"), torch.no_grad():
         y = torch.compile(model, backend="irc", options=options)(x)
     torch.testing.assert_close(y, model(x), rtol=1e-4, atol=1e-4)
     assert len(tuned.tuned_configs("cpu")) == 1

@@ -35,9 +35,9 @@ def argument_parser() -> argparse.ArgumentParser:
     add_program(parser)
     parser.add_argument(
         "--target",
-        choices=("cpu", "cuda", "native", "sim"),
-        help="where to run (default: cuda where a GPU is present, else cpu); native is machine code of this CPU, sim "
-        "simulates the kernels of cuda",
+        choices=("cpu", "cuda", "interpret", "sim"),
+        help="where to run (default: cuda where a GPU is present, else cpu, or what IRC_TARGET says); sim simulates "
+        "the kernels of cuda, interpret runs numpy op by op",
     )
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="an argument from a file")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawn arguments (default: 0)")
@@ -55,8 +55,8 @@ def argument_parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         metavar="TRACE.json",
-        help="show where the time goes, by kernel (targets cuda, native) or op (cpu), against what the chip could do; "
-        "with a file, write a trace of the streams for chrome://tracing or Perfetto",
+        help="show where the time goes, by kernel (targets cuda, cpu) or op (interpret), against what the chip could "
+        "do; with a file, write a trace of the streams for chrome://tracing or Perfetto",
     )
     return parser
 

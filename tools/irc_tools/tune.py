@@ -67,8 +67,8 @@ def argument_parser() -> argparse.ArgumentParser:
     add_variant(parser)
     parser.add_argument(
         "--target",
-        choices=("cuda", "native"),
-        help="where kernels are timed (default: cuda where a GPU is present, else native, this CPU's machine code)",
+        choices=("cuda", "cpu"),
+        help="where kernels are timed (default: cuda where a GPU is present, else cpu, this CPU's machine code)",
     )
     parser.add_argument("--kernel", action="append", default=[], metavar="NAME", help="only kernels with such a name")
     parser.add_argument("--budget", default="10s", metavar="TIME", help="for each kernel: 10s, 5m, 1h (default: 10s)")
@@ -98,9 +98,9 @@ def _tune(arguments: list[str]) -> int:
     from irc.tuning.session import Settings
 
     check_search(args.search)
-    target = args.target or ("cuda" if is_present() else "native")
+    target = args.target or ("cuda" if is_present() else "cpu")
     settings = Settings(parse_time(args.budget), args.search, args.seed, _workers(args.workers))
-    arch = "cpu" if target == "native" else resolve_arch(args.arch)
+    arch = "cpu" if target == "cpu" else resolve_arch(args.arch)
     options = Options(arch, strict_rounding=args.strict_rounding, any_order=args.any_order)
     module = isolate(load(Path(args.file), dims=parse_definitions(args.define)), args.func)
     verify(module)

@@ -62,7 +62,7 @@ def kernel(
 
     `config` has any fields of `#kernel.config`, `tile` by the names of the loops: `{"tile": {"m": 128, "n": 256},
     "warps": 8}`. What it leaves open is chosen. Of several `configs` the fastest is taken, for each kind of arguments:
-    they are timed on a GPU, or by the target `native`; elsewhere it is the first that compiles.
+    they are timed on a GPU, or by the target `cpu`; elsewhere it is the first that compiles.
     `autotune` searches for what the config leaves open, for each kind of arguments, for so many seconds, 10 for True
     (docs/tuning.md).
     """

@@ -10,12 +10,11 @@ from xdsl.utils.exceptions import ParseError
 from irc.configs.alone import parse_config
 from irc.configs.space import Space
 from irc.dialects.kernel import ConfigAttr
-from irc.driver.compiler import Options, resolve_arch
+from irc.driver.compiler import Options, default_target, resolve_arch
 from irc.driver.measuring import Job
 from irc.driver.tuning import TARGETS, say, settings_of, tuner, warn_not_timed
 from irc.ir.printer import print_ir
 from irc.ir.targets import target as target_named
-from irc.runtime.driver import is_present
 from irc.support import tuned
 from irc.support.diagnostics import IrcError
 from irc.support.tuned import KernelKey
@@ -33,13 +32,13 @@ Traced = Callable[[ConfigAttr], Recorded]
 
 def timed_target() -> str | None:
     """Where the call runs, if kernels are timed there."""
-    found = current_target() or ("cuda" if is_present() else "cpu")
+    found = current_target() or default_target()
     return found if found in TARGETS else None
 
 
 def chip() -> str:
     """The architecture that the call is for."""
-    return "cpu" if current_target() == "native" else resolve_arch(None)
+    return "cpu" if (current_target() or default_target()) == "cpu" else resolve_arch(None)
 
 
 def tuned_call(
@@ -62,7 +61,7 @@ def tuned_call(
 def _tune(name: str, key: KernelKey, space: Space, traced: Traced, autotune: bool | float) -> None:
     settings = settings_of(autotune)
     if (where := timed_target()) is None:
-        warn_not_timed(f"{name}: no GPU is here, and the target is not native")
+        warn_not_timed(f"{name}: no GPU is here, and the target is not cpu")
         return
     try:
         search_configs(name, key, space, traced, where, settings)

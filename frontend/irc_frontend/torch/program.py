@@ -10,6 +10,7 @@ import torch
 from torch.fx import Node as FxNode
 from xdsl.dialects.builtin import ModuleOp
 
+from irc.driver.compiler import preferred_target
 from irc.runtime.arrays import is_freed
 from irc.runtime.artifact import DTYPES
 from irc.runtime.libraries import ALIGNMENT, are_usable, emptier, library_of, likeness
@@ -173,9 +174,9 @@ class Program:
 
 
 def _target_of(subgraph: Subgraph) -> str:
-    """That of the tensors' device: on the CPU `native` where that is the current one, else `cpu`."""
+    """That of the tensors' device: on the CPU `interpret` where that is asked for, else `cpu`."""
     kind = subgraph.device.type
-    return "native" if kind == "cpu" and current_target() == "native" else kind
+    return "interpret" if kind == "cpu" and (current_target() or preferred_target()) == "interpret" else kind
 
 
 def _refuse_freed(tensors: Sequence[torch.Tensor]) -> None:

@@ -22,7 +22,7 @@ def llvm() -> Any:
     try:
         import llvmlite.binding as binding
     except ImportError as error:
-        raise IrcError("the native target needs llvmlite", hint="pip install llvmlite") from error
+        raise IrcError("the target cpu needs llvmlite", hint="pip install llvmlite, or the target interpret") from error
     return binding
 
 

@@ -45,7 +45,8 @@ class ChooseConfigPass(Pass):
         if self.instruction is not None and self.instruction not in INSTRUCTIONS:
             expected = ", ".join(INSTRUCTIONS)
             raise IrcError(f"unknown instruction {self.instruction}", hint=f"choose-config knows {expected}")
-        _check_supported(op)
+        if not machine.exact_tiles:
+            _check_supported(op)
         for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
             found = _tuned(kernel, machine) if self.tuned else None
             kernel.config = found or legal_config(kernel, machine, self.instruction)

@@ -239,7 +239,7 @@ def added(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
     rows = [*x.shape[:axis], *x.shape[axis + 1 :]]
     is_whole = x.ndim == indices.ndim > 0 and rows == [*indices.shape[:axis], *indices.shape[axis + 1 :]]
     count = indices.shape[axis] if is_whole else 0
-    if current_target() in ("cpu", "native") or not 0 < x.size * count <= MAX_COMPARISONS:
+    if current_target() in ("cpu", "interpret") or not 0 < x.size * count <= MAX_COMPARISONS:
         return scattered(x, dim, indices, source, summed)
     places = ir.arange(x.shape[axis]).reshape(*[-1 if each == axis else 1 for each in range(x.ndim)])
     indices = indices.astype("i64")

@@ -1,4 +1,4 @@
-"""The target `native` against the float64 reference: the programs of `tests/gpu`, the examples, and drawn ones."""
+"""The target `cpu` against the float64 reference: the programs of `tests/gpu`, the examples, and drawn ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_programs(program: Program) -> None:
     arrays = arguments_of(program, arguments)
     with np.errstate(all="ignore"):
         references: Any = evaluate(module, arrays, precision="float64")
-        found = irc.compile(program.text, target="native")(*arrays)
+        found = irc.compile(program.text, target="cpu")(*arrays)
     found = found if isinstance(found, tuple) else (found,)
     for spec, a, b in zip(results, found, references, strict=True):
         assert not (wrong := difference(program, a, b, spec.element)), f"result {spec.name}: {wrong}"
@@ -57,9 +57,7 @@ def test_programs_have_loops(program: Program) -> None:
 @pytest.mark.parametrize("name", DIMS)
 def test_an_example_passes_its_check(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     defines = [f"-D{dim}={size}" for dim, size in DIMS[name].items()]
-    assert main([str(EXAMPLES / f"{name}.irc"), "--target", "native", "--check", *defines]) == 0, (
-        capsys.readouterr().err
-    )
+    assert main([str(EXAMPLES / f"{name}.irc"), "--target", "cpu", "--check", *defines]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.fuzz

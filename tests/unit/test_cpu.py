@@ -1,4 +1,4 @@
-"""The target `native`: what is compiled, cached, threaded and left to the interpreter."""
+"""The target `cpu`: what is compiled, cached, threaded and left to the interpreter."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_the_printer_knows_what_loops_may_have() -> None:
 
 def test_threads_compute_what_one_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
-    executable = irc.compile(SOFTMAX, target="native")
+    executable = irc.compile(SOFTMAX, target="cpu")
     several = executable(x)
-    monkeypatch.setattr("irc.runtime.native.pool", lambda: Pool(1))
+    monkeypatch.setattr("irc.runtime.cpu.pool", lambda: Pool(1))
     np.testing.assert_array_equal(executable(x), several)
 
 
@@ -56,7 +56,7 @@ def test_an_exception_of_a_thread_reaches_the_caller() -> None:
 
 
 def test_calls_at_the_same_time() -> None:
-    executable = irc.compile(SOFTMAX, target="native")
+    executable = irc.compile(SOFTMAX, target="cpu")
     arrays = [np.random.default_rng(n).standard_normal((300, 200)).astype(np.float32) for n in range(8)]
     expected = [executable(x) for x in arrays]
     found: dict[int, np.ndarray] = {}
@@ -71,7 +71,7 @@ def test_calls_at_the_same_time() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_process_runs_kernels() -> None:
-    executable = irc.compile(SOFTMAX, target="native")
+    executable = irc.compile(SOFTMAX, target="cpu")
     x = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
     expected = executable(x)
     if (child := os.fork()) == 0:
@@ -82,16 +82,16 @@ def test_a_forked_process_runs_kernels() -> None:
 def test_machine_code_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path))
     text = "func f(x: f32[12345]) -> f32[12345] {\n    return tanh(x) + 0.125\n}"
-    irc.compile(text, target="native")
+    irc.compile(text, target="cpu")
     monkeypatch.setattr(compiling, "_optimized", lambda module, machine: pytest.fail("compiled again"))
     other = text.replace("func f", "func f", 1) + "\n"
     x = np.ones(12345, np.float32)
-    np.testing.assert_allclose(irc.compile(other, target="native")(x), np.tanh(x) + 0.125, rtol=1e-6)
+    np.testing.assert_allclose(irc.compile(other, target="cpu")(x), np.tanh(x) + 0.125, rtol=1e-6)
 
 
 def test_what_the_interpreter_runs_is_shown() -> None:
     text = "func f(x: f8e4m3[64], y: f32[64]) -> (f8e4m3[64], f32[64]) {\n    return x * 2.0, exp(y)\n}"
-    executable = irc.compile(text, target="native")
+    executable = irc.compile(text, target="cpu")
     x, y = np.ones(64, ml_dtypes.float8_e4m3fn), np.zeros(64, np.float32)
     doubled, power = executable(x, y)
     np.testing.assert_array_equal(doubled.astype(np.float32), 2.0)
@@ -107,7 +107,7 @@ def test_results_are_their_own() -> None:
         "func f(x: f32[4, 6]) -> (f32[24], f32[4, 6], f32[24]) {\n    return reshape(x, [24]), x, reshape(x, [24])\n}"
     )
     x = np.arange(24, dtype=np.float32).reshape(4, 6)
-    results = irc.compile(text, target="native")(x)
+    results = irc.compile(text, target="cpu")(x)
     for n, result in enumerate(results):
         np.testing.assert_array_equal(result.ravel(), x.ravel())
         assert not any(np.may_share_memory(result, other) for other in (x, *results[:n]))
@@ -116,29 +116,29 @@ def test_results_are_their_own() -> None:
 def test_a_division_by_zero_is_no_trap() -> None:
     text = "func f(x: i32[4], y: i32[4]) -> i32[4] {\n    return x // y\n}"
     x = np.array([7, 8, -9, np.iinfo(np.int32).min], np.int32)
-    found = irc.compile(text, target="native")(x, np.array([2, 0, 4, -1], np.int32))
+    found = irc.compile(text, target="cpu")(x, np.array([2, 0, 4, -1], np.int32))
     assert found[0] == 3 and found[2] == -3
 
 
 def test_arguments_are_checked() -> None:
     with pytest.raises(IrcError, match="expected f32"):
-        irc.compile(SOFTMAX, target="native")(np.zeros((300, 199), np.float32))
+        irc.compile(SOFTMAX, target="cpu")(np.zeros((300, 199), np.float32))
 
 
 def test_the_first_of_equal_extremes() -> None:
     """Lanes of a combiner see elements in another order."""
     x = np.random.default_rng(0).integers(0, 3, (50, 333)).astype(np.float32)
     text = "func f(x: f32[50, 333]) -> (i64[50], i64[50]) {\n    return argmax(x, 1), argmin(x, 1)\n}"
-    greatest, least = irc.compile(text, target="native")(x)
+    greatest, least = irc.compile(text, target="cpu")(x)
     np.testing.assert_array_equal(greatest, x.argmax(1))
     np.testing.assert_array_equal(least, x.argmin(1))
 
 
 def test_long_sums() -> None:
     x = np.random.default_rng(0).random((3, 400_000)).astype(np.float32)
-    found = irc.compile("func f(x: f32[3, 400000]) -> f32[3] {\n    return sum(x, 1)\n}", target="native")(x)
+    found = irc.compile("func f(x: f32[3, 400000]) -> f32[3] {\n    return sum(x, 1)\n}", target="cpu")(x)
     np.testing.assert_allclose(found, x.astype(np.float64).sum(1), rtol=1e-6)
-    rows = irc.compile("func f(x: f32[3, 400000]) -> f32[3, 400000] {\n    return softmax(x)\n}", target="native")(x)
+    rows = irc.compile("func f(x: f32[3, 400000]) -> f32[3, 400000] {\n    return softmax(x)\n}", target="cpu")(x)
     np.testing.assert_allclose(rows.astype(np.float64).sum(1), 1, rtol=1e-5)
 
 
@@ -150,7 +150,7 @@ def test_roundings_are_the_interpreters(strict: bool) -> None:
     )
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((64, 100), (64, 100), (100, 32))]
-    found = irc.compile(text, target="native", strict_rounding=strict)(*arrays)
-    expected = irc.compile(text, target="cpu", strict_rounding=strict)(*arrays)
+    found = irc.compile(text, target="cpu", strict_rounding=strict)(*arrays)
+    expected = irc.compile(text, target="interpret", strict_rounding=strict)(*arrays)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1].astype(np.float32), expected[1].astype(np.float32), rtol=8e-3, atol=0.01)

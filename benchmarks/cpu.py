@@ -1,6 +1,6 @@
-"""Speed of the target `native` on this CPU, beside torch eager, torch.compile and irc's interpreter (target `cpu`).
+"""Speed of the target `cpu`, beside torch eager, torch.compile and irc's interpreter (target `interpret`).
 
-`python benchmarks/native.py FILE.json [--compile] [--alone] [ROW ...]` times the rows by turns in one run: a repetition
+`python benchmarks/cpu.py FILE.json [--compile] [--alone] [ROW ...]` times the rows by turns in one run: a repetition
 has calls of each variant, and what counts is the median of the ratios within a repetition. Results are compared with
 torch's first. With `--alone` each variant has one thread, and times are of the process's CPU: what else runs on the
 machine counts less.
@@ -173,16 +173,16 @@ def by_turns(variants: dict[str, Callable[[], Any]], clock: Callable[[], float])
 
 
 def entry(name: str, seconds: dict[str, list[float]], **more: Any) -> dict[str, Any]:
-    """A row of the record: medians in milliseconds, and how much faster `native` is, by the ratios of repetitions."""
-    native = seconds["native"]
+    """A row of the record: medians in milliseconds, and how much faster irc is, by the ratios of repetitions."""
+    ours = seconds["irc"]
     found = {
         "name": name,
         **more,
         "ms": {each: round(1e3 * median(times), 4) for each, times in seconds.items()},
         "times faster": {
-            each: round(median(a / b for a, b in zip(times, native, strict=True)), 3)
+            each: round(median(a / b for a, b in zip(times, ours, strict=True)), 3)
             for each, times in seconds.items()
-            if each != "native"
+            if each != "irc"
         },
     }
     print(json.dumps(found), flush=True)
@@ -190,11 +190,11 @@ def entry(name: str, seconds: dict[str, list[float]], **more: Any) -> dict[str, 
 
 
 def run_row(row: Row, clock: Callable[[], float], *, compiles: bool) -> dict[str, Any]:
-    native, interpreted = irc.compile(row.text, target="native"), irc.compile(row.text, target="cpu")
-    arrays, tensors = arguments_of(native)
-    error = difference(native(*arrays), row.peer(*tensors))
+    ours, interpreted = irc.compile(row.text, target="cpu"), irc.compile(row.text, target="interpret")
+    arrays, tensors = arguments_of(ours)
+    error = difference(ours(*arrays), row.peer(*tensors))
     variants: dict[str, Callable[[], Any]] = {
-        "native": lambda: native(*arrays),
+        "irc": lambda: ours(*arrays),
         "torch": lambda: row.peer(*tensors),
         "interpreter": lambda: interpreted(*arrays),
     }
@@ -214,9 +214,9 @@ def run_gpt(clock: Callable[[], float], *, compiles: bool) -> dict[str, Any]:
     torch.manual_seed(0)
     model, tokens = Gpt().eval(), torch.randint(0, 8000, (2, 256))
     ours = torch.compile(model, backend="irc")
-    with ir.target("native"):
+    with ir.target("cpu"):
         error = difference(ours(tokens).numpy(), model(tokens))
-    variants: dict[str, Callable[[], Any]] = {"native": lambda: ours(tokens), "torch": lambda: model(tokens)}
+    variants: dict[str, Callable[[], Any]] = {"irc": lambda: ours(tokens), "torch": lambda: model(tokens)}
     if compiles:
         compiled = torch.compile(Gpt.forward, dynamic=False)
         variants["torch.compile"] = lambda: compiled(model, tokens)
@@ -227,9 +227,9 @@ def run_gpt(clock: Callable[[], float], *, compiles: bool) -> dict[str, Any]:
 COLD = """
 import time, numpy, irc
 begin = time.perf_counter()
-import irc.driver.native, irc.language
+import irc.driver.cpu, irc.language
 imported = time.perf_counter()
-exe = irc.compile("func f(x: f32[64, 64]) -> f32[64, 64] {{ return softmax(x) }}", target="native")
+exe = irc.compile("func f(x: f32[64, 64]) -> f32[64, 64] {{ return softmax(x) }}", target="cpu")
 exe(numpy.ones((64, 64), numpy.float32))
 print(imported - begin, time.perf_counter() - imported)
 """

@@ -1,4 +1,4 @@
-"""CPU tensors of torch as machine code: the target `native` around the call that compiles."""
+"""CPU tensors of torch as machine code: the target `cpu` around the call that compiles."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_the_target_around_the_first_call(monkeypatch: pytest.MonkeyPatch) -> No
     model = nn.Sequential(nn.Linear(40, 70), nn.GELU(), nn.LayerNorm(70), nn.Linear(70, 30), nn.Softmax(-1))
     x = torch.randn(9, 40)
     ours = torch.compile(model, backend="irc")
-    with ir.target("native"):
+    with ir.target("cpu"):
         torch.testing.assert_close(ours(x), model(x))
-    assert set(targets) == {"native"}
+    assert set(targets) == {"cpu"}
     torch.testing.assert_close(ours(2 * x), model(2 * x))
 
 
@@ -40,14 +40,14 @@ def test_a_training_step() -> None:
     expected = [p.grad.clone() for p in model.parameters() if p.grad is not None]
     model.zero_grad()
     torch.compiler.reset()
-    with ir.target("native"):
+    with ir.target("cpu"):
         nn.functional.cross_entropy(torch.compile(model, backend="irc")(x), labels).backward()
     for p, grad in zip(model.parameters(), expected, strict=True):
         torch.testing.assert_close(p.grad, grad)
 
 
 def test_lazy_tensors() -> None:
-    with ir.target("native"):
+    with ir.target("cpu"):
         x = ir.arange(1000).astype("f32") / 100
         found = (ir.exp(-x) * ir.sin(x)).sum().numpy()
     expected = (torch.exp(-(t := torch.arange(1000.0) / 100)) * torch.sin(t)).sum()

@@ -1,4 +1,4 @@
-"""The target `native`: from an nd module to machine code of this CPU."""
+"""The target `cpu`: from an nd module to machine code of this CPU."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from irc.driver.lowering import levels
 from irc.driver.program import signature
 from irc.driver.reports import timed
 from irc.ir.functions import entry_of
+from irc.runtime.cpu import CpuKernel, CpuProgram
 from irc.runtime.executable import Executable
 from irc.runtime.host import HostProgram
-from irc.runtime.native import NativeKernel, NativeProgram
 from irc.support.garbage import seldom_collecting
 
 
-def compile_native(module: ModuleOp, **options: Any) -> Executable:
+def compile_on_cpu(module: ModuleOp, **options: Any) -> Executable:
     """Compiles a module with one nd function, which is for the architecture `cpu`, and is lowered in place. `options`
     as for `levels`."""
     entry = entry_of(module)
@@ -28,11 +28,11 @@ def compile_native(module: ModuleOp, **options: Any) -> Executable:
         for _ in levels(module, ("cpu",), **options):
             pass
         kernels = timed("machine code", lambda: _loaded(module))
-    program = HostProgram(arguments, results, NativeProgram(module, kernels))
-    return Executable(name, "native", arguments, results, program)
+    program = HostProgram(arguments, results, CpuProgram(module, kernels))
+    return Executable(name, "cpu", arguments, results, program)
 
 
-def _loaded(module: ModuleOp) -> dict[str, NativeKernel]:
+def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
     """The kernels of a module in memory."""
     ops = [op for op in module.ops if isinstance(op, KernelOp)]
     if not ops:
@@ -41,7 +41,7 @@ def _loaded(module: ModuleOp) -> dict[str, NativeKernel]:
     multiplies = {op.sym_name.data for op in ops if any(isinstance(inner, GemmOp) for inner in op.walk())}
     loaded = Loaded(assemble(codes), multiplies=bool(multiplies))
     return {
-        code.name: NativeKernel(
+        code.name: CpuKernel(
             loaded.address(code.name),
             op.tile_count,
             code.own_bytes,
