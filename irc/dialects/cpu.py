@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     MemRefType,
     StringAttr,
+    bf16,
+    f32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
@@ -142,7 +144,8 @@ class KernelOp(IRDLOperation):
 
 @irdl_op_definition
 class GemmOp(IRDLOperation):
-    """C += A B, by BLAS: C has m x n elements from the start of its memory, row-major in rows of `width`.
+    """C += A B: C has m x n elements from the start of its memory, row-major in rows of `width`. All are of f32 or f64,
+    or A and B of bf16 and C of f32, whose subnormal elements may count as 0.
 
     Element (i, l) of A is at `lhs_offset` + i * `lhs_stride` + l, or, where `lhs_transposed`, at `lhs_offset` + i +
     l * `lhs_stride`; element (l, j) of B likewise.
@@ -195,10 +198,18 @@ class GemmOp(IRDLOperation):
         assert isinstance(self.acc.type, MemRefType)
         return self.acc.type.element_type
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it multiplies bf16."""
+        assert isinstance(self.lhs.type, MemRefType)
+        return self.lhs.type.element_type == bf16
+
     def verify_(self) -> None:
-        elements = {value.type.element_type for value in (self.lhs, self.rhs, self.acc)}  # pyright: ignore
-        if len(elements) != 1 or not isinstance(self.element, Float32Type | Float64Type):
-            raise VerifyException(f"expected three of f32 or of f64, found {sorted(map(str, elements))}")
+        found = [value.type.element_type for value in (self.lhs, self.rhs, self.acc)]  # pyright: ignore
+        plain = found[0] == found[1] == found[2] and isinstance(self.element, Float32Type | Float64Type)
+        if not plain and found != [bf16, bf16, f32]:
+            expected = "three of f32 or of f64, or bf16, bf16 and f32"
+            raise VerifyException(f"expected {expected}, found {', '.join(map(str, found))}")  # pyright: ignore
 
 
 @irdl_op_definition

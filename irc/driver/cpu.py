@@ -6,7 +6,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.codegen.cpu.compiling import Loaded, assemble
+from irc.codegen.cpu.compiling import Loaded, assemble, has_pairs
 from irc.codegen.cpu.printer import print_kernel
 from irc.dialects.cpu import GemmOp, KernelOp
 from irc.driver.lowering import levels
@@ -37,7 +37,7 @@ def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
     ops = [op for op in module.ops if isinstance(op, KernelOp)]
     if not ops:
         return {}
-    codes = [print_kernel(op) for op in ops]
+    codes = [print_kernel(op, has_pairs=has_pairs()) for op in ops]
     multiplies = {op.sym_name.data for op in ops if any(isinstance(inner, GemmOp) for inner in op.walk())}
     loaded = Loaded(assemble(codes), multiplies=bool(multiplies))
     return {

@@ -1,11 +1,11 @@
-"""Products of tiles: by BLAS where it has the type, else by loops."""
+"""Products of tiles: by `cpu.gemm` where it has the types, else by loops."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.builtin import Float32Type, Float64Type, bf16, f32
 from xdsl.ir import Attribute, SSAValue
 
 from irc.dialects import tile
@@ -43,7 +43,8 @@ def multiply(emitter: Emitter, op: tile.DotOp, lhs: Value, rhs: Value, acc: Valu
     if not isinstance(element, Float32Type | Float64Type):
         _by_loops(emitter, op, lhs, rhs, acc)
     else:
-        a, b = _operand(emitter, lhs, element), _operand(emitter, rhs, element)
+        factor = bf16 if element == f32 and lhs.element == rhs.element == bf16 else element
+        a, b = _operand(emitter, lhs, factor), _operand(emitter, rhs, factor)
         sizes = emitter.value(a.extents[0]), emitter.value(b.extents[1]), emitter.index(k)
         left = a.memory, emitter.value(a.offset), a.stride, a.is_transposed
         right = b.memory, emitter.value(b.offset), b.stride, b.is_transposed

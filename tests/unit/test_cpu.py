@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from pathlib import Path
@@ -154,3 +155,31 @@ def test_roundings_are_the_interpreters(strict: bool) -> None:
     expected = irc.compile(text, target="interpret", strict_rounding=strict)(*arrays)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1].astype(np.float32), expected[1].astype(np.float32), rtol=8e-3, atol=0.01)
+
+
+@pytest.mark.parametrize("pairs", [True, False], ids=["pairs", "BLAS"])
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (70, 40, 33), (7, 130, 257), (300, 600, 1100)])
+def test_products_of_bf16(m: int, n: int, k: int, pairs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the operands lie and transposed, with rows, columns and pairs that are not whole; an infinity stays in its
+    row."""
+    if pairs and not compiling.has_pairs():
+        pytest.skip("this CPU does not multiply pairs of bf16")
+    monkeypatch.setattr("irc.driver.cpu.has_pairs", lambda: pairs)
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((m, k), (k, n)))
+    x[m // 2, k - 1] = np.inf
+    expected = x.astype(np.float64) @ w.astype(np.float64)
+    for left, right in itertools.product(("x", "transpose(x)"), ("w", "transpose(w)")):
+        shapes = (
+            f"bf16[{k if 't' in left else m}, {m if 't' in left else k}]",
+            f"bf16[{n if 't' in right else k}, {k if 't' in right else n}]",
+        )
+        text = (
+            f"# {pairs}\nfunc f(x: {shapes[0]}, w: {shapes[1]}) -> f32[{m}, {n}] {{\n"
+            f"    return cast({left} @ {right}, f32)\n}}"
+        )
+        given = x.T if "t" in left else x, w.T if "t" in right else w
+        found = irc.compile(text, target="cpu")(*map(np.ascontiguousarray, given))
+        rows = np.arange(m) != m // 2
+        np.testing.assert_allclose(found[rows], expected[rows], rtol=1e-5, atol=1e-4)
+        np.testing.assert_array_equal(found[m // 2], expected[m // 2])

@@ -27,6 +27,13 @@ def llvm() -> Any:
 
 
 @cache
+def has_pairs() -> bool:
+    """Whether this CPU multiplies pairs of bf16: AVX512-BF16, and masks of 16 bits."""
+    features = llvm().get_host_cpu_features()
+    return bool(features.get("avx512bf16") and features.get("avx512bw"))
+
+
+@cache
 def _machine() -> Any:
     """The target machine: this CPU, with all that it has."""
     binding = llvm()

@@ -13,9 +13,10 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from irc.codegen.cpu.bf16_products import product_functions, scratch_bytes
 from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
 from irc.codegen.cpu.transposing import transposing_function
 from irc.dialects.cpu import GemmOp, KernelOp, TransposeOp
@@ -39,9 +40,10 @@ class Code:
     """The ops whose numbers, from 1 on, are written where an index is out of range."""
 
 
-def print_kernel(kernel: KernelOp) -> Code:
-    """The module of one kernel; Unsupported where an op has no LLVM IR here."""
-    printer = Printer(kernel)
+def print_kernel(kernel: KernelOp, *, has_pairs: bool) -> Code:
+    """The module of one kernel; Unsupported where an op has no LLVM IR here. has_pairs: whether the CPU multiplies
+    pairs of bf16."""
+    printer = Printer(kernel, has_pairs)
     text = printer.module()
     return Code(kernel.sym_name.data, text, printer.own_bytes, tuple(printer.checks))
 
@@ -51,6 +53,7 @@ class Printer:
     """Prints one kernel."""
 
     kernel: KernelOp
+    has_pairs: bool
     lines: list[str] = field(default_factory=list[str])
     declared: dict[str, str] = field(default_factory=dict[str, str])
     own_bytes: int = 0
@@ -155,9 +158,13 @@ class Printer:
     def _alloca(self, op: memref.AllocaOp) -> None:
         type = op.memref.type
         assert isinstance(type, MemRefType)
-        self._names[op.memref] = self.emit(f"getelementptr i8, ptr %own, i64 {self.own_bytes}")
+        self._names[op.memref] = self._own_memory(prod(type.get_shape()) * element_of(type.element_type).size)
         self._scopes[op.memref] = len(self._scopes)
-        self.own_bytes += round_up(prod(type.get_shape()) * element_of(type.element_type).size, ALIGNMENT)
+
+    def _own_memory(self, size: int) -> str:
+        place = self.emit(f"getelementptr i8, ptr %own, i64 {self.own_bytes}")
+        self.own_bytes += round_up(size, ALIGNMENT)
+        return place
 
     def _place(self, memory: SSAValue, index: SSAValue) -> tuple[str, str, str]:
         """(the type in memory, the pointer, what follows an access: alignment and scopes)."""
@@ -257,8 +264,24 @@ class Printer:
         ]
         flags = [str(ord("T" if value.value.data else "N")) for value in (op.rhs_transposed, op.lhs_transposed)]
         arguments = [f"i64 {value}" for value in (*flags, *numbers, *strides)] + [f"ptr {value}" for value in pointers]
-        self.declared["gemm"] = _gemm_text(type)
-        self.lines.append(f"  call void @gemm({', '.join(arguments)})")
+        function = "gemm"
+        if not op.is_narrow or not self.has_pairs:
+            self.declared["gemm"] = _gemm_text(type)
+        if op.is_narrow:
+            function = "gemm.bf16"
+            arguments += [f"ptr {memory}" for memory in self._copies(op)]
+            self.declared.update(product_functions(has_pairs=self.has_pairs))
+        self.lines.append(f"  call void @{function}({', '.join(arguments)})")
+
+    def _copies(self, op: GemmOp) -> list[str]:
+        """Memory for the copies of a product of bf16."""
+        assert isinstance(op.acc.type, MemRefType) and isinstance(op.k.owner, arith.ConstantOp)
+        k = op.k.owner.value
+        assert isinstance(k, IntegerAttr)
+        width = op.width.value.data
+        rows = prod(op.acc.type.get_shape()) // width
+        sizes = scratch_bytes(rows, width, k.value.data, has_pairs=self.has_pairs)
+        return [self._own_memory(size) for size in sizes]
 
     def _transpose(self, op: TransposeOp) -> None:
         bits = element_of(op.element).bits

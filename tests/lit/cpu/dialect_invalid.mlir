@@ -22,7 +22,7 @@ cpu.kernel @k(%a: memref<64xf32>, %b: memref<64xf64>, %c: memref<64xf32>, %first
   %c8 = arith.constant 8 : index
   cpu.gemm %a[%c8], %b[%c8] -> %c sizes %c8, %c8, %c8 {lhs_stride = 8, lhs_transposed = false, rhs_stride = 8, rhs_transposed = false, width = 8} : memref<64xf32>, memref<64xf64> -> memref<64xf32>
 }
-// CHECK: expected three of f32 or of f64, found ['f32', 'f64']
+// CHECK: expected three of f32 or of f64, or bf16, bf16 and f32, found f32, f64, f32
 
 // -----
 

@@ -145,6 +145,29 @@ tile.program @product(%x: !tile.view<64x64xf32>, %w: !tile.view<64x32xf32>, %y: 
 
 // -----
 
+// Operands of bf16 stay so, those of f16 are computed in f32 first.
+// CHECK:      cpu.kernel @narrow
+// CHECK-NOT:    memref.alloca() : memref<4096xbf16>
+// CHECK:        cpu.gemm %x[{{.*}}], %w[{{.*}}] -> {{.*}} : memref<4096xbf16>, memref<4096xbf16> -> memref<4096xf32>
+// CHECK:        arith.extf {{.*}} : f16 to f32
+// CHECK-NEXT:   memref.store {{.*}} : memref<4096xf32>
+// CHECK:        cpu.gemm {{.*}} : memref<4096xf32>, memref<4096xf32> -> memref<4096xf32>
+tile.program @narrow(%x: !tile.view<64x64xbf16>, %w: !tile.view<64x64xbf16>, %v: !tile.view<64x64xf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [64] {
+    %f0 = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : index
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %a = tile.load %x[%i, %c0] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %w[%c0, %c0] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
+    %c = tile.load %v[%c0, %c0] : !tile.view<64x64xf16> -> tensor<64x64xf16>
+    %d = tile.dot %a, %b, %zero : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %e = tile.dot %c, %c, %d : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    tile.store %e, %y[%i, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+  }
+}
+
+// -----
+
 // What a convolution reads is gathered for BLAS by segments of rows of places: nothing is divided by 32 in the innermost
 // loop, which goes along memory.
 // CHECK:      cpu.kernel @convolution
