@@ -60,7 +60,7 @@ class CpuKernel:
         if self.tiles == 0:
             return
         function = _SIGNATURE(self.address)
-        failed = ctypes.c_int32(0)
+        failed = (ctypes.c_int64 * (1 + len(self.checks)))()
         addresses = [array.__array_interface__["data"][0] for array in arrays]
         pointers = (ctypes.c_void_p * (len(arrays) + 1))(*addresses, ctypes.addressof(failed))
         run = partial(_run, function, pointers, self.own_bytes)
@@ -69,9 +69,9 @@ class CpuKernel:
         else:
             with single_threaded() if self.multiplies else nullcontext():
                 pool().run(run, self.tiles)
-        if failed.value:
-            expected, location = self.checks[failed.value - 1]
-            raise IrcError(f"an index is out of range: {expected}", location)
+        if number := failed[0]:
+            expected, location = self.checks[number - 1]
+            raise IrcError(f"index {failed[number]} is out of range: {expected}", location)
 
 
 def _run(function: Any, pointers: Any, own_bytes: int, first: int, end: int) -> None:

@@ -65,7 +65,7 @@ def test_indices_out_of_range_are_an_error() -> None:
             lambda i: ir.take_along_axis(x, i, 0),
             lambda i: ir.scatter_add(x, i, np.ones(2)),
         ):
-            with pytest.raises(IrcError, match=f"index( {wrong})? is out of range: -4 <= index < 4") as caught:
+            with pytest.raises(IrcError, match=f"index {wrong} is out of range: -4 <= index < 4") as caught:
                 make(np.array([0, wrong])).numpy()
             assert __file__ in str(caught.value)
     with pytest.raises(IrcError, match="index 4 is out of range"):

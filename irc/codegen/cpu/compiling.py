@@ -16,6 +16,10 @@ from irc.support.diagnostics import IrcError
 KIND = "objects"
 """The name of the entries' folder in the cache."""
 
+TUNING = {"loop_vectorization": True, "slp_vectorization": True, "loop_interleaving": True, "loop_unrolling": False}
+"""Of LLVM's pipeline. Unrolled, the loops over a row that follow each other would keep the row in registers that there
+are not; vectors are interleaved without."""
+
 
 def llvm() -> Any:
     """llvmlite's binding; IrcError where it is not installed."""
@@ -55,7 +59,7 @@ def assemble(codes: Sequence[Code]) -> bytes:
     binding = llvm()
     host = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), binding.llvm_version_info
     texts = [code.text for code in codes]
-    key = store.key_of("object", host, texts)
+    key = store.key_of("object", host, TUNING, texts)
     if (found := store.read(KIND, key)) is not None:
         return found
     machine = _machine()
@@ -75,7 +79,8 @@ def assemble(codes: Sequence[Code]) -> bytes:
 def _optimized(module: Any, machine: Any) -> bytes:
     binding = llvm()
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization, options.slp_vectorization, options.loop_unrolling = True, True, True
+    for name, value in TUNING.items():
+        setattr(options, name, value)
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)

@@ -1,9 +1,9 @@
 """`cpu.kernel` as LLVM IR: loops and branches become blocks, memory is addressed by element.
 
 A kernel is `void NAME(ptr memory, i64 first, i64 end, ptr own)`. `memory` points to a pointer for each operand and
-result, and behind them to one to an i32, to which the number of a check that fails is written. `own` points to
-`own_bytes` that only this thread uses, aligned to `ALIGNMENT`. Every memref has an alias scope of its own. bf16 is i16,
-and i1 in memory is i8.
+result, and behind them to one to i64: the number of a check that fails is written to the first, its index to the one
+that has the check's number. `own` points to `own_bytes` that only this thread uses, aligned to `ALIGNMENT`. Every
+memref has an alias scope of its own. bf16 is i16, and i1 in memory is i8.
 """
 
 from __future__ import annotations
@@ -195,7 +195,13 @@ class Printer:
         number = self._count = self._count + 1
         self.lines.append(f"  br i1 {self.name(op.inside)}, label %inside{number}, label %outside{number}")
         self._begin(f"outside{number}")
-        self.lines += [f"  store i32 {len(self.checks)}, ptr %failed", f"  br label %inside{number}"]
+        check = len(self.checks)
+        index = self.name(op.index)
+        if (type := llvm_type(op.index.type)) != "i64":
+            index = self.emit(f"sext {type} {index} to i64")
+        place = self.emit(f"getelementptr i64, ptr %failed, i64 {check}")
+        self.lines += [f"  store i64 {index}, ptr {place}", f"  store i64 {check}, ptr %failed"]
+        self.lines.append(f"  br label %inside{number}")
         self._begin(f"inside{number}")
         self._names[op.result] = self.name(op.index)
 
