@@ -34,6 +34,7 @@ from irc_frontend import (
 )
 from irc_frontend.arrangement_functions import *  # noqa: F403
 from irc_frontend.attention_functions import *  # noqa: F403
+from irc_frontend.dims import Dim
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.evaluation import autotuned, target
 from irc_frontend.functions import *  # noqa: F403
@@ -48,6 +49,7 @@ from irc_frontend.tensor import Tensor
 from irc_frontend.window_functions import *  # noqa: F403
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    "Dim",
     "Tensor",
     "autotuned",
     "data",

@@ -17,7 +17,10 @@ from irc_frontend.leaves import placed
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from xdsl.dialects.builtin import ModuleOp
+
     from irc.runtime.executable import Executable
+    from irc.support.extents import Dim
 
 MAX_KEPT = 512
 """Compiled structures that are kept; the one used least recently goes first."""
@@ -99,14 +102,26 @@ def compile_nodes(
     donate: Sequence[int] = (),
     *,
     any_order: bool = False,
+    dims: Sequence[Dim] = (),
 ) -> Executable:
     """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current target.
-    The leaves numbered in `donate` are donated. any_order: whether sums may be added up in any order."""
-    import irc
+    The leaves numbered in `donate` are donated. any_order: whether sums may be added up in any order. dims: of which
+    numbers in shapes stand for sizes."""
+    from irc.ir.extents import declare_dims
     from irc_frontend.build import build_module
 
+    module = build_module(order, roots, leaves)
+    declare_dims(module, dims)
+    return compile_module(module, roots, donate, any_order=any_order)
+
+
+def compile_module(
+    module: ModuleOp, roots: Sequence[Node], donate: Sequence[int] = (), *, any_order: bool = False
+) -> Executable:
+    """The same of the module that was built of them."""
+    import irc
+
     try:
-        module = build_module(order, roots, leaves)
         return irc.compile(module, current_target(), donate=donate, any_order=any_order, autotune=current_autotune())
     except IrcError as error:
         if error.location is None and roots[0].place is not None:

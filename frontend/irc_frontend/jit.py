@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
+import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import accumulate
@@ -13,14 +15,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from irc_frontend.evaluation import autotuned, compile_nodes, current_target, evaluate
+from irc.support.diagnostics import IrcError
+from irc_frontend.dims import Dim, NotOne, Shape, is_fixed, known_dims, one_module
+from irc_frontend.evaluation import autotuned, compile_module, current_target, evaluate
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
 from irc_frontend.leaves import placed
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
 from irc_frontend.tensor import Tensor, node_of
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from irc.runtime.executable import Executable
+    from irc.support.extents import Dim as KnownDim
 
 __all__ = ["jit"]
 
@@ -31,12 +38,19 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]: ...
 
 @overload
 def jit(
-    *, donate: int | Sequence[int] = (), autotune: bool | float = False
+    *,
+    donate: int | Sequence[int] = (),
+    autotune: bool | float = False,
+    dims: Mapping[str, Sequence[Dim | None]] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 
 
 def jit(
-    function: Callable[..., Any] | None = None, *, donate: int | Sequence[int] = (), autotune: bool | float = False
+    function: Callable[..., Any] | None = None,
+    *,
+    donate: int | Sequence[int] = (),
+    autotune: bool | float = False,
+    dims: Mapping[str, Sequence[Dim | None]] | None = None,
 ) -> Callable[..., Any]:
     """The function, recorded at the first call with arguments of each kind, and one program from then on.
 
@@ -50,18 +64,32 @@ def jit(
 
     `@jit(autotune=True)` tunes kernels of the program that were not tuned before; a number is the seconds for each
     (docs/tuning.md).
+
+    `@jit(dims={"x": (N,)})` with `N = ir.Dim("N", 1, 65536)` says that the first extent of the arrays in the argument
+    `x` changes from call to call (None: this one does not): one program serves all its sizes. Where the function
+    computes with a size, or irc cannot compile it for all sizes, a warning (`NotSized`) says why, and it is a program
+    for each.
     """
     given = (donate,) if isinstance(donate, int) else tuple(donate)
     if function is None:
-        return functools.partial(_jit, donate=given, autotune=autotune)
-    return _jit(function, given, autotune)
+        return functools.partial(_jit, donate=given, autotune=autotune, dims=dims)
+    return _jit(function, given, autotune, dims)
+
+
+class NotSized(UserWarning):
+    """A function of arrays whose extents change is compiled for each size."""
 
 
 def _jit(
-    function: Callable[..., Any], donate: Sequence[int] = (), autotune: bool | float = False
+    function: Callable[..., Any],
+    donate: Sequence[int] = (),
+    autotune: bool | float = False,
+    dims: Mapping[str, Sequence[Dim | None]] | None = None,
 ) -> Callable[..., Any]:
     programs: dict[Hashable, _Program] = {}
     lock = threading.Lock()
+    axes = _Axes(function, dims) if dims else None
+    refused = False
 
     @functools.wraps(function)
     def compiled(*args: Any, **options: Any) -> Any:
@@ -69,13 +97,27 @@ def _jit(
         if any(isinstance(leaf, Tensor) and leaf.node.is_recorded for leaf in leaves):
             return function(*args, **options)
         nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
+        nonlocal refused
         given = _donated(args, donate, nodes)
-        key = _key((args, options), leaves, nodes)
+        shapes: Sequence[Shape] = [node.shape for node in nodes]
+        if axes is not None:
+            named = axes.shapes(args, options, nodes)
+            shapes = shapes if refused else named
+        key = _key((args, options), leaves, nodes, shapes)
         with lock:
             program = programs.get(key)
         if program is None:
+            recorder = _Recorder(function, args, options, nodes, given)
             with autotuned(autotune) if autotune else nullcontext():
-                program = _record(function, args, options, nodes, given)
+                try:
+                    program = recorder.program(shapes)
+                except NotOne as error:
+                    refused = True
+                    why = f"{function.__name__} is compiled for each size of its arguments: {error}"
+                    warnings.warn(why, NotSized, stacklevel=2)
+                    shapes = [node.shape for node in nodes]
+                    key = _key((args, options), leaves, nodes, shapes)
+                    program = recorder.program(shapes)
             with lock:
                 program = programs.setdefault(key, program)
         values = evaluate(nodes)
@@ -105,11 +147,12 @@ def is_array(leaf: Any) -> bool:
     return isinstance(leaf, Tensor | np.ndarray | np.generic) or hasattr(leaf, "__dlpack__")
 
 
-def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:
+def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node], shapes: Sequence[Shape]) -> Hashable:
     """The kind of the arguments."""
     others = tuple((type(leaf), leaf) for leaf in leaves if not is_array(leaf))
     places = tuple(map(is_array, leaves))
-    key = (current_target(), shape_of_tree(tree), places, others, tuple((node.shape, node.element) for node in nodes))
+    key = (current_target(), shape_of_tree(tree), places, others, tuple(map(tuple, shapes)))
+    key = (*key, tuple(node.element for node in nodes))
     try:
         hash(key)
     except TypeError as error:
@@ -141,23 +184,113 @@ class _Program:
         return rebuilt(self.tree, (next(found) if isinstance(leaf, Tensor) else leaf for leaf in leaves))
 
 
-def _record(
-    function: Callable[..., Any], args: Any, options: Any, nodes: Sequence[Node], donate: Sequence[int]
-) -> _Program:
-    """`donate`: numbers of the nodes whose memory the program may write results to."""
-    inputs = [Node(ARGUMENT, (), node.shape, node.element) for node in nodes]
-    remaining = iter(inputs)
-    leaves = (Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in tree_leaves((args, options)))
-    new_args, new_options = rebuilt((args, options), leaves)
-    tree = function(*new_args, **new_options)
-    roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
-    if not roots:
-        return _Program(None, (), tree, ())
-    fixed = _fixed(roots)
-    evaluate(fixed)
-    order = sorted_nodes([*fixed, *inputs, *roots])
-    executable = compile_nodes(order, roots, [*fixed, *inputs], [len(fixed) + number for number in donate])
-    return _Program(executable, fixed, tree, [root.element for root in roots])
+@dataclass(frozen=True)
+class _Recorded:
+    """A function that was recorded: its nodes in order, its results, and the inputs of its program."""
+
+    order: Sequence[Node]
+    roots: Sequence[Node]
+    inputs: Sequence[Node]
+    fixed: Sequence[Node]
+    tree: Any
+
+    def module(self) -> ModuleOp:
+        from irc_frontend.build import build_module
+
+        return build_module(self.order, self.roots, self.inputs)
+
+
+@dataclass(frozen=True)
+class _Recorder:
+    """Records a function. donate: numbers of the nodes whose memory the program may write results to."""
+
+    function: Callable[..., Any]
+    args: Any
+    options: Any
+    nodes: Sequence[Node]
+    donate: Sequence[int]
+
+    def program(self, shapes: Sequence[Shape]) -> _Program:
+        """The program for arguments of these shapes. NotOne where that is not one program for all sizes of Dims."""
+        dims = known_dims(shapes)
+        first = self._recorded(shapes, {dim: known.stand_in for dim, known in dims.items()})
+        if not first.roots:
+            return _Program(None, (), first.tree, ())
+        donated = [len(first.fixed) + number for number in self.donate]
+        if dims:
+            executable = self._sized(shapes, dims, first, donated)
+        else:
+            executable = compile_module(first.module(), first.roots, donated)
+        return _Program(executable, first.fixed, first.tree, [root.element for root in first.roots])
+
+    def _sized(
+        self, shapes: Sequence[Shape], dims: Mapping[Dim, KnownDim], first: _Recorded, donated: Sequence[int]
+    ) -> Executable:
+        def build(sizes: Mapping[Dim, int]) -> ModuleOp:
+            found = self._recorded(shapes, sizes)
+            if not _same_values(found.fixed, first.fixed):
+                raise NotOne("an array that it makes depends on a size")
+            return found.module()
+
+        if not all(is_fixed(node.shape, dims.values()) for node in first.fixed):
+            raise NotOne("an array that it makes depends on a size")
+        try:
+            return compile_module(one_module(build, dims), first.roots, donated)
+        except IrcError as error:
+            raise NotOne(error.message) from error
+
+    def _recorded(self, shapes: Sequence[Shape], sizes: Mapping[Dim, int]) -> _Recorded:
+        extents = [[sizes[each] if isinstance(each, Dim) else each for each in shape] for shape in shapes]
+        inputs = [Node(ARGUMENT, (), shape, node.element) for shape, node in zip(extents, self.nodes, strict=True)]
+        remaining = iter(inputs)
+        tree = (self.args, self.options)
+        leaves = (Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in tree_leaves(tree))
+        args, options = rebuilt(tree, leaves)
+        results = self.function(*args, **options)
+        roots = [leaf.node for leaf in tree_leaves(results) if isinstance(leaf, Tensor)]
+        fixed = _fixed(roots)
+        evaluate(fixed)
+        return _Recorded(sorted_nodes([*fixed, *inputs, *roots]), roots, [*fixed, *inputs], fixed, results)
+
+
+def _same_values(one: Sequence[Node], other: Sequence[Node]) -> bool:
+    """Whether two recordings used the same arrays beside the arguments."""
+    return len(one) == len(other) and all(
+        a is b or (a.shape == b.shape and np.array_equal(Tensor.of(a).numpy(), Tensor.of(b).numpy()))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+class _Axes:
+    """Which extents of a function's arguments are Dims."""
+
+    def __init__(self, function: Callable[..., Any], dims: Mapping[str, Sequence[Dim | None]]):
+        self._dims = {name: tuple(axes) for name, axes in dims.items()}
+        self._signature = inspect.signature(function)
+        self._name = function.__name__
+        if unknown := [name for name in dims if name not in self._signature.parameters]:
+            raise fail(f"{self._name} has no argument {unknown[0]}, which jit is given dims for")
+
+    def shapes(self, args: Sequence[Any], options: Mapping[str, Any], nodes: Sequence[Node]) -> list[Shape]:
+        """The shapes of the arrays of a call, with Dims. IrcError where an extent is no size of its Dim."""
+        positional = list(self._signature.parameters)
+        named = [(positional[min(number, len(positional) - 1)], arg) for number, arg in enumerate(args)]
+        arrays = [name for name, arg in (*named, *options.items()) for leaf in tree_leaves(arg) if is_array(leaf)]
+        sizes: dict[Dim, int] = {}
+        return [self._shape(name, node, sizes) for name, node in zip(arrays, nodes, strict=True)]
+
+    def _shape(self, name: str, node: Node, sizes: dict[Dim, int]) -> Shape:
+        axes = self._dims.get(name, ())
+        if len(axes) > node.rank:
+            raise fail(f"{self._name}: argument {name} is {node.type}, and has dims for {len(axes)} axes")
+        for axis, (dim, extent) in enumerate(zip(axes, node.shape, strict=False)):
+            if dim is None:
+                continue
+            where = f"{self._name}: axis {axis} of argument {name}"
+            dim.known(()).check(extent, where)
+            if sizes.setdefault(dim, extent) != extent:
+                raise fail(f"{where}: {dim.name} is {extent}, and {sizes[dim]} in arguments before it")
+        return [*(dim or extent for dim, extent in zip(axes, node.shape, strict=False)), *node.shape[len(axes) :]]
 
 
 def _fixed(roots: Sequence[Node]) -> list[Node]:

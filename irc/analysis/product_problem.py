@@ -30,9 +30,11 @@ from irc.analysis.whole_rows import row_extent
 from irc.analysis.window_operands import has_rows_of_taps, is_window_loadable, rows_of, rows_read, run_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_named, element_of
+from irc.ir.extents import dims_of
 from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 from irc.layout.windows import Reach
+from irc.support.extents import varying
 from irc.support.integers import ceil_div
 
 
@@ -55,7 +57,8 @@ class Product:
     column's products read an element of the left operand. walked: the contracted extents in the order of the left
     operand; rows_read: what all rows read of it along each of its axes at one place of the last one, along which it
     moves by `step`, where columns lie side by side in both operands, else none. stored_along: the side along which the
-    result is contiguous, "m" or "n".
+    result is contiguous, "m" or "n". varying: the sides whose extent is known when the program is called: `m` or `n`
+    stands for it.
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
     what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
@@ -92,6 +95,7 @@ class Product:
     walked: tuple[int, ...] = ()
     rows_read: tuple[Reach, ...] = ()
     stored_along: str = "n"
+    varying: frozenset[str] = frozenset()
     stored: int = 0
     cheap: int = 0
     costly: int = 0
@@ -102,6 +106,10 @@ class Product:
     precision: str = "default"
     is_grouped: bool = False
     has_rest: bool = False
+
+    def come_in_pairs(self, side: str, step: int) -> bool:
+        """Whether tiles of `step` along a side, "m" or "n", are known to come in pairs."""
+        return side not in self.varying and ceil_div(self.m if side == "m" else self.n, step) % 2 == 0
 
     def can_be_cut(self, parts: int) -> bool:
         """Whether K has so many parts of one extent."""
@@ -154,6 +162,7 @@ def product_of(kernel: FusedOp) -> Product:
         walked=tuple(iteration.dims[i].extent for i in iteration.along(iteration.inputs[0].map, "k")),
         rows_read=rows_read(op),
         stored_along=_stored_along(op),
+        varying=frozenset(side for side in ("m", "n") if varying(iteration.extent(side), dims_of(kernel))),
         stored=sum(element_of(v.type).size for v in kernel.outputs if size_of(v) >= size),
         cheap=sum(is_cheap(o) and not is_cast(o) for o in epilogue),
         costly=sum(is_costly(o) for o in epilogue),

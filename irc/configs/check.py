@@ -199,6 +199,9 @@ class _Check:
             found = f"products in groups whose ends are data have no clusters, found {list(cluster)}"
             raise self._fail(found, "leave cluster out")
         tiles = (ceil_div(product.m, tile["m"]), ceil_div(product.n, tile["n"]))
+        along = zip(("m", "n"), cluster, strict=True)
+        if side := next((s for s, blocks in along if s in product.varying and blocks > 1), None):
+            raise self._fail(f"clusters of {list(cluster)} lie along {side}, which is known when the program is called")
         if any(count % blocks for count, blocks in zip(tiles, cluster, strict=True)):
             raise self._fail(f"clusters of {list(cluster)} do not divide {tiles[0]} x {tiles[1]} tiles")
         shared = (cluster[1], tile["m"]), (cluster[0], tile["n"])

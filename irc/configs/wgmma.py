@@ -98,6 +98,7 @@ def transposed(product: Product) -> Product:
         rhs=product.lhs,
         lhs_pitch=product.rhs_pitch,
         rhs_pitch=product.lhs_pitch,
+        varying=frozenset({"m": "n", "n": "m"}[side] for side in product.varying),
         rhs_along="k",  # not that of the left operand: what is transposed has few columns
         lhs_made=product.rhs_made,
         rhs_made=product.lhs_made,

@@ -203,12 +203,12 @@ def shared_pair(product: Product, tile: tuple[int, int]) -> tuple[int, int]:
     is_long = product.is_copied and any(pitch % HALF_LINE for pitch in (product.lhs_pitch, product.rhs_pitch))
     if is_long and can_share_columns(product, tile):
         return (2, 1)
-    return (1, 2) if is_long and ceil_div(product.n, tile[1]) % 2 == 0 else (1, 1)
+    return (1, 2) if is_long and product.come_in_pairs("n", tile[1]) else (1, 1)
 
 
 def can_share_columns(product: Product, tile: tuple[int, int]) -> bool:
     """Whether tiles along M come in pairs that can load half of the columns of the right operand each."""
-    return ceil_div(product.m, tile[0]) % 2 == 0 and tile[1] % SHARED_COLUMNS == 0
+    return product.come_in_pairs("m", tile[0]) and tile[1] % SHARED_COLUMNS == 0
 
 
 def _loaded(extent: int, whole: int) -> int:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,6 +25,9 @@ from irc.runtime.artifact import ArraySpec, Artifact, KernelBinary
 from irc.runtime.executable import Executable
 from irc.runtime.plan import Launch, Plan
 from irc.runtime.plan_reader import read_plan
+from irc.runtime.sized import SizedExecutable
+from irc.runtime.sizes import SizedPlan, at_sizes, manifest_at, peak_of
+from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
 
 SEPARATE_ROUNDING = ("--fmad=false",)
@@ -79,9 +83,31 @@ def simulate(module: ModuleOp, **options: Any) -> Executable:
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
     unknown = {"registers": None, "spills": None}
     entries = [kernel_entry(op, facts.get(op.sym_name.data), {}) | unknown for op in kernels]
+    plan = read_plan(module)
+    manifest = _manifest(target_of(module).name, plan, entries, (*arguments, *results))
+    if plan.dims:
+        at = partial(_simulated_at, module, arguments, results, manifest, SizedPlan(plan))
+        return SizedExecutable(name, "sim", arguments, results, plan.dims, at, manifest=manifest)
     program = SimProgram(module, arguments, results)
-    manifest = _manifest(target_of(module).name, read_plan(module), entries, (*arguments, *results))
     return Executable(name, "sim", arguments, results, program, manifest=manifest)
+
+
+def _simulated_at(
+    module: ModuleOp,
+    arguments: Sequence[ArraySpec],
+    results: Sequence[ArraySpec],
+    manifest: dict[str, Any],
+    plan: SizedPlan,
+    sizes: Sizes,
+) -> Executable:
+    from irc.runtime.sim import SimProgram
+
+    dims = plan.plan.dims
+    taken, given = (at_sizes(each, dims, sizes) for each in (arguments, results))
+    found = plan.at(sizes)
+    program = SimProgram(module, taken, given, plan=found)
+    there = manifest_at(manifest, found, (*taken, *given), dims, sizes)
+    return Executable(found.name, "sim", taken, given, program, manifest=there)
 
 
 def compile_kernels(kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> list[CompiledKernel]:
@@ -109,6 +135,5 @@ def _manifest(arch: str, plan: Plan, entries: list[dict[str, Any]], arrays: Sequ
         launches[step.kernel] += 1
         sets[step.kernel] += step.sets
     kernels = [{**entry, "launches": launches[entry["name"]], "sets": sets[entry["name"]]} for entry in entries]
-    shared = sum(arrays[argument].nbytes for _, argument in plan.donated)
-    peak = plan.arena + sum(map(len, plan.constants)) + sum(spec.nbytes for spec in arrays) - shared
+    peak = peak_of(plan, arrays)
     return {"arch": arch, "arena": plan.arena, "peak": peak, "streams": plan.streams, "kernels": kernels}

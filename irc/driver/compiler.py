@@ -12,8 +12,9 @@ import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -263,36 +264,59 @@ def resolve_arch(arch: str | None) -> str:
 
 def _interpreted(subject: Subject, options: Options) -> Executable:
     from irc.driver.lowering import levels
+    from irc.ir.extents import dims_of
+
+    module = subject.module(options)
+    for _ in levels(module, ["nd"] if options.strict_rounding else [], strict_rounding=options.strict_rounding):
+        pass
+    if dims_of(module):
+        return _for_sizes(module, "interpret", _interpreter_of)
+    return _interpreter_of(module)
+
+
+def _interpreter_of(module: ModuleOp) -> Executable:
     from irc.driver.program import signature
     from irc.ir.functions import entry_of
     from irc.runtime.host import HostProgram
     from irc.runtime.interpreted import InterpretedProgram
 
-    module = subject.module(options)
-    for _ in levels(module, ["nd"] if options.strict_rounding else [], strict_rounding=options.strict_rounding):
-        pass
     entry = entry_of(module)
     arguments, results = signature(entry)
     program = HostProgram(arguments, results, InterpretedProgram(module))
     return Executable(entry.sym_name.data, "interpret", arguments, results, program)
 
 
+def _for_sizes(module: ModuleOp, target: str, make: Callable[[ModuleOp], Executable]) -> Executable:
+    """On a target whose programs are of one size: what `make` gives of the module for each."""
+    from irc.driver.program import signature
+    from irc.ir.extents import at_sizes, dims_of
+    from irc.ir.functions import entry_of
+    from irc.runtime.sized import SizedExecutable
+
+    entry = entry_of(module)
+    sizes = dims_of(module)
+    return SizedExecutable(
+        entry.sym_name.data, target, *signature(entry), sizes, lambda found: make(at_sizes(module, found))
+    )
+
+
 def _on_cpu(subject: Subject, options: Options) -> Executable:
     from irc.driver.cpu import compile_on_cpu
+    from irc.ir.extents import dims_of
 
     # Sums in any order are no faster here, and have no loops.
-    return compile_on_cpu(subject.module(options), strict_rounding=options.strict_rounding, tuned=bool(options.tuned))
+    make = partial(compile_on_cpu, strict_rounding=options.strict_rounding, tuned=bool(options.tuned))
+    module = subject.module(options)
+    return _for_sizes(module, "cpu", make) if dims_of(module) else make(module)
 
 
 def _on_cuda(subject: Subject, options: Options) -> Executable:
-    from irc.runtime.cuda import CudaProgram
+    from irc.runtime.cuda import CudaProgram, executable_of
     from irc.runtime.driver import require_device
 
     require_device()
     artifact = _artifact(subject, options)
-    return Executable(
-        artifact.plan["name"], "cuda", artifact.arguments, artifact.results, CudaProgram(artifact), artifact
-    )
+    return executable_of(artifact, CudaProgram(artifact))
 
 
 def _on_sim(subject: Subject, options: Options) -> Executable:

@@ -44,5 +44,7 @@ class CutlassTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         from irc.codegen.cutlass import print_module
+        from irc.ir.extents import require_sizes
 
+        require_sizes(module, "a CUTLASS file")
         output.write(print_module(module, self.kernel))

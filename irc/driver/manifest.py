@@ -9,12 +9,13 @@ results. `ops` names the nd ops of the kernel in order; `config` has the fields 
 `cluster` are extents along x, y, z; `shared_memory` (static and dynamic), `spills`, `bytes_read` and `bytes_written`
 are bytes, `registers` 32-bit registers of a thread, `flops` operations (`irc.analysis.costs`), `element` what its
 products multiply; `launches` is how many of it a call makes, `location` that of the first, `sets` how many sets of
-operands they have together: `grid`, `flops` and bytes are of one.
+operands they have together: `grid`, `flops` and bytes are of one. Of a program with run-time extents these are of the
+numbers that stand for the extents, and `fixed` has what of `flops` and bytes does not grow with them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -23,6 +24,7 @@ from irc.analysis.costs import Cost, cost_of
 from irc.dialects.cuda import KernelOp
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
+from irc.ir.extents import at_sizes, dims_of
 from irc.ir.iteration import CONTRACTIONS, pattern_of
 from irc.ir.locations import describe
 from irc.ir.properties import values_of
@@ -39,11 +41,19 @@ class KernelFacts:
     cost: Cost
     element: str
     location: str
+    fixed: Cost | None = None
+    """Where the module has run-time extents: of the cost, what does not grow with them."""
 
 
 def kernel_facts(module: ModuleOp) -> dict[str, KernelFacts]:
     """The facts of every `kernel.fused` that has a name, by name."""
-    return {op.sym_name.data: _facts(op) for op in module.walk() if isinstance(op, FusedOp) and op.sym_name is not None}
+    named = [op for op in module.walk() if isinstance(op, FusedOp)]
+    facts = {op.sym_name.data: _facts(op) for op in named if op.sym_name is not None}
+    if dims := dims_of(module):
+        empty = at_sizes(module, {dim.name: 0 for dim in dims})
+        fixed = {name: each.cost for name, each in kernel_facts(empty).items()}
+        facts = {name: replace(each, fixed=fixed[name]) for name, each in facts.items()}
+    return facts
 
 
 def _facts(op: FusedOp) -> KernelFacts:
@@ -96,12 +106,15 @@ def kernel_entry(kernel: KernelOp, facts: KernelFacts | None, resources: dict[st
         "shared_memory": dynamic + resources.get("shared", 0),
         "registers": resources.get("registers", 0),
         "spills": resources.get("spills", 0),
-        "flops": cost.flops,
+        **_work(cost),
+        **({} if facts is None or facts.fixed is None else {"fixed": _work(facts.fixed)}),
         "element": "f32" if facts is None else facts.element,
-        "bytes_read": cost.bytes_read,
-        "bytes_written": cost.bytes_written,
         "location": kernel_location(kernel, facts),
     }
+
+
+def _work(cost: Cost) -> dict[str, int]:
+    return {"flops": cost.flops, "bytes_read": cost.bytes_read, "bytes_written": cost.bytes_written}
 
 
 def kernel_location(kernel: KernelOp, facts: KernelFacts | None) -> str:

@@ -15,6 +15,7 @@ PASSES: dict[str, str] = {
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
     "outer-products": "irc.passes.nd.outer_products:OuterProductsPass",
     "cancel-permutes": "irc.passes.nd.cancel_permutes:CancelPermutesPass",
+    "check-extents": "irc.passes.nd.check_extents:CheckExtentsPass",
     "fuse-epilogues": "irc.passes.tile.fuse_epilogues:FuseEpiloguesPass",
     "separate-cascades": "irc.passes.kernel.separate_cascades:SeparateCascadesPass",
     "factor-reductions": "irc.passes.kernel.factor_reductions:FactorReductionsPass",
@@ -92,6 +93,7 @@ ND: tuple[str, ...] = (
 
 KERNEL: tuple[str, ...] = (
     *ND,
+    "check-extents",
     "fuse-epilogues",
     "separate-cascades",
     "factor-reductions",

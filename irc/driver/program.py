@@ -107,9 +107,12 @@ def _specs(function: FuncOp, named: Sequence[tuple[str, object]]) -> tuple[Array
     from xdsl.dialects.builtin import TensorType
 
     from irc.ir.dtypes import element_of
+    from irc.ir.extents import dims_of
     from irc.runtime.artifact import ArraySpec
+    from irc.support.extents import extent_text, varying
 
     specs: list[ArraySpec] = []
+    dims = dims_of(function)
     for name, type in named:
         if not isinstance(type, TensorType) or not type.has_static_shape():
             raise IrcError(f"{name}: expected a tensor of static shape, found {type}", function.location)
@@ -117,5 +120,7 @@ def _specs(function: FuncOp, named: Sequence[tuple[str, object]]) -> tuple[Array
             element = element_of(type)  # pyright: ignore[reportUnknownArgumentType]
         except KeyError as error:
             raise IrcError(f"{name}: irc has no element type {type.element_type}", function.location) from error  # pyright: ignore[reportUnknownMemberType]
-        specs.append(ArraySpec(name, tuple(type.get_shape()), element.name))
+        shape = tuple(type.get_shape())
+        varies = any(varying(extent, dims) for extent in shape)
+        specs.append(ArraySpec(name, shape, element.name, tuple(extent_text(n, dims) for n in shape) if varies else ()))
     return tuple(specs)

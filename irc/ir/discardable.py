@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Operation
 
 from irc.ir.dominance import DIALECTS
 from irc.ir.donation import DONATED
+from irc.ir.extents import DIMS, fits
 from irc.ir.targets import TARGET
 from irc.support.diagnostics import IrcError, unknown_name
 
@@ -220,6 +221,17 @@ _OF_OPS = (
         _is_unit,
         "widen-arithmetic",
         "factor-reductions, scale-exponents, the compilation of kernels",
+    ),
+    Discardable(
+        DIMS,
+        "the extents that are known when it is called: of each the least and the most, what it is a multiple of, and "
+        "the prime of the number that stands for it (`irc/ir/extents.py`)",
+        "the module",
+        _named("builtin.module"),
+        "a dictionary with four numbers of i64 for each dim",
+        fits,
+        "the parser of `.irc` text, `irc_frontend`",
+        "check-extents, choose-config, lower-schedule, lower-to-cuda, build-host-plan",
     ),
     Discardable(
         INTERPRETED,

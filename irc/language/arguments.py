@@ -96,13 +96,20 @@ class Arguments:
 
     def integers(self, name: str) -> list[int]:
         """A list of integers."""
+        return self._integers(name, ("int",))
+
+    def extents(self, name: str) -> list[int]:
+        """A list of integers, and of sizes that are known when the program is called."""
+        return self._integers(name, ("int", "extent"))
+
+    def _integers(self, name: str, kinds: tuple[str, ...]) -> list[int]:
         value = self.value(name)
         if not isinstance(value, Items):
             raise self.wrong(name, "a list of integers")
-        return [self._integer_item(name, item) for item in value.values]
+        return [self._integer_item(name, item, kinds) for item in value.values]
 
-    def _integer_item(self, name: str, item: Value) -> int:
-        if not isinstance(item, Number) or not item.is_integer:
+    def _integer_item(self, name: str, item: Value, kinds: tuple[str, ...]) -> int:
+        if not isinstance(item, Number) or item.kind not in kinds:
             hint = "`//` divides integers" if isinstance(item, Number) else None
             raise self.error(f"{self.function} expects integers in {name}, found {describe(item)}", name, hint)
         return int(item.value)
@@ -113,7 +120,7 @@ class Arguments:
 
     def shape(self, name: str) -> tuple[int, ...]:
         """A list of sizes, none negative."""
-        sizes = tuple(self.integers(name))
+        sizes = tuple(self.extents(name))
         for size in sizes:
             if size < 0:
                 raise self.error(f"a negative size, {size}", name, "sizes are 0 or more")
@@ -124,7 +131,7 @@ class Arguments:
         if name not in self:
             return default
         value = self.value(name)
-        if not isinstance(value, Number) or value.kind == "bool":
+        if not isinstance(value, Number) or value.kind in ("bool", "extent"):
             raise self.wrong(name, "a number")
         return float(value.value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, IntAttr, LocationAttr, StringAttr
@@ -15,6 +16,7 @@ from irc.language.numbers import Number, NumberError, fit
 from irc.language.syntax import SourceRange, span_of
 from irc.language.values import Array, array_of, tensor_type
 from irc.support.diagnostics import IrcError
+from irc.support.extents import Dim, extent_text
 
 MAX_OPS = 50_000
 """Ops of one function, calls inlined: a chain of functions that call each other twice grows exponentially."""
@@ -28,14 +30,20 @@ _OPS = {op.name.removeprefix("nd."): op for op in Nd.operations}
 class Builder:
     """Appends ops to `block`. Every method that can fail takes the place that its error is about."""
 
-    def __init__(self, file: str, block: Block):
+    def __init__(self, file: str, block: Block, dims: Sequence[Dim] = ()):
+        """dims: those of the program that are known when it is called, which messages call by their names."""
         self.file = file
+        self.dims = dims
         self.block = block
         self.count = 0
         self._file_attribute = StringAttr(file)
 
     def error(self, message: str, place: SourceRange, hint: str | None = None) -> IrcError:
-        return IrcError(message, span_of(place, self.file), hint)
+        return IrcError(self._named(message), span_of(place, self.file), hint and self._named(hint))
+
+    def _named(self, text: str) -> str:
+        """With names in the place of numbers that stand for extents: no number of the program has their factors."""
+        return re.sub(r"\d+", lambda found: extent_text(int(found[0]), self.dims), text) if self.dims else text
 
     def rejected(self, error: NumberError, place: SourceRange) -> IrcError:
         return self.error(error.message, place, error.hint)

@@ -98,6 +98,9 @@ class Evaluator:
         return shape, element
 
     def size(self, node: Expression) -> int:
+        found = self.evaluate(node)
+        if isinstance(found, Number) and found.kind == "extent":
+            return int(found.value)
         value = int(self.number(node, "a size").value)
         if value < 0:
             raise self.builder.error(f"a negative size, {value}", node.place, "sizes are 0 or more")

@@ -38,12 +38,16 @@ class NumberError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """`kind` is `int`, `float` or `bool`. `value` is a whole fraction for ints and bools."""
+    """`kind` is `int`, `float`, `bool`, or `extent`: a size that is known when the program is called. `value` is a
+    whole fraction for ints, bools and extents, of which it is the number that stands for them; `text` says which."""
 
     value: Fraction | float
     kind: str
+    text: str = ""
 
     def __str__(self) -> str:
+        if self.kind == "extent":
+            return self.text
         if self.kind == "bool":
             return "true" if self.value else "false"
         if self.kind == "int":
@@ -60,6 +64,15 @@ def integer(value: int) -> Number:
     if not MIN_INTEGER <= value <= GREATEST_INTEGER:
         raise NumberError("this number is beyond 64-bit integers", "a float literal (`1e30`) goes further")
     return Number(Fraction(value), "int")
+
+
+def extent(stand_in: int, text: str) -> Number:
+    """A size that is known when the program is called (`irc/support/extents.py`)."""
+    return Number(Fraction(stand_in), "extent", text)
+
+
+AT_RUN_TIME = "is known when the program is called"
+AS_EXTENT = "it can be an extent of an array, alone or multiplied: `-D` gives it a size"
 
 
 def boolean(value: bool) -> Number:
@@ -123,6 +136,8 @@ _ARITHMETIC: dict[str, Callable[..., Fraction | float]] = {
 
 def binary(op: str, left: Number, right: Number) -> Number:
     """`left op right` for the operators of the language, without `@`."""
+    if "extent" in (left.kind, right.kind):
+        return _of_extents(op, left, right)
     if op in _COMPARISONS:
         return _compare(op, left, right)
     if op in _BITWISE:
@@ -138,6 +153,8 @@ def binary(op: str, left: Number, right: Number) -> Number:
 
 def unary(op: str, operand: Number) -> Number:
     """`-x`, `+x` or `~x`."""
+    if operand.kind == "extent":
+        raise NumberError(f"{operand} {AT_RUN_TIME}", AS_EXTENT)
     if op == "~":
         if operand.kind == "float":
             raise NumberError("`~` takes integers and bools, not a float")
@@ -149,6 +166,18 @@ def unary(op: str, operand: Number) -> Number:
     if operand.is_integer:
         return integer(-int(operand.value))
     return real(-float(operand.value) if operand.value == 0 else -operand.value)
+
+
+def _of_extents(op: str, left: Number, right: Number) -> Number:
+    """A product of extents and integers, which is an extent again; or an extent divided by a part of the number that
+    its sizes are multiples of."""
+    text = f"{left} {op} {right}"
+    if op == "*" and {left.kind, right.kind} <= {"int", "extent"} and left.value > 0 and right.value > 0:
+        return extent(int(integer(int(left.value * right.value)).value), text)
+    if op == "//" and right.kind == "int" and right.value > 0 and left.value % right.value == 0:
+        return extent(int(left.value / right.value), text)
+    which = left if left.kind == "extent" else right
+    raise NumberError(f"cannot compute `{text}`: {which} {AT_RUN_TIME}", AS_EXTENT)
 
 
 def _compare(op: str, left: Number, right: Number) -> Number:
@@ -243,6 +272,8 @@ def fit(number: Number, element: Element) -> int | float:
 
     Raises NumberError for a float where the type is an integer, bools among numbers, and values out of range.
     """
+    if number.kind == "extent":
+        raise NumberError(f"{number} {AT_RUN_TIME}, and is no number to compute with", AS_EXTENT)
     if (number.kind == "bool") != (element.kind == "bool"):
         wanted = "true or false" if element.kind == "bool" else f"a number, as in cast(x, {element.name})"
         raise NumberError(f"the literal {number} cannot be {element.name}", f"write {wanted}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -11,6 +12,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from irc.ir.discardable import ARGUMENT_NAME
 from irc.ir.donation import DONATED
 from irc.ir.dtypes import Element
+from irc.ir.extents import declare_dims
 from irc.language import numbers
 from irc.language.builder import Builder
 from irc.language.donating import donated_results
@@ -21,9 +23,10 @@ from irc.language.numbers import NumberError
 from irc.language.operators import Operand
 from irc.language.reader import read
 from irc.language.signature import Signature
-from irc.language.syntax import Assignment, Binding, DimBinding, Function, Program, Return
+from irc.language.syntax import Assignment, Binding, DimBinding, Function, Program, RangeBinding, Return
 from irc.language.values import Array, Several, Value, array_of, describe, suggestion, tensor_type
 from irc.support.diagnostics import IrcError, Span, register_source
+from irc.support.extents import Dim, dim_of
 
 
 def parse(text: str, filename: str = "<text>", dims: Mapping[str, int] | None = None) -> ModuleOp:
@@ -33,17 +36,19 @@ def parse(text: str, filename: str = "<text>", dims: Mapping[str, int] | None = 
     """
     register_source(filename, text)
     program = read(text, filename)
-    return _ProgramBuilder(program, filename, dims or {}).build()
+    return _ProgramBuilder(program, filename, text, dims or {}).build()
 
 
 class _ProgramBuilder:
-    def __init__(self, program: Program, file: str, replaced: Mapping[str, int]):
+    def __init__(self, program: Program, file: str, text: str, replaced: Mapping[str, int]):
         self.program = program
         self.file = file
+        self.text = text
         self.replaced = replaced
         self.dims: dict[str, Value] = {}
+        self.ranges: list[Dim] = []
         self.functions: dict[str, Signature] = {}
-        self.builder = Builder(file, Block())
+        self.builder = Builder(file, Block(), self.ranges)
 
     def build(self) -> ModuleOp:
         self._check_names()
@@ -52,13 +57,17 @@ class _ProgramBuilder:
         for item in self.program.items:
             if isinstance(item, DimBinding):
                 self.dims[item.name] = self._dim(item)
+            elif isinstance(item, RangeBinding):
+                self.dims[item.name] = self._range(item)
             else:
                 functions.append(self._function(item))
         if not functions:
             raise IrcError(
                 "a program has one function or more", Span(self.file, 1, 1), "func f(x: f32[4]) -> f32[4] { ... }"
             )
-        return ModuleOp(list(functions))
+        module = ModuleOp(list(functions))
+        declare_dims(module, self.ranges)
+        return module
 
     # Names
 
@@ -66,7 +75,7 @@ class _ProgramBuilder:
         """Dims and functions have distinct names of their own."""
         seen: set[str] = set()
         for item in self.program.items:
-            binding = item if isinstance(item, DimBinding) else item.name
+            binding = item.name if isinstance(item, Function) else item
             self._check_name(binding)
             if binding.name in seen:
                 raise self.builder.error(f"{binding.name} is defined twice", binding.place)
@@ -97,7 +106,7 @@ class _ProgramBuilder:
             raise self.builder.error(f"{binding.name} is {what}", binding.place, "names are bound once")
 
     def _check_replaced(self) -> None:
-        known = [item.name for item in self.program.items if isinstance(item, DimBinding)]
+        known = [item.name for item in self.program.items if isinstance(item, DimBinding | RangeBinding)]
         for name in self.replaced:
             if name not in known:
                 hint = suggestion(name, known) or (f"it has {', '.join(known)}" if known else "it has none")
@@ -112,6 +121,30 @@ class _ProgramBuilder:
         except NumberError as error:
             raise self.builder.rejected(error, item.place) from None
 
+    def _range(self, item: RangeBinding) -> Value:
+        """A dim that is known when the program is called, or the size that replaces it."""
+        evaluator = Evaluator(self.builder, self.dims, {}, self.global_names)
+        least = int(evaluator.number(item.least, f"the least size of the dim {item.name}").value)
+        most = int(evaluator.number(item.most, f"the largest size of the dim {item.name}").value)
+        multiple = 1
+        if item.multiple is not None:
+            multiple = int(evaluator.number(item.multiple, f"what the dim {item.name} is a multiple of").value)
+        try:
+            found = dim_of(item.name, least, most, multiple, avoid=self._literals())
+        except ValueError as error:
+            raise self.builder.error(f"the dim {item.name} has no size: {error}", item.place) from None
+        if item.name in self.replaced:
+            found.check(self.replaced[item.name], f"the size given for {item.name}")
+            return numbers.integer(self.replaced[item.name])
+        self.ranges.append(found)
+        return numbers.extent(found.stand_in, item.name)
+
+    def _literals(self) -> Iterator[int]:
+        """All numbers that extents of the program can be made of: its literals, and what dims are and stand for."""
+        yield from (int(digits) for digits in re.findall(r"\d+", re.sub("#.*", "", self.text)))
+        yield from self.replaced.values()
+        yield from (int(dim.value) for dim in self.dims.values() if isinstance(dim, numbers.Number))
+
     # Functions
 
     def _function(self, item: Function) -> FuncOp:
@@ -119,7 +152,7 @@ class _ProgramBuilder:
         parameters = [(p.name, *types.type(p.type)) for p in item.parameters]
         results = [types.type(node) for node in item.results]
         block = Block(arg_types=[tensor_type(shape, element) for _, shape, element in parameters])
-        body = _FunctionBuilder(self, item, Builder(self.file, block), results)
+        body = _FunctionBuilder(self, item, Builder(self.file, block, self.ranges), results)
         body.build()
         self.functions[item.name.name] = Signature(item.name.name, tuple(parameters), tuple(results), block)
         function_type = FunctionType.from_lists(

@@ -17,13 +17,13 @@ from irc.dialects import nd
 from irc.dialects.nd.base import ints
 from irc.ir.discardable import ARGUMENT_NAME, DECLARED, DEFERRED, RELAXED
 from irc.ir.dtypes import element_of
+from irc.ir.extents import dims_of
 from irc.language.builder import broadcast_shapes
 from irc.language.donating import donation_texts
 from irc.language.evaluator import ELEMENT_NAMES, KEYWORDS
 from irc.language.functions import BUILTINS
 from irc.language.gradients import TRANSFORMS
-from irc.language.spelling import expression, number_text
-from irc.language.values import type_text
+from irc.language.spelling import expression, number_text, shape_text
 from irc.support.diagnostics import IrcError
 
 _RESERVED = frozenset((*KEYWORDS, *ELEMENT_NAMES, *BUILTINS, *TRANSFORMS))
@@ -35,11 +35,13 @@ _UNIFYING = (nd.BinaryOp, nd.WhereOp, nd.ClampOp)
 
 def print_module(module: ModuleOp) -> str:
     """The text of every function. Raises IrcError at an op that the language cannot say."""
-    names = _Names(_RESERVED)
+    dims = dims_of(module)
+    names = _Names(_RESERVED | {dim.name for dim in dims})
     functions = [_as_function(op) for op in module.ops]
     titles = [names.fresh(function.sym_name.data) for function in functions]
     parts = [_FunctionPrinter(f, title, names.copy()).print() for f, title in zip(functions, titles, strict=True)]
-    return "\n".join(parts)
+    declared = [f"dim {', '.join(dim.text for dim in dims)}\n"] if dims else []
+    return "\n".join([*declared, *parts])
 
 
 def _as_function(op: Operation) -> FuncOp:
@@ -86,7 +88,7 @@ class _FunctionPrinter:
     def print(self) -> str:
         arguments = [self._argument(i) for i in range(len(self.block.args))]
         lines = list(self._statements())
-        results = [_type(type) for type in self.function.function_type.outputs]
+        results = [self._type(type) for type in self.function.function_type.outputs]
         if not results:
             raise IrcError(f"{self.title} returns nothing", self.function.location, "a function has one result or more")
         listed = results[0] if len(results) == 1 else f"({', '.join(results)})"
@@ -99,7 +101,13 @@ class _FunctionPrinter:
         named = attributes.data[index].data.get(ARGUMENT_NAME) if attributes is not None else None
         wanted = named.data if isinstance(named, StringAttr) else argument.name_hint
         self.text[argument] = self.names.fresh(wanted)
-        return f"{self.donated.get(index, '')}{self.text[argument]}: {_type(argument.type)}"
+        return f"{self.donated.get(index, '')}{self.text[argument]}: {self._type(argument.type)}"
+
+    def _type(self, type: Attribute) -> str:
+        try:
+            return f"{element_of(type).name}{shape_text(nd.shape_of(type), self.function)}"
+        except KeyError:
+            raise IrcError(f"{type} has no spelling in .irc") from None
 
     def _statements(self) -> Iterator[str]:
         ops = list(self.block.ops)
@@ -141,13 +149,6 @@ class _FunctionPrinter:
             else:
                 raise IrcError(f"the attribute {name} of {op.name} has no spelling in .irc", op.location)
         return text
-
-
-def _type(type: Attribute) -> str:
-    try:
-        return type_text(nd.shape_of(type), element_of(type))
-    except KeyError:
-        raise IrcError(f"{type} has no spelling in .irc") from None
 
 
 def _absorbed(ops: Sequence[Operation]) -> set[Operation]:

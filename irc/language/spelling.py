@@ -14,12 +14,14 @@ from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints
 from irc.dialects.nd.table import ROWS
 from irc.ir.dtypes import Element, element_of
+from irc.ir.extents import dims_of
 from irc.ir.rewriting import location_of
 from irc.language.functions.reductions import accumulated, averaged
 from irc.language.functions.windows import LISTS as WINDOW_LISTS
 from irc.language.numbers import format_float
 from irc.language.operators import product_element
 from irc.support.diagnostics import IrcError
+from irc.support.extents import extent_text
 
 
 def number_text(value: int | float, element: Element) -> str:
@@ -31,6 +33,12 @@ def number_text(value: int | float, element: Element) -> str:
 
 def list_text(values: Sequence[int]) -> str:
     return f"[{', '.join(map(str, values))}]"
+
+
+def shape_text(shape: Sequence[int], op: Operation) -> str:
+    """Extents as a list; those that are known when the program is called by the names of the module's dims."""
+    dims = dims_of(op)
+    return f"[{', '.join(extent_text(extent, dims) for extent in shape)}]"
 
 
 def expression(op: nd.NdOp, operands: Sequence[str]) -> str | None:
@@ -62,7 +70,7 @@ def _element(op: nd.NdOp) -> Element:
 
 
 def _shape(op: nd.NdOp) -> str:
-    return list_text(nd.shape_of(op.results[0]))
+    return shape_text(nd.shape_of(op.results[0]), op)
 
 
 def _pow(op: nd.PowOp, operands: Sequence[str]) -> str:

@@ -151,6 +151,15 @@ class DimBinding(Binding):
 
 
 @dataclass(slots=True)
+class RangeBinding(Binding):
+    """`N in 1..65536 multiple 8`: a dim that is known when the program is called."""
+
+    least: Expression
+    most: Expression
+    multiple: Expression | None
+
+
+@dataclass(slots=True)
 class Donation:
     """`donate` or `donate(result)` before a parameter."""
 
@@ -197,4 +206,4 @@ class Function:
 
 @dataclass(slots=True)
 class Program:
-    items: list[DimBinding | Function]
+    items: list[DimBinding | RangeBinding | Function]

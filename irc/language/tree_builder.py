@@ -29,6 +29,7 @@ from irc.language.syntax import (
     Power,
     Prefix,
     Program,
+    RangeBinding,
     Return,
     Slice,
     SourceRange,
@@ -69,13 +70,17 @@ class TreeBuilder:
     # Program
 
     def start(self, parts: Parts) -> Program:
-        items: list[DimBinding | Function] = []
+        items: list[DimBinding | RangeBinding | Function] = []
         for part in parts:
             items.extend(part if isinstance(part, list) else [part])
         return Program(items)
 
-    def binding(self, parts: Parts) -> DimBinding:
+    def fixed(self, parts: Parts) -> DimBinding:
         return DimBinding(place_of(parts[0]), str(parts[0]), parts[1])
+
+    def range(self, parts: Parts) -> RangeBinding:
+        name, least, most, multiple = parts
+        return RangeBinding(place_of(name), str(name), least, most, multiple)
 
     def function(self, parts: Parts) -> Function:
         name, parameters, results, body, end = parts

@@ -70,6 +70,8 @@ def describe(value: Value) -> str:
     match value:
         case Array():
             return str(value)
+        case Number(kind="extent"):
+            return f"the extent {value}"
         case Number():
             return f"the literal {value}"
         case Items():

@@ -184,7 +184,7 @@ class Emitter:
     def select(self, condition: SSAValue, a: Index, b: Index) -> Index:
         return self.value(arith.SelectOp(condition, self.index(a), self.index(b)))
 
-    def split(self, x: Index, sizes: Sequence[int]) -> list[Index]:
+    def split(self, x: Index, sizes: Sequence[Index]) -> list[Index]:
         """Components of a linear index over extents `sizes`, the first the fastest; the last is not reduced."""
         components: list[Index] = []
         for position, size in enumerate(sizes):

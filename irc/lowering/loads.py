@@ -18,6 +18,7 @@ from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.emitter import INDEX, Index
 from irc.lowering.memory import FEWEST_UNCHECKED, Accesses, element_accesses, is_inside, locate, zero
 from irc.lowering.values import Code, Registers, tile_element
+from irc.support.diagnostics import IrcError
 
 
 def lower_load_index(code: Code, op: tile.LoadIndexOp) -> None:
@@ -109,6 +110,8 @@ def _across(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -
     e, pointer, cache = code.e, code.pointers[op.view], cache_of(op)
     fragment, access = result.fragment, access_of(op)
     vector = across_vector(fragment, access)
+    if not isinstance(code.extent(access.size), int):
+        raise IrcError("rows that begin anywhere cannot have run-time extents above them", op.location)
 
     def accesses(*, checked: bool) -> None:
         with code.each(fragment, vector) as components:

@@ -75,7 +75,8 @@ def locate_at(
         if least(expr) < 0:
             conditions.append(e.compare("sge", position, 0))
         below = "ult" if _is_gathered(op, expr) else "slt"  # a number that is gathered by may be negative
-        conditions.append(e.compare(below, position, extent - vector + 1 if d in straddled else extent))
+        end = code.extent(extent)
+        conditions.append(e.compare(below, position, e.sub(end, vector - 1) if d in straddled else end))
     return offset.at(e, components), conditions
 
 
@@ -173,17 +174,17 @@ def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0
     for d, expr in exprs.items():
         if least(expr) < 0:
             conditions.append(e.compare("sge", walk.affine(expr, first, symbols).base, 0))
-        highest = walk.affine(expr, last, symbols).base
-        if isinstance(highest, int) and highest < op.view_type.get_shape()[d]:
-            continue
-        if isinstance(highest, int):
+        highest, extent = walk.affine(expr, last, symbols).base, code.extent(op.view_type.get_shape()[d])
+        if isinstance(highest, int) and isinstance(extent, int):
+            if highest < extent:
+                continue
             return None
-        conditions.append(e.compare("slt", highest, op.view_type.get_shape()[d]))
+        conditions.append(e.compare("slt", highest, extent))
     if beyond:
         end: Index = 0
         for expr, stride in zip(op.access_map.results, op.view_type.get_strides(), strict=True):
             end = e.add(end, e.mul(walk.affine(expr, last, symbols).base, stride))
-        conditions.append(e.compare("slt", end, access_of(op).size - beyond))
+        conditions.append(e.compare("slt", end, e.sub(code.extent(access_of(op).size), beyond)))
     return e.all(conditions)
 
 

@@ -69,7 +69,7 @@ class RowEnds:
     def emit(self, array: SSAValue, take: Callable[[Sequence[Index], SSAValue], None]) -> None:
         """Stores the ends. `take` brings the element with some coordinates in the tile to the first register."""
         e, expr = self.code.e, self._expr
-        first, extent = self.code.scalar(self.op.offsets[self.dim]), self.op.view_type.get_shape()[self.along]
+        first, extent = self.code.scalar(self.op.offsets[self.dim]), self._extent
         before = least(expr)
         if before < 0:
             # Where no bound of it is known, any tile can begin before its rows.
@@ -79,6 +79,10 @@ class RowEnds:
         last = None if after is None else e.compare("sgt", e.add(first, self.length + after), extent)
         with e.when(last):
             self._side(array, take, self._stops)
+
+    @property
+    def _extent(self) -> Index:
+        return self.code.extent(self.op.view_type.get_shape()[self.along])
 
     @property
     def _expr(self) -> AffineExpr:
@@ -120,7 +124,7 @@ class RowEnds:
         return self.code.e.sub(self._first_vector(place), self.vector)
 
     def _stops(self, place: Index) -> Index:
-        e, extent = self.code.e, self.op.view_type.get_shape()[self.along]
+        e, extent = self.code.e, self._extent
         end = e.sub(extent, place)
         last = e.sub(end, e.rem(end, self.vector))
         first = self._first_vector(place)

@@ -125,7 +125,7 @@ class StagedLoad:
             word, at, exists = self._word(turn)
             offset, conditions = self._source(word, at)
             if self._left:
-                conditions.append(e.compare("sle", offset, self.access.size - self.word))
+                conditions.append(e.compare("sle", offset, e.sub(self._size, self.word)))
             register = e.mul(turn, self.word)
             load = cuda.LoadOp(pointer, e.index(offset), array, e.index(register), count=self.word, cache="read_only")
             inside = e.all([*exists, *conditions])
@@ -136,14 +136,21 @@ class StagedLoad:
         return array
 
     @property
-    def _left(self) -> int:
-        """The elements of the view that fill no word."""
-        return self.access.size % self.word
+    def _left(self) -> bool:
+        """Whether there may be elements of the view that fill no word."""
+        return self.access.size % self.word != 0
+
+    @property
+    def _size(self) -> Index:
+        """The elements of the view."""
+        return self.code.extent(self.access.size)
 
     def _copy_left(self) -> None:
         """The elements of the view's last word, where it is not whole, one by one, by the threads that move it. Few
         tiles reach it: the others know before they look."""
-        e, box, first = self.code.e, self.box, self.access.size - self._left
+        e, box = self.code.e, self.box
+        left = e.rem(self._size, self.word)
+        first = e.sub(self._size, left)
         last: Index = box.length - 1
         for dim, stride in enumerate(self.access.strides):
             rows = box.counts[dim] - 1 if dim in box.rows else 0
@@ -155,7 +162,7 @@ class StagedLoad:
             offset, conditions = self._source(word, at)
             address = self._address(word, at)
             is_last = e.all([*exists, *conditions, e.compare("eq", offset, first)])
-            with e.when(is_last), e.loop(0, self._left, unroll=1) as n:
+            with e.when(is_last), e.loop(0, left, unroll=1) as n:
                 source = e.index(e.add(offset, n))
                 e.insert(cuda.LoadOp(self.code.pointers[self.op.view], source, array, none, count=1))
                 to = e.i32(e.add(address, e.mul(n, self.size)))
@@ -218,14 +225,14 @@ class StagedLoad:
             if dim in box.checked:
                 if least(box.origins[dim]) < 0:
                     conditions.append(e.compare("sge", position, 0))
-                conditions.append(e.compare("slt", position, access.extents[dim]))
+                conditions.append(e.compare("slt", position, self.code.extent(access.extents[dim])))
         begin = e.add(row, self._run_origin)
         skip = e.rem(begin, self.word) if box.is_misaligned else 0
         offset = e.add(e.sub(begin, skip), e.mul(word, self.word))
         end = e.add(begin, box.length)
         outer = box.run[-1]
         if outer in box.checked:
-            most = e.add(row, access.extents[outer] * access.strides[outer])
+            most = e.add(row, self.code.extent(access.extents[outer] * access.strides[outer]))
             end = e.minimum(end, most)
             if least(box.origins[outer]) < 0:
                 conditions.append(e.compare("sgt", e.add(offset, self.word), row))

@@ -18,6 +18,7 @@ from irc.layout.fragment import Fragment, Mode
 from irc.layout.shared import SharedLayout
 from irc.lowering.coordinates import Coordinate
 from irc.lowering.emitter import INDEX, Emitter, Index
+from irc.lowering.extents import Extents
 from irc.lowering.order import ANY, EVERYTHING, Bytes, Touch
 from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
@@ -118,6 +119,8 @@ class Code:
     e: Emitter
     group: ThreadGroup
     kernel: Block
+    extents: Extents
+    """What run-time extents are in a call."""
     pointers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Program argument (a view) -> kernel argument (a pointer)."""
     tensor_maps: dict[tuple[SSAValue, Attribute], SSAValue] = field(
@@ -165,6 +168,10 @@ class Code:
         known = self.values[value]
         assert isinstance(known, int | SSAValue)
         return known
+
+    def extent(self, number: int) -> Index:
+        """What an extent, a stride or a size of an array is in a call."""
+        return self.extents.of(number)
 
     def ssa(self, value: SSAValue) -> SSAValue:
         return self.e.index(self.scalar(value))

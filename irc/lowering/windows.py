@@ -165,7 +165,7 @@ def _load(code: Code, op: tile.LoadWindowOp, box: _Box, base: Sequence[Index], h
 
     def is_inside(dim: int, at: int) -> SSAValue:
         if (dim, at) not in known:
-            known[dim, at] = e.compare("ult", e.add(base[dim], at), extents[dim])
+            known[dim, at] = e.compare("ult", e.add(base[dim], at), code.extent(extents[dim]))
         return known[dim, at]
 
     order = sorted(op.checked_dims, key=lambda dim: len({place[dim] for place, _ in vectors}))

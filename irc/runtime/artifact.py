@@ -17,7 +17,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-FORMAT = 6
+FORMAT = 7
 """Of the zip file; a file of another format is not read."""
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -42,11 +42,13 @@ ELEMENT_NAMES: Mapping[np.dtype[Any], str] = {dtype: name for name, dtype in DTY
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """An argument or a result: its name, extents and element name (`bf16`)."""
+    """An argument or a result: its name, extents and element name (`bf16`). extents: as text, where some are known when
+    the program is called (`N * 12`); the numbers in `shape` stand for them (`irc.support.extents`)."""
 
     name: str
     shape: tuple[int, ...]
     element: str
+    extents: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -64,7 +66,7 @@ class ArraySpec:
     @property
     def type(self) -> str:
         """As `.irc` writes it: `bf16[4096, 512]`."""
-        return type_text(self.element, self.shape)
+        return f"{self.element}[{', '.join(self.extents)}]" if self.extents else type_text(self.element, self.shape)
 
 
 def type_text(element: str, shape: tuple[int, ...]) -> str:
@@ -168,7 +170,7 @@ class Artifact:
 
 
 def _spec(fields: dict[str, Any]) -> ArraySpec:
-    return ArraySpec(fields["name"], tuple(fields["shape"]), fields["element"])
+    return ArraySpec(fields["name"], tuple(fields["shape"]), fields["element"], tuple(fields["extents"]))
 
 
 def _kernel(file: zipfile.ZipFile, head: dict[str, str]) -> KernelBinary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,16 @@ from irc.runtime.arrays import check_count, host_array, host_result
 from irc.runtime.artifact import ArraySpec, Artifact
 from irc.runtime.bound import Bound, Graph, InPlace
 from irc.runtime.driver import DriverError, device, out_of_memory
+from irc.runtime.executable import Executable
 from irc.runtime.executor import Executor
 from irc.runtime.libraries import ALIGNMENT, Library, Quick, Taken, library_of, stream_handle
 from irc.runtime.outputs import Outputs
 from irc.runtime.placement import placed
 from irc.runtime.plan import Plan
+from irc.runtime.sized import SizedExecutable
+from irc.runtime.sizes import SizedPlan, at_sizes, manifest_at
 from irc.support.diagnostics import IrcError
+from irc.support.extents import Dim, Sizes
 
 if TYPE_CHECKING:
     from irc.runtime.device import Device, Memory, Stream
@@ -27,11 +32,14 @@ if TYPE_CHECKING:
 class CudaProgram:
     """Runs an artifact. Kernels are loaded on a device when it is first used. Threads may share it."""
 
-    def __init__(self, artifact: Artifact):
+    def __init__(self, artifact: Artifact, plan: Plan | None = None, like: CudaProgram | None = None):
+        """`plan` is the artifact's, where it has been read. like: a program of the same kernels and constants, which
+        are loaded once for both."""
         self._artifact = artifact
+        self._like = like
         self.arguments = artifact.arguments
         self.results = artifact.results
-        self._plan = Plan.from_json(artifact.plan)
+        self._plan = Plan.from_json(artifact.plan) if plan is None else plan
         self._lock = threading.Lock()
         self._executors: dict[int, Executor] = {}
         self._uniform: dict[tuple[type[Any], ...], tuple[Library, Quick | None] | None] = {}
@@ -59,6 +67,24 @@ class CudaProgram:
             return self._run_on_device(arrays, on_device, out, handle)
         except DriverError as error:
             raise IrcError(f"the CUDA driver failed: {error}") from error
+
+    def at(self, sizes: Sizes) -> Executable:
+        """The executable for a size of each of the plan's dims, with the kernels of this program."""
+        plan, dims = self._sized_plan.at(sizes), self._plan.dims
+        arguments, results = at_sizes(self.arguments, dims, sizes), at_sizes(self.results, dims, sizes)
+        artifact = replace(self._artifact, arguments=arguments, results=results)
+        manifest = manifest_at(self._artifact.manifest, plan, (*arguments, *results), dims, sizes)
+        program = CudaProgram(artifact, plan, self)
+        return Executable(plan.name, "cuda", arguments, results, program, artifact, manifest)
+
+    @cached_property
+    def _sized_plan(self) -> SizedPlan:
+        return SizedPlan(self._plan)
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The run-time extents of the plan."""
+        return self._plan.dims
 
     @property
     def arena_bytes(self) -> int:
@@ -147,9 +173,10 @@ class CudaProgram:
     def _executor(self, on: Device) -> Executor:
         if (known := self._executors.get(on.ordinal)) is not None:
             return known
+        like = None if self._like is None else self._like._executor(on)
         with self._lock:
             if on.ordinal not in self._executors:
-                self._executors[on.ordinal] = Executor(loadable(self._artifact, on.arch), self._plan, on)
+                self._executors[on.ordinal] = Executor(loadable(self._artifact, on.arch), self._plan, on, like)
             return self._executors[on.ordinal]
 
     def _run_from_host(self, arrays: Sequence[Any], out: Sequence[Any], handle: int | None) -> list[Any]:
@@ -260,6 +287,14 @@ class CudaProgram:
         """IrcError where a call cannot fit at all, before anything is copied."""
         if needed > on.total_memory:
             raise out_of_memory(needed, on.free_memory(), on.total_memory)
+
+
+def executable_of(artifact: Artifact, program: CudaProgram) -> Executable:
+    """The executable of an artifact, for all sizes of its run-time extents."""
+    name, dims = artifact.plan["name"], program.dims
+    if not dims:
+        return Executable(name, "cuda", artifact.arguments, artifact.results, program, artifact)
+    return SizedExecutable(name, "cuda", artifact.arguments, artifact.results, dims, program.at, artifact)
 
 
 def loadable(artifact: Artifact, arch: str) -> Artifact:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from irc.runtime.artifact import ArraySpec, Artifact
 from irc.runtime.bound import Bound, Graph
 from irc.support.diagnostics import IrcError
+from irc.support.extents import Dim
 
 if TYPE_CHECKING:
     from irc.interpreters.sim.statistics import KernelStatistics
@@ -53,6 +54,7 @@ class Executable:
         self.arguments = tuple(arguments)
         self.results = tuple(results)
         self.artifact = artifact
+        self.dims: tuple[Dim, ...] = ()
         self._manifest = manifest
         self._program = program
 
@@ -70,8 +72,18 @@ class Executable:
         bytes_read, bytes_written, launches."""
         return self.manifest["kernels"]
 
+    def at(self, **sizes: int) -> Executable:
+        """The executable for sizes of its run-time extents (`dims`); itself where it has none."""
+        if sizes:
+            raise IrcError(f"{self.name} has no run-time extents, found a size for {', '.join(sizes)}")
+        return self
+
+    def run(self, arrays: Sequence[Any], stream: Any | None, out: Sequence[Any] = ()) -> list[Any]:
+        """One call, as `Program` has it."""
+        return self._program.run(arrays, stream, out)
+
     def __call__(self, *arrays: Any, out: Any = None, stream: Any | None = None) -> Any:
-        results = self._program.run(arrays, stream, () if out is None else self._given(out))
+        results = self.run(arrays, stream, () if out is None else self._given(out))
         return results[0] if len(results) == 1 else tuple(results)
 
     def _given(self, out: Any) -> Sequence[Any]:

@@ -31,7 +31,8 @@ class Executor:
     kernel that made it.
     """
 
-    def __init__(self, artifact: Artifact, plan: Plan, device: Device):
+    def __init__(self, artifact: Artifact, plan: Plan, device: Device, like: Executor | None = None):
+        """like: an executor on the device whose kernels and constants are those of the artifact."""
         self._device = device
         self._plan = plan
         self.arena_bytes = plan.arena
@@ -43,10 +44,12 @@ class Executor:
         shared = {step.kernel: step.shared for step in plan.steps if isinstance(step, Launch)}
         self._kernels = {
             kernel.name: self._load(kernel.name, kernel.cubin, shared[kernel.name])
-            for kernel in artifact.kernels
+            for kernel in (artifact.kernels if like is None else ())
             if kernel.name in shared
         }
-        self._constants = [self._constant(content) for content in plan.constants]
+        self._constants = [self._constant(content) for content in (plan.constants if like is None else ())]
+        if like is not None:
+            self._kernels, self._constants = like._kernels, like._constants
         self._constant_addresses = tuple(memory.address for memory in self._constants)
         self._frames: list[Frame] = []
         self._sync = os.environ.get("IRC_SYNC") == "1"

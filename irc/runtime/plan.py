@@ -10,6 +10,8 @@ import base64
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
+from irc.support.extents import Dim
+
 Space: TypeAlias = Literal["argument", "result", "arena", "constant"]
 
 
@@ -42,10 +44,12 @@ class TensorMap:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number passed by value: `element` is an element name of irc."""
+    """A number passed by value: `element` is an element name of irc. With `dim` it is the size of that in a call, in
+    multiples of what the dim is a multiple of."""
 
     element: str
     value: int | float
+    dim: str | None = None
 
 
 Parameter: TypeAlias = Buffer | TensorMap | Scalar
@@ -61,7 +65,8 @@ class Launch:
     """`grid` and `cluster` are blocks along x, y, z, `block` threads along x, `shared` bytes of dynamic shared
     memory. One that `overlaps` may start before the launch before it on its stream is done: it waits for that itself
     (`cuda.dependency_wait`). `parameters` are those of `sets` sets of operands, one behind the other, each for a grid
-    along z of its own; the kernel takes them as an array of `max_sets` structs, unless that is 1."""
+    along z of its own; the kernel takes them as an array of `max_sets` structs, unless that is 1. `domains`: whose
+    tiles the grid has along x where run-time extents are among theirs, as `cuda.kernel` has them."""
 
     kernel: str
     grid: tuple[int, int, int]
@@ -73,6 +78,7 @@ class Launch:
     overlaps: bool = False
     sets: int = 1
     max_sets: int = 1
+    domains: tuple[tuple[int, ...], ...] = ()
 
     @property
     def parameters_of_sets(self) -> list[tuple[Parameter, ...]]:
@@ -114,7 +120,7 @@ Step: TypeAlias = Launch | Copy | Memset | Record | Wait
 class Plan:
     """name: of the function. arena: bytes of scratch memory. streams: how many; stream 0 is the caller's. events: how
     many. constants: the bytes of each constant. donated: pairs of a result and the argument that it is written over, by
-    number."""
+    number. dims: the run-time extents of which sizes in it follow; `irc.runtime.sizes` has the plan of a call."""
 
     name: str
     arena: int
@@ -123,6 +129,7 @@ class Plan:
     constants: tuple[bytes, ...]
     steps: tuple[Step, ...]
     donated: tuple[tuple[int, int], ...] = ()
+    dims: tuple[Dim, ...] = ()
 
     def to_json(self) -> Any:
         """As dictionaries, lists, strings and numbers; an object's class is under `is`."""
@@ -134,7 +141,8 @@ class Plan:
         return _from_json(data)
 
 
-_CLASSES = {cls.__name__: cls for cls in (Buffer, TensorMap, Scalar, Launch, Copy, Memset, Record, Wait, Plan)}
+_ALL = (Buffer, TensorMap, Scalar, Launch, Copy, Memset, Record, Wait, Dim, Plan)
+_CLASSES = {cls.__name__: cls for cls in _ALL}
 
 
 def _to_json(value: Any) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.dialects.cuda.kernel import KernelOp
@@ -21,11 +22,13 @@ from irc.dialects.host import (
     MemsetOp,
     PlanOp,
     RecordOp,
+    SizeOp,
     StepOp,
     WaitOp,
 )
 from irc.dialects.host.checks import extent_of
 from irc.ir.dtypes import element_of
+from irc.ir.extents import dims_of
 from irc.ir.properties import values_of
 from irc.ir.rewriting import location_of
 from irc.runtime.plan import (
@@ -87,6 +90,7 @@ class _Reader:
             tuple(self._constants),
             tuple(steps),
             tuple(self._op.donations.items()),
+            dims_of(self._op),
         )
 
     def _step(self, op: StepOp) -> Step:
@@ -126,6 +130,7 @@ class _Reader:
             stream=stream,
             sets=sets,
             max_sets=kernel.max_sets,
+            domains=tuple(values_of(cast(DenseArrayBase, domain)) for domain in kernel.domains or ()),
         )
 
     def _parameter(self, type: Attribute, value: SSAValue) -> Parameter:
@@ -143,6 +148,12 @@ class _Reader:
                 values_of(type.upper),
                 values_of(type.steps),
             )
+        if isinstance(value.owner, SizeOp):
+            name = value.owner.dim.data
+            prime = next((dim.prime for dim in dims_of(self._op) if dim.name == name), None)
+            if prime is None:
+                raise IrcError(f"the module has no dim {name}", location_of(value.owner))
+            return Scalar(element_of(type).name, prime, name)
         return Scalar(element_of(type).name, _number(value))
 
     def _buffer(self, value: SSAValue) -> Buffer:

@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.dialects.cuda import KernelOp
 from irc.interpreters.sim.errors import SimulationError
-from irc.interpreters.sim.launch import Kernel
+from irc.interpreters.sim.launch import Kernel, Operand, Tensor
 from irc.interpreters.sim.memory import Array, Memory, Span
 from irc.interpreters.sim.statistics import Counters, KernelStatistics
 from irc.runtime.arrays import check_count, host_array, written
 from irc.runtime.artifact import ArraySpec
-from irc.runtime.plan import Buffer, Copy, Launch, Memset, Parameter, Scalar, TensorMap
+from irc.runtime.plan import Buffer, Copy, Launch, Memset, Parameter, Plan, Scalar, TensorMap
 from irc.runtime.plan_reader import read_plan
 from irc.support.diagnostics import IrcError
 
@@ -25,12 +25,19 @@ class SimProgram:
     check orders what races."""
 
     def __init__(
-        self, module: ModuleOp, arguments: Sequence[ArraySpec], results: Sequence[ArraySpec], *, lazy: bool = False
+        self,
+        module: ModuleOp,
+        arguments: Sequence[ArraySpec],
+        results: Sequence[ArraySpec],
+        *,
+        plan: Plan | None = None,
+        lazy: bool = False,
     ):
-        """`lazy`: asynchronous copies and products happen as late as they can, else when they are issued."""
+        """`plan` is the module's, or it for sizes of its dims. `lazy`: asynchronous copies and products happen as late
+        as they can, else when they are issued."""
         self._arguments = tuple(arguments)
         self._results = tuple(results)
-        self._plan = read_plan(module)
+        self._plan = read_plan(module) if plan is None else plan
         self._ops = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
         self._kernels: dict[str, Kernel] = {}
         self._lazy = lazy
@@ -66,7 +73,7 @@ class SimProgram:
                     counter = None if counters is None else counters.setdefault(step.kernel, Counters())
                     for parameters in step.parameters_of_sets:
                         operands = [device.operand(parameter) for parameter in parameters]
-                        self._kernel(step.kernel).launch(operands, counter, lazy=self._lazy)
+                        self._kernel(step.kernel).launch(operands, counter, blocks=step.grid[0], lazy=self._lazy)
                 case Copy(source, destination):
                     device.copy(source, destination)
                 case Memset(buffer, value):
@@ -114,10 +121,14 @@ class _Device:
         }
         return Span(spaces[buffer.space][buffer.index], buffer.offset, buffer.size)
 
-    def operand(self, parameter: Parameter) -> Span | float:
-        if isinstance(parameter, Scalar):
-            return parameter.value
-        return self.span(parameter.buffer if isinstance(parameter, TensorMap) else parameter)
+    def operand(self, parameter: Parameter) -> Operand:
+        match parameter:
+            case Scalar():
+                return parameter.value
+            case TensorMap():
+                return Tensor(self.span(parameter.buffer), parameter.extents, parameter.strides)
+            case Buffer():
+                return self.span(parameter)
 
     def copy(self, source: Buffer, destination: Buffer) -> None:
         a, b = self.span(source), self.span(destination)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import gc
+import re
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -230,24 +232,97 @@ def test_a_graph_break(seen: list[Compiled]) -> None:
     assert len(seen) == 3
 
 
-def test_changing_shapes_compile_a_bounded_number_of_programs(seen: list[Compiled]) -> None:
-    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+def test_changing_shapes_are_programs_for_classes_of_sizes(seen: list[Compiled]) -> None:
+    """Sizes up to 8, 64, 512 and 4096."""
+    model = nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 3))
     run = compiled(model, dynamic=True)
-    with pytest.warns(ManyShapes, match="Pad the inputs") as warned:
-        for rows in [*range(2, 2 + MAX_SHAPES + 4), 2, 3]:
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("error")
+        for rows in [*range(2, 2 + MAX_SHAPES + 4), 64, 100, 2, 3, 1000, 511]:
             x = torch.randn(rows, 4)
             torch.testing.assert_close(run(x), model(x))
+    assert len(seen) == 4 and all(len(graph.programs) == 1 for graph in seen)
+
+
+def test_kernels_of_a_class_are_right_for_its_sizes(seen: list[Compiled]) -> None:
+    """On the simulator, as there is no GPU."""
+    norm, first, second = nn.LayerNorm(64), nn.Linear(64, 128), nn.Linear(128, 32)
+    model = nn.Sequential(norm, first, nn.GELU(), second).to(torch.bfloat16)
+    x = torch.randn(100, 64, dtype=torch.bfloat16)
+    torch._dynamo.mark_dynamic(x, 0)
+    with torch.no_grad():
+        compiled(model)(x)
+        ((of_class,),) = [graph.programs for graph in seen]
+        of_class.executable = irc.compile(of_class.module(), target="sim", arch="sm_90a")
+        for rows in (65, 100, 333):
+            x = torch.randn(rows, 64, dtype=torch.bfloat16)
+            arguments = [*norm.parameters(), None, x, *first.parameters(), *second.parameters()]
+            taken: list[Any] = [arguments[int(re.findall(r"\d+", node.name)[0])] for node in of_class.subgraph.inputs]
+            torch.testing.assert_close(of_class.at({"s0": rows})(*taken), model(x), atol=0.02, rtol=0.02)
+
+
+def test_training_with_changing_shapes_is_by_classes(seen: list[Compiled]) -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 3))
+    run = compiled(model, dynamic=True)
+    for rows in (2, 5, 7, 8):
+        x = torch.randn(rows, 4)
+        run(x).square().sum().backward()
+        found = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+        model.zero_grad()
+        model(x).square().sum().backward()
+        torch.testing.assert_close(found, [p.grad for p in model.parameters()])
+        model.zero_grad()
+    assert len(seen) == 2
+
+
+def test_arrays_that_lie_otherwise_are_no_new_class(seen: list[Compiled]) -> None:
+    run = compiled(lambda x: x.exp() * 2, dynamic=True)
+    for x in (torch.randn(5, 8), torch.randn(6, 8), torch.randn(8, 6).T, torch.randn(8, 7).T, torch.randn(8, 7).T):
+        torch.testing.assert_close(run(x), x.exp() * 2)
+    classes = [graph for graph in seen if graph.programs[0]._dims]
+    assert len(classes) <= 2 and len(seen) <= 4
+
+
+def test_what_stays_with_torch_has_the_sizes_of_the_call(seen: list[Compiled]) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.fft.fft(x.tanh(), dim=1).abs().reshape(x.shape[0] * 2, 4) * 2
+
+    run = compiled(f)
+    for rows in (3, 5, 8):
+        x = torch.randn(rows, 8)
+        torch._dynamo.mark_dynamic(x, 0, min=2, max=512)
+        torch.testing.assert_close(run(x), f(x))
+    assert len(seen) == 1 and any(seen[0].division.left)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: x / x.shape[0], lambda x: x * x.shape[0] + 1, lambda x: x.roll(x.shape[0] // 2)]
+)
+def test_what_computes_with_a_size_is_a_program_for_each(f: Any, seen: list[Compiled]) -> None:
+    run = compiled(f, dynamic=True)
+    for rows in (3, 5, 8):
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(run(x), f(x))
+    assert len(seen) == 3
+
+
+def test_changing_shapes_compile_a_bounded_number_of_programs(seen: list[Compiled]) -> None:
+    run = compiled(lambda x: x / x.shape[0], dynamic=True)
+    with pytest.warns(ManyShapes, match=r"computes with a size.*Pad the inputs") as warned:
+        for rows in [*range(2, 2 + MAX_SHAPES + 4), 2, 3]:
+            x = torch.randn(rows, 4)
+            torch.testing.assert_close(run(x), x / rows)
     assert len(seen) == MAX_SHAPES and len(warned) == 1
 
 
 def test_the_number_of_shapes_is_an_option(seen: list[Compiled]) -> None:
-    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
-    run = compiled(model, dynamic=True, options={"max_shapes": 2})
+    linear = nn.Linear(4, 8)
+    run = compiled(lambda x: linear(x).relu() / x.shape[0], dynamic=True, options={"max_shapes": 2})
     with pytest.warns(ManyShapes, match='for 2 of them.*"max_shapes": 8') as warned:
         for rows in (2, 3, 4, 5):
-            run(torch.randn(rows, 4)).sum().backward()
+            run(torch.randn(rows, 4)).mean().backward()
     assert [graph.division.subgraphs != [] for graph in seen] == [True] * 4 and len(warned) == 1
-    with pytest.raises(Exception, match="has the option max_shapes alone, found speed"):
+    with pytest.raises(Exception, match="has the options max_shapes and autotune, found speed"):
         compiled(nn.ReLU(), options={"speed": 1})(torch.ones(2))
 
 

@@ -39,6 +39,13 @@ def argument_parser() -> argparse.ArgumentParser:
         help="where to run (default: cuda where a GPU is present, else cpu, or what IRC_TARGET says); sim simulates "
         "the kernels of cuda, interpret runs numpy op by op",
     )
+    parser.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        metavar="NAME=INT",
+        help="of a dim that is known when the program is called: of the drawn arguments (-D compiles for one size)",
+    )
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="an argument from a file")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawn arguments (default: 0)")
     parser.add_argument("--output", metavar="DIR", help="write the results to DIR/0.npy, DIR/1.npy, ...")
@@ -94,6 +101,8 @@ def _run(arguments: list[str]) -> int:
             any_order=args.any_order,
         )
     compiling = time.perf_counter() - begin
+    sizes = parse_definitions(args.size, "--size")
+    executable = executable.at(**sizes)
     arrays = make_arguments(executable.arguments, files, args.seed)
     measured = _measure(executable, arrays, compiling)
     _print_run(executable, measured)
@@ -103,7 +112,7 @@ def _run(arguments: list[str]) -> int:
         _print_statistics(executable, arrays)
     if args.output is not None:
         _write(measured.results, Path(args.output))
-    return _check(args, dims, executable, arrays, measured.results) if args.check else 0
+    return _check(args, {**dims, **sizes}, executable, arrays, measured.results) if args.check else 0
 
 
 def _measure(executable: Any, arrays: list[Any], compiling: float) -> Measured:

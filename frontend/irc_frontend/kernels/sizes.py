@@ -17,6 +17,7 @@ from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target
 from irc.support.integers import ceil_div
 from irc_frontend.graph import fail
 from irc_frontend.kernels.access import Access
+from irc_frontend.kernels.choices import open_choices
 from irc_frontend.kernels.facts import Facts
 from irc_frontend.kernels.indices import Dim
 from irc_frontend.kernels.loops import Choice
@@ -107,7 +108,8 @@ def reads_turned(facts: Facts) -> bool:
 
 def choose(facts: Facts, given: ConfigAttr) -> Choice:
     """The steps and the config of one nest."""
-    return next(choices(facts, given))
+    open_ = open_choices()
+    return next(choices(facts, given)) if open_ is None else open_.next(lambda: next(choices(facts, given)))
 
 
 def choices(facts: Facts, given: ConfigAttr) -> Iterator[Choice]:
@@ -183,6 +185,7 @@ def _product(facts: Facts, roles: Roles, given: ConfigAttr, machine: Target) -> 
         rhs_along="k" if product.loads[1] is not None and product.loads[1].dims[-1] is roles.k else "n",
         stored=stored,
         returns=len(others) > 1,
+        varying=frozenset(side for side, dim in (("m", roles.m), ("n", roles.n)) if _varies(dim.extent)),
     )
     names = {"m": roles.m.name, "n": roles.n.name, "k": roles.k.name}
     sizes = {role: size for role, name in names.items() if (size := _given(given, name)) is not None}
@@ -193,6 +196,10 @@ def _product(facts: Facts, roles: Roles, given: ConfigAttr, machine: Target) -> 
         tiles = TileSizes(sizes).completed(chosen.tile)
         config = fields.completed(chosen).replace(split=None, swap_ab=None)
         yield Choice({name: tiles[role] for role, name in names.items()}, config)
+
+
+def _varies(extent: int) -> bool:
+    return (known := open_choices()) is not None and known.varies(extent)
 
 
 def _given(config: ConfigAttr, name: str) -> int | None:

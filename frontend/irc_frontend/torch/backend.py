@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -13,17 +14,26 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 from torch._subclasses import FakeTensorMode
 from torch.fx import GraphModule, Interpreter
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import is_nested_int
-from torch.fx.traceback import preserve_node_meta
 
-from irc_frontend.evaluation import autotuned, current_autotune
+from irc.driver.compiler import preferred_target
+from irc.support.extents import Sizes
+from irc_frontend.dims import NotOne
+from irc_frontend.evaluation import autotuned, current_autotune, current_target
 from irc_frontend.torch.decompositions import decompositions
-from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_graph
+from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_class, compile_graph
 from irc_frontend.torch.multi_head import with_own_heads
 from irc_frontend.torch.partition import partition
+from irc_frontend.torch.preparation import traced
 from irc_frontend.torch.resampling import with_own_resampling
 from irc_frontend.torch.scaled_dot_product import with_fast_attention
+from irc_frontend.torch.sizes import SizeClass, Symbol, symbols_of
+
+MAX_CLASSES = 16
+"""Classes of sizes that a graph is compiled for: those of several symbols are many together."""
+
+MAX_KEPT = 256
+"""Shapes of whose calls by programs for all sizes something is kept; the one used first goes first."""
 
 MAX_SHAPES = 8
 """For how many shapes a graph of dynamic shapes is compiled, unless the option `max_shapes` says otherwise."""
@@ -88,18 +98,36 @@ def _is_symbolic(value: Any) -> bool:
     return isinstance(value, torch.SymInt)
 
 
+def _is_compiled_by_size(arguments: Sequence[Any]) -> bool:
+    """Whether programs of these arguments are machine code of a CPU, which is for one size."""
+    on_gpu = any(isinstance(each, torch.Tensor) and each.is_cuda for each in arguments)
+    return not on_gpu and (current_target() or preferred_target()) != "interpret"
+
+
 class _Shapes:
-    """A graph of dynamic shapes: compiled for each of the first `most` shapes that it is called with."""
+    """A graph of dynamic shapes: compiled for classes of sizes (`irc_frontend.torch.sizes`) where it can be, else for
+    each of the first `most` shapes that it is called with."""
 
     def __init__(self, module: GraphModule, kind: str, most: int):
         self._module, self._kind, self._most = module, kind, most
         self._autotune = current_autotune()
+        self._classes: list[tuple[SizeClass, Callable[[Sizes], Run]]] = []
+        self._of_class: OrderedDict[Any, Run] = OrderedDict()
+        self._why = ""
+        """Why it is not compiled for classes."""
+        self._symbols: list[Symbol] = []
+        try:
+            self._symbols = symbols_of(module)
+        except NotOne as error:
+            self._why = str(error)
         self._is_warned = kind == "backward"  # which follows a forward graph that warns
         self._known: dict[Any, Compiled] = {}
         self._lock = threading.Lock()
 
     def run(self, arguments: list[Any]) -> Any:
         key = tuple(map(_kind, arguments))
+        if (run := self._of_class.get(key) or self._sized(key, arguments)) is not None:
+            return run(arguments)
         found = self._known.get(key)
         if found is None:
             with self._lock:
@@ -107,6 +135,33 @@ class _Shapes:
         if found is None:
             return Interpreter(self._module).boxed_run(arguments)
         return found.run(arguments)
+
+    def _sized(self, key: Any, arguments: Sequence[Any]) -> Run | None:
+        """The run of these arguments by programs for all sizes of a class; None where there are none."""
+        if self._why or not self._symbols or _is_compiled_by_size(arguments) or self._most == 0:
+            return None
+        with self._lock:
+            found = next((each for each in self._classes if each[0].has(arguments)), None)
+            if found is None:
+                if len(self._classes) >= MAX_CLASSES:
+                    return None
+                try:
+                    found = self._new_class(arguments)
+                except NotOne as error:
+                    self._why = str(error)
+                    return None
+            sizes = found[0].sizes(arguments)
+            if sizes is None:
+                return None
+            self._of_class[key] = found[1](sizes)
+            while len(self._of_class) > MAX_KEPT:
+                self._of_class.popitem(last=False)
+            return self._of_class[key]
+
+    def _new_class(self, arguments: Sequence[Any]) -> tuple[SizeClass, Callable[[Sizes], Run]]:
+        of = SizeClass(self._module, self._symbols, arguments)
+        self._classes.append((of, compile_class(of.traced(), of.traced_for_sizes(), self._kind, of.dims)))
+        return self._classes[-1]
 
     def _specialized(self, key: Any, arguments: Sequence[Any]) -> Compiled | None:
         if len(self._known) >= self._most:
@@ -123,7 +178,8 @@ class _Shapes:
             return
         self._is_warned = True
         message = (
-            f"irc compiled a graph of dynamic shapes for {self._most} of them; torch runs it op by op for all others. "
+            f"irc compiled a graph of dynamic shapes for {self._most} of them; torch runs it op by op for all others"
+            f"{f' ({self._why})' if self._why else ''}. "
             "Pad the inputs to a few shapes, or let irc compile more: "
             f'torch.compile(..., backend="irc", options={{"max_shapes": {4 * max(1, self._most)}}})'
         )
@@ -139,9 +195,7 @@ def _kind(argument: Any) -> Any:
 def specialized(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
     """The graph with the shapes and numbers of these arguments."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
-    fakes = [mode.from_tensor(x.detach()) if isinstance(x, torch.Tensor) else x for x in arguments]
-    with mode, torch.no_grad(), preserve_node_meta():
-        return make_fx(Interpreter(module).run)(*fakes)
+    return traced(module, mode, [mode.from_tensor(x.detach()) if isinstance(x, torch.Tensor) else x for x in arguments])
 
 
 @lru_cache(maxsize=None, typed=True)  # True is not one second

@@ -6,7 +6,8 @@ import operator
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any
 
 import torch
@@ -14,14 +15,19 @@ from torch._functorch.compile_utils import fx_graph_cse
 from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 from torch.fx.graph import CodeGen
+from torch.fx.node import map_aggregate
 
+from irc.ir.extents import at_sizes
 from irc.support.diagnostics import IrcError
-from irc_frontend.torch.division import Division, divide
+from irc.support.extents import Dim, Sizes, sized
+from irc_frontend.dims import NotOne
+from irc_frontend.torch.division import Division, Subgraph, divide
 from irc_frontend.torch.flex import with_flex_attention
 from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
-from irc_frontend.torch.program import Program
+from irc_frontend.torch.program import Program, module_of
 from irc_frontend.torch.rules import value_of
 from irc_frontend.torch.separation import separate_gradients
+from irc_frontend.torch.sizes import compare
 
 Watcher = Callable[[str, "Compiled"], None]
 """Told of each graph that is compiled: forward, backward or inference, and what became of it."""
@@ -111,6 +117,50 @@ def compile_graph(
         return compiled
 
 
+def compile_class(
+    module: GraphModule, for_sizes: Sequence[tuple[GraphModule, Sizes]], kind: str, dims: Sequence[Dim]
+) -> Callable[[Sizes], Run]:
+    """Compiles a functional ATen graph whose shapes have numbers that stand for sizes: what gives a run for some.
+    for_sizes: the graph with some sizes in their place. NotOne where it is not the same for all sizes, or programs
+    cannot be for all."""
+    module = _prepared(module)
+    division = divide(module.graph, {})
+    for other, sizes in [(_prepared(each), sizes) for each, sizes in for_sizes]:
+        compare(module, other, dims, sizes)
+        _compare_programs(module, other, division, dims, sizes)
+    try:
+        programs = {id(each): Program(each, dims) for level in division.subgraphs for each in level}
+    except IrcError as error:
+        raise NotOne(error.message) from error
+
+    def at(sizes: Sizes) -> Run:
+        of_sizes = {number: program.at(sizes) for number, program in programs.items()}
+        return _joined(module, division, of_sizes, lambda value: sized(value, dims, sizes))
+
+    compiled = Compiled(at({dim.name: dim.most for dim in dims}), division, list(programs.values()), [])
+    for watcher in _watchers:
+        watcher(kind, compiled)
+    return at
+
+
+def _prepared(module: GraphModule) -> GraphModule:
+    module = GraphModule(module, fx_graph_cse(with_flex_attention(module).graph))
+    separate_gradients(module.graph)
+    return module
+
+
+def _compare_programs(
+    module: GraphModule, other: GraphModule, division: Division, dims: Sequence[Dim], sizes: Sizes
+) -> None:
+    """NotOne unless the programs of the graph, with these sizes, are those of the other graph."""
+    there = dict(zip(module.graph.nodes, other.graph.nodes, strict=True))
+    for subgraph in chain.from_iterable(division.subgraphs):
+        nodes = {each.name: [there[node] for node in getattr(subgraph, each.name)] for each in fields(subgraph)[2:]}
+        found = at_sizes(module_of(subgraph, dims), sizes)
+        if not found.is_structurally_equivalent(module_of(Subgraph(subgraph.level, subgraph.device, **nodes))):
+            raise NotOne("it computes with a size")
+
+
 def _strides(module: GraphModule) -> list[tuple[int, ...] | None]:
     return [strides_of(node) for node in results_of(module.graph)]
 
@@ -155,8 +205,21 @@ class _Boxed(CodeGen):
         )
 
 
-def _joined(module: GraphModule, division: Division, programs: dict[int, Program]) -> Run:
-    """The graph in which each subgraph is one call."""
+def _changed(arguments: Any, at: Callable[[int], int]) -> Any:
+    """The arguments of a node with other numbers."""
+    return map_aggregate(arguments, lambda value: at(value) if type(value) is int else value)
+
+
+def _joined(
+    module: GraphModule, division: Division, programs: dict[int, Program], at: Callable[[int], int] | None = None
+) -> Run:
+    """The graph in which each subgraph is one call. at: what numbers in it are."""
+
+    def numbers(node: FxNode) -> FxNode:
+        if at is not None:
+            node.args, node.kwargs = _changed(node.args, at), _changed(node.kwargs, at)
+        return node
+
     graph = Graph()
     graph.set_codegen(_Boxed())
     known: dict[FxNode, FxNode] = {}
@@ -164,7 +227,7 @@ def _joined(module: GraphModule, division: Division, programs: dict[int, Program
         if node.op in ("placeholder", "get_attr"):
             known[node] = graph.node_copy(node)
     for node in division.first:
-        known[node] = graph.node_copy(node)
+        known[node] = numbers(graph.node_copy(node))
     for subgraphs, left in zip(division.subgraphs, division.left, strict=True):
         for subgraph in subgraphs:
             call = graph.call_function(programs[id(subgraph)], tuple(known[node] for node in subgraph.inputs))
@@ -172,10 +235,10 @@ def _joined(module: GraphModule, division: Division, programs: dict[int, Program
                 single = len(subgraph.results) == 1
                 known[node] = call if single else graph.call_function(operator.getitem, (call, position))
         for node in left:
-            known[node] = copied = graph.node_copy(node, known.__getitem__)
+            known[node] = copied = numbers(graph.node_copy(node, known.__getitem__))
             copied.target = QUICKER.get(copied.target, copied.target)
     for writes in _alike(division.writes):
         pairs = [[known[x] for x in node.all_input_nodes] for node in writes]
         graph.call_function(aten._foreach_copy_.default, tuple(map(list, zip(*pairs, strict=True))))
-    graph.node_copy(module.graph.output_node(), known.__getitem__)
+    numbers(graph.node_copy(module.graph.output_node(), known.__getitem__))
     return boxed(GraphModule(module, graph).forward)

@@ -8,9 +8,12 @@ from typing import Any
 
 import torch
 from torch._guards import detect_fake_mode
-from torch.fx import Graph, GraphModule
+from torch._subclasses import FakeTensorMode
+from torch.fx import Graph, GraphModule, Interpreter
 from torch.fx import Node as FxNode
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+from torch.fx.traceback import preserve_node_meta
 
 aten = torch.ops.aten
 
@@ -213,3 +216,9 @@ def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
         back = graph.call_function(aten.permute.default, (copy, [order.index(axis) for axis in range(wanted.ndim)]))
     back.meta = dict(node.meta)
     return back
+
+
+def traced(module: GraphModule, mode: FakeTensorMode, fakes: Sequence[Any]) -> GraphModule:
+    """The graph of a run with these arguments."""
+    with mode, torch.no_grad(), preserve_node_meta():
+        return make_fx(Interpreter(module).run)(*fakes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from torch.fx import Node as FxNode
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.driver.compiler import preferred_target
+from irc.ir.extents import declare_dims
 from irc.runtime.arrays import is_freed
 from irc.runtime.artifact import DTYPES
 from irc.runtime.libraries import ALIGNMENT, are_usable, emptier, library_of, likeness
 from irc.support.diagnostics import IrcError
+from irc.support.extents import Dim, Sizes, sized_all
 from irc_frontend.build import build_module
 from irc_frontend.evaluation import compile_nodes, current_target, target
 from irc_frontend.graph import Node, sorted_nodes
@@ -36,6 +39,14 @@ class Layout:
         self.order = tuple(order) if is_dense else None
         self.stride = tuple(value.stride()) if is_dense else torch.empty(self.shape, device="meta").stride()
         self.extents = tuple(ordered.shape) if is_dense else self.shape
+
+    def at(self, dims: Sequence[Dim], sizes: Sizes) -> Layout:
+        """With sizes in the place of numbers that stand for them."""
+        found = copy(self)
+        found.shape, found.stride, found.extents = (
+            sized_all(each, dims, sizes) for each in (self.shape, self.stride, self.extents)
+        )
+        return found
 
     def fits(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor of this shape and type lies so."""
@@ -99,33 +110,35 @@ class Layouts:
 class Program:
     """Callable with the tensors of a subgraph's inputs, in order; gives those of its results, the only one as it is."""
 
-    def __init__(self, subgraph: Subgraph):
-        self.subgraph = subgraph
+    def __init__(self, subgraph: Subgraph, dims: Sequence[Dim] = ()):
+        """dims: of the numbers in shapes that stand for sizes; then it is called for some (`at`)."""
+        self.subgraph, self._dims = subgraph, tuple(dims)
         self.__name__ = self.__qualname__ = f"irc_program_{subgraph.level}"
-        self._taken = [Layout(value_of(node)) for node in subgraph.inputs]
-        self._made = [Layout(value_of(node)) for node in subgraph.results]
+        self._taken, self._made = _layouts(subgraph.inputs), _layouts(subgraph.results)
         with target(_target_of(subgraph)):
             any_order = not torch.are_deterministic_algorithms_enabled()
-            self.executable = compile_nodes(*self._recorded(), any_order=any_order)
-        self._run = self._on_host if subgraph.device.type == "cpu" else self._on_device(subgraph.device)
+            self.executable = compile_nodes(*_recorded(subgraph), any_order=any_order, dims=self._dims)
+        self._run = self._unsized if dims else self._runner()
 
-    def _recorded(self) -> tuple[list[Node], list[Node], list[Node]]:
-        """The nodes of the program in order, its results and its arguments."""
-        subgraph = self.subgraph
-        arguments = [argument(layout.extents, layout.dtype) for layout in self._taken]
-        known: dict[FxNode, Any] = {
-            node: layout.from_memory(x) for node, layout, x in zip(subgraph.inputs, self._taken, arguments, strict=True)
-        }
-        for node in subgraph.body:
-            known[node] = record(node, known)
-        results = [layout.to_memory(known[node]) for node, layout in zip(subgraph.results, self._made, strict=True)]
-        roots, leaves = [x.node for x in results], [x.node for x in arguments]
-        return sorted_nodes([*leaves, *roots]), roots, leaves
+    def _runner(self) -> Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]:
+        device = self.subgraph.device
+        return self._on_host if device.type == "cpu" else self._on_device(device)
+
+    def _unsized(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        raise IrcError(f"{self.__name__} is for a class of sizes, and called for none")
+
+    def at(self, sizes: Sizes) -> Program:
+        """The program for some sizes, with the same kernels."""
+        found = copy(self)
+        found.executable = self.executable.at(**sizes)
+        found._taken = [layout.at(self._dims, sizes) for layout in self._taken]
+        found._made = [layout.at(self._dims, sizes) for layout in self._made]
+        found._run = found._runner()
+        return found
 
     def module(self) -> ModuleOp:
         """The nd module that was compiled."""
-        with target(_target_of(self.subgraph)):
-            return build_module(*self._recorded())
+        return module_of(self.subgraph, self._dims)
 
     def __call__(self, *tensors: torch.Tensor) -> Any:
         results = self._run(tensors)
@@ -171,6 +184,32 @@ class Program:
             return results
 
         return run
+
+
+def module_of(subgraph: Subgraph, dims: Sequence[Dim] = ()) -> ModuleOp:
+    """The nd module of a subgraph's program."""
+    with target(_target_of(subgraph)):
+        module = build_module(*_recorded(subgraph))
+    declare_dims(module, dims)
+    return module
+
+
+def _layouts(nodes: Sequence[FxNode]) -> list[Layout]:
+    return [Layout(value_of(node)) for node in nodes]
+
+
+def _recorded(subgraph: Subgraph) -> tuple[list[Node], list[Node], list[Node]]:
+    """The nodes of the program in order, its results and its arguments."""
+    taken, made = _layouts(subgraph.inputs), _layouts(subgraph.results)
+    arguments = [argument(layout.extents, layout.dtype) for layout in taken]
+    known: dict[FxNode, Any] = {
+        node: layout.from_memory(x) for node, layout, x in zip(subgraph.inputs, taken, arguments, strict=True)
+    }
+    for node in subgraph.body:
+        known[node] = record(node, known)
+    results = [layout.to_memory(known[node]) for node, layout in zip(subgraph.results, made, strict=True)]
+    roots, leaves = [x.node for x in results], [x.node for x in arguments]
+    return sorted_nodes([*leaves, *roots]), roots, leaves
 
 
 def _target_of(subgraph: Subgraph) -> str:

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, StringAttr, SymbolNameConstraint, UnitAttr, i1
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    UnitAttr,
+    i1,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 from xdsl.irdl import (
     AnyAttr,
@@ -60,6 +69,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     may describe one); `writes` is 1 for an argument through which the kernel may write. `in_place` has pairs of launch
     operands: the second may be written to the memory of the first. `sums` are launch operands that are zero before the
     launch, to which it adds. Pointers do not overlap, unless `aliased` is there.
+    `dims` names those of the module whose sizes are operands of the launch behind its arrays, each a multiple of what
+    the dim is a multiple of; `domains` are those whose tiles the grid has then: of each the blocks of a cluster, the
+    most clusters (0: any number), and an extent and a step along each dimension.
     `sets`: a launch has up to so many sets of operands, and as many grids along z; each block works on the set of its
     number there, and knows nothing of the others.
     """
@@ -77,6 +89,8 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     writes = opt_prop_def(DenseArrayBase)
     in_place = opt_prop_def(DenseArrayBase)
     sums = opt_prop_def(DenseArrayBase)
+    dims = opt_prop_def(ArrayAttr)
+    domains = opt_prop_def(ArrayAttr)
     aliased = opt_prop_def(UnitAttr)
     sets = opt_prop_def(IntegerAttr)
     body = region_def("single_block")
@@ -98,6 +112,8 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         writes: Sequence[int] | None = None,
         in_place: Sequence[int] | None = None,
         sums: Sequence[int] | None = None,
+        dims: Sequence[str] | None = None,
+        domains: ArrayAttr | None = None,
         aliased: bool = False,
         sets: int = 1,
     ):
@@ -116,6 +132,8 @@ class KernelOp(IRDLOperation, LaunchableInterface):
                 "writes": numbers(writes),
                 "in_place": numbers(in_place),
                 "sums": numbers(sums),
+                "dims": None if dims is None else ArrayAttr(map(StringAttr, dims)),
+                "domains": domains,
                 "aliased": UnitAttr() if aliased else None,
                 "sets": number(sets) if sets != 1 else None,
             },
@@ -152,6 +170,11 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         return frozenset(() if self.sums is None else values_of(self.sums))
 
     @property
+    def dim_names(self) -> tuple[str, ...]:
+        """The dims whose sizes a launch has behind its arrays."""
+        return () if self.dims is None else tuple(each.data for each in self.dims if isinstance(each, StringAttr))
+
+    @property
     def max_sets(self) -> int:
         return 1 if self.sets is None else self.sets.value.data
 
@@ -164,7 +187,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     def room_for_sets(self) -> int:
         """How many sets of operands its parameters have room for; 1 where the kernel uses the place along z itself."""
         uses_z = any(isinstance(op, AxisOp) and op.axis.value.data == 2 for op in self.walk())
-        if uses_z or values_of(self.grid)[2] != 1 or not self.arguments:
+        if uses_z or values_of(self.grid)[2] != 1 or not self.arguments or self.dims is not None:
             return 1
         return max(1, MAX_BYTES // self.set_bytes)
 
@@ -222,6 +245,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
                 raise VerifyException(f"expected {_named(argument)} to be read only, as its entry of writes says")
         if self.in_place is not None and len(self.in_place) % 2:
             raise VerifyException(f"expected pairs of operands in in_place, found {len(self.in_place)} numbers")
+        for domain in () if self.domains is None else self.domains:
+            if not isinstance(domain, DenseArrayBase) or len(domain) < 4 or len(domain) % 2:
+                raise VerifyException("expected domains of a cluster, a limit, and pairs of an extent and a step")
         if any(operand < 0 for operand in self.operand_of_argument):
             raise VerifyException(f"expected indices of launch operands, found {self.operand_of_argument}")
 
@@ -279,6 +305,8 @@ _CLAUSES = (
     "writes",
     "in_place",
     "sums",
+    "dims",
+    "domains",
     "aliased",
     "sets",
 )
@@ -287,6 +315,14 @@ _CLAUSES = (
 def _parse_clause(parser: Parser, key: str) -> Attribute | None:
     if key == "aliased":
         return UnitAttr()
+    if key == "dims":
+        return parser.parse_attribute()
+    if key == "domains":
+        lists = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE,
+            lambda: parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer),
+        )
+        return ArrayAttr(map(numbers, lists))
     if key in _LISTS:
         return numbers(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
     return number(parser.parse_integer(allow_boolean=False))
@@ -296,6 +332,11 @@ def _print_clause(printer: Printer, key: str, value: Attribute) -> None:
     if isinstance(value, IntegerAttr) and key == "index" and value.value.data == 32:
         return
     printer.print_string(f" {key}")
+    if isinstance(value, ArrayAttr) and key == "domains":
+        printer.print_string(f" {[list(values_of(each)) for each in value if isinstance(each, DenseArrayBase)]}")
+    elif isinstance(value, ArrayAttr):
+        printer.print_string(" ")
+        printer.print_attribute(value)
     if isinstance(value, DenseArrayBase):
         printer.print_string(f" {list(values_of(value))}")
     if isinstance(value, IntegerAttr):

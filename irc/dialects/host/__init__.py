@@ -6,7 +6,7 @@ waits say so: the last step of every stream has to be ordered before the end of 
 """
 
 from irc.dialects.host import memory, plan, steps
-from irc.dialects.host.memory import ARENA_ALIGNMENT, ArenaOp, BufferOp, BufferType, ConstantOp, bytes_of
+from irc.dialects.host.memory import ARENA_ALIGNMENT, ArenaOp, BufferOp, BufferType, ConstantOp, SizeOp, bytes_of
 from irc.dialects.host.plan import PlanOp, ReturnOp
 from irc.dialects.host.steps import CopyOp, LaunchOp, MemsetOp, RecordOp, StepOp, WaitOp
 from irc.ir.dialects import dialect_of
@@ -26,6 +26,7 @@ __all__ = [
     "PlanOp",
     "RecordOp",
     "ReturnOp",
+    "SizeOp",
     "StepOp",
     "WaitOp",
     "bytes_of",

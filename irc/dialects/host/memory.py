@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntAttr, IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.parser import AttrParser
@@ -99,6 +99,19 @@ class ConstantOp(PureOp):
         assert isinstance(self.result.type, BufferType)
         if self.result.type.size.data != bytes_of(self.value.type):
             raise VerifyException(f"expected a buffer of {bytes_of(self.value.type)} bytes, found {self.result.type}")
+
+
+@irdl_op_definition
+class SizeOp(PureOp):
+    """The size of a dim of the module in a call, in multiples of what the dim is a multiple of (`irc.dims`)."""
+
+    name = "host.size"
+    dim = prop_def(StringAttr)
+    result = result_def(i32)
+    assembly_format = "$dim attr-dict `:` type($result)"
+
+    def __init__(self, dim: str) -> None:
+        super().__init__(properties={"dim": StringAttr(dim)}, result_types=[i32])
 
 
 def bytes_of(type: Attribute) -> int:

@@ -29,7 +29,7 @@ class StepOp(EffectOp):
 
 @irdl_op_definition
 class LaunchOp(StepOp):
-    """Run a kernel: its `operands` property says which of these buffers (or scalar constants) each of its arguments
+    """Run a kernel: its `operands` property says which of these buffers (or scalars) each of its arguments
     describes. With `sets` the buffers are as many sets of operands, one behind the other, on which the kernel runs side
     by side."""
 

@@ -53,7 +53,7 @@ from irc.dialects.tile.memory import (
     WriteOp,
 )
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
-from irc.dialects.tile.program import ProgramOp
+from irc.dialects.tile.program import ExtentOp, ProgramOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
 from irc.dialects.tile.schedule import AtAttr, place_of
 from irc.dialects.tile.types import (
@@ -118,6 +118,7 @@ __all__ = [
     "DotOp",
     "DotWaitOp",
     "EndTurnOp",
+    "ExtentOp",
     "ForTilesOp",
     "FragmentAttr",
     "Im2colAttr",

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, LocationAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
@@ -17,12 +25,13 @@ from irc.dialects.tile.memory import StoreOp
 from irc.dialects.tile.order import OrderOp
 from irc.dialects.tile.protocol import verify_order, verify_protocol
 from irc.dialects.tile.types import ViewType, verify_fragment
+from irc.ir.operations import PureOp
 from irc.ir.properties import number, values_of
 
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
 """What passes decide about a program, and its least value."""
 
-PROGRAM_PROPERTIES = ("results", *DECIDED, "in_place", "sums", "config")
+PROGRAM_PROPERTIES = ("results", *DECIDED, "domains", "in_place", "sums", "config")
 """The properties of a program, in the order in which they are printed."""
 
 
@@ -31,7 +40,8 @@ class ProgramOp(IRDLOperation):
     """A kernel: the code of one launch. Arguments are views of the launch's operands, then of its `results` results.
 
     Passes add what they decide: `threads` of a block (`assign-layouts`), bytes of `shared` memory that channels and
-    buffers take (`plan-shared`), blocks of the `grid` (`lower-schedule`). `in_place` are pairs of the numbers of an
+    buffers take (`plan-shared`), blocks of the `grid` (`lower-schedule`), and, where these depend on run-time extents,
+    the `domains` of which they are the tiles, as `cuda.kernel` has them. `in_place` are pairs of the numbers of an
     operand and of a result that may be written over it, counted behind the operands (`mark-in-place`). `sums` are the
     numbers of results, counted so, that are zero before the launch, and that its stores add to.
     """
@@ -42,6 +52,7 @@ class ProgramOp(IRDLOperation):
     threads = opt_prop_def(IntegerAttr)
     shared = opt_prop_def(IntegerAttr)
     grid = opt_prop_def(IntegerAttr)
+    domains = opt_prop_def(ArrayAttr)
     in_place = opt_prop_def(DenseArrayBase)
     sums = opt_prop_def(DenseArrayBase)
     config = opt_prop_def()
@@ -156,3 +167,17 @@ class ProgramOp(IRDLOperation):
             attributes=attributes,
             regions=[region],
         )
+
+
+@irdl_op_definition
+class ExtentOp(PureOp):
+    """`tile.extent 65672 : index`: what an extent is in a call, where the number is one that stands for it
+    (`irc.dims`)."""
+
+    name = "tile.extent"
+    extent = prop_def(IntegerAttr)
+    result = result_def(IndexType)
+    assembly_format = "$extent attr-dict"
+
+    def __init__(self, extent: int) -> None:
+        super().__init__(properties={"extent": IntegerAttr(extent, IndexType())}, result_types=[IndexType()])

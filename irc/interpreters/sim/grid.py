@@ -16,9 +16,10 @@ from irc.ir.properties import values_of
 class Grid:
     """One launch of a kernel. `words`: for `BlockOrder`."""
 
-    def __init__(self, kernel: cuda.KernelOp, written: Sequence[Span]):
-        """`written`: the buffers that the kernel may write."""
-        self.extents = values_of(kernel.grid)
+    def __init__(self, kernel: cuda.KernelOp, written: Sequence[Span], blocks: int | None = None):
+        """`written`: the buffers that the kernel may write. blocks: along x, where these are not the kernel's."""
+        along_x, *others = values_of(kernel.grid)
+        self.extents = (along_x if blocks is None else blocks, *others)
         self.cluster = values_of(kernel.cluster) or (1, 1, 1)
         self.cluster_blocks = prod(self.cluster)
         self.blocks = prod(self.extents)

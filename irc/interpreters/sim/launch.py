@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +36,34 @@ APART: tuple[Callable[[Frame], Array] | None, ...] = (
 """Which lanes run together, one after the other: all of a frame, a warp group of every block, a warp of one block."""
 
 
+@dataclass(frozen=True)
+class Tensor:
+    """The memory of a tensor map, with the extents and strides that it has in this launch."""
+
+    span: Span
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+Operand: TypeAlias = Span | Tensor | float
+"""What an argument of a kernel gets."""
+
+
+def _span(operand: Operand) -> Span | None:
+    """The memory of an operand; None of a number."""
+    if isinstance(operand, Tensor):
+        return operand.span
+    return operand if isinstance(operand, Span) else None
+
+
+def _resized(type: cuda.TensorMapType, tensor: Tensor) -> cuda.TensorMapType:
+    """The type of a tensor map for other extents."""
+    window = values_of(type.lower), values_of(type.upper), values_of(type.steps)
+    return cuda.TensorMapType.of(
+        type.element, tensor.extents, tensor.strides, values_of(type.box), type.swizzle.data, window
+    )
+
+
 class Kernel:
     """A kernel that can be launched."""
 
@@ -45,11 +74,20 @@ class Kernel:
             raise IrcError("the simulator has clusters along x alone", op.location)
         self._named_waits = any(waits(inner) and not isinstance(inner, cuda.SyncOp) for inner in op.walk())
 
-    def launch(self, operands: Sequence[Span | float], counters: Counters | None = None, *, lazy: bool = False) -> None:
-        """Run the whole grid. operands: for each argument of the kernel its buffer or number; SimulationError at the
-        first mistake. `lazy`: what is asynchronous happens as late as it can, else when it is issued."""
+    def launch(
+        self,
+        operands: Sequence[Operand],
+        counters: Counters | None = None,
+        *,
+        blocks: int | None = None,
+        lazy: bool = False,
+    ) -> None:
+        """Run the whole grid. operands: for each argument of the kernel its buffer, tensor or number; SimulationError
+        at the first mistake. blocks: of the grid along x, where these are not the kernel's. `lazy`: what is
+        asynchronous happens as late as it can, else when it is issued."""
         op = self.op
-        grid = Grid(op, [v for v, writes in zip(operands, op.written, strict=True) if writes and isinstance(v, Span)])
+        written = [_span(value) for value, writes in zip(operands, op.written, strict=True) if writes]
+        grid = Grid(op, [span for span in written if span is not None], blocks)
         arguments = [
             self._argument(argument.type, value, grid) for argument, value in zip(op.arguments, operands, strict=True)
         ]
@@ -57,11 +95,14 @@ class Kernel:
             for first, blocks in self._batches(grid):
                 self._run_batch(grid, first, blocks, arguments, counters, lazy=lazy)
 
-    def _argument(self, type: Any, value: Span | float, grid: Grid) -> Any:
+    def _argument(self, type: Any, value: Operand, grid: Grid) -> Any:
         if isinstance(type, cuda.PtrType | cuda.TensorMapType):
-            assert isinstance(value, Span)
-            pointer = Pointer(value, dtype_of(type.element, self.code.index), grid.is_written(value))
-            return pointer if isinstance(type, cuda.PtrType) else TensorMap(type, pointer)
+            span = _span(value)
+            assert span is not None
+            pointer = Pointer(span, dtype_of(type.element, self.code.index), grid.is_written(span))
+            if isinstance(type, cuda.PtrType):
+                return pointer
+            return TensorMap(_resized(type, value) if isinstance(value, Tensor) else type, pointer)
         return cast_array(np.array(value), dtype_of(type, self.code.index))[()]
 
     def _batches(self, grid: Grid) -> list[tuple[int, int]]:

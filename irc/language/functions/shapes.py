@@ -31,7 +31,7 @@ def transpose(args: Arguments) -> Value:
 
 @builtin("reshape(x, shape)")
 def reshape(args: Arguments) -> Value:
-    x, shape = args.array("x"), args.integers("shape")
+    x, shape = args.array("x"), args.extents("shape")
     unknown = [i for i, size in enumerate(shape) if size == -1]
     known = prod(size for size in shape if size != -1)
     if len(unknown) > 1 or any(size < -1 for size in shape):

@@ -11,6 +11,7 @@ from xdsl.rewriter import Rewriter
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.ir.discardable import INTERPRETED
+from irc.ir.extents import require_sizes
 from irc.ir.passes import Pass
 from irc.looping.kernels import loops_of
 from irc.looping.unsupported import Unsupported
@@ -28,6 +29,7 @@ class LowerToCpuPass(Pass):
     requires = (TILED, LAYOUT_FREE)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_sizes(op, "a loop nest of a CPU")
         for program in [each for each in op.ops if isinstance(each, tile.ProgramOp)]:
             try:
                 kernel = loops_of(program)

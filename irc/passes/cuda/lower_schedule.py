@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import chain
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import SCHEDULED, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import cuda, tile
+from irc.ir.extents import dims_of
+from irc.ir.properties import numbers
+from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
 from irc.lowering.emitter import Emitter, Index
+from irc.support.diagnostics import IrcError
+from irc.support.extents import varying
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,9 @@ class LowerSchedulePass(ProgramPass):
     Several tile loops beside each other share the grid as ranges of blocks; those of partitions walk over the same
     tiles. The blocks of a cluster are neighbors in the grid, numbered column by column; clusters take turns as blocks
     do.
+
+    Where extents are known when the program is called, so is the number of tiles: it is computed from `tile.extent`.
+    The `grid` is that of the numbers which stand for the extents, and `domains` say how that of a call follows.
     """
 
     name: ClassVar[str] = "lower-schedule"
@@ -40,23 +52,62 @@ class LowerSchedulePass(ProgramPass):
 def _lower(program: tile.ProgramOp, machine: Target) -> None:
     first = total = 0
     beside = [op for op in program.body.block.ops if isinstance(op, tile.ForTilesOp)]
+    inside = [op for op in program.walk() if isinstance(op, tile.ForTilesOp) and op not in beside]
+    _set_domains(program, beside or inside[:1], machine)
     for loop in beside:
         blocks = _blocks(loop, program, machine)
         _replace(loop, blocks, first if len(beside) > 1 else None)
         first += blocks
         total += blocks
-    inside = [op for op in program.walk() if isinstance(op, tile.ForTilesOp)]
     for loop in inside:
         blocks = _blocks(loop, program, machine)
         _replace(loop, blocks, None)
         total = max(total, blocks)
     program.grid = IntegerAttr(max(1, total), i64)
+    if program.domains is not None:
+        _remove_unused(program)
+
+
+def _remove_unused(program: tile.ProgramOp) -> None:
+    """Removes numbers of tiles that no block needs."""
+    for op in reversed(list(program.body.walk())):
+        if is_trivially_dead(op):
+            Rewriter.erase_op(op)
+
+
+def _set_domains(program: tile.ProgramOp, loops: Sequence[tile.ForTilesOp], machine: Target) -> None:
+    """Says of which domain the grid has the tiles, where run-time extents are among its. IrcError where the program
+    cannot have those."""
+    for loop in [loop for loop in loops if any(map(partial(_varies, loop), loop.extent_values))]:
+        if len(loops) > 1:
+            raise IrcError("several loops over tiles cannot have run-time extents", location_of(program))
+        for extent, blocks in zip(loop.extent_values[-2:], loop.cluster_shape, strict=False):
+            if blocks > 1 and _varies(loop, extent):
+                raise IrcError("clusters cannot lie along a run-time extent", location_of(program))
+        program.domains = ArrayAttr([_domain(loop, program, machine)])
+
+
+def _domain(loop: tile.ForTilesOp, program: tile.ProgramOp, machine: Target) -> DenseArrayBase:
+    """A loop's blocks of a cluster, the most clusters, and the extent and the step along each dimension."""
+    size = prod(loop.cluster_shape)
+    sides = chain.from_iterable(zip(loop.extent_values, loop.step_values, strict=True))
+    return numbers([size, _most(loop, program, machine, size), *sides])
+
+
+def _varies(loop: tile.ForTilesOp, extent: int) -> bool:
+    return bool(varying(extent, dims_of(loop)))
+
+
+def _most(loop: tile.ForTilesOp, program: tile.ProgramOp, machine: Target, size: int) -> int:
+    """The most clusters of so many blocks that the loop's grid has; 0 where there is no limit."""
+    if loop.schedule_name != "persistent":
+        return 0
+    return machine.resident_clusters(size) * (config_of(program).occupancy or 1)
 
 
 def _blocks(loop: tile.ForTilesOp, program: tile.ProgramOp, machine: Target) -> int:
     clusters, size = _clusters(loop), prod(loop.cluster_shape)
-    resident = machine.resident_clusters(size) * (config_of(program).occupancy or 1)
-    return size * (min(clusters, resident) if loop.schedule_name == "persistent" else clusters)
+    return size * min(clusters, _most(loop, program, machine, size) or clusters)
 
 
 def _clusters(loop: tile.ForTilesOp) -> int:
@@ -69,9 +120,9 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
     code = Block()
     e = Emitter(code, loop.location)
     size = prod(loop.cluster_shape)
-    tiles, turns = _clusters(loop), blocks // size
+    counts, turns = _counts(e, loop), blocks // size
     own, count = loop.turns
-    if tiles:
+    if tiles := _clusters(loop):
         block: Index = e.value(cuda.BlockIdOp(), "block")
         inside = None
         if first is not None:
@@ -80,10 +131,11 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
         with e.when(inside):
             first_tile = e.div(block, size)
             if loop.schedule_name == "persistent" and tiles > turns:
-                with e.loop(e.add(first_tile, own * turns), tiles, count * turns, hint="tile") as at:
-                    _body(e, loop, at, turns)
+                end = e.div(reduce(e.mul, counts, 1), size)
+                with e.loop(e.add(first_tile, own * turns), end, count * turns, hint="tile") as at:
+                    _body(e, loop, counts, at, turns)
             elif own == 0:
-                _body(e, loop, first_tile, turns)
+                _body(e, loop, counts, first_tile, turns)
     parent = loop.parent_block()
     assert parent is not None
     for op in list(code.ops):
@@ -93,51 +145,60 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
     loop.erase()
 
 
-def _body(e: Emitter, loop: tile.ForTilesOp, at: Index, turns: int) -> None:
+def _counts(e: Emitter, loop: tile.ForTilesOp) -> list[Index]:
+    """The number of tiles in each dimension."""
+    counts: list[Index] = list(loop.tile_counts)
+    for dim, (extent, step) in enumerate(zip(loop.extent_values, loop.step_values, strict=True)):
+        if _varies(loop, extent):
+            counts[dim] = e.div(e.add(e.value(tile.ExtentOp(extent)), step - 1), step)
+    return counts
+
+
+def _body(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index, turns: int) -> None:
     """The tile number `at`. `turns`: how far the tiles of a block's turns are apart."""
     body = loop.body.block
-    for argument, offset in zip(body.args, _offsets(e, loop, at), strict=True):
+    for argument, offset in zip(body.args, _offsets(e, loop, counts, at), strict=True):
         value = e.index(offset)
         value.name_hint = value.name_hint or argument.name_hint
         argument.replace_all_uses_with(value)
     for other in [op for op in loop.walk() if isinstance(op, tile.TurnOffsetsOp)]:
         beside = e.add(at, turns * (other.turn_number - loop.turns[0]))
-        Rewriter.replace_op(other, [], [e.index(offset) for offset in _offsets(e, loop, beside)])
+        Rewriter.replace_op(other, [], [e.index(offset) for offset in _offsets(e, loop, counts, beside)])
     for op in list(body.ops):
         op.detach()
         e.block.add_op(op)
 
 
-def _offsets(e: Emitter, loop: tile.ForTilesOp, at: Index) -> list[Index]:
-    indices = _indices(e, loop, at)
+def _offsets(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index) -> list[Index]:
+    indices = _indices(e, loop, counts, at)
     for dim in loop.reversed_dims:
-        indices[dim] = e.sub(loop.tile_counts[dim] - 1, indices[dim])
+        indices[dim] = e.sub(e.sub(counts[dim], 1), indices[dim])
     return [e.mul(index, step) for index, step in zip(indices, loop.step_values, strict=True)]
 
 
-def _indices(e: Emitter, loop: tile.ForTilesOp, at: Index) -> list[Index]:
+def _indices(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index) -> list[Index]:
     """The tile's index in each dimension: the last the fastest, or, in groups, `group` rows for each column. Of a
     cluster's tiles, the one of this block."""
     cluster = loop.cluster_shape
     if prod(cluster) == 1:
-        return _ordered(e, loop, at, list(loop.tile_counts))
-    *outer, rows, columns = loop.tile_counts
-    *before, row, column = _ordered(e, loop, at, [*outer, rows // cluster[0], columns // cluster[1]])
+        return _ordered(e, loop, at, list(counts))
+    *outer, rows, columns = counts
+    *before, row, column = _ordered(e, loop, at, [*outer, e.div(rows, cluster[0]), e.div(columns, cluster[1])])
     inside = e.split(e.value(cuda.ClusterRankOp(), "rank"), cluster)
     return [*before, *(e.add(e.mul(i, n), r) for i, n, r in zip((row, column), cluster, inside, strict=True))]
 
 
-def _ordered(e: Emitter, loop: tile.ForTilesOp, at: Index, counts: list[int]) -> list[Index]:
+def _ordered(e: Emitter, loop: tile.ForTilesOp, at: Index, counts: list[Index]) -> list[Index]:
     """The indices of number `at` in the order of the loop over `counts`."""
     group = 1 if loop.group is None else max(1, loop.group.value.data // loop.cluster_shape[0])
     if group <= 1 or len(counts) < 2:
         return list(reversed(e.split(at, list(reversed(counts)))))
     rows, columns = counts[-2:]
-    outer = list(reversed(e.split(at, [rows * columns, *reversed(counts[:-2])])))
+    outer = list(reversed(e.split(at, [e.mul(rows, columns), *reversed(counts[:-2])])))
     at = outer.pop()
-    chunk = e.div(at, group * columns)
-    within = e.sub(at, e.mul(chunk, group * columns))
+    chunk = e.div(at, e.mul(columns, group))
+    within = e.sub(at, e.mul(chunk, e.mul(columns, group)))
     height: Index = group
-    if rows % group:
+    if not isinstance(rows, int) or rows % group:
         height = e.minimum(e.sub(rows, e.mul(chunk, group)), group)
     return [*outer, e.add(e.mul(chunk, group), e.rem(within, height)), e.div(within, height)]

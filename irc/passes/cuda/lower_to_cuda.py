@@ -20,6 +20,7 @@ from irc.analysis.resources import check_shared, named_barriers
 from irc.dialects import cuda, tile
 from irc.ir.blocks import block_of
 from irc.ir.discardable import UNROLL
+from irc.ir.extents import dims_of
 from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES, WARP_GROUP
@@ -39,6 +40,7 @@ from irc.lowering import (
     windows,
 )
 from irc.lowering.emitter import Emitter, Index
+from irc.lowering.extents import Extents, check_numbers, check_views
 from irc.lowering.order import Touch
 from irc.lowering.values import TURNS, Buffer, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
 from irc.scheduling.channels import ALIGNMENT, aligned, drained_in, filled_in, is_in_step, tile_bytes, turns_of
@@ -65,6 +67,7 @@ class LowerToCudaPass(ProgramPass):
 
 
 def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
+    check_views(program)
     views = program.body.block.args
     types: list[cuda.PtrType] = []
     for view in views:
@@ -83,6 +86,7 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
         e,
         ThreadGroup(thread, threads),
         body,
+        Extents(body, e, dims_of(program)),
         dict(zip(views, body.args, strict=True)),
         has_stmatrix=target_of(program).has_tma,
         shared_align=ALIGNMENT if has_channel else 16,
@@ -110,6 +114,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
     code.close_scratch()
     shared = code.scratch_base
     check_shared(program, shared)
+    check_numbers(program, code.kernel)
     kernel = cuda.KernelOp(
         program.sym_name.data,
         Region(code.kernel),
@@ -121,6 +126,8 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
         min_blocks=config_of(program).occupancy or (1 if code.channels else None),
         operands=operands,
         writes=writes,
+        dims=[dim.name for dim in code.extents.sizes] or None,
+        domains=program.domains,
         in_place=None if program.in_place is None else values_of(program.in_place),
         sums=None if program.sums is None else values_of(program.sums),
     )
@@ -143,17 +150,19 @@ def _largest_index(program: tile.ProgramOp, code: Code) -> int:
 
 
 def _arguments(program: tile.ProgramOp, code: Code) -> tuple[list[int], list[int]]:
-    """The number of the launch's operand behind each argument of the kernel, and whether the kernel writes it. An
-    argument that nothing uses is dropped."""
+    """The number of the launch's operand behind each argument of the kernel, and whether the kernel writes it: views,
+    then the sizes of dims. An argument that nothing uses is dropped."""
     body = code.kernel
     views: list[SSAValue] = list(program.body.block.args)
-    operands = [*range(len(views)), *(views.index(view) for view, _ in code.tensor_maps)]
+    numbers = {code.pointers[view]: number for number, view in enumerate(views)}
+    numbers |= {argument: views.index(view) for (view, _), argument in code.tensor_maps.items()}
+    numbers |= {argument: len(views) + number for number, argument in enumerate(code.extents.sizes.values())}
     for argument in reversed(body.args):
         if not argument.uses.get_length():
-            operands.pop(argument.index)
             body.erase_arg(argument)
     first_result = len(views) - program.result_count
-    return operands, [int(operand >= first_result) for operand in operands]
+    operands = [numbers[argument] for argument in body.args]
+    return operands, [int(first_result <= operand < len(views)) for operand in operands]
 
 
 def _value(number: IntegerAttr | None, default: int) -> int:
@@ -181,6 +190,11 @@ def lower_op(code: Code, op: Operation) -> None:
 
 
 # Scalars and control flow
+
+
+def _extent(code: Code, op: tile.ExtentOp) -> None:
+    code.values[op.result] = code.extent(op.extent.value.data)
+
 
 _FOLDED: dict[type[Operation], Callable[[Emitter, Index, Index], Index]] = {
     arith.AddiOp: Emitter.add,
@@ -435,6 +449,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.CopyOp: tma.lower_copy,
     tile.DotOp: dots.lower_dot,
     tile.DotWaitOp: dots.lower_dot_wait,
+    tile.ExtentOp: _extent,
     tile.IotaOp: compute.lower_iota,
     tile.LoadIndexOp: loads.lower_load_index,
     tile.LoadOp: exchanges.lower_load,

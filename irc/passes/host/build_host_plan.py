@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -36,6 +36,7 @@ from irc.dialects.host import (
     MemsetOp,
     PlanOp,
     RecordOp,
+    SizeOp,
     WaitOp,
     bytes_of,
 )
@@ -65,6 +66,9 @@ class BuildHostPlanPass(Pass):
     written to its memory behind everything that reads it, by the kernel itself where that may work in place, by a copy
     otherwise. Arrays that a kernel adds to are set to zero before it. A function with an op that has no kernel is an
     error at that op.
+
+    Sizes that follow from run-time extents are those of the numbers that stand for these: the arena of a call follows
+    from which buffers lie before which.
     """
 
     name = "build-host-plan"
@@ -137,7 +141,7 @@ class _Builder:
         self._group()
         filling = {index for index, step in enumerate(self._steps) if step.kernel in self._filling}
         made = schedule([step.needs for step in self._steps], self._max_streams, filling)
-        return _Emitter(self._function, self._steps, made, self._constants, self._direct).emit()
+        return _Emitter(self._function, self._kernels, self._steps, made, self._constants, self._direct).emit()
 
     def _root(self, value: SSAValue) -> SSAValue:
         """What holds the bytes of a value: reshapes of whole arrays are views."""
@@ -303,11 +307,13 @@ class _Emitter:
     def __init__(
         self,
         function: FuncOp,
+        kernels: Mapping[str, KernelOp],
         steps: Sequence[_Step],
         made: Schedule,
         constants: Sequence[tuple[SSAValue, DenseIntOrFPElementsAttr, LocationAttr]],
         direct: dict[SSAValue, int],
     ):
+        self._kernels = kernels
         self._steps = steps
         self._made = made
         self._constants = constants
@@ -358,8 +364,13 @@ class _Emitter:
         if step.result is None:
             assert step.kernel is not None
             buffers = [self._buffers[value] for each in step.sets for value in (*each.reads, *each.writes)]
+            buffers += [self._append(SizeOp(dim), step.location).results[0] for dim in self._sizes_of(step.kernel)]
             return LaunchOp(step.kernel, buffers, stream=stream, sets=len(step.sets))
         return CopyOp(self._buffers[step.reads[0]], self._target(step.result), stream=stream)
+
+    def _sizes_of(self, kernel: str) -> tuple[str, ...]:
+        """The dims whose sizes a launch has; kernels that have any are launched one set at a time."""
+        return self._kernels[kernel].dim_names
 
     def _place_intermediates(self) -> None:
         """The arena, and the buffer in it of every array that is not a result."""

@@ -1,0 +1,130 @@
+"""Programs whose extents are known when they are called, and sizes that they are called with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irc.support.extents import Dim
+
+PROGRAMS = {
+    "map": """
+dim N in 1..65536, D = 48
+func f(x: f32[N, D], y: f32[D]) -> f32[N, D] {
+    return tanh(x) * y + x
+}""",
+    "aligned map": """
+dim N in 1..65536 multiple 8
+func f(x: bf16[N], y: bf16[N]) -> bf16[N] {
+    return relu(x) * y
+}""",
+    "softmax": """
+dim N in 1..65536 multiple 8, D = 256
+func f(x: bf16[N, D], g: f32[D]) -> bf16[N, D] {
+    h = cast(softmax(x), f32) * g
+    return cast(layer_norm(h), bf16)
+}""",
+    "long rows": """
+dim N in 1..4096, D = 20000
+func f(x: bf16[N, D]) -> (bf16[N, D], f32[N]) {
+    return softmax(x), sum(cast(x, f32), axis=1)
+}""",
+    "odd rows": """
+dim N in 1..4096, D = 333
+func f(x: bf16[N, D]) -> bf16[N, D] {
+    return x - mean(x, axis=1, keepdims=true)
+}""",
+    "positions": """
+dim N in 1..4096, D = 64
+func f(x: f32[N, D]) -> (f32[N, D], i64[N]) {
+    return cumsum(x, 1) + cast(iota([N, D], i32, axis=0), f32), argmax(x, axis=1)
+}""",
+    "heads": """
+dim N in 1..4096, H = 4, D = 32
+func f(x: bf16[N, H * D]) -> bf16[N * H, D] {
+    return rms_norm(reshape(x, [N * H, D]))
+}""",
+    "words": """
+dim N in 1..4096, V = 100, D = 64
+func f(table: bf16[V, D], ids: i32[N]) -> bf16[N, D] {
+    return gelu(take(table, ids))
+}""",
+    "product": """
+dim M in 1..65536, K = 256, N = 192
+func f(x: bf16[M, K], w: bf16[K, N], b: bf16[N], r: bf16[M, N]) -> bf16[M, N] {
+    return relu(x @ w + b) + r
+}""",
+    "f32 product": """
+dim M in 1..8192 multiple 4, K = 64, N = 96
+func f(x: f32[M, K], w: f32[K, N]) -> f32[M, N] {
+    return x @ w
+}""",
+    "gated unit": """
+dim M in 1..65536 multiple 16, K = 128, N = 128
+func f(x: bf16[M, K], v: bf16[K, N], w: bf16[K, N]) -> bf16[M, N] {
+    return silu(x @ v) * (x @ w)
+}""",
+    "block": """
+dim N in 1..4096, D = 128, E = 256
+func f(x: bf16[N, D], v: bf16[D, E], w: bf16[E, D], g: bf16[D]) -> (bf16[N, D], f32[N]) {
+    h = rms_norm(x) * g
+    u = gelu(h @ v, approximate="tanh")
+    y = x + u @ w
+    return y, sum(cast(y, f32) * cast(x, f32), axis=1)
+}""",
+    "batches": """
+dim N in 1..256, S = 24, D = 64, E = 128
+func f(x: bf16[N, S, D], w: bf16[D, E], v: bf16[E, D]) -> bf16[N, S, D] {
+    return x + gelu(layer_norm(x) @ w) @ v
+}""",
+    "batched products": """
+dim N in 1..64, S = 48, D = 64
+func f(q: bf16[N, S, D], k: bf16[N, S, D]) -> bf16[N, S, S] {
+    return softmax(q @ permute(k, [0, 2, 1]))
+}""",
+    "attention": """
+dim N in 1..64, H = 2, S = 64, D = 64
+func f(x: bf16[N, S, 3 * H * D]) -> bf16[N, S, H * D] {
+    t = permute(reshape(x, [N, S, 3, H, D]), [2, 0, 3, 1, 4])
+    q = t[0]
+    k = t[1]
+    v = t[2]
+    return reshape(permute(attention(q, k, v, causal=true), [0, 2, 1, 3]), [N, S, H * D])
+}""",
+    "two dims": """
+dim M in 1..4096, N in 1..512 multiple 8, K = 64
+func f(x: bf16[M, K], y: bf16[N, K]) -> (bf16[M, K], bf16[N]) {
+    return softmax(x), sum(y, axis=1)
+}""",
+    "convolution": """
+dim N in 1..64, H = 6, W = 6, C = 16
+func f(x: bf16[N, H, W, C], w: bf16[3, 3, C, C], b: bf16[C]) -> bf16[N, H, W, C] {
+    h = conv(permute(x, [0, 3, 1, 2]), permute(w, [3, 2, 0, 1]), low=[1, 1], high=[1, 1])
+    return relu(permute(h, [0, 2, 3, 1]) + b) + x
+}""",
+    "windows": """
+dim N in 1..64, H = 8, W = 8
+func f(x: f32[N, 3, H, W], w: f32[3, 1, 3, 3]) -> f32[N, 3, H, W] {
+    return conv(x, w, low=[1, 1], high=[1, 1], groups=3)
+}""",
+}
+
+
+def sizes_of(dims: tuple[Dim, ...]) -> list[dict[str, int]]:
+    """The smallest, some that no tile divides, and more than one tile of anything."""
+    return [
+        {dim.name: max(dim.least, units * dim.multiple + dim.multiple * number) for number, dim in enumerate(dims)}
+        for units in (1, 3, 17, 33)
+    ]
+
+
+def drawn(executable: Any) -> list[np.ndarray[Any, Any]]:
+    """Arguments of an executable for one size."""
+    rng = np.random.default_rng(0)
+    return [
+        rng.integers(0, 90, spec.shape).astype(spec.dtype)
+        if spec.dtype.kind == "i"
+        else rng.standard_normal(spec.shape).astype(spec.dtype)
+        for spec in executable.arguments
+    ]
