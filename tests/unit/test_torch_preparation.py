@@ -125,6 +125,12 @@ def test_training_of_groups_and_of_dynamic_shapes_stays(
 
 
 @pytest.mark.usefixtures("fresh_torch")
+def test_training_of_depthwise_convolutions_is_turned(graphs: dict[str, Compiled]) -> None:
+    trained(Residual(8), graphs)
+    assert turned(graphs["forward"])
+
+
+@pytest.mark.usefixtures("fresh_torch")
 def test_results_in_any_order_of_axes(graphs: dict[str, Compiled]) -> None:
     layer, x = nn.Conv2d(3, 8, 3), torch.randn(2, 3, 8, 8)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, cast
 
 import torch
@@ -69,19 +69,24 @@ IMAGE_CHANNELS = 4
 """Up to so many inputs, those of an image, cuDNN fills them up to 8 first."""
 
 
+def is_map_of_windows(weight: Sequence[int], groups: int) -> bool:
+    """Whether a convolution is depthwise, by the extents of its weight, and of so few taps that it is unrolled."""
+    return weight[1] == 1 and math.prod(weight) <= MAX_TAPS * groups
+
+
 def why_slow_convolution(node: FxNode) -> str | None:
     """Why a convolution, or its gradients, are cuDNN's on a GPU, by the arrays' shapes and strides. On an H200, in
     bf16 with channels last, irc's take 0.6 to 1.2 of cuDNN's time where x has two axes of space and channels in one
-    group, forward and for the gradient of x, and 0.3 to 0.9 where each channel is a group of its own
-    (benchmarks/results). Those of weights take 0.9 to 1.25, other groups 1.8 and more. All three of a first layer, of
-    images of few channels, take 0.55 to 0.85."""
+    group, forward and for the gradient of x; those of weights take 0.9 to 1.25. On an H100, all three take 0.3 to 0.85
+    where each channel is a group of its own, 0.15 to 0.85 of images of few channels, 1.6 to 2.4 of 32 groups
+    (benchmarks/results)."""
     is_gradient = node.target is torch.ops.aten.convolution_backward.default
     args: Any = node.args[1:] if is_gradient else node.args
     x, weight = (each.meta["val"] for each in args[:2])
     first: Any = node.args[0]
     read = first.meta["val"]
     groups, element = args[8], str(x.dtype).removeprefix("torch.")
-    is_depthwise = weight.shape[1] == 1 and math.prod(weight.shape) <= MAX_TAPS * groups
+    is_depthwise = is_map_of_windows(weight.shape, groups)
     if x.dtype not in (torch.bfloat16, torch.float16):
         return f"a convolution of {element} on a GPU, which is cuDNN's"
     if groups != 1 and not is_depthwise:
@@ -91,7 +96,7 @@ def why_slow_convolution(node: FxNode) -> str | None:
     fewest = weight.shape[0] if is_depthwise else min(weight.shape[:2])
     if groups == 1 and x.shape[1] <= IMAGE_CHANNELS and max(weight.shape[:2]) >= MIN_CHANNELS:
         return None
-    if is_gradient and args[9][1]:
+    if is_gradient and args[9][1] and not is_depthwise:
         return "the gradient of a convolution's weight, for which cuDNN is faster"
     if fewest < MIN_CHANNELS:
         return f"a convolution of {fewest} channels, fewer than {MIN_CHANNELS}"

@@ -15,6 +15,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.fx.traceback import preserve_node_meta
 
+from irc_frontend.torch.costs import is_map_of_windows
+
 aten = torch.ops.aten
 
 OPERANDS: dict[Any, int] = {aten.convolution.default: 2, aten.convolution_backward.default: 3}
@@ -97,18 +99,19 @@ def _place(graph: Graph, inputs: Sequence[Any]) -> bool:
 
 def _chosen(graph: Graph, is_trained: bool) -> list[FxNode]:
     """The convolutions that are turned, in order: none in a graph that looks at strides, nor in training where one has
-    groups, whose gradients cuDNN does not do well in channels last."""
+    groups that are cuDNN's, which does not do well by their gradients in channels last."""
     found = [node for node in graph.nodes if node.target in OPERANDS]
     is_trained |= any(node.target is aten.convolution_backward.default for node in found)
-    if is_trained and any(_groups(node) != 1 for node in found):
+    if is_trained and any(map(_has_slow_groups, found)):
         return []
     if graph.find_nodes(op="call_function", target=aten.as_strided.default):
         return []
     return [node for node in found if _is_turned(node)]
 
 
-def _groups(node: FxNode) -> Any:
-    return node.args[OPERANDS[node.target] + 6]
+def _has_slow_groups(node: FxNode) -> bool:
+    groups: Any = node.args[OPERANDS[node.target] + 6]
+    return groups != 1 and not is_map_of_windows(_operands(node)[-1].meta["val"].shape, groups)
 
 
 def _operands(node: FxNode) -> list[FxNode]:
