@@ -24,6 +24,9 @@ from irc.lowering.order import ANY
 from irc.lowering.values import Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
 from irc.support.diagnostics import IrcError
 
+MAX_PENDING = 7
+"""Groups of wgmma that a wait can leave in flight (PTX ISA, wgmma.wait_group)."""
+
 MATRIX_ROW = 16
 """Bytes of a row of the matrices that ldmatrix loads (PTX ISA, ldmatrix)."""
 MATRICES = 4
@@ -82,13 +85,18 @@ def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:
     acc = code.tile(op.acc)
     if (since := issued_since(op.acc, op)) < COMPLETE:
         assert isinstance(acc, Registers)
-        code.e.insert(cuda.WgmmaWaitOp(since))
+        code.e.insert(_waiting(since))
         code.e.insert(cuda.RegistersFenceOp(acc.array))
         if isinstance(op.acc.owner, tile.DotOp) and isinstance(op.acc.owner.lhs.type, TensorType):
             operand = code.tile(op.acc.owner.lhs)
             assert isinstance(operand, Registers)
             code.e.insert(cuda.RegistersFenceOp(operand.array))
     code.values[op.result] = acc
+
+
+def _waiting(since: int) -> cuda.WgmmaWaitOp:
+    """A wait that leaves in flight what was issued since, or as many groups of it as an instruction can leave."""
+    return cuda.WgmmaWaitOp(min(since, MAX_PENDING))
 
 
 def lower_await(code: Code, op: tile.AwaitOp) -> None:
@@ -102,11 +110,11 @@ def lower_await(code: Code, op: tile.AwaitOp) -> None:
     if op is _last_wait(block) and leaves_in_flight(block):
         e.branch(
             _more(code, block),
-            lambda: e.insert(cuda.WgmmaWaitOp(since)),
+            lambda: e.insert(_waiting(since)),
             lambda: e.insert(cuda.WgmmaWaitOp(0)),
         )
     else:
-        e.insert(cuda.WgmmaWaitOp(since))
+        e.insert(_waiting(since))
     e.insert(cuda.RegistersFenceOp(_accumulator(code, op.dot)))
 
 

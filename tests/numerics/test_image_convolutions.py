@@ -82,6 +82,11 @@ def test_threads_that_multiply_load_pairs() -> None:
     assert counts.conflicts == 0
 
 
+def test_more_products_in_flight_than_a_wait_can_leave() -> None:
+    """With a second stage the 14 products of a step are not waited for before the next one's."""
+    lowered(CASES["first layer of a residual network"].text(), (128, 64, 224), always=True, schedule="pingpong").check()
+
+
 def test_taps_that_are_not_there_multiply_nothing() -> None:
     """Where a window has no infinity, the zeros that fill the kernel's rows multiply none."""
     program = lowered(CASES["small window"].text(), always=True)
