@@ -74,9 +74,15 @@ def is_loaded_at_once(dot: tile.DotOp) -> bool:
     size = element_of(element_type_of(value.type)).size
     rows, depth = shape_of(value.type)
     is_whole = size == 2 and rows % WGMMA_ROWS == 0 and depth % wgmma_depth(size) == 0
-    if not is_whole or len(made) != len(list(owners_of(value))) or all(map(_is_copied, loads)):
+    if not is_whole or len(made) != len(list(owners_of(value))) or not loads:
         return False
-    return all(access_of(op).vector(1, depth) <= PAIR for op in loads)
+    return not any(map(_can_be_copied, loads)) and all(access_of(op).vector(1, depth) <= PAIR for op in loads)
+
+
+def _can_be_copied(op: tile.LoadOp) -> bool:
+    """Whether TMA can bring what is loaded, contiguous along either dimension."""
+    shape = shape_of(op.result.type)
+    return op.other is None and (box_access(op, shape) is not None or im2col_access(op, shape) is not None)
 
 
 def _is_array(op: Operation, like: SSAValue) -> TypeGuard[tile.LoadOp]:

@@ -98,10 +98,11 @@ def _row_of_taps(op: nd.ConvOp, machine: Target) -> _Row | None:
     """How the taps along the last axis and the channels become one row; None where they do not follow each other in x,
     or K is too long for the registers of the threads that multiply."""
     rank, axes = len(op.x_shape), ints(op.x_axes) or tuple(range(len(op.x_shape)))
-    is_last = rank > 2 and (axes[1], axes[-1]) == (rank - 1, rank - 2)
+    if rank < 3 or (axes[1], axes[-1]) != (rank - 1, rank - 2):
+        return None
     is_plain = {*ints(op.input_dilation), ints(op.dilation)[-1], integer(op.groups), integer(op.batch_groups)} == {1}
     channels = op.kernel_shape[1]
-    if not is_last or not is_plain or op.is_flipped or ints(op.parts) or channels >= MIN_RUN:
+    if not is_plain or op.is_flipped or ints(op.parts) or channels >= MIN_RUN:
         return None
     operands = WGMMA_OPERANDS.get(element_of(op.x).name) if machine.has_tma and machine.has_wgmma else None
     if operands is None or operands.parts > 1 or operands.accumulator != element_of(op.result).name:
