@@ -39,7 +39,7 @@ def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
         return {}
     codes = [print_kernel(op, has_pairs=has_pairs()) for op in ops]
     multiplies = {op.sym_name.data for op in ops if any(isinstance(inner, GemmOp) for inner in op.walk())}
-    loaded = Loaded(assemble(codes), multiplies=bool(multiplies))
+    loaded = Loaded(assemble(codes), [code.name for code in codes], multiplies=bool(multiplies))
     return {
         code.name: CpuKernel(
             loaded.address(code.name),

@@ -48,9 +48,11 @@ def test_arrays_of_torch_graphs_and_bound_calls() -> None:
 
 def test_torch_with_a_changing_batch() -> None:
     torch = pytest.importorskip("torch")
+    from irc_frontend.torch import backend
+
     layers = torch.nn.LayerNorm(256), torch.nn.Linear(256, 512), torch.nn.GELU(), torch.nn.Linear(512, 64)
     model = torch.nn.Sequential(*layers).to("cuda", torch.bfloat16)
-    compiled = torch.compile(model, backend="irc", dynamic=True)
+    compiled = torch.compile(model, backend=backend, dynamic=True)
     with torch.no_grad():
         for rows in (3, 8, 64, 65, 500, 3):
             x = torch.randn(rows, 256, device="cuda", dtype=torch.bfloat16)

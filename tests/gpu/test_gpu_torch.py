@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -164,6 +165,7 @@ def test_a_cuda_graph_of_torch_captures_it() -> None:
         torch.testing.assert_close(found, model(x), rtol=4e-2, atol=4e-2)
 
 
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="the memory that is free is of all processes")
 def test_memory_is_torchs_and_stays() -> None:
     model, x = mlp(torch.float32), torch.randn(4096, 64, device="cuda")
     run = compiled(model)

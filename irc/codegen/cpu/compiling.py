@@ -6,6 +6,7 @@ import platform
 from collections.abc import Sequence
 from ctypes.util import find_library
 from functools import cache
+from itertools import count
 from typing import Any
 
 from irc.codegen.cpu.printer import Code
@@ -87,37 +88,35 @@ def _optimized(module: Any, machine: Any) -> bytes:
 
 
 class Loaded:
-    """Kernels in memory, by name."""
+    """Kernels in memory, by name, as long as this lives."""
 
-    def __init__(self, content: bytes, *, multiplies: bool):
+    def __init__(self, content: bytes, names: Sequence[str], *, multiplies: bool):
         """`multiplies`: whether a kernel calls BLAS, which takes long to import."""
-        binding = llvm()
-        _machine()
-        _give_functions()
-        if multiplies:
-            _give_products()
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _engine_machine())
-        self._engine.add_object_file(binding.object_file.ObjectFileRef.from_data(content))
-        self._engine.finalize_object()
+        library = llvm().JITLibraryBuilder().add_object_img(content).add_current_process()
+        for name in names:
+            library.export_symbol(name)
+        for name, address in products().items() if multiplies else ():
+            library.import_symbol(f"irc_{name}", address)
+        self._addresses = library.link(_linker(), f"kernels{next(_NUMBERS)}")
 
     def address(self, name: str) -> int:
-        return self._engine.get_function_address(name)
+        return self._addresses[name]
 
 
-def _engine_machine() -> Any:
-    binding = llvm()
-    return binding.Target.from_default_triple().create_target_machine(jit=True)
+_NUMBERS = count()
+"""Of libraries of kernels: their names in the linker."""
 
 
 @cache
+def _linker() -> Any:
+    """LLVM's linker in memory. JITLink places all sections of an object in one block: they reach each other by 32 bits,
+    and a process whose addresses a GPU's driver has cut into pieces has no room for them side by side otherwise."""
+    _machine()
+    _give_functions()
+    return llvm().create_lljit_compiler(use_jit_link=True)
+
+
 def _give_functions() -> None:
     """The C library's functions, which kernels call. On Linux their library is named: `find_library` starts a
     process."""
     llvm().load_library_permanently("libm.so.6" if platform.system() == "Linux" else find_library("m"))
-
-
-@cache
-def _give_products() -> None:
-    """Products of BLAS, which kernels call."""
-    for name, address in products().items():
-        llvm().add_symbol(f"irc_{name}", address)
