@@ -54,7 +54,12 @@ def store_rule(on: Lowering, op: tile.StoreOp) -> None:
     with emitter.loops(access.loops(emitter, order), len(value.shape)) as indices:
         coordinates = access.coordinates(emitter, indices)
         access.bound(emitter, coordinates)
-        with emitter.when(access.tests(emitter, coordinates)):
+        tests = access.tests(emitter, coordinates)
+        if op.own_end is not None:
+            dim, end = op.own_end
+            place = emitter.value(access.offsets[dim] + indices[dim])
+            tests.append(emitter.add(arith.CmpiOp(place, on.scalar(end), "slt")))
+        with emitter.when(tests):
             emitter.stored(value.at(emitter, indices), access.memory, access.place(coordinates))
 
 

@@ -56,9 +56,7 @@ class _Epilogue:
         for op in self._epilogue.ops:
             self._known[op.results[0]] = self._copied(op, self._store.access_map.results)
         for value, view in stored.items():
-            store = self._store.clone()
-            store.operands[0], store.operands[1] = self._known[value], view
-            self._at(self._store)(store)
+            self._at(self._store)(self._store.clone({self._store.tile: self._known[value], self._store.view: view}))
 
     def _at(self, op: Operation) -> Inserter:
         return Inserter(Inserter.before(self._store).builder, location_of(op))

@@ -190,9 +190,6 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
         axes[0], first, last = plan.groups.begin(program, before, axes[0], scalars, end)
         limits = plan.groups, first, last
     stage = ReduceStage(program, loop.body.block, axes[::-1] if config.swap_ab else axes, scalars)
-    for axis, each in enumerate(stage.axes):
-        if each.end is not None:
-            stage.own_positions(axis)  # ahead of the products, which what follows them may be split from
     for each in plan.ks:
         dots = [d for d in plan.dots if plan.contracted(program, d) is each]
         if plan.is_direct:

@@ -149,7 +149,7 @@ class Stage:
         def leaf(atom: Dim | Sym) -> AffineExpr:
             if isinstance(atom, Dim) and atom in self.axis_of:
                 axis = self.axis_of[atom]
-                if self.axes[axis].end is None or (self.axes[axis].is_loaded and not is_store):
+                if self.axes[axis].end is None or self.axes[axis].is_loaded:
                     used.add(axis)
                     return AffineExpr.dimension(axis)
                 symbols[atom] = self.own_positions(axis)
@@ -202,8 +202,9 @@ class Stage:
         value = self.tile(node, self.stored_shape(node, coords))
         map, symbols, checked, _, _ = self.access(argument, coords, is_store=True)
         offsets = [a.offset for a in self.axes]
+        end = next(((i, a.end) for i, a in enumerate(self.axes) if a.end is not None), None)
         view = self.program.argument(argument)
-        op = tile.StoreOp.of(value, view, offsets, symbols=symbols, map=map, checked=checked, add=add)
+        op = tile.StoreOp.of(value, view, offsets, symbols=symbols, map=map, checked=checked, end=end, add=add)
         self.insert(op, node.location)
 
     def stored_shape(self, node: Node, coords: Sequence[Lin]) -> Shape:

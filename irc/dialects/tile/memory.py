@@ -165,7 +165,8 @@ class LoadOp(AccessOp):
 
 @irdl_op_definition
 class StoreOp(AccessOp):
-    """Registers or a shared buffer -> global memory. What falls outside a checked dimension of the view is dropped.
+    """Registers or a shared buffer -> global memory. What falls outside a checked dimension of the view is dropped, and
+    so are elements from `end` on, along dimension `end_dim` of the tile: those behind are another tile's.
 
     A store from a buffer is asynchronous: the buffer may be written again after a `store_wait`. With `add` elements are
     added to what is in memory, each at once, in any order of the stores of a launch. The view is a result in the
@@ -174,12 +175,14 @@ class StoreOp(AccessOp):
 
     name = "tile.store"
     tile = operand_def()
+    end = opt_operand_def(IndexType)
+    end_dim = opt_prop_def(IntegerAttr)
     add = opt_prop_def(UnitAttr)
 
     traits = traits_def(MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
-        "$tile `,` $view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? "
+        "$tile `,` $view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? (`end` $end^)? "
         "attr-dict `:` type($tile) `,` type($view)"
     )
 
@@ -192,12 +195,17 @@ class StoreOp(AccessOp):
         symbols: Sequence[SSAValue] = (),
         map: AffineMap | None = None,
         checked: Sequence[int] = (),
+        end: tuple[int, SSAValue] | None = None,
         add: bool = False,
         location: LocationAttr | None = None,
     ) -> StoreOp:
         op = StoreOp(
-            operands=[tile, view, list(offsets), list(symbols)],
-            properties={**_access_properties(map, checked, len(offsets)), "add": UnitAttr() if add else None},
+            operands=[tile, None if end is None else end[1], view, list(offsets), list(symbols)],
+            properties={
+                **_access_properties(map, checked, len(offsets)),
+                "end_dim": None if end is None else number(end[0]),
+                "add": UnitAttr() if add else None,
+            },
         )
         op.location = location if location is not None else op.location
         return op
@@ -208,6 +216,15 @@ class StoreOp(AccessOp):
         self.verify_access(self.tile.type)
         if self.add is not None and not isinstance(self.view_type.element_type, Float32Type):
             raise VerifyException(f"expected elements of f32 to add to, found {self.view_type.element_type}")
+        if (self.end is None) != (self.end_dim is None):
+            raise VerifyException("expected an end together with the dimension that it ends, end_dim")
+        if self.end_dim is not None and not 0 <= self.end_dim.value.data < len(self.offsets):
+            raise VerifyException(f"expected end_dim below {len(self.offsets)}, found {self.end_dim.value.data}")
+
+    @property
+    def own_end(self) -> tuple[int, SSAValue] | None:
+        """(dimension of the tile, where it ends); None where all of the tile is stored."""
+        return None if self.end is None or self.end_dim is None else (self.end_dim.value.data, self.end)
 
 
 @irdl_op_definition

@@ -327,10 +327,8 @@ def _addresses(
         known = m.accesses[op] = (op.access_map.results, op.checked_dims)
     coordinates, checked = known
     dims: list[Array] = []
-    for axis, (offset, extent) in enumerate(zip(m.get(op.offsets), shape, strict=True)):
-        along = [1] * len(shape)
-        along[axis] = extent
-        dims.append(np.int64(offset) + np.arange(extent, dtype=np.int64).reshape(along))
+    for axis, offset in enumerate(m.get(op.offsets)):
+        dims.append(_along(axis, offset, shape))
     symbols = [np.asarray(s, np.int64) for s in m.get(op.symbols)]
     place, inside = np.zeros(tuple(shape), np.int64), np.ones(tuple(shape), np.bool_)
     for i, expr in enumerate(coordinates):
@@ -343,6 +341,12 @@ def _addresses(
             inside &= fits
         place += coordinate * view.strides[i]
     return view, np.where(inside, place, 0), inside
+
+
+def _along(axis: int, offset: Any, shape: Sequence[int]) -> Array:
+    """The coordinates of a tile along one axis, in an array of as many axes."""
+    own = [extent if i == axis else 1 for i, extent in enumerate(shape)]
+    return np.int64(offset) + np.arange(shape[axis], dtype=np.int64).reshape(own)
 
 
 def _gathered(m: _Machine, op: tile.AccessOp, type: Any, other: Any, tap: Sequence[int] | None = None) -> Array:
@@ -381,6 +385,9 @@ def _copy(m: _Machine, op: tile.CopyOp) -> list[Any]:
 def _store(m: _Machine, op: tile.StoreOp) -> list[Any]:
     value = m.values[op.tile]
     view, place, inside = _addresses(m, op, value.shape)
+    if op.own_end is not None:
+        dim, end = op.own_end
+        inside &= _along(dim, m.values[op.offsets[dim]], value.shape) < m.values[end]
     if op.add is not None:
         np.add.at(view.memory, place[inside], value[inside])
     else:

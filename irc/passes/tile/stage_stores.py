@@ -104,6 +104,8 @@ def _fits_tma(op: tile.StoreOp) -> bool:
     """Whether TMA can store the tile from rows of a swizzled buffer: a vector has none."""
     if not isinstance(op.tile.type, TensorType) or len(shape_of(op.tile.type)) != 2 or 1 in shape_of(op.tile.type):
         return False
+    if op.own_end is not None:
+        return False
     box = box_access(op, shape_of(op.tile.type))
     width = shape_of(op.tile.type)[1] * element_of(element_type_of(op.tile.type)).size
     return box is not None and box.inner == 1 and width >= SMALLEST_SWIZZLE

@@ -10,6 +10,26 @@ tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
 
 // -----
 
+tile.program @p(%x: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %a = tile.load %x[%i, %j] : !tile.view<64x64xf32> -> tensor<32x32xf32>
+    // expected-error @below {{expected an end together with the dimension that it ends, end_dim}}
+    tile.store %a, %y[%i, %j] end %j : tensor<32x32xf32>, !tile.view<64x64xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
+    %a = tile.load %x[%i, %j] : !tile.view<64x64xf32> -> tensor<32x32xf32>
+    // expected-error @below {{expected end_dim below 2, found 2}}
+    tile.store %a, %y[%i, %j] end %j {end_dim = 2 : i64} : tensor<32x32xf32>, !tile.view<64x64xf32>
+  }
+}
+
+// -----
+
 tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
   tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
     // expected-error @below {{a map with as many results as the view has dimensions: 2, found 1}}

@@ -31,6 +31,16 @@ tile.program @elementwise(%x: !tile.view<64x128xf32, strides [128, 1], align 16>
   }
 }
 
+// What is behind an end is not stored.
+// CHECK-LABEL: tile.program @ended
+// CHECK:         tile.store %a, %y[%i, %j] end %j {checked = array<i64: 0>, end_dim = 1 : i64} : tensor<32x128xf32>, !tile.view<64x128xf32>
+tile.program @ended(%x: !tile.view<64x128xf32>, %y: !tile.view<64x128xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [64, 128] steps [32, 128] {
+    %a = tile.load %x[%i, %j] : !tile.view<64x128xf32> -> tensor<32x128xf32>
+    tile.store %a, %y[%i, %j] end %j {checked = array<i64: 0>, end_dim = 1 : i64} : tensor<32x128xf32>, !tile.view<64x128xf32>
+  }
+}
+
 // CHECK-LABEL: tile.program @indexed
 // CHECK:         tile.load %x[%i, %j] symbols(%rows, %i : tensor<32x1xindex>, index) {map = affine_map<(d0, d1)[s0, s1] -> ((s0 + s1), d1)>, checked = array<i64: 0>}
 // CHECK:         %m, %n = tile.reduce %a, %p {axes = array<i64: 1>, neutral = [0.000000e+00 : f32, 0 : i64]} : tensor<32x64xf32>, tensor<32x64xi64> -> tensor<32x1xf32>, tensor<32x1xi64> {

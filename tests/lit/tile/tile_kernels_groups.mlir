@@ -12,14 +12,10 @@
 // CHECK:           %first = arith.addi
 // CHECK:           %[[HAS:.*]] = arith.cmpi slt, %first, %end : index
 // CHECK:           %[[STOP:.*]] = arith.select
-// CHECK-NEXT:      %[[PLACES:.*]] = tile.iota %first {axis = 0 : i64} : tensor<64x1xindex>
-// CHECK:           %[[OWN:.*]] = tile.map %[[PLACES]]
-// CHECK:             arith.cmpi slt
-// CHECK-NEXT:        arith.select
 // CHECK:           scf.for %[[K:.*]] = %{{.*}} to %[[STOP]] step
 // CHECK-NEXT:        tile.load %a[%first, %[[K]]] {checked = array<i64: 0>} : !tile.view<300x128xbf16> -> tensor<64x64xbf16>
 // CHECK-NEXT:        tile.load %b[%[[K]], %[[J]]] symbols(%{{.*}} : index) {map = affine_map<(d0, d1)[s0] -> (s0, d0, d1)>} : !tile.view<3x128x96xbf16> -> tensor<64x32xbf16>
-// CHECK:           tile.store %{{.*}}, %y[%first, %[[J]]] symbols(%[[OWN]] : tensor<64x1xindex>) {map = affine_map<(d0, d1)[s0] -> (s0, d1)>, checked = array<i64: 0>}
+// CHECK:           tile.store %{{.*}}, %y[%first, %[[J]]] end %end {checked = array<i64: 0>, end_dim = 0 : i64}
 func.func @rows(%x: tensor<300x128xbf16>, %w: tensor<3x128x96xbf16>, %e: tensor<3xi32>) -> tensor<300x96xf32> {
   %y = kernel.fused @rows_0 matmul config<tile = {m = 64, n = 32, k = 64}> (%a = %x : tensor<300x128xbf16>, %b = %w : tensor<3x128x96xbf16>, %c = %e : tensor<3xi32>) -> tensor<300x96xf32> {
     %0 = nd.grouped_matmul %a, %b, %c {rhs_contract = 1} : (tensor<300x128xbf16>, tensor<3x128x96xbf16>, tensor<3xi32>) -> tensor<300x96xf32>
