@@ -75,8 +75,7 @@ class Subtiles:
         accessed = op.result if isinstance(op, tile.LoadOp) else op.tile
         if shape_of(accessed.type)[1] != self.columns:
             return None
-        first = 1 + (1 if isinstance(op, tile.StoreOp) or op.other is not None else 0)
-        return first + 1
+        return len(op.operands) - len(op.symbols) - 1
 
 
 def _located(ops: list[Operation], like: Operation) -> list[Operation]:

@@ -24,6 +24,7 @@ ROWS, INNER, COLUMNS = 256, 72, 96
 KERNELS: dict[str, tuple[str, tuple[int, int, int], dict[str, Any]]] = {
     "wgmma": ("bf16", (64, 32, 64), {}),
     "two warp groups": ("bf16", (128, 96, 64), {}),
+    "subtiles by turns": ("bf16", (64, 128, 64), {"schedule": "pingpong"}),
     "pingpong": ("bf16", (64, 32, 64), {"schedule": "pingpong"}),
     "along N": ("bf16", (32, 64, 64), {"swap_ab": True}),
     "f32 by wgmma": ("f32", (64, 32, 32), {}),
@@ -67,7 +68,7 @@ def test_rows_by_the_matrix_of_their_group(kernel: str, ends: str, lazy: bool) -
 @long(3)
 @both_times
 @pytest.mark.parametrize("ends", ENDS)
-@pytest.mark.parametrize("kernel", [name for name in KERNELS if name not in ("pingpong", "along N")])
+@pytest.mark.parametrize("kernel", [name for name in KERNELS if "turns" not in name and name not in ("pingpong", "along N")])
 def test_products_over_the_rows_of_groups(kernel: str, ends: str, lazy: bool) -> None:
     element, tile, config = KERNELS[kernel]
     over_rows(element, ENDS[ends], tile, **config).check(lazy=lazy)
