@@ -40,6 +40,12 @@ THREADS = 128
 OUTSIDE = 3
 """How much longer rows take that lie outside of an operand, and are filled with zeros."""
 
+COOL = 0.87
+"""What an SM loads in a cycle of a cool chip, by what it does in one of a chip that products have heated up for long:
+the clock of SMs is faster then, and that of the L2 cache is not. An H100 multiplies 4096 cubed in 202 us in tiles of
+128 x 128, in 191 in those of 128 x 256; 8192 x 4096 x 4096 in 416, 352 in tiles of 128 x 192, 346 in those of 128 x 256
+(benchmarks/results/2026-11-25-h100-notes.md)."""
+
 NARROW_BOXES = 1.25
 """How much longer the right operand takes in boxes of half a line: where it is contiguous along N, and a tile has no
 whole lines."""
@@ -147,7 +153,7 @@ class Model:
         loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
         steps = ceil_div(ceil_div(product.k, blocking.split), depth)
         loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
-        arriving = loaded * depth / self._machine.costs.operand_bytes
+        arriving = loaded * depth / (self._machine.costs.operand_bytes * COOL)
         return steps * max(products + self._computed(blocking, depth), arriving)
 
     @property
