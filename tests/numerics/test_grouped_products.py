@@ -68,7 +68,9 @@ def test_rows_by_the_matrix_of_their_group(kernel: str, ends: str, lazy: bool) -
 @long(3)
 @both_times
 @pytest.mark.parametrize("ends", ENDS)
-@pytest.mark.parametrize("kernel", [name for name in KERNELS if "turns" not in name and name not in ("pingpong", "along N")])
+@pytest.mark.parametrize(
+    "kernel", [name for name in KERNELS if "turns" not in name and name not in ("pingpong", "along N")]
+)
 def test_products_over_the_rows_of_groups(kernel: str, ends: str, lazy: bool) -> None:
     element, tile, config = KERNELS[kernel]
     over_rows(element, ENDS[ends], tile, **config).check(lazy=lazy)
