@@ -30,6 +30,7 @@ from irc_frontend import (
     logic_functions,
     making_functions,
     pytrees,
+    reduction_functions,
     window_functions,
 )
 from irc_frontend.arrangement_functions import *  # noqa: F403
@@ -45,6 +46,7 @@ from irc_frontend.linear_functions import *  # noqa: F403
 from irc_frontend.logic_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
+from irc_frontend.reduction_functions import *  # noqa: F403
 from irc_frontend.tensor import Tensor
 from irc_frontend.window_functions import *  # noqa: F403
 
@@ -65,5 +67,6 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *logic_functions.__all__,
     *making_functions.__all__,
     *pytrees.__all__,
+    *reduction_functions.__all__,
     *window_functions.__all__,
 ]

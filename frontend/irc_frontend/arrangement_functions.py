@@ -89,13 +89,22 @@ def broadcast_arrays(*arrays: Like) -> list[Tensor]:
     return [broadcast_to(Tensor.of(node), shape) for node in nodes]
 
 
-def diff(x: Like, n: int = 1, axis: int = -1) -> Tensor:
-    """The differences of neighbors along the axis, `n` times."""
+def diff(x: Like, n: int = 1, axis: int = -1, prepend: Like | None = None, append: Like | None = None) -> Tensor:
+    """The differences of neighbors along the axis, `n` times, of the array with other elements before and behind it."""
     tensor = Tensor.of(node_of(x))
     at = axis_of(axis, tensor.ndim)
+    parts = (_beside(end, tensor, at) for end in (prepend, tensor, append) if end is not None)
+    tensor = concatenate(list(parts), at)
     for _ in range(n):
-        tensor = part_of(tensor, at, 1, None) - part_of(tensor, at, 0, max(0, tensor.shape[at] - 1))
+        high, low = part_of(tensor, at, 1, None), part_of(tensor, at, 0, max(0, tensor.shape[at] - 1))
+        tensor = high != low if tensor.node.is_bool else high - low
     return tensor
+
+
+def _beside(end: Like, x: Tensor, axis: int) -> Tensor:
+    """Elements beside an array along an axis: a number is one of each."""
+    tensor = Tensor(end, x.element) if isinstance(end, bool | int | float) else Tensor.of(node_of(end))
+    return tensor if tensor.ndim else broadcast_to(tensor, [1 if each == axis else n for each, n in enumerate(x.shape)])
 
 
 def vstack(parts: Sequence[Like]) -> Tensor:

@@ -13,9 +13,9 @@ import numpy as np
 
 from irc.runtime.artifact import DTYPES
 from irc_frontend.graph import Node, fail
+from irc_frontend.promotion import Number, common_element
 from irc_frontend.shapes import broadcast_shapes
 
-Number: TypeAlias = bool | int | float
 Operand: TypeAlias = Node | Number
 
 
@@ -29,10 +29,10 @@ def _checked(value: Number, element: str) -> Number:
     if element == "bool":
         if isinstance(value, bool):
             return value
-        raise fail(f"the number {value} meets a bool array", "cast the array: x.astype('f32')")
+        raise fail(f"the number {value} is no bool", "cast the array: x.astype('f32')")
     if DTYPES[element].kind in "iu":
         if isinstance(value, float):
-            raise fail(f"the float {value} meets an {element} array", "cast the array: x.astype('f32')")
+            raise fail(f"the float {value} is no {element}", "cast the array: x.astype('f32')")
         limits = np.iinfo(DTYPES[element])
         if not limits.min <= value <= limits.max:
             raise fail(f"{value} is out of the range of {element}")
@@ -56,16 +56,17 @@ def broadcast_to(x: Node, shape: tuple[int, ...]) -> Node:
 
 
 def _typed(what: str, operands: Sequence[Operand]) -> list[Node]:
-    """The operands with one shape and one element type; numbers take the arrays'."""
+    """The operands with one shape and one element type (`irc_frontend.promotion`)."""
     arrays = [x for x in operands if isinstance(x, Node)]
     if not arrays:
         raise fail(f"{what} of numbers alone has no element type", "make one of them a Tensor")
-    first = arrays[0]
-    for other in arrays[1:]:
-        if other.element != first.element:
-            raise fail(f"cannot {what} {first.type} and {other.type}", f"cast one of them: x.astype({first.element!r})")
+    numbers = [x for x in operands if not isinstance(x, Node)]
+    element = common_element(what, arrays, numbers)
     shape = broadcast_shapes(*(x.shape for x in arrays))
-    return [broadcast_to(x, shape) if isinstance(x, Node) else constant(x, shape, first.element) for x in operands]
+    return [
+        broadcast_to(astype(x, element), shape) if isinstance(x, Node) else constant(x, shape, element)
+        for x in operands
+    ]
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,13 @@ def _types(op: str) -> _Types:
     row = row_named(op)
     assert row is not None, op
     takes = frozenset(element.name for element in ELEMENTS if row.op.TAKES.has(element))
-    hint = "integers divide by //" if op == "div" else _HINTS[row.op.TAKES.name]
+    hint = f"{_HINTS['float']}; integers divide by //" if op == "div" else _HINTS[row.op.TAKES.name]
     return _Types(takes, row.op.IS_TEST, hint)
 
 
 _HINTS = {
     "any": "",
-    "float": "cast it first: x.astype('f32')",
+    "float": "x.astype('f32') computes it in f32, x.astype('f64') in numpy's f64",
     "float or integer": "bool takes & | ^ ~ and comparisons; cast it for arithmetic: x.astype('i32')",
     "integer": "shifts are of integers",
     "integer or bool": "bits are those of integers and bools",
@@ -100,11 +101,11 @@ _HINTS = {
 
 
 def apply(op: str, *operands: Operand, **attributes: Number | str) -> Node:
-    """An op of the table of elementwise ops (`irc.dialects.nd.table`); numbers take the arrays' element type."""
+    """An op of the table of elementwise ops (`irc.dialects.nd.table`)."""
     nodes = _typed(op, operands)
     x, types = nodes[0], _types(op)
     if x.element not in types.takes:
-        raise fail(f"cannot {op} {x.type}", types.hint)
+        raise fail(f"cannot {op} {x.type}: {types.hint}" if types.hint else f"cannot {op} {x.type}")
     if op == "pow" and x.is_integer and not (isinstance(operands[1], int) and operands[1] >= 0):
         raise fail(f"cannot raise {x.type} to that power", "integers take non-negative numbers as exponents")
     return Node(op, nodes, x.shape, "bool" if types.is_test else x.element, tuple(attributes.items()))

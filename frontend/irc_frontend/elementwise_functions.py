@@ -6,6 +6,7 @@ few units in the last place of f32 wherever the function is, also near its zeros
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -56,7 +57,6 @@ __all__ = [
     "log2",
     "log10",
     "logaddexp",
-    "logical_not",
     "maximum",
     "minimum",
     "mod",
@@ -135,17 +135,13 @@ exp = unary("exp")
 exp2 = unary("exp2")
 expm1 = unary("expm1")
 floor = unary("floor")
-isinf = unary("isinf")
-isnan = unary("isnan")
 log = unary("log")
 log10 = unary("log10")
 log1p = unary("log1p")
 log2 = unary("log2")
-logical_not = unary("logical_not")
 negative = unary("neg")
 reciprocal = unary("reciprocal")
 relu = unary("relu")
-round = unary("round")
 rsqrt = unary("rsqrt")
 sigmoid = unary("sigmoid")
 sign = unary("sign")
@@ -169,6 +165,33 @@ power = binary("pow")
 subtract = binary("sub")
 
 
+def round(x: Like, decimals: int = 0) -> Tensor:
+    """To the nearest multiple of 10^-`decimals`, ties to the even one."""
+    tensor = Tensor.of(node_of(x))
+    if not decimals:
+        return applied("round", tensor) if tensor.node.is_float else tensor
+    if not tensor.node.is_float:
+        raise fail(f"round to {decimals} decimals of {tensor.node.type}: integers have none", "x.astype('f32')")
+    scale = 10.0 ** builtins.abs(decimals)
+    wide = tensor.astype("f64" if tensor.element == "f64" else "f32")
+    scaled = applied("round", wide * scale if decimals > 0 else wide / scale)
+    return (scaled / scale if decimals > 0 else scaled * scale).astype(tensor.element)
+
+
+def isnan(x: Like) -> Tensor:
+    return _test("isnan", x)
+
+
+def isinf(x: Like) -> Tensor:
+    return _test("isinf", x)
+
+
+def _test(op: str, x: Like) -> Tensor:
+    """A test of floats, which integers and bools fail."""
+    tensor = Tensor.of(node_of(x))
+    return applied(op, tensor) if tensor.node.is_float else applied("not_equal", tensor, tensor)
+
+
 def square(x: Like) -> Tensor:
     return multiply(x, x)
 
@@ -188,8 +211,9 @@ def where(condition: Like, a: Like, b: Like) -> Tensor:
     return Tensor.of(elementwise.where(node_of(condition), operand_of(a), operand_of(b)))
 
 
-def clip(x: Like, lo: Like, hi: Like) -> Tensor:
-    return applied("clamp", Tensor.of(node_of(x)), lo, hi)
+def clip(x: Like, min: Like | None = None, max: Like | None = None) -> Tensor:
+    """Limited to `min` and `max`; None is no limit."""
+    return Tensor.of(node_of(x)).clip(min, max)
 
 
 def astype(x: Like, dtype: Any) -> Tensor:
@@ -211,7 +235,8 @@ def floats_of(name: str, operands: Sequence[Like]) -> list[Tensor]:
     """The operands, which have one float type; numbers take that of the first array."""
     tensors = tensors_of(operands)
     if not tensors[0].node.is_float:
-        raise fail(f"{name} of {tensors[0].node.type}", "cast it first: x.astype('f32')")
+        ways = "x.astype('f32') computes it in f32, x.astype('f64') in numpy's f64"
+        raise fail(f"{name} of {tensors[0].node.type}: {ways}")
     return tensors
 
 

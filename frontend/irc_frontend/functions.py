@@ -1,43 +1,33 @@
-"""numpy's functions on Tensors that are one operation of arrays or nearly so: they move, index, reduce and sort; the
-files `*_functions` have the others."""
+"""numpy's functions on Tensors that are one operation of arrays or nearly so: they move, index and normalize; the files
+`*_functions` have the others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
 from typing import Any
 
-from irc_frontend import elementwise, indexed, reduction, structure
-from irc_frontend.elementwise import Number
-from irc_frontend.elementwise_functions import where
+import numpy as np
+
+from irc_frontend import elementwise, indexed, padding, reduction, structure
 from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import element_named, fail
-from irc_frontend.shapes import Axes, axis_of, shape_of
+from irc_frontend.shapes import axes_of, axis_of, shape_of
 from irc_frontend.tensor import Like, Tensor, node_of
 
 __all__ = [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argsort",
     "broadcast_to",
     "check_indices",
     "concatenate",
-    "cumprod",
-    "cumsum",
     "expand_dims",
     "flip",
     "layer_norm",
     "log_softmax",
-    "max",
-    "mean",
-    "median",
-    "min",
     "moveaxis",
     "one_hot",
     "pad",
     "permute",
-    "prod",
     "ravel",
     "realize",
     "reorder",
@@ -46,21 +36,16 @@ __all__ = [
     "rms_norm",
     "scatter_add",
     "softmax",
-    "sort",
     "split",
     "squeeze",
     "stack",
-    "std",
-    "sum",
     "swapaxes",
     "take",
     "take_along_axis",
     "tile",
-    "topk",
     "transpose",
     "tril",
     "triu",
-    "var",
 ]
 
 
@@ -87,27 +72,38 @@ def broadcast_to(x: Like, shape: Sequence[int]) -> Tensor:
     return Tensor.of(elementwise.broadcast_to(node_of(x), shape_of(shape)))
 
 
-def concatenate(parts: Sequence[Like], axis: int = 0) -> Tensor:
-    return Tensor.of(structure.concat([node_of(part) for part in parts], axis))
+def concatenate(parts: Sequence[Like], axis: int | None = 0) -> Tensor:
+    """One after the other along the axis; without one, all of them flattened."""
+    nodes = [node_of(part) for part in parts]
+    if axis is None:
+        return Tensor.of(structure.concat([structure.reshape(node, [prod(node.shape)]) for node in nodes], 0))
+    return Tensor.of(structure.concat(nodes, axis))
 
 
 def stack(parts: Sequence[Like], axis: int = 0) -> Tensor:
     return Tensor.of(structure.concat([structure.expand_dims(node_of(part), axis) for part in parts], axis))
 
 
-def split(x: Like, count: int, axis: int = 0) -> list[Tensor]:
-    """Equal parts along an axis."""
+def split(x: Like, count: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+    """So many equal parts along an axis, or the parts between the places of a list."""
     tensor = Tensor.of(node_of(x))
-    axis = axis % tensor.ndim if tensor.ndim else 0
-    if not tensor.ndim or count < 1 or tensor.shape[axis] % count:
-        raise fail(f"cannot split {tensor.node.type} into {count} equal parts along axis {axis}")
-    width = tensor.shape[axis] // count
-    before = (slice(None),) * axis
-    return [tensor[(*before, slice(i * width, (i + 1) * width))] for i in range(count)]
+    at = axis_of(axis, tensor.ndim)
+    extent = tensor.shape[at]
+    if isinstance(count, int):
+        if count < 1 or extent % count:
+            raise fail(f"cannot split {tensor.node.type} into {count} equal parts along axis {at}")
+        count = [each * (extent // count) for each in range(1, count)]
+    places = [0, *count, extent]
+    return [part_of(tensor, at, start, stop) for start, stop in pairwise(places)]
 
 
-def expand_dims(x: Like, axis: int) -> Tensor:
-    return Tensor.of(structure.expand_dims(node_of(x), axis))
+def expand_dims(x: Like, axis: int | Sequence[int]) -> Tensor:
+    """Axes of extent 1 put in, at these places of the result."""
+    node = node_of(x)
+    named = [axis] if isinstance(axis, int) else list(axis)
+    for at in axes_of(named, node.rank + len(named)):
+        node = structure.expand_dims(node, at)
+    return Tensor.of(node)
 
 
 def squeeze(x: Like, axis: int | Sequence[int] | None = None) -> Tensor:
@@ -118,10 +114,10 @@ def flip(x: Like, axis: int | Sequence[int] | None = None) -> Tensor:
     return Tensor.of(structure.flip(node_of(x), axis))
 
 
-def pad(x: Like, widths: structure.Widths, value: Number = 0) -> Tensor:
-    """`widths[i]` is how many elements of `value` go before and after on axis i; one pair or one number stands for
-    all."""
-    return Tensor.of(structure.pad(node_of(x), widths, value))
+def pad(x: Like, widths: padding.Widths, mode: str = "constant", constant_values: padding.Values = 0) -> Tensor:
+    """`widths[i]` is how many elements go before and after on axis i; one pair or one number stands for all. The modes
+    are numpy's: `constant` (of `constant_values`, with pairs as widths are), `edge`, `reflect`, `symmetric`, `wrap`."""
+    return Tensor.of(padding.pad(node_of(x), widths, mode, constant_values))
 
 
 def tril(x: Like, k: int = 0) -> Tensor:
@@ -136,17 +132,34 @@ def tile(x: Like, reps: int | Sequence[int]) -> Tensor:
     return Tensor.of(structure.tile(node_of(x), reps))
 
 
-def repeat(x: Like, count: int, axis: int | None = None) -> Tensor:
-    """Each element `count` times, along an axis or of the flattened array."""
-    return Tensor.of(structure.repeat(node_of(x), count, axis))
+def repeat(x: Like, count: int | Sequence[int], axis: int | None = None) -> Tensor:
+    """Each element `count` times, or as often as a list says, along an axis or of the flattened array."""
+    if isinstance(count, int):
+        return Tensor.of(structure.repeat(node_of(x), count, axis))
+    tensor = Tensor.of(node_of(x)) if axis is not None else ravel(x)
+    extent = tensor.shape[axis_of(axis or 0, tensor.ndim)]
+    if len(count) not in (1, extent) or any(each < 0 for each in count):
+        raise fail(f"repeat: expected {extent} counts of 0 or more, found {list(count)}")
+    places = np.repeat(np.arange(extent), list(count))
+    return take(tensor, places, axis or 0, "clip")
 
 
 def swapaxes(x: Like, a: int, b: int) -> Tensor:
     return Tensor.of(structure.swap(node_of(x), a, b))
 
 
-def moveaxis(x: Like, source: int, destination: int) -> Tensor:
-    return Tensor.of(structure.move(node_of(x), source, destination))
+def moveaxis(x: Like, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """Axes moved to other places, the others in their order."""
+    node = node_of(x)
+    sources, places = ([each] if isinstance(each, int) else list(each) for each in (source, destination))
+    if len(sources) != len(places):
+        raise fail(f"moveaxis: {len(sources)} axes go to {len(places)} places")
+    moved = {axis_of(to, node.rank): axis_of(axis, node.rank) for axis, to in zip(sources, places, strict=True)}
+    others = (axis for axis in range(node.rank) if axis not in moved.values())
+    order = [moved[to] if to in moved else next(others, -1) for to in range(node.rank)]
+    if sorted(order) != list(range(node.rank)):
+        raise fail(f"an axis is named twice in {sources} or {places}")
+    return Tensor.of(structure.permute(node, order))
 
 
 def ravel(x: Like) -> Tensor:
@@ -187,100 +200,9 @@ def one_hot(indices: Like, count: int, dtype: Any = "f32") -> Tensor:
     return Tensor.of(indexed.one_hot(node_of(indices), count, element_named(dtype)))
 
 
-def topk(x: Like, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
-    """The k greatest along the axis in descending order (NaN first), and their i64 indices."""
-    values, indices = indexed.top(node_of(x), k, axis)
-    return Tensor.of(values), Tensor.of(indices)
-
-
-def sum(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).sum(axis, dtype, keepdims)
-
-
-def prod(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).prod(axis, dtype, keepdims)
-
-
-def mean(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).mean(axis, dtype, keepdims)
-
-
-def var(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
-    return Tensor.of(node_of(x)).var(axis, dtype, keepdims, correction)
-
-
-def std(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
-    return Tensor.of(node_of(x)).std(axis, dtype, keepdims, correction)
-
-
-def max(x: Like, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).max(axis, keepdims)
-
-
-def min(x: Like, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).min(axis, keepdims)
-
-
-def any(x: Like, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).any(axis, keepdims)
-
-
-def all(x: Like, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).all(axis, keepdims)
-
-
-def argmax(x: Like, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).argmax(axis, keepdims)
-
-
-def argmin(x: Like, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    return Tensor.of(node_of(x)).argmin(axis, keepdims)
-
-
-def cumsum(x: Like, axis: int | None = None) -> Tensor:
-    """Without an axis, of the flattened array. The sums have x's element type."""
-    return Tensor.of(node_of(x)).cumsum(axis)
-
-
-def cumprod(x: Like, axis: int | None = None) -> Tensor:
-    return Tensor.of(node_of(x)).cumprod(axis)
-
-
-def sort(x: Like, axis: int = -1) -> Tensor:
-    return Tensor.of(reduction.along("sort", node_of(x), axis))
-
-
-def argsort(x: Like, axis: int = -1) -> Tensor:
-    """The i64 indices that sort along the axis, those of equals in order; NaN comes last."""
-    tensor = Tensor.of(node_of(x))
-    at = axis_of(axis, tensor.ndim)
-    extent = tensor.shape[at]
-    _, descending = topk(flip(tensor, at), extent, at)
-    return extent - 1 - flip(descending, at)
-
-
-def median(x: Like, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The middle of the sorted elements, or the mean of the two there; NaN where one is."""
-    tensor = Tensor.of(node_of(x))
-    flat = tensor.flatten() if axis is None else tensor
-    at = 0 if axis is None else axis_of(axis, tensor.ndim)
-    extent = flat.shape[at]
-    if not extent:
-        raise fail(f"median over no elements has no value: {tensor.node.type}")
-    ordered = sort(flat, at)
-    first = (extent - 1) // 2
-    middle = part_of(ordered, at, first, extent // 2 + 1).mean(at)
-    if tensor.node.is_float:
-        greatest = part_of(ordered, at, extent - 1, None).reshape(middle.shape)
-        middle = where(greatest == greatest, middle, greatest)
-    if not keepdims:
-        return middle
-    return middle.reshape(*(1 if axis is None or each == at else n for each, n in enumerate(tensor.shape)))
-
-
 def part_of(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
     """A stretch of the array along one axis."""
-    return x[(*[slice(None)] * axis, slice(start, stop))]
+    return Tensor.of(structure.part_of(x.node, axis, start, stop))
 
 
 def softmax(x: Like, axis: int = -1) -> Tensor:

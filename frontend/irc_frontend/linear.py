@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irc_frontend.elementwise import Operand, apply, broadcast_to
+from irc_frontend.elementwise import Operand, apply, astype, broadcast_to
 from irc_frontend.graph import Node, fail
+from irc_frontend.promotion import common_element
 from irc_frontend.shapes import axis_of, broadcast_shapes
 from irc_frontend.structure import reshape
 
@@ -20,6 +21,7 @@ def matmul(a: Node, b: Node, element: str | None = None, precision: str = "defau
     batches."""
     if precision not in PRECISIONS:
         raise fail(f"unknown precision {precision}", f"it is one of {', '.join(PRECISIONS)}")
+    a, b = _one_element(a, b)
     _check(a, b)
     if a.rank > 2 or b.rank > 2:
         batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -32,6 +34,7 @@ def dot(a: Node, b: Operand) -> Node:
     """numpy.dot: as `matmul` up to two axes; beyond, no axes are batches. A number or an array without axes scales."""
     if not isinstance(b, Node) or not a.rank or not b.rank:
         return apply("mul", a, b)
+    a, b = _one_element(a, b)
     _check(a, b)
     return contract(a, b, (), (), (a.rank - 1,), (max(b.rank - 2, 0),))
 
@@ -42,11 +45,17 @@ def tensordot(a: Node, b: Node, axes_a: Sequence[int], axes_b: Sequence[int]) ->
     extents = [a.shape[axis] for axis in own], [b.shape[axis] for axis in other]
     if extents[0] != extents[1] or len(set(own)) < len(own) or len(set(other)) < len(other):
         raise fail(f"cannot contract axes {list(axes_a)} of {a.type} with axes {list(axes_b)} of {b.type}")
+    a, b = _one_element(a, b)
     _check_elements(a, b)
     if not own:
         apart = reshape(a, (*a.shape, *([1] * b.rank)))
         return apply("mul", apart, b)
     return contract(a, b, (), (), tuple(own), tuple(other))
+
+
+def _one_element(a: Node, b: Node) -> tuple[Node, Node]:
+    element = common_element("multiply", (a, b))
+    return astype(a, element), astype(b, element)
 
 
 def _check_elements(a: Node, b: Node) -> None:

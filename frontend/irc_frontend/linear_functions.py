@@ -7,7 +7,8 @@ from typing import Any
 
 from irc_frontend import convolution, linear, summation
 from irc_frontend.convolution import Numbers
-from irc_frontend.graph import element_named, fail
+from irc_frontend.graph import element_named
+from irc_frontend.subscripts import from_lists
 from irc_frontend.tensor import Like, Tensor, node_of, operand_of
 
 __all__ = ["conv", "dot", "einsum", "grouped_matmul", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
@@ -61,17 +62,21 @@ def tensordot(a: Like, b: Like, axes: int | tuple[int | Sequence[int], int | Seq
 
 
 def kron(a: Like, b: Like) -> Tensor:
-    """Each element of `a` times all of `b`, in its place; arrays of as many axes."""
+    """Each element of `a` times all of `b`, in its place; the one with fewer axes gets others in front."""
     x, y = Tensor.of(node_of(a)), Tensor.of(node_of(b))
-    if x.ndim != y.ndim:
-        raise fail(f"kron takes arrays of as many axes, found {x.node.type} and {y.node.type}")
+    rank = max(x.ndim, y.ndim)
+    x, y = (each.reshape([*[1] * (rank - each.ndim), *each.shape]) for each in (x, y))
     apart = x.reshape([n for extent in x.shape for n in (extent, 1)])
     beside = y.reshape([n for extent in y.shape for n in (1, extent)])
     return (apart * beside).reshape([m * n for m, n in zip(x.shape, y.shape, strict=True)])
 
 
-def einsum(subscripts: str, *operands: Like) -> Tensor:
-    """numpy's, without `...` and without an index that one operand has twice."""
+def einsum(subscripts: Any, *operands: Any, optimize: Any = None) -> Tensor:
+    """numpy's: `...` are the axes that are not named, and an index that an operand has twice is of its diagonal.
+    Operands are joined from left to right, whatever `optimize` says."""
+    if not isinstance(subscripts, str):
+        subscripts, listed = from_lists((subscripts, *operands))
+        operands = tuple(listed)
     return Tensor.of(summation.einsum(subscripts, [node_of(operand) for operand in operands]))
 
 

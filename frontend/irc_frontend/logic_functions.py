@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from irc_frontend.elementwise_functions import abs as absolute
 from irc_frontend.elementwise_functions import binary, isinf, isnan, unary
-from irc_frontend.functions import all as every
-from irc_frontend.graph import fail
+from irc_frontend.reduction_functions import all as every
 from irc_frontend.tensor import Like, Tensor, node_of, tensors_of
 
 __all__ = [
@@ -14,7 +13,6 @@ __all__ = [
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
-    "count_nonzero",
     "equal",
     "greater",
     "greater_equal",
@@ -25,6 +23,7 @@ __all__ = [
     "less",
     "less_equal",
     "logical_and",
+    "logical_not",
     "logical_or",
     "logical_xor",
     "not_equal",
@@ -44,6 +43,10 @@ bitwise_xor = binary("bitwise_xor")
 left_shift = binary("shift_left")
 right_shift = binary("shift_right")
 invert = unary("bitwise_not")
+
+
+def logical_not(x: Like) -> Tensor:
+    return invert(_truth(x))
 
 
 def logical_and(a: Like, b: Like) -> Tensor:
@@ -81,15 +84,9 @@ def array_equal(a: Like, b: Like) -> bool:
     return x.shape == y.shape and bool(every(x == y))
 
 
-def count_nonzero(x: Like, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """How many elements are not 0, NaN included, as i64."""
-    tensor = Tensor.of(node_of(x))
-    truth = tensor if tensor.node.is_bool else tensor != 0
-    return truth.astype("i64").sum(axis)
-
-
 def _truth(x: Like) -> Like:
-    """A bool or an array of them."""
-    if isinstance(x, bool) or node_of(x).is_bool:
-        return x
-    raise fail(f"expected truth values, found {node_of(x).type}", "compare it first: x != 0")
+    """A bool, or an array of them: numbers are true where they are not 0."""
+    if isinstance(x, bool | int | float):
+        return bool(x)
+    tensor = Tensor.of(node_of(x))
+    return tensor if tensor.node.is_bool else tensor != 0

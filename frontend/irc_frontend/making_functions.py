@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,17 +59,27 @@ def full_like(x: Like, value: Number, dtype: Any = None) -> Tensor:
     return full(node.shape, value, node.element if dtype is None else dtype)
 
 
-def arange(start: int, stop: int | None = None, step: int = 1, dtype: Any = "i64") -> Tensor:
-    """The integers from `start` (0 where only one is given) below `stop`, as elements of `dtype`."""
+def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Tensor:
+    """The numbers from `start` (0 where only one is given) below `stop`, as elements of `dtype`: i64, or f32 where one
+    of them is a float."""
     first, last = (0, start) if stop is None else (start, stop)
-    element = element_named(dtype)
+    if any(isinstance(each, float) for each in (first, last, step)):
+        return _float_range(first, last, step, "f32" if dtype is None else dtype)
+    element = element_named("i64" if dtype is None else dtype)
     try:
-        count = len(range(first, last, step))
+        count = len(range(int(first), int(last), int(step)))
     except (TypeError, ValueError) as error:
         raise fail(f"arange takes integers, and a step that is not 0: {error}") from error
     numbers = Tensor.of(_iota((count,), element, 0))
     scaled = numbers if step == 1 else numbers * step
     return scaled if first == 0 else scaled + first
+
+
+def _float_range(first: float, last: float, step: float, dtype: Any) -> Tensor:
+    if not step or not math.isfinite((last - first) / step):
+        raise fail(f"arange: a step that is not 0, and finite numbers, found {first}, {last}, {step}")
+    places = arange(max(0, math.ceil((last - first) / step))).astype("f64")
+    return (places * float(step) + float(first)).astype(dtype)
 
 
 def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = "f32") -> Tensor:

@@ -29,7 +29,7 @@ def reduce(
     attributes: Attributes = (("axes", named),)
     if correction is not None:
         attributes = (*attributes, ("correction", correction))
-    result = Node(op, (x,), shape, _element(op, x, element), attributes)
+    result = Node(op, (x,), shape, result_element(op, x, element), attributes)
     return reshape(result, _kept(x, named)) if keepdims else result
 
 
@@ -41,7 +41,8 @@ def _check_extreme(op: str, x: Node, axes: tuple[int, ...]) -> None:
         raise fail(f"{op} over no elements has no value: {x.type}")
 
 
-def _element(op: str, x: Node, wanted: str | None) -> str:
+def result_element(op: str, x: Node, wanted: str | None) -> str:
+    """The element type of a reduction, where `wanted` does not say it."""
     if op not in ACCUMULATING:
         return x.element
     if wanted is not None:
@@ -70,16 +71,12 @@ def arg_reduce(op: str, x: Node, axis: int | None, keepdims: bool = False) -> No
     return reshape(result, _kept(x, axes_of(axis, x.rank)))
 
 
-def along(op: str, x: Node, axis: int) -> Node:
-    """`cumsum cumprod sort`, along one axis."""
+def along(op: str, x: Node, axis: int | None) -> Node:
+    """`cumsum cumprod sort`, along one axis, or of the flattened array."""
     if x.is_bool:
         raise fail(f"cannot take {op} of {x.type}", "cast it first: x.astype('i32')")
-    return Node(op, (x,), x.shape, x.element, (("axis", axis_of(axis, x.rank)),))
-
-
-def scan(op: str, x: Node, axis: int | None) -> Node:
-    """`cumsum cumprod`, along one axis, or of the flattened array. The element type is that of x."""
-    return along(op, reshape(x, [prod(x.shape)]) if axis is None else x, axis or 0)
+    flat = reshape(x, [prod(x.shape)]) if axis is None else x
+    return Node(op, (flat,), flat.shape, x.element, (("axis", axis_of(axis or 0, flat.rank)),))
 
 
 def normalize(op: str, x: Node, axis: int, eps: float | None = None) -> Node:

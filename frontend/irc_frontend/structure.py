@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, TypeAlias, cast
+from typing import Any
 
-from irc_frontend.elementwise import Number, broadcast_to, constant
+from irc_frontend.elementwise import astype, broadcast_to
 from irc_frontend.graph import Node, fail
+from irc_frontend.promotion import common_element
 from irc_frontend.shapes import axes_of, axis_of, reshaped
-
-Widths: TypeAlias = "int | Sequence[int] | Sequence[Sequence[int]]"
-"""How much padding: for each axis a pair, or one pair or one number for all."""
 
 
 def reshape(x: Node, shape: Sequence[int]) -> Node:
@@ -49,13 +47,6 @@ def swap(x: Node, a: int, b: int) -> Node:
     return permute(x, order)
 
 
-def move(x: Node, source: int, destination: int) -> Node:
-    """One axis moved to another place, the others in their order."""
-    order = list(range(x.rank))
-    order.insert(axis_of(destination, x.rank), order.pop(axis_of(source, x.rank)))
-    return permute(x, order)
-
-
 def swap_last(x: Node) -> Node:
     """The last two axes swapped."""
     if x.rank < 2:
@@ -67,13 +58,15 @@ def concat(parts: Sequence[Node], axis: int) -> Node:
     """The arrays one after the other along an axis."""
     if not parts:
         raise fail("concatenate needs one array or more")
+    element = common_element("concatenate", parts)
+    parts = [astype(part, element) for part in parts]
     first = parts[0]
     at = axis_of(axis, first.rank)
     for part in parts[1:]:
         same = part.rank == first.rank and all(
             a == b for i, (a, b) in enumerate(zip(part.shape, first.shape, strict=True)) if i != at
         )
-        if not same or part.element != first.element:
+        if not same:
             raise fail(f"cannot concatenate {first.type} and {part.type} along axis {at}")
     shape = list(first.shape)
     shape[at] = sum(part.shape[at] for part in parts)
@@ -100,24 +93,6 @@ def flip(x: Node, axes: int | Sequence[int] | None) -> Node:
     """Backwards along the axes."""
     named = axes_of(axes, x.rank)
     return Node("flip", (x,), x.shape, x.element, (("axes", named),)) if named else x
-
-
-def pad(x: Node, widths: Widths, value: Number) -> Node:
-    """`widths[i]` is how many elements go before and after on axis i; one pair or one number stands for all."""
-    pairs = _pairs(widths, x.rank)
-    if len(pairs) != x.rank or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
-        raise fail(f"pad: expected {x.rank} pairs of widths of 0 or more, found {pairs}")
-    shape = [low + extent + high for (low, high), extent in zip(pairs, x.shape, strict=True)]
-    attributes = (("low", tuple(p[0] for p in pairs)), ("high", tuple(p[1] for p in pairs)))
-    return Node("pad", (x, constant(value, (), x.element)), shape, x.element, attributes)
-
-
-def _pairs(widths: Widths, rank: int) -> list[tuple[int, ...]]:
-    if isinstance(widths, int):
-        return [(widths, widths)] * rank
-    if all(isinstance(width, int) for width in widths):
-        return [tuple(cast("Sequence[int]", widths))] * rank
-    return [tuple(width) for width in cast("Sequence[Sequence[int]]", widths)]
 
 
 def tile(x: Node, reps: int | Sequence[int]) -> Node:
@@ -184,6 +159,11 @@ def _indexed(x: Node, keys: Sequence[Any]) -> Node:
         else:
             ranges.append(_single(key, extent))
     return reshape(flip(_sliced(x, ranges), backwards), shape)
+
+
+def part_of(x: Node, axis: int, start: int, stop: int | None) -> Node:
+    """A stretch of the array along one axis."""
+    return index(x, (*[slice(None)] * axis_of(axis, x.rank), slice(start, stop)))
 
 
 def _range(key: slice, extent: int) -> range:

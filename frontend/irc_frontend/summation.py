@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -10,8 +9,10 @@ from typing import NamedTuple
 from irc_frontend.elementwise import apply, astype
 from irc_frontend.graph import Node, fail
 from irc_frontend.linear import contract, product_element
+from irc_frontend.promotion import common_element
 from irc_frontend.reduction import reduce
-from irc_frontend.structure import permute, reshape
+from irc_frontend.structure import index, permute, reshape
+from irc_frontend.subscripts import parsed
 
 
 class Term(NamedTuple):
@@ -29,9 +30,8 @@ def einsum(subscripts: str, operands: Sequence[Node]) -> Node:
     """The sum over all indices that the result does not have of the product of the operands.
 
     Of several operands it has the element type of their matrix product, of one that of its sum."""
-    inputs, output = _parsed(subscripts, operands)
-    terms = [Term(node, indices) for node, indices in zip(operands, inputs, strict=True)]
-    _check_extents(terms)
+    inputs, output = parsed(subscripts, operands)
+    terms = _spread([_diagonal(Term(node, indices)) for node, indices in zip(operands, inputs, strict=True)])
     if len(terms) == 1:
         joined = _summed(terms[0], output, None)
     else:
@@ -40,10 +40,10 @@ def einsum(subscripts: str, operands: Sequence[Node]) -> Node:
 
 
 def _product(terms: Sequence[Term], output: str) -> Term:
-    element = terms[0].node.element
-    for term in terms:
-        if term.node.element != element or term.node.is_bool:
-            raise fail(f"cannot multiply {terms[0].node.type} by {term.node.type}", "cast them to one type of numbers")
+    element = common_element("multiply", [term.node for term in terms])
+    if element == "bool":
+        raise fail(f"cannot multiply {terms[0].node.type}", "cast it to a type of numbers")
+    terms = [Term(astype(term.node, element), term.indices) for term in terms]
     if not _is_matrix_product(terms, output):
         # What a matrix product does inside: i8 and u8 are multiplied and summed as i32, f8 as f32.
         element = product_element(element)
@@ -64,32 +64,38 @@ def _is_matrix_product(terms: Sequence[Term], output: str) -> bool:
     return bool(common - set(output)) and set(terms[0].indices + terms[1].indices) <= common | set(output)
 
 
-def _parsed(subscripts: str, operands: Sequence[Node]) -> tuple[list[str], str]:
-    """The indices of each operand and of the result; without `->`, the result has those that occur once, sorted."""
-    left, arrow, output = subscripts.replace(" ", "").partition("->")
-    inputs = left.split(",")
-    if not operands or len(inputs) != len(operands):
-        raise fail(f"einsum: {subscripts!r} has {len(inputs)} terms for {len(operands)} arrays")
-    counts = Counter(left.replace(",", ""))
-    if not arrow:
-        output = "".join(sorted(index for index, count in counts.items() if count == 1))
-    if set(output) - set(counts) or set(counts) - set(string.ascii_letters):
-        raise fail(f"einsum: the indices of {subscripts!r} are letters, those of the result occur before ->")
-    for indices in (*inputs, output):
-        if len(set(indices)) != len(indices):
-            raise fail(f"einsum: an index occurs twice in {indices!r}", "a diagonal is where(eye(n) > 0, x, 0)")
-    for node, indices in zip(operands, inputs, strict=True):
-        if node.rank != len(indices):
-            raise fail(f"einsum: {indices!r} names {len(indices)} axes of {node.type}")
-    return inputs, output
+def _diagonal(term: Term) -> Term:
+    """The term without an index that it has twice: the diagonals of those axes."""
+    twice = next((index for index, count in Counter(term.indices).items() if count > 1), None)
+    if twice is None:
+        return term
+    first = term.indices.index(twice)
+    second = term.indices.index(twice, first + 1)
+    extent, other = term.node.shape[first], term.node.shape[second]
+    if extent != other:
+        raise fail(f"einsum: the extents of {twice!r} differ: {extent} and {other}")
+    rest = [axis for axis in range(term.node.rank) if axis not in (first, second)]
+    last = permute(term.node, [*rest, first, second])
+    flat = reshape(last, [*last.shape[:-2], extent * extent])
+    indices = "".join(term.indices[axis] for axis in rest) + twice
+    return _diagonal(Term(index(flat, (Ellipsis, slice(None, None, extent + 1))) if extent else flat, indices))
 
 
-def _check_extents(terms: Sequence[Term]) -> None:
+def _spread(terms: Sequence[Term]) -> list[Term]:
+    """The terms without axes of extent 1 that other terms have more elements along."""
     known: dict[str, int] = {}
     for term in terms:
-        for index, extent in term.extents.items():
-            if known.setdefault(index, extent) != extent:
-                raise fail(f"einsum: the extents of {index!r} differ: {known[index]} and {extent}")
+        for letter, extent in term.extents.items():
+            other = known.setdefault(letter, extent)
+            if 1 not in (other, extent) and other != extent:
+                raise fail(f"einsum: the extents of {letter!r} differ: {other} and {extent}")
+            known[letter] = extent if other == 1 else other
+    return [_without(term, [x for x, n in term.extents.items() if n == 1 != known[x]]) for term in terms]
+
+
+def _without(term: Term, letters: Collection[str]) -> Term:
+    kept = [(letter, extent) for letter, extent in term.extents.items() if letter not in letters]
+    return Term(reshape(term.node, [extent for _, extent in kept]), "".join(letter for letter, _ in kept))
 
 
 def _summed(term: Term, kept: Collection[str], element: str | None) -> Term:

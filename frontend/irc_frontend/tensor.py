@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from irc.runtime.artifact import DTYPES
-from irc_frontend import elementwise, indexed, linear, reduction, structure
+from irc_frontend import elementwise, indexed, linear, structure
 from irc_frontend.elementwise import Number
 from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import LEAF, Node, element_named, fail
 from irc_frontend.leaves import leaf, moved, to_numpy
-from irc_frontend.shapes import Axes
+from irc_frontend.promotion import common_element
+from irc_frontend.reduction_methods import Reductions
 from irc_frontend.tile_indices import trace_at
 
 Like: TypeAlias = "Tensor | np.ndarray[Any, Any] | np.generic | Number"
 """What operators take beside a Tensor: arrays become inputs, numbers take the other side's element type."""
 
 
-class Tensor:
+class Tensor(Reductions):
     """A lazy array with numpy's operators and names, and irc's dtype rules (docs/language.md).
 
     `Tensor(array)` is an input: a numpy array, or an array on the device that has DLPack. Its elements are read when a
@@ -29,17 +30,15 @@ class Tensor:
     """
 
     __slots__ = ("_node",)
-    __array_ufunc__ = None
-    """numpy's operators leave the work to this class."""
 
     def __init__(self, array: Any, dtype: Any = None):
         node = array._node if isinstance(array, Tensor) else leaf(array, dtype)
         self._node: Node = node if dtype is None else elementwise.astype(node, element_named(dtype))
 
-    @staticmethod
-    def of(node: Node) -> Tensor:
+    @classmethod
+    def of(cls, node: Node) -> Self:
         """The tensor of a recorded node."""
-        made = Tensor.__new__(Tensor)
+        made = cls.__new__(cls)
         made._node = node
         return made
 
@@ -111,6 +110,20 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Tensor:
+        """`np.sin(x)`, `np.add(array, x)`: irc's function of that name."""
+        from irc_frontend.numpy_calls import call_ufunc
+
+        return call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: Sequence[Any], options: Mapping[str, Any]
+    ) -> Any:
+        """`np.sum(x)`: irc's function of that name; of the value where there is none."""
+        from irc_frontend.numpy_calls import call_function
+
+        return call_function(function, args, options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.value().__dlpack_device__()
@@ -312,55 +325,15 @@ class Tensor:
     def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
         return Tensor.of(structure.squeeze(self._node, axis))
 
-    def sum(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        return self._reduce("sum", axis, keepdims, dtype)
-
-    def prod(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        return self._reduce("prod", axis, keepdims, dtype)
-
-    def mean(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        return self._reduce("mean", axis, keepdims, dtype)
-
-    def var(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
-        element = None if dtype is None else element_named(dtype)
-        return Tensor.of(reduction.reduce("var", self._node, axis, keepdims, element, correction))
-
-    def std(self, axis: Axes = None, dtype: Any = None, keepdims: bool = False, correction: int = 0) -> Tensor:
-        return applied("sqrt", self.var(axis, dtype, keepdims, correction))
-
-    def max(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
-        return self._reduce("max", axis, keepdims)
-
-    def min(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
-        return self._reduce("min", axis, keepdims)
-
-    def any(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
-        return self._reduce("any", axis, keepdims)
-
-    def all(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
-        return self._reduce("all", axis, keepdims)
-
-    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
-        return Tensor.of(reduction.arg_reduce("argmax", self._node, axis, keepdims))
-
-    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
-        return Tensor.of(reduction.arg_reduce("argmin", self._node, axis, keepdims))
-
-    def cumsum(self, axis: int | None = None) -> Tensor:
-        return Tensor.of(reduction.scan("cumsum", self._node, axis))
-
-    def cumprod(self, axis: int | None = None) -> Tensor:
-        return Tensor.of(reduction.scan("cumprod", self._node, axis))
-
     def dot(self, other: Like) -> Tensor:
         return Tensor.of(linear.dot(self._node, operand_of(other)))
 
-    def clip(self, lo: Like, hi: Like) -> Tensor:
-        return applied("clamp", self, lo, hi)
-
-    def _reduce(self, op: str, axis: Axes, keepdims: bool, dtype: Any = None) -> Tensor:
-        element = None if dtype is None else element_named(dtype)
-        return Tensor.of(reduction.reduce(op, self._node, axis, keepdims, element))
+    def clip(self, min: Like | None = None, max: Like | None = None) -> Tensor:
+        """Limited to `min` and `max`; None is no limit."""
+        if min is not None and max is not None:
+            return applied("clamp", self, min, max)
+        above = self if min is None else applied("maximum", self, min)
+        return above if max is None else applied("minimum", above, max)
 
 
 def applied(op: str, *operands: Any, **attributes: Number | str) -> Tensor:
@@ -386,13 +359,10 @@ def _varargs(values: tuple[Any, ...]) -> Sequence[int]:
 
 
 def tensors_of(operands: Sequence[Like]) -> list[Tensor]:
-    """The operands, which have one element type; numbers take that of the first array."""
-    arrays = [x for x in operands if not isinstance(x, bool | int | float)]
+    """The operands with one element type (`irc_frontend.promotion`)."""
+    given = [operand_of(x) for x in operands]
+    arrays = [x for x in given if isinstance(x, Node)]
     if not arrays:
         raise fail("a function of numbers alone has no element type", "make one of them a Tensor")
-    element = node_of(arrays[0]).element
-    made = [Tensor(x, element) if isinstance(x, bool | int | float) else Tensor.of(node_of(x)) for x in operands]
-    for x in made:
-        if x.element != element:
-            raise fail(f"{x.node.type} beside {element}", f"cast one of them: x.astype({element!r})")
-    return made
+    element = common_element("combine", arrays, [x for x in given if not isinstance(x, Node)])
+    return [Tensor(Tensor.of(x) if isinstance(x, Node) else x, element) for x in given]

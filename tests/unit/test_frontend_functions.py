@@ -142,7 +142,7 @@ def test_triangles_flips_and_pads_are_numpys() -> None:
     close(ir.flip(x), np.flip(CUBE))
     close(ir.flip(x, (0, 2)), np.flip(CUBE, (0, 2)))
     close(ir.pad(x, 1), np.pad(CUBE, 1))
-    close(ir.pad(x, (2, 0), -1), np.pad(CUBE, (2, 0), constant_values=-1))
+    close(ir.pad(x, (2, 0), constant_values=-1), np.pad(CUBE, (2, 0), constant_values=-1))
     close(ir.pad(x, [(0, 0), (1, 2), (3, 0)]), np.pad(CUBE, [(0, 0), (1, 2), (3, 0)]))
     close(ir.clip(ir.Tensor(INTS), -2, 3), np.clip(INTS, -2, 3))
 

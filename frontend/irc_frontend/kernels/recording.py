@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from traceback import walk_tb
 from types import FunctionType
 from typing import Any
 
 from irc.dialects.kernel import ConfigAttr
-from irc.support.diagnostics import IrcError
 from irc_frontend.graph import ARGUMENT, EMPTY, Node, fail, sorted_nodes
 from irc_frontend.jit import is_array
 from irc_frontend.kernels.configs import fastest, said_at
@@ -18,19 +16,9 @@ from irc_frontend.kernels.own import Configs, Own
 from irc_frontend.kernels.rewriting import rewritten
 from irc_frontend.kernels.sizes import check, choose, config_of, reads_turned
 from irc_frontend.kernels.tuning import tuned_call
-from irc_frontend.place import CallSite
 from irc_frontend.pytrees import rebuilt, tree_leaves
 from irc_frontend.structure import as_it_lies, permute
 from irc_frontend.tensor import Tensor
-
-
-def _refused(error: TypeError) -> Exception:
-    """The diagnostic of a function of numpy that was given a tile; other errors as they are."""
-    if "__array_ufunc__" not in str(error) or error.__traceback__ is None:
-        return error
-    frame = list(walk_tb(error.__traceback__))[-1][0]
-    place = CallSite(frame.f_code, frame.f_lasti).span()
-    return IrcError("numpy computes no tiles", place, "irc_frontend has its functions: `ir.exp(tile)`")
 
 
 class Recorder:
@@ -75,10 +63,7 @@ class Recorder:
         given = (Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in leaves)
         new_args, new_options = rebuilt((args, options), given)
         with recorded(recording):
-            try:
-                tree = self.function(*new_args, **new_options)
-            except TypeError as error:
-                raise _refused(error) from error
+            tree = self.function(*new_args, **new_options)
         roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
         if any(node.op == EMPTY for node in sorted_nodes(roots)):
             raise fail(f"{self.name} returns an array that no loop over tiles wrote", "out[m, n] = tile writes one")

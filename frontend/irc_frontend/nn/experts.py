@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from math import sqrt
 
 from irc_frontend.elementwise_functions import silu, where
-from irc_frontend.functions import argmax, broadcast_to, cumsum, reorder, scatter_add, softmax, stack
+from irc_frontend.functions import broadcast_to, reorder, scatter_add, softmax, stack
 from irc_frontend.graph import fail
 from irc_frontend.linear_functions import grouped_matmul
 from irc_frontend.making_functions import arange, random_uniform, zeros
 from irc_frontend.nn.layer import Layer, Params
 from irc_frontend.nn.seeds import fold
+from irc_frontend.reduction_functions import argmax, cumsum
 from irc_frontend.tensor import Like, Tensor, node_of
 
 

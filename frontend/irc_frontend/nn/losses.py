@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from irc_frontend.functions import check_indices, expand_dims, log_softmax, mean, take_along_axis
+from irc_frontend.functions import check_indices, expand_dims, log_softmax, take_along_axis
 from irc_frontend.graph import fail
+from irc_frontend.reduction_functions import mean
 from irc_frontend.tensor import Like, Tensor, node_of
 
 

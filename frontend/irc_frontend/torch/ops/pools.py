@@ -149,7 +149,7 @@ def _along(x: Tensor, axis: int, rank: int) -> Tensor:
 
 
 def _padded(x: Tensor, axis: int, before: int, behind: int, fill: float) -> Tensor:
-    return ir.pad(x, [(before, behind) if each == axis else (0, 0) for each in range(x.ndim)], fill)
+    return ir.pad(x, [(before, behind) if each == axis else (0, 0) for each in range(x.ndim)], constant_values=fill)
 
 
 def _regular(

@@ -31,7 +31,7 @@ def running(combine: Callable[[Parts, Parts], Parts], parts: Parts, axis: int, n
 def _moved(x: Tensor, axis: int, by: int, value: Number) -> Tensor:
     """The elements `by` further along the axis, behind ones of the value."""
     kept = x[(*[slice(None)] * axis, slice(0, x.shape[axis] - by))]
-    return ir.pad(kept, [(by, 0) if each == axis else (0, 0) for each in range(x.ndim)], value)
+    return ir.pad(kept, [(by, 0) if each == axis else (0, 0) for each in range(x.ndim)], constant_values=value)
 
 
 @rule(aten.logcumsumexp.default)

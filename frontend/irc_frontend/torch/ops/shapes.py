@@ -190,7 +190,9 @@ def _constant_pad(x: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
     pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + list(zip(pad[-2::-2], pad[::-2], strict=True))
     ranges = zip(pairs, x.shape, strict=True)
     cut = x[tuple(slice(max(0, -low), extent - max(0, -high)) for (low, high), extent in ranges)]
-    return ir.pad(cut, [(max(0, low), max(0, high)) for low, high in pairs], number_in(value, x.element))
+    return ir.pad(
+        cut, [(max(0, low), max(0, high)) for low, high in pairs], constant_values=number_in(value, x.element)
+    )
 
 
 @rule(aten.slice_scatter.default)
