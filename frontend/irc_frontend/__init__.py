@@ -25,6 +25,7 @@ from irc_frontend import (
     elementwise_functions,
     functions,
     gradients,
+    indexing_functions,
     kernels,
     linear_functions,
     logic_functions,
@@ -40,6 +41,7 @@ from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.evaluation import autotuned, target
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
+from irc_frontend.indexing_functions import *  # noqa: F403
 from irc_frontend.jit import jit
 from irc_frontend.kernels import *  # noqa: F403
 from irc_frontend.linear_functions import *  # noqa: F403
@@ -62,6 +64,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *elementwise_functions.__all__,
     *functions.__all__,
     *gradients.__all__,
+    *indexing_functions.__all__,
     *kernels.__all__,
     *linear_functions.__all__,
     *logic_functions.__all__,

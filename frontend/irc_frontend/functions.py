@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from irc_frontend import elementwise, indexed, padding, reduction, structure
+from irc_frontend import elementwise, indexed, padding, reduction, slicing, structure
 from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import element_named, fail
 from irc_frontend.shapes import axes_of, axis_of, shape_of
@@ -202,7 +202,7 @@ def one_hot(indices: Like, count: int, dtype: Any = "f32") -> Tensor:
 
 def part_of(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
     """A stretch of the array along one axis."""
-    return Tensor.of(structure.part_of(x.node, axis, start, stop))
+    return Tensor.of(slicing.part_of(x.node, axis, start, stop))
 
 
 def softmax(x: Like, axis: int = -1) -> Tensor:

@@ -100,16 +100,6 @@ def top(x: Node, count: int, axis: int) -> tuple[Node, Node]:
     return values, Node("topk", (x,), shape, "i64", attributes, result=1)
 
 
-def indices_of(key: Node) -> Node:
-    """The key of `x[key]`, where it is an array of integers."""
-    if key.is_bool:
-        raise fail(
-            f"cannot index by a mask, {key.type}: the shape would depend on its values",
-            "where(mask, x, other) keeps the shape; a sum over some is where(mask, x, 0).sum()",
-        )
-    return key
-
-
 def _expect_integers(indices: Node) -> None:
     if not indices.is_integer:
         raise fail(f"indices are integers, found {indices.type}")

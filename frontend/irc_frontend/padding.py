@@ -66,7 +66,7 @@ def _padded(x: Node, pairs: Sequence[Sequence[int]], value: Number) -> Node:
         return x
     shape = [low + extent + high for (low, high), extent in zip(pairs, x.shape, strict=True)]
     attributes = (("low", tuple(low for low, _ in pairs)), ("high", tuple(high for _, high in pairs)))
-    return Node("pad", (x, constant(value, (), x.element)), shape, x.element, attributes)
+    return Node("pad", (x, constant(bool(value) if x.is_bool else value, (), x.element)), shape, x.element, attributes)
 
 
 def _pairs(given: NumberT | Sequence[NumberT] | Sequence[Sequence[NumberT]], rank: int) -> list[tuple[NumberT, ...]]:

@@ -14,7 +14,8 @@ from irc_frontend.elementwise import Number
 from irc_frontend.elementwise_functions import where as choose
 from irc_frontend.graph import fail
 from irc_frontend.shapes import Axes, axes_of, axis_of
-from irc_frontend.structure import flip, part_of, permute, reshape
+from irc_frontend.slicing import part_of
+from irc_frontend.structure import flip, permute, reshape
 from irc_frontend.tensor import Like, Tensor, node_of
 
 __all__ = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from irc_frontend.elementwise import astype, broadcast_to
 from irc_frontend.graph import Node, fail
@@ -123,76 +122,3 @@ def triangle(op: str, x: Node, k: int) -> Node:
     if x.rank < 2:
         raise fail(f"{op} needs two axes or more, found {x.type}")
     return Node(op, (x,), x.shape, x.element, (("k", k),))
-
-
-def index(x: Node, key: Any) -> Node:
-    """`x[key]`: integers, slices, None, and one `...`."""
-    keys = list(key) if isinstance(key, tuple) else [key]
-    named = sum(k is not None and k is not Ellipsis for k in keys)
-    if sum(k is Ellipsis for k in keys) > 1:
-        raise fail("an index may have one ...")
-    if named > x.rank:
-        raise fail(f"too many indices for {x.type}: {named}")
-    if not any(k is Ellipsis for k in keys):
-        keys.append(Ellipsis)
-    at = next(i for i, k in enumerate(keys) if k is Ellipsis)
-    keys[at : at + 1] = [slice(None)] * (x.rank - named)
-    return _indexed(x, keys)
-
-
-def _indexed(x: Node, keys: Sequence[Any]) -> Node:
-    ranges: list[range] = []
-    shape: list[int] = []
-    backwards: list[int] = []
-    for key in keys:
-        if key is None:
-            shape.append(1)
-            continue
-        extent = x.shape[len(ranges)]
-        if isinstance(key, slice):
-            found = _range(key, extent)
-            if found.step < 0:
-                backwards.append(len(ranges))
-                found = range(found[-1], found[0] + 1, -found.step)
-            ranges.append(found)
-            shape.append(len(found))
-        else:
-            ranges.append(_single(key, extent))
-    return reshape(flip(_sliced(x, ranges), backwards), shape)
-
-
-def part_of(x: Node, axis: int, start: int, stop: int | None) -> Node:
-    """A stretch of the array along one axis."""
-    return index(x, (*[slice(None)] * axis_of(axis, x.rank), slice(start, stop)))
-
-
-def _range(key: slice, extent: int) -> range:
-    """The positions; an empty one starts at 0."""
-    try:
-        return range(extent)[key] or range(0)
-    except (TypeError, ValueError) as error:
-        raise fail(f"cannot slice by {key}: {error}") from error
-
-
-def _single(key: Any, extent: int) -> range:
-    if isinstance(key, bool) or not hasattr(key, "__index__"):
-        raise fail(f"cannot index by {type(key).__name__}", "take(x, indices, axis) gathers")
-    try:
-        position = key.__index__()
-    except TypeError as error:
-        raise fail("an array is among several indices", "take(x, indices, axis) gathers along one axis") from error
-    if not -extent <= position < extent:
-        raise fail(f"index {position} is out of range for an extent of {extent}")
-    position %= extent
-    return range(position, position + 1)
-
-
-def _sliced(x: Node, ranges: Sequence[range]) -> Node:
-    if all(r == range(extent) for r, extent in zip(ranges, x.shape, strict=True)):
-        return x
-    attributes = (
-        ("starts", tuple(r.start for r in ranges)),
-        ("stops", tuple(r.stop for r in ranges)),
-        ("steps", tuple(r.step for r in ranges)),
-    )
-    return Node("slice", (x,), [len(r) for r in ranges], x.element, attributes)

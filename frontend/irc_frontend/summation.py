@@ -11,7 +11,8 @@ from irc_frontend.graph import Node, fail
 from irc_frontend.linear import contract, product_element
 from irc_frontend.promotion import common_element
 from irc_frontend.reduction import reduce
-from irc_frontend.structure import index, permute, reshape
+from irc_frontend.slicing import index
+from irc_frontend.structure import permute, reshape
 from irc_frontend.subscripts import parsed
 
 

@@ -8,7 +8,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from irc.runtime.artifact import DTYPES
-from irc_frontend import elementwise, indexed, linear, structure
+from irc_frontend import elementwise, indexing, linear, structure
+from irc_frontend.at import At
 from irc_frontend.elementwise import Number
 from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import LEAF, Node, element_named, fail
@@ -84,6 +85,11 @@ class Tensor(Reductions):
     def mT(self) -> Tensor:
         """The last two axes swapped."""
         return Tensor.of(structure.swap_last(self._node))
+
+    @property
+    def at(self) -> At:
+        """`x.at[key].set(values)`, and `get add subtract multiply divide min max`: another array."""
+        return At(self, _key)
 
     # Values.
 
@@ -277,20 +283,18 @@ class Tensor(Reductions):
         return applied("bitwise_not", self)
 
     def __getitem__(self, key: Any) -> Tensor:
-        """`x[1, :4, None, ..., ::-1]`, or `x[indices]` with an array of integers, as `take` has them. Masks choose by
-        `where`: how many elements one chooses depends on values, and shapes do not."""
+        """numpy's indices: `x[1, :4, None, ..., ::-1]`, arrays of integers, which may be computed, and masks, whose
+        values are computed now: how many elements one chooses is a shape."""
         if (trace := trace_at(self._node, key)) is not None:
             return trace.load(self, key)
-        if isinstance(key, Tensor | np.ndarray | list):
-            return Tensor.of(indexed.take(self._node, indexed.indices_of(node_of(key)), 0, "raise"))
-        return Tensor.of(structure.index(self._node, key))
+        return Tensor.of(indexing.index(self._node, _key(key)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Writes a tile, in a kernel (docs/kernels.md)."""
         trace = trace_at(self._node, key)
         if trace is None:
             raise fail(
-                "Tensors do not change; a loop over tiles writes arrays", "where(condition, a, b) makes another one"
+                "Tensors do not change; a loop over tiles writes arrays", "x.at[key].set(values) makes another one"
             )
         trace.store(self, key, value)
 
@@ -351,6 +355,13 @@ def operand_of(value: Any) -> Node | Number:
 def node_of(value: Any) -> Node:
     """The node of a Tensor; an array becomes an input."""
     return value.node if isinstance(value, Tensor) else leaf(value, None)
+
+
+def _key(key: Any) -> Any:
+    """An index with the nodes of Tensors."""
+    if isinstance(key, tuple):
+        return tuple(map(_key, key))  # pyright: ignore[reportUnknownArgumentType]
+    return key.node if isinstance(key, Tensor) else key
 
 
 def _varargs(values: tuple[Any, ...]) -> Sequence[int]:

@@ -17,6 +17,7 @@ from xdsl.ir.affine import (
 
 from irc_frontend.graph import Node, fail
 from irc_frontend.kernels.indices import Dim, Index
+from irc_frontend.slicing import keys_of
 from irc_frontend.structure import reshape
 from irc_frontend.tensor import Tensor
 
@@ -77,19 +78,6 @@ def access_of(array: Node, key: Any, ranges: Sequence[range]) -> Access:
     for each in keys_of(array, key):
         reader.add(each)
     return reader.access()
-
-
-def keys_of(array: Node, key: Any) -> list[Any]:
-    """An index with a key for each axis of the array, and None for each new one."""
-    keys = list(key) if isinstance(key, tuple) else [key]
-    if sum(each is Ellipsis for each in keys) > 1:
-        raise fail("an index may have one ...")
-    named = sum(each is not None and each is not Ellipsis for each in keys)
-    if named > array.rank:
-        raise fail(f"too many indices for {array.type}: {named}")
-    at = next((i for i, each in enumerate(keys) if each is Ellipsis), len(keys))
-    keys[at : at + 1] = [slice(None)] * (array.rank - named)
-    return keys
 
 
 def turned(

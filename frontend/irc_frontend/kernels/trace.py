@@ -22,13 +22,14 @@ from irc.dialects.nd.declared import relax
 from irc.ir.dtypes import element_named
 from irc_frontend.build import build_op
 from irc_frontend.graph import ARRAYS, EMPTY, TILE, Node, fail, sorted_nodes
-from irc_frontend.kernels.access import Access, access_of, keys_of, turned
+from irc_frontend.kernels.access import Access, access_of, turned
 from irc_frontend.kernels.facts import Facts, Launched, Numbers, Product
 from irc_frontend.kernels.index_code import counted, index_code
 from irc_frontend.kernels.indices import Dim, Index
 from irc_frontend.kernels.ragged import Axes, Ragged
 from irc_frontend.kernels.stores import stored
 from irc_frontend.place import here
+from irc_frontend.slicing import keys_of
 from irc_frontend.structure import as_it_lies, reshape
 from irc_frontend.tensor import Tensor
 
