@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from irc.driver.compiler import default_target
 from irc.support.diagnostics import IrcError
+from irc_frontend.demand import kept_beside
 from irc_frontend.graph import ARGUMENT, LEAF, TILE, Node, fail, sorted_nodes, structure
 from irc_frontend.leaves import placed
 
@@ -73,10 +74,11 @@ def _compute(wanted: Sequence[Node]) -> None:
             "a value is asked for while a function is recorded",
             "it depends on an argument of a function given to grad or jit, which has no value yet",
         )
-    executable = _executable(order, wanted)
+    roots = [*wanted, *kept_beside(order, wanted, structure(order, wanted))]
+    executable = _executable(order, roots)
     values = executable(*placed([node.known for node in order if node.op == LEAF], executable.target))
-    results: Sequence[Any] = [values] if len(wanted) == 1 else values
-    for node, value in zip(wanted, results, strict=True):
+    results: Sequence[Any] = [values] if len(roots) == 1 else values
+    for node, value in zip(roots, results, strict=True):
         node.keep(value)
 
 

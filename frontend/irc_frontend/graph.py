@@ -51,7 +51,7 @@ class Node:
     When its value has been computed the node becomes a leaf: it lets go of its operands and keeps the value.
     """
 
-    __slots__ = ("attributes", "element", "op", "operands", "place", "result", "shape", "value")
+    __slots__ = ("attributes", "computed", "element", "op", "operands", "place", "result", "shape", "value")
 
     def __init__(
         self,
@@ -72,6 +72,8 @@ class Node:
         self.value = value
         self.result = result
         self.place: Known | None = place or here()
+        self.computed: tuple[Hashable, int] | None = None
+        """The structure of a graph that computed it and did not keep its value, and its number there."""
 
     @property
     def rank(self) -> int:
@@ -112,6 +114,7 @@ class Node:
     def keep(self, value: Any) -> None:
         """Makes it a leaf with this value."""
         self.op, self.operands, self.attributes, self.value, self.result = LEAF, (), (), value, 0
+        self.computed = None
 
 
 def fail(message: str, hint: str | None = None) -> IrcError:

@@ -92,7 +92,7 @@ def _gathered(x: Node, keys: Sequence[Any]) -> Node:
     flat = reshape(
         moved, [*moved.shape[:lead], prod(base.shape[axis] for axis in own), *moved.shape[lead + len(own) :]]
     )
-    places = _linear([kept[axis] for axis in own], [base.shape[axis] for axis in own])
+    places = _linear([each for each in keys if isinstance(each, Node)], [base.shape[axis] for axis in own])
     taken = take(flat, places, lead, "clip")
     extents = iter([base.shape[axis] for axis in others])
     plain = [each for each in keys[:first] if each is None or isinstance(each, slice)]
