@@ -21,6 +21,8 @@ if "IrcError" not in getattr(irc, "__all__", ()):
 from irc_frontend import (
     arrangement_functions,
     attention_functions,
+    control_flow,
+    custom_gradients,
     data,
     elementwise_functions,
     functions,
@@ -32,10 +34,13 @@ from irc_frontend import (
     making_functions,
     pytrees,
     reduction_functions,
+    transforms,
     window_functions,
 )
 from irc_frontend.arrangement_functions import *  # noqa: F403
 from irc_frontend.attention_functions import *  # noqa: F403
+from irc_frontend.control_flow import *  # noqa: F403
+from irc_frontend.custom_gradients import *  # noqa: F403
 from irc_frontend.dims import Dim
 from irc_frontend.elementwise_functions import *  # noqa: F403
 from irc_frontend.evaluation import autotuned, target
@@ -50,6 +55,7 @@ from irc_frontend.making_functions import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
 from irc_frontend.reduction_functions import *  # noqa: F403
 from irc_frontend.tensor import Tensor
+from irc_frontend.transforms import *  # noqa: F403
 from irc_frontend.window_functions import *  # noqa: F403
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -61,6 +67,8 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "target",
     *arrangement_functions.__all__,
     *attention_functions.__all__,
+    *control_flow.__all__,
+    *custom_gradients.__all__,
     *elementwise_functions.__all__,
     *functions.__all__,
     *gradients.__all__,
@@ -71,5 +79,6 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *making_functions.__all__,
     *pytrees.__all__,
     *reduction_functions.__all__,
+    *transforms.__all__,
     *window_functions.__all__,
 ]

@@ -65,7 +65,7 @@ class Node:
         place: Known | None = None,
     ):
         self.op = op
-        self.operands = tuple(operands)
+        self.operands: tuple[Node, ...] = tuple(operands)
         self.shape = tuple(shape)
         self.element = element
         self.attributes = attributes

@@ -21,6 +21,7 @@ from irc_frontend.evaluation import autotuned, compile_module, current_target, e
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
 from irc_frontend.leaves import placed
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
+from irc_frontend.states import check_unchanged, closed, kinds, opened, with_self
 from irc_frontend.tensor import Tensor, node_of
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ def jit(
     which the function runs again. Tensors that it uses beside its arguments are computed when it is recorded and stay
     as they are. It gives a tree of Tensors. Called while another function is recorded, it is part of that.
 
+    An argument that is an object, as `self` of a method is, is a tree of its attributes: the function sees what they
+    are at each call. It cannot change them: that is an error. Frozen dataclasses and functions are constants.
+
     `@jit(donate=(0, 1))` donates positional arguments: the function returns arrays of their shapes and element types in
     the same order, which on a GPU are written over those of the arguments. Their Tensors cannot be used again.
 
@@ -72,8 +76,22 @@ def jit(
     """
     given = (donate,) if isinstance(donate, int) else tuple(donate)
     if function is None:
-        return functools.partial(_jit, donate=given, autotune=autotune, dims=dims)
-    return _jit(function, given, autotune, dims)
+        return lambda function: _jit_of(function, given, autotune, dims)
+    return _jit_of(function, given, autotune, dims)
+
+
+def _jit_of(
+    function: Callable[..., Any],
+    donate: Sequence[int],
+    autotune: bool | float,
+    dims: Mapping[str, Sequence[Dim | None]] | None,
+) -> Callable[..., Any]:
+    """The same; of a bound method, with the object as its first argument."""
+    plain, own = with_self(function)
+    if own:
+        moved = [number + 1 for number in donate]
+        return functools.update_wrapper(functools.partial(_jit(plain, moved, autotune, dims), *own), function)
+    return _jit(function, donate, autotune, dims)
 
 
 class NotSized(UserWarning):
@@ -93,17 +111,19 @@ def _jit(
 
     @functools.wraps(function)
     def compiled(*args: Any, **options: Any) -> Any:
-        leaves = tree_leaves((args, options))
+        tree = opened((args, options))
+        leaves = tree_leaves(tree)
         if any(isinstance(leaf, Tensor) and leaf.node.is_recorded for leaf in leaves):
             return function(*args, **options)
         nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
         nonlocal refused
-        given = _donated(args, donate, nodes)
+        kind = kinds((args, options))
+        given = _donated(tree[0], donate, nodes)
         shapes: Sequence[Shape] = [node.shape for node in nodes]
         if axes is not None:
-            named = axes.shapes(args, options, nodes)
+            named = axes.shapes(*tree, nodes)
             shapes = shapes if refused else named
-        key = _key((args, options), leaves, nodes, shapes)
+        key = kind, _key(tree, leaves, nodes, shapes)
         with lock:
             program = programs.get(key)
         if program is None:
@@ -116,7 +136,7 @@ def _jit(
                     why = f"{function.__name__} is compiled for each size of its arguments: {error}"
                     warnings.warn(why, NotSized, stacklevel=2)
                     shapes = [node.shape for node in nodes]
-                    key = _key((args, options), leaves, nodes, shapes)
+                    key = kind, _key(tree, leaves, nodes, shapes)
                     program = recorder.program(shapes)
             with lock:
                 program = programs.setdefault(key, program)
@@ -244,9 +264,11 @@ class _Recorder:
         inputs = [Node(ARGUMENT, (), shape, node.element) for shape, node in zip(extents, self.nodes, strict=True)]
         remaining = iter(inputs)
         tree = (self.args, self.options)
-        leaves = (Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in tree_leaves(tree))
-        args, options = rebuilt(tree, leaves)
+        leaves = [Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in tree_leaves(opened(tree))]
+        args, options = closed(tree, iter(leaves))
+        before = closed((args, options), iter(leaves))
         results = self.function(*args, **options)
+        check_unchanged(self.function.__name__, before, (args, options))
         roots = [leaf.node for leaf in tree_leaves(results) if isinstance(leaf, Tensor)]
         fixed = _fixed(roots)
         evaluate(fixed)

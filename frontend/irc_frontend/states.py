@@ -1,0 +1,99 @@
+"""Objects among the arguments of a recorded function: what they hold is a part of the arguments.
+
+An object that is equal to itself alone may hold something else at the next call: `self` of a method. It is a tree of
+its attributes. Objects that are compared by what they are (frozen dataclasses, as layers are), functions, classes, and
+what belongs to Python or to irc are constants.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from enum import Enum
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, cast
+
+from irc_frontend.graph import fail
+from irc_frontend.pytrees import tree_leaves, with_paths
+
+_CONSTANT = (FunctionType, MethodType, ModuleType, type, Enum)
+_OURS = frozenset(["irc", "irc_frontend", "irc_tools"])
+
+
+def is_state(leaf: Any) -> bool:
+    """Whether it is an object whose attributes are arguments."""
+    kind = type(leaf)
+    room = kind.__module__.partition(".")[0]
+    if isinstance(leaf, _CONSTANT) or room in _OURS or room in sys.stdlib_module_names or not hasattr(leaf, "__dict__"):
+        return False
+    if hasattr(leaf, "__dlpack__"):
+        return False
+    return kind.__hash__ is None or kind.__eq__ is object.__eq__  # pyright: ignore[reportUnnecessaryComparison]
+
+
+def opened(tree: Any, outer: tuple[Any, ...] = ()) -> Any:
+    """The tree with dicts of their attributes in the place of objects."""
+    if any(tree is each for each in outer):
+        raise fail(f"an argument of a jit function holds itself: {type(tree).__name__}")
+    match tree:
+        case dict():
+            return {key: opened(value, outer) for key, value in cast("dict[Any, Any]", tree).items()}
+        case list():
+            return [opened(value, outer) for value in cast("list[Any]", tree)]
+        case tuple():
+            return tuple(opened(value, outer) for value in cast("tuple[Any, ...]", tree))
+        case _:
+            return (
+                {name: opened(value, (*outer, tree)) for name, value in vars(tree).items()} if is_state(tree) else tree
+            )
+
+
+def kinds(tree: Any) -> tuple[type, ...]:
+    """The classes of the objects in a tree, in order."""
+    found: list[type] = []
+    for leaf in tree_leaves(tree):
+        if is_state(leaf):
+            found += [type(leaf), *kinds(vars(leaf))]
+    return tuple(found)
+
+
+def closed(tree: Any, leaves: Iterator[Any]) -> Any:
+    """A tree like the one that was opened, objects included, with other leaves."""
+    match tree:
+        case None:
+            return None
+        case dict():
+            return {key: closed(value, leaves) for key, value in cast("dict[Any, Any]", tree).items()}
+        case list():
+            return [closed(value, leaves) for value in cast("list[Any]", tree)]
+        case tuple() if hasattr(tree, "_fields"):
+            return type(tree)(*(closed(value, leaves) for value in cast("tuple[Any, ...]", tree)))
+        case tuple():
+            return tuple(closed(value, leaves) for value in cast("tuple[Any, ...]", tree))
+        case _ if is_state(tree):
+            made = object.__new__(type(tree))
+            vars(made).update(closed(dict(vars(tree)), leaves))
+            return made
+        case _:
+            return next(leaves)
+
+
+def check_unchanged(name: str, given: Any, then: Any) -> None:
+    """IrcError where a function changed an object that it was given: it runs when it is recorded, and never again."""
+    before = [dict(with_paths(opened(tree))) for tree in (given, then)]
+    for path in dict.fromkeys([*before[0], *before[1]]):
+        one, other = (each.get(path, path) for each in before)
+        if one is not other:
+            where = ".".join(map(str, path))
+            hint = "give the new value back, and set it where the function is called"
+            raise fail(
+                f"{name} changes {where} of an argument, which a jit function does once, when it is recorded", hint
+            )
+
+
+def with_self(function: Callable[..., Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A bound method of an object with state as a function, and the object."""
+    own = getattr(function, "__self__", None)
+    if isinstance(function, MethodType) and is_state(own):
+        return function.__func__, (own,)
+    return function, ()
