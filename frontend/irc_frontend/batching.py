@@ -11,7 +11,8 @@ from math import prod
 from typing import Any, TypeAlias, cast
 
 from irc_frontend.elementwise import apply, astype, broadcast_to
-from irc_frontend.graph import CALL, LEAF, Attributes, Node, fail, sorted_nodes
+from irc_frontend.graph import CALL, HOST, LEAF, Attributes, Node, fail, sorted_nodes
+from irc_frontend.host import HostCall, call_of
 from irc_frontend.slicing import indexed
 from irc_frontend.structure import concat, permute, reshape
 
@@ -23,6 +24,7 @@ class Batch:
         self.size = size
         self._whole = dict(whole)
         self._calls: dict[Hashable, BatchedCall] = {}
+        self._hosts: dict[Hashable, HostCall] = {}
 
     def has(self, node: Node) -> bool:
         """Whether it differs within the batch."""
@@ -40,6 +42,9 @@ class Batch:
         if node.op == CALL:
             self._whole[node] = self._call(node)
             return
+        if node.op == HOST:
+            self._whole[node] = self._host(node)
+            return
         rule = _rule(node)
         made = None if rule is None else rule(self, node, dict(node.attributes))
         self._whole[node] = self._repeated(node) if made is None else made
@@ -53,6 +58,15 @@ class Batch:
         made = (("call", call), ("results", attributes["results"]))
         operands = [self.full(each) for each in node.operands]
         return Node(CALL, operands, (self.size, *node.shape), node.element, made, result=node.result, place=node.place)
+
+    def _host(self, node: Node) -> Node:
+        """A function of the host, which works on arrays with axes in front."""
+        attributes = dict(node.attributes)
+        key = attributes["call"], node.operands
+        call = self._hosts.setdefault(key, call_of(node).again())
+        types = cast("Sequence[tuple[tuple[int, ...], str]]", attributes["results"])
+        whole = [((self.size, *shape), element) for shape, element in types]
+        return call.results([self.full(each) for each in node.operands], whole)[node.result]
 
     def _repeated(self, node: Node) -> Node:
         parts: list[Node] = []

@@ -18,14 +18,16 @@ from irc.dialects.nd.base import Tensor as TensorAttr
 from irc.dialects.nd.base import plain
 from irc.dialects.nd.declared import defer
 from irc.ir.dtypes import element_named
-from irc_frontend.graph import CALL, DEFERRED, EMPTY, LAUNCH, LEAF, Node, fail
+from irc.support.diagnostics import IrcError
+from irc_frontend.graph import CALL, DEFERRED, EMPTY, HOST, LAUNCH, LEAF, Node, fail
+from irc_frontend.host import call_of
 from irc_frontend.launch import Launch
 from irc_frontend.place import CallSite
 
 FUNCTION = "graph"
 """The name of the function."""
 
-SEVERAL = frozenset(["topk", LAUNCH, CALL])
+SEVERAL = frozenset(["topk", LAUNCH, CALL, HOST])
 """Ops with several results."""
 
 MAX_KEPT = 4096
@@ -72,9 +74,9 @@ class Builder:
     def _built(self, node: Node, operands: Sequence[SSAValue]) -> Operation:
         if node.op == LAUNCH:
             return self._launch(node, operands)
-        if node.op != CALL:
+        if node.op not in (CALL, HOST) or not self._has_calls:
             return build_op(node, operands)
-        op = CallOp("call", operands, [type_of_node(each) for each in node.operands[-result_count(node) :]])
+        op = CallOp("call", operands, result_types(node))
         op.location = location_of_node(node)
         self.calls[op] = node
         return op
@@ -90,8 +92,18 @@ class Builder:
         return LaunchOp(self.programs[launch], operands, launch.result_types, location=location_of_node(node))
 
 
+def result_types(call: Node) -> list[TensorAttr]:
+    """The types of all results of a call."""
+    if call.op == CALL:
+        return [type_of_node(each) for each in call.operands[-result_count(call) :]]
+    types = cast("Sequence[tuple[tuple[int, ...], str]]", dict(call.attributes)["results"])
+    return [_tensor(tuple(shape), element) for shape, element in types]
+
+
 def result_count(node: Node) -> int:
-    """How many results a kernel's call has."""
+    """How many of a call's operands are its results, as they are computed."""
+    if node.op == HOST:
+        return 0
     found = dict(node.attributes)["results"]
     assert isinstance(found, int)
     return found
@@ -126,6 +138,10 @@ def build_op(node: Node, operands: Sequence[SSAValue]) -> Operation:
     """The nd op of a node, at its place."""
     if node.op == EMPTY:
         raise fail("an array that `empty` made is read, and no kernel wrote it")
+    if node.op == HOST:
+        name = call_of(node).name
+        place = None if node.place is None else node.place.span()
+        raise IrcError(f"{name} runs on the host, between programs", place, "call it outside of jit")
     location = location_of_node(node)
     if node.op == "constant":
         return ConstantOp.splat(_number(dict(node.attributes)["value"]), type_of_node(node), location=location)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from irc.driver.compiler import default_target
 from irc.support.diagnostics import IrcError
 from irc_frontend.demand import kept_beside
-from irc_frontend.graph import ARGUMENT, LEAF, TILE, Node, fail, sorted_nodes, structure
+from irc_frontend.graph import ARGUMENT, HOST, LEAF, TILE, Node, fail, sorted_nodes, structure
+from irc_frontend.host import call_of
 from irc_frontend.leaves import placed
 
 if TYPE_CHECKING:
@@ -63,6 +64,23 @@ def evaluate(roots: Sequence[Node]) -> list[Any]:
 
 
 def _compute(wanted: Sequence[Node]) -> None:
+    """Computes nodes by one program, or several where functions of the host are between them."""
+    while (call := _first_host_call(wanted)) is not None:
+        if call[0].is_recorded:
+            break
+        evaluate(call[0].operands)
+        call_of(call[0]).compute(call)
+    if wanted := [node for node in wanted if node.op != LEAF]:
+        _compute_by_program(wanted)
+
+
+def _first_host_call(wanted: Sequence[Node]) -> list[Node] | None:
+    """The results of the first call of the host that the nodes need."""
+    hosts = [node for node in sorted_nodes(wanted) if node.op == HOST]
+    return [node for node in hosts if call_of(node) is call_of(hosts[0])] if hosts else None
+
+
+def _compute_by_program(wanted: Sequence[Node]) -> None:
     order = sorted_nodes(wanted)
     if any(node.op == TILE for node in order):
         raise fail(

@@ -25,6 +25,10 @@ CALL = "call"
 """The op of a result of a kernel's call: attribute `call` says what its gradient is, operands are the arrays of the
 call, then all its results as they are computed."""
 
+HOST = "host"
+"""The op of a result of a function of the host: attribute `call` is that (`irc_frontend.host`), `results` the types of
+all of them."""
+
 TILE = "tile value"
 """The op of a node that stands for a tile while a kernel is traced: no nd op gives it."""
 

@@ -89,8 +89,13 @@ def _jit_of(
     """The same; of a bound method, with the object as its first argument."""
     plain, own = with_self(function)
     if own:
-        moved = [number + 1 for number in donate]
-        return functools.update_wrapper(functools.partial(_jit(plain, moved, autotune, dims), *own), function)
+        compiled = _jit(plain, [number + 1 for number in donate], autotune, dims)
+
+        @functools.wraps(function)
+        def bound(*args: Any, **options: Any) -> Any:
+            return compiled(*own, *args, **options)
+
+        return bound
     return _jit(function, donate, autotune, dims)
 
 
@@ -121,7 +126,7 @@ def _jit(
         given = _donated(tree[0], donate, nodes)
         shapes: Sequence[Shape] = [node.shape for node in nodes]
         if axes is not None:
-            named = axes.shapes(*tree, nodes)
+            named = axes.shapes(tree[0], tree[1], nodes)
             shapes = shapes if refused else named
         key = kind, _key(tree, leaves, nodes, shapes)
         with lock:

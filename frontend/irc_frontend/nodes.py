@@ -15,7 +15,7 @@ from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import is_deferred
 from irc.support.diagnostics import labels
 from irc_frontend.build import Builder, location_of_node
-from irc_frontend.graph import CALL, DEFERRED, LAUNCH, Attributes, Node
+from irc_frontend.graph import DEFERRED, LAUNCH, Attributes, Node
 from irc_frontend.place import Known, Said
 
 
@@ -46,7 +46,7 @@ class Nodes:
         if isinstance(op, LaunchOp):
             return LAUNCH, (("program", self._launches[op.callee.root_reference.data]),)
         if isinstance(op, CallOp):
-            return CALL, self._calls[op].attributes
+            return self._calls[op].op, self._calls[op].attributes
         return op.name.removeprefix("nd."), _attributes(op)
 
     def _place(self, location: LocationAttr) -> Known | None:

@@ -92,7 +92,7 @@ def call_function(function: Callable[..., Any], args: Sequence[Any], options: Ma
         return _OF_SHAPES[name](args[0])
     if name == "size" and len(args) == 2:
         return args[0].shape[axis_of(args[1], args[0].ndim)]
-    rooms = {"numpy": ir}
+    rooms = {"numpy": ir, "numpy.linalg": ir.linalg}
     room = rooms.get(function.__module__)
     found = None if room is None else _function(room, _OTHER_NAMES.get(name, name))
     if found is not None:
