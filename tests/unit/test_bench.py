@@ -219,3 +219,28 @@ def test_a_record_is_plain_json(record: Record, tmp_path: Path) -> None:
     write_record(tmp_path / "r.json", record)
     content = json.loads((tmp_path / "r.json").read_text())
     assert content["rows"][0]["times"]["copy"] == [0.0019, 0.00098, 0.0036]
+
+
+RESULTS = sorted((Path(__file__).parents[2] / "benchmarks" / "results").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_show_reads_every_record_of_the_repository(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each row is there, by its name."""
+    assert main(["show", str(path)]) == 0
+    printed = capsys.readouterr().out
+    lists = [value for value in json.loads(path.read_text()).values() if isinstance(value, list)]
+    names = [row["name"] for rows in lists for row in rows if isinstance(row, dict) and "name" in row]
+    folded = json.loads(path.read_text()).get("format") is not None  # irc-bench's own tables have a width
+    assert [name for name in names if name.split()[0] not in printed or not (folded or name in printed)] == []
+
+
+def test_show_refuses_what_is_no_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, message in (
+        ("{}", "nor of another benchmark"),
+        ("[1]", "nor of another benchmark"),
+        ("{", "not JSON"),
+    ):
+        (tmp_path / "r.json").write_text(text)
+        assert main(["show", str(tmp_path / "r.json")]) == 1
+        assert message in capsys.readouterr().err

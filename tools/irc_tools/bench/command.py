@@ -11,6 +11,7 @@ from pathlib import Path
 from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser
 from irc_tools.bench.bars import PEERS
+from irc_tools.bench.other_records import print_other_record, read_other_record
 from irc_tools.bench.record import Record, RowRecord, read_record, write_record
 from irc_tools.bench.report import print_comparison, print_record, progress
 from irc_tools.bench.suite import Suite, known_suites, load_suite
@@ -33,10 +34,17 @@ def _run(arguments: list[str]) -> int:
 
 def _show(arguments: list[str]) -> int:
     parser = ArgumentParser(prog="irc-bench show", description="Prints the table of a record.")
-    parser.add_argument("file", metavar="FILE", help="a file that --json wrote")
+    parser.add_argument(
+        "file", metavar="FILE", help="a file that --json wrote, or another record of benchmarks/results"
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw it, too: a .svg or .png file (needs matplotlib)")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
     args = parser.parse_args(arguments)
+    if (other := read_other_record(Path(args.file))) is not None:
+        print_other_record(other)
+        if args.plot is not None:
+            raise IrcError(f"{args.file} is no record of irc-bench, which alone is drawn")
+        return 0
     record = read_record(Path(args.file))
     print_record(record)
     _plot(args.plot, record)
