@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,50 @@ def test_the_numbers_of_the_readme_are_of_the_commits_that_it_names() -> None:
     for suite, (date, commit) in suites.items():
         record = README.parent / "benchmarks" / "results" / f"{date}-h200-{suite}.json"
         assert json.loads(record.read_text())["machine"]["commit"].startswith(commit)
+
+
+SHOWN = {
+    "x @ w, 8192": ("gemm", "8192^3"),
+    "silu(x @ w1)": ("gemm", "swiglu 8192x14336x4096"),
+    "gelu(x @ w + b) + r": ("gemm", "gelu_tanh(x@w+b)+r 8192x8192x2048"),
+    "forward and backward of a gated unit": ("gemm", "gated_unit_step 4096"),
+    "softmax of 16384 x 8192": ("memory", "softmax 16384x8192 bf16"),
+    "permute (4,2,0,3,1)": ("memory", "(4,2,0,3,1) 24x32x40x48x56 bf16"),
+    "forward pass of GPT-2": ("torch-models", "gpt2", "bert"),
+    "training step of that GPT-2": ("torch-training", "gpt2", "llama"),
+}
+"""The row of a suite's record, or two, that each row of the table is of."""
+
+
+def _measured(suite: str, name: str) -> tuple[list[str], list[str]]:
+    """What irc and the fastest of torch were measured at, in every unit, and a copy."""
+    date = next(found for found, listed in _named() if suite in re.findall(r"[\w-]+", listed))
+    record = json.loads((README.parent / "benchmarks" / "results" / f"{date}-h200-{suite}.json").read_text())
+    row = next(row for row in record["rows"] if row["name"] == name)
+    times = {variant: median(values) for variant, values in row["times"].items()}
+    best = min(seconds for variant, seconds in times.items() if variant not in ("irc", "copy", "read"))
+    return _written(times["irc"], row["bytes"]), _written(best, row["bytes"])
+
+
+def _written(seconds: float, bytes: int) -> list[str]:
+    digits = [f"{each:#.3g}".rstrip(".") for each in (seconds * 1e3, seconds * 1e6)]
+    return [f"{digits[0]} ms", f"{digits[1]} us", f"{bytes / seconds / 1e9:.0f} GB/s"]
+
+
+def _named() -> list[tuple[str, str]]:
+    return re.findall(r"of (\d{4}-\d\d-\d\d) at commit \w{7}\s+\(([^)]*)\)", README.read_text())
+
+
+def test_the_speeds_of_the_readme_are_those_of_the_records() -> None:
+    table = README.read_text().partition("| bf16 | irc | torch |")[2].partition("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    assert len(rows) == len(SHOWN)
+    for what, *cells in rows:
+        suite, *names = next(found for start, found in SHOWN.items() if what.startswith(start))
+        measured = [_measured(suite, name) for name in names]
+        for column, cell in enumerate(cells):
+            for shown, found in zip(cell.split(", "), measured, strict=True):
+                assert shown in found[column], (what, shown, found[column])
 
 
 def test_the_training_step_of_the_readme_trains() -> None:

@@ -173,7 +173,7 @@ def _op_lines(op: type[Operation]) -> list[str]:
         return lines
     definition = op.get_irdl_definition()
     if definition.assembly_format is not None:
-        lines += ["```", f"{op.name} {' '.join(definition.assembly_format.split())}", "```", ""]
+        lines += ["```text", f"{op.name} {' '.join(definition.assembly_format.split())}", "```", ""]
     rows: list[str] = []
     for name, operand in definition.operands:
         many = _how_many(operand, VarOperandDef, OptOperandDef)
