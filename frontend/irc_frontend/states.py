@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Iterator
 from enum import Enum
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, cast
+from typing import Any
 
 from irc_frontend.graph import fail
-from irc_frontend.pytrees import tree_leaves, with_paths
+from irc_frontend.pytrees import rebuilt, tree_leaves, with_paths
 
 _CONSTANT = (FunctionType, MethodType, ModuleType, type, Enum)
 _OURS = frozenset(["irc", "irc_frontend", "irc_tools"])
@@ -33,19 +33,15 @@ def is_state(leaf: Any) -> bool:
 
 def opened(tree: Any, outer: tuple[Any, ...] = ()) -> Any:
     """The tree with dicts of their attributes in the place of objects."""
-    if any(tree is each for each in outer):
-        raise fail(f"an argument of a jit function holds itself: {type(tree).__name__}")
-    match tree:
-        case dict():
-            return {key: opened(value, outer) for key, value in cast("dict[Any, Any]", tree).items()}
-        case list():
-            return [opened(value, outer) for value in cast("list[Any]", tree)]
-        case tuple():
-            return tuple(opened(value, outer) for value in cast("tuple[Any, ...]", tree))
-        case _:
-            return (
-                {name: opened(value, (*outer, tree)) for name, value in vars(tree).items()} if is_state(tree) else tree
-            )
+    return rebuilt(tree, (_opened(leaf, outer) for leaf in tree_leaves(tree)))
+
+
+def _opened(leaf: Any, outer: tuple[Any, ...]) -> Any:
+    if not is_state(leaf):
+        return leaf
+    if any(leaf is each for each in outer):
+        raise fail(f"an argument of a jit function holds itself: {type(leaf).__name__}")
+    return opened(vars(leaf), (*outer, leaf))
 
 
 def kinds(tree: Any) -> tuple[type, ...]:
@@ -59,23 +55,15 @@ def kinds(tree: Any) -> tuple[type, ...]:
 
 def closed(tree: Any, leaves: Iterator[Any]) -> Any:
     """A tree like the one that was opened, objects included, with other leaves."""
-    match tree:
-        case None:
-            return None
-        case dict():
-            return {key: closed(value, leaves) for key, value in cast("dict[Any, Any]", tree).items()}
-        case list():
-            return [closed(value, leaves) for value in cast("list[Any]", tree)]
-        case tuple() if hasattr(tree, "_fields"):
-            return type(tree)(*(closed(value, leaves) for value in cast("tuple[Any, ...]", tree)))
-        case tuple():
-            return tuple(closed(value, leaves) for value in cast("tuple[Any, ...]", tree))
-        case _ if is_state(tree):
-            made = object.__new__(type(tree))
-            vars(made).update(closed(dict(vars(tree)), leaves))
-            return made
-        case _:
-            return next(leaves)
+    return rebuilt(tree, (_closed(leaf, leaves) for leaf in tree_leaves(tree)))
+
+
+def _closed(leaf: Any, leaves: Iterator[Any]) -> Any:
+    if not is_state(leaf):
+        return next(leaves)
+    made = object.__new__(type(leaf))
+    vars(made).update(closed(vars(leaf), leaves))
+    return made
 
 
 def check_unchanged(name: str, given: Any, then: Any) -> None:

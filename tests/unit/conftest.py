@@ -1,6 +1,7 @@
 """Lets unit tests import the helper modules beside them; fixtures that several of them use."""
 
 import sys
+from collections import OrderedDict
 from collections.abc import Generator
 from pathlib import Path
 
@@ -17,6 +18,17 @@ def on_cpu() -> Generator[None]:
     import irc_frontend
 
     with irc_frontend.target(preferred_target()):
+        yield
+
+
+@pytest.fixture
+def on_interpreter(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Tensors are computed op by op, for tests of what is recorded; programs that were kept stay as they are."""
+    import irc_frontend
+    from irc_frontend import evaluation
+
+    monkeypatch.setattr(evaluation, "_compiled", OrderedDict())
+    with irc_frontend.target("interpret"):
         yield
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,7 @@ from irc.support.diagnostics import IrcError
 X = np.random.default_rng(2).standard_normal((6, 3)).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def interpreted() -> Generator[None]:
-    with ir.target("interpret"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_interpreter")
 
 
 def close(found: Any, wanted: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,7 @@ DRAWN = np.random.default_rng(3)
 X = DRAWN.standard_normal((3, 4)).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def interpreted() -> Generator[None]:
-    with ir.target("interpret"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_interpreter")
 
 
 def same(found: ir.Tensor, wanted: Any) -> None:

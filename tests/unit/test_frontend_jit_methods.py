@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +14,7 @@ from irc.support.diagnostics import IrcError
 X = np.arange(3, dtype=np.float32)
 
 
-@pytest.fixture(autouse=True)
-def interpreted() -> Generator[None]:
-    with ir.target("interpret"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_interpreter")
 
 
 class Inner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,7 @@ B = DRAWN.standard_normal((2, 4, 3))
 POSITIVE = A @ A.transpose(0, 2, 1) + 0.5 * np.eye(4)
 
 
-@pytest.fixture(autouse=True)
-def interpreted() -> Generator[None]:
-    with ir.target("interpret"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_interpreter")
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {

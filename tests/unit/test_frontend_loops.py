@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,7 @@ from irc_frontend.graph import LEAF, Node
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
 
-@pytest.fixture(autouse=True)
-def interpreted() -> Generator[None]:
-    with ir.target("interpret"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_interpreter")
 
 
 @pytest.fixture

@@ -20,10 +20,12 @@ from irc.support.diagnostics import IrcError
 DRAWN = np.random.default_rng(5)
 
 
+pytestmark = pytest.mark.usefixtures("on_interpreter")
+
+
 @pytest.fixture(autouse=True)
-def interpreted() -> Generator[None]:
-    """Functions are recorded, and computed op by op: what is tested is what they record."""
-    with ir.target("interpret"), np.errstate(all="ignore"), warnings.catch_warnings():
+def quiet() -> Generator[None]:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,7 @@ X = DRAWN.standard_normal((3, 4, 5)).astype(np.float32)
 INDICES = DRAWN.integers(0, 4, (3, 2))
 
 
-@pytest.fixture(autouse=True)
-def interpreted() -> Generator[None]:
-    with ir.target("interpret"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_interpreter")
 
 
 def close(found: Any, wanted: Any) -> None:
