@@ -21,7 +21,7 @@ from irc_frontend.evaluation import autotuned, compile_module, current_target, e
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
 from irc_frontend.leaves import placed
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
-from irc_frontend.states import check_unchanged, closed, kinds, opened, with_self
+from irc_frontend.states import check_unchanged, closed, opened, parts_of, with_self
 from irc_frontend.tensor import Tensor, node_of
 
 if TYPE_CHECKING:
@@ -116,13 +116,11 @@ def _jit(
 
     @functools.wraps(function)
     def compiled(*args: Any, **options: Any) -> Any:
-        tree = opened((args, options))
-        leaves = tree_leaves(tree)
+        tree, leaves, kind = parts_of((args, options))
         if any(isinstance(leaf, Tensor) and leaf.node.is_recorded for leaf in leaves):
             return function(*args, **options)
         nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
         nonlocal refused
-        kind = kinds((args, options))
         given = _donated(tree[0], donate, nodes)
         shapes: Sequence[Shape] = [node.shape for node in nodes]
         if axes is not None:

@@ -8,8 +8,9 @@ what belongs to Python or to irc are constants.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from functools import cache
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -22,11 +23,13 @@ _OURS = frozenset(["irc", "irc_frontend", "irc_tools"])
 
 def is_state(leaf: Any) -> bool:
     """Whether it is an object whose attributes are arguments."""
-    kind = type(leaf)
+    return _has_state(type(leaf)) and hasattr(leaf, "__dict__")
+
+
+@cache
+def _has_state(kind: type) -> bool:
     room = kind.__module__.partition(".")[0]
-    if isinstance(leaf, _CONSTANT) or room in _OURS or room in sys.stdlib_module_names or not hasattr(leaf, "__dict__"):
-        return False
-    if hasattr(leaf, "__dlpack__"):
+    if issubclass(kind, _CONSTANT) or room in _OURS or room in sys.stdlib_module_names or hasattr(kind, "__dlpack__"):
         return False
     return kind.__hash__ is None or kind.__eq__ is object.__eq__  # pyright: ignore[reportUnnecessaryComparison]
 
@@ -44,13 +47,20 @@ def _opened(leaf: Any, outer: tuple[Any, ...]) -> Any:
     return opened(vars(leaf), (*outer, leaf))
 
 
-def kinds(tree: Any) -> tuple[type, ...]:
-    """The classes of the objects in a tree, in order."""
-    found: list[type] = []
-    for leaf in tree_leaves(tree):
+def parts_of(tree: Any) -> tuple[Any, list[Any], tuple[type, ...]]:
+    """The tree opened, its leaves, and the classes of the objects that it had, in order."""
+    leaves = tree_leaves(tree)
+    if not any(map(is_state, leaves)):
+        return tree, leaves, ()
+    whole = opened(tree)
+    return whole, tree_leaves(whole), tuple(_kinds(leaves))
+
+
+def _kinds(leaves: Iterable[Any]) -> Iterator[type]:
+    for leaf in leaves:
         if is_state(leaf):
-            found += [type(leaf), *kinds(vars(leaf))]
-    return tuple(found)
+            yield type(leaf)
+            yield from _kinds(tree_leaves(vars(leaf)))
 
 
 def closed(tree: Any, leaves: Iterator[Any]) -> Any:

@@ -12,6 +12,7 @@ from irc_frontend import elementwise, indexing, linear, structure
 from irc_frontend.at import At
 from irc_frontend.elementwise import Number
 from irc_frontend.evaluation import evaluate
+from irc_frontend.function_methods import FunctionMethods
 from irc_frontend.graph import LEAF, Node, element_named, fail
 from irc_frontend.leaves import leaf, moved, to_numpy
 from irc_frontend.promotion import common_element
@@ -22,7 +23,7 @@ Like: TypeAlias = "Tensor | np.ndarray[Any, Any] | np.generic | Number"
 """What operators take beside a Tensor: arrays become inputs, numbers take the other side's element type."""
 
 
-class Tensor(Reductions):
+class Tensor(Reductions, FunctionMethods):
     """A lazy array with numpy's operators and names, and irc's dtype rules (docs/language.md).
 
     `Tensor(array)` is an input: a numpy array, or an array on the device that has DLPack. Its elements are read when a

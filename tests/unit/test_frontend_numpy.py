@@ -249,6 +249,24 @@ def test_forms_of_elementwise_functions_are_numpys() -> None:
         close(ir.arange(*arguments), np.arange(*arguments))
 
 
+def test_methods_are_those_of_arrays() -> None:
+    x = array((4, 4))
+    for method in (
+        lambda x: x.round(1),
+        lambda x: x.take(np.array([0, 5])),
+        lambda x: x.take([1, 2], axis=-1),
+        lambda x: x.repeat(2, 0),
+        lambda x: x.argsort(0),
+        lambda x: x.diagonal(1),
+        lambda x: x.trace(),
+        lambda x: x.nonzero(),
+        lambda x: x.clip(max=0.5),
+        lambda x: x.std(ddof=1, axis=0),
+        lambda x: x.swapaxes(0, -1).squeeze().ravel(),
+    ):
+        both(method, x)
+
+
 @st.composite
 def einsums(draw: st.DrawFn) -> tuple[str, list[tuple[int, ...]]]:
     extents = {letter: draw(st.integers(1, 3)) for letter in "ijkl"}

@@ -33,6 +33,7 @@ from irc_frontend import (
     window_functions,
 )
 from irc_frontend.at import Place
+from irc_frontend.function_methods import FunctionMethods
 from irc_frontend.reduction_methods import Reductions
 
 INTRODUCTION = cleandoc("""
@@ -72,7 +73,8 @@ _INNER = frozenset(["node", "of", "become"])
 
 def api_page() -> str:
     """Every public name, with its arguments and its docstring."""
-    parts = [INTRODUCTION, "## Tensor", _text(ir.Tensor), *_methods(Reductions, "x"), *_methods(ir.Tensor, "x")]
+    parts = [INTRODUCTION, "## Tensor", _text(ir.Tensor), *_methods(ir.Tensor, "x")]
+    parts += [*_methods(Reductions, "x"), *_methods(FunctionMethods, "x")]
     parts += ["## x.at[key]", _text(Place), *_methods(Place, "x.at[key]")]
     parts += ["## Programs", *(_entry(f"ir.{name}", getattr(ir, name)) for name in _of_programs())]
     for title, (room, prefix) in ROOMS.items():
