@@ -94,6 +94,22 @@ def test_axes_of_batches() -> None:
         ir.vmap(lambda a, b: a, in_axes=(0,))(X, X)
 
 
+@ir.kernel
+def doubled(x: Any) -> Any:
+    out = ir.empty_like(x)
+    for m in ir.tiles(x.shape[0]):
+        out[m] = x[m] * 2
+    return out
+
+
+def test_kernels_and_programs_in_a_batch() -> None:
+    rows = X[:, 0]
+    with ir.target("cpu"):
+        close(ir.vmap(doubled)(rows), 2 * rows)
+        close(ir.grad(lambda x: (ir.vmap(doubled)(x) ** 2).sum())(rows), 8 * rows)
+        close(ir.vmap(ir.jit(ir.grad(lambda row: (doubled(row) ** 2).sum())))(rows), 8 * rows)
+
+
 def test_jacobians() -> None:
     x = DRAWN.standard_normal(4)
 
