@@ -1,6 +1,6 @@
 """Settings of all tests: property tests draw the same examples at every run, unless tests/drawing.py is told otherwise,
-and have no time limits, since other work shares the machine; configs that somebody tuned are not taken. It also makes
-drawing.py importable."""
+and have no time limits, since other work shares the machine; configs that somebody tuned are not taken, and reproducers
+not written. It also makes drawing.py importable."""
 
 import gc
 import os
@@ -13,6 +13,7 @@ from hypothesis.internal.conjecture import providers
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["IRC_TUNED"] = "off"
+os.environ["IRC_REPRODUCERS"] = "off"
 
 from drawing import ALL, FUZZ, MORE, SEED, some
 

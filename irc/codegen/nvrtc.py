@@ -18,7 +18,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from irc.support.cuda_wheels import WITHOUT_CUDA, cuda_module
-from irc.support.diagnostics import IrcError
+from irc.support.diagnostics import InternalError, IrcError
 
 MAX_ERROR_LINES = 8
 """Lines of a compiler's log that an error quotes."""
@@ -162,13 +162,13 @@ def parse_resources(log: str) -> dict[str, Resources]:
     return resources
 
 
-def _refusal(name: str, arch: str, status: Any, log: str, location: Attribute | None) -> IrcError:
+def _refusal(name: str, arch: str, status: Any, log: str, location: Attribute | None) -> InternalError:
     lines = [line for line in log.splitlines() if line.strip() and "info" not in line]
     errors = [line for line in lines if "error" in line] or lines
     quoted = "\n".join(errors[:MAX_ERROR_LINES])
     if not quoted:
         quoted = str(status)
-    return IrcError(f"NVRTC cannot compile {name} for {arch}:\n{quoted}", location)
+    return InternalError(f"NVRTC cannot compile {name} for {arch}:\n{quoted}", location)
 
 
 @cache

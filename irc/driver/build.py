@@ -17,6 +17,7 @@ from irc.driver.lowering import levels
 from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
 from irc.driver.program import signature
 from irc.driver.reports import timed
+from irc.driver.reproducers import reproducing
 from irc.ir.discardable import STRICT
 from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir
@@ -52,8 +53,8 @@ def _build(module: ModuleOp, options: Mapping[str, Any]) -> Artifact:
     texts["cuda"] = texts.pop("all")
     plan = read_plan(module)
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    separate = SEPARATE_ROUNDING if STRICT in module.attributes else ()
-    compiled = timed("machine code", lambda: compile_kernels(kernels, arch, separate))
+    with reproducing(module, "asm"):
+        compiled = timed("machine code", lambda: compiled_kernels(module))
     entries = [
         kernel_entry(op, facts.get(op.sym_name.data), _resources(binary))
         for op, binary in zip(kernels, compiled, strict=True)
@@ -108,6 +109,13 @@ def _simulated_at(
     program = SimProgram(module, taken, given, plan=found)
     there = manifest_at(manifest, found, (*taken, *given), dims, sizes)
     return Executable(found.name, "sim", taken, given, program, manifest=there)
+
+
+def compiled_kernels(module: ModuleOp) -> list[CompiledKernel]:
+    """The kernels of a module, compiled for its architecture, with its rounding."""
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    separate = SEPARATE_ROUNDING if STRICT in module.attributes else ()
+    return compile_kernels(kernels, target_of(module).name, separate)
 
 
 def compile_kernels(kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> list[CompiledKernel]:

@@ -7,11 +7,12 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen.cpu.compiling import Loaded, assemble, has_pairs
-from irc.codegen.cpu.printer import print_kernel
+from irc.codegen.cpu.printer import Code, print_kernel
 from irc.dialects.cpu import GemmOp, KernelOp
 from irc.driver.lowering import levels
 from irc.driver.program import signature
 from irc.driver.reports import timed
+from irc.driver.reproducers import reproducing
 from irc.ir.functions import entry_of
 from irc.runtime.cpu import CpuKernel, CpuProgram
 from irc.runtime.executable import Executable
@@ -27,9 +28,15 @@ def compile_on_cpu(module: ModuleOp, **options: Any) -> Executable:
     with seldom_collecting():
         for _ in levels(module, ("cpu",), **options):
             pass
-        kernels = timed("machine code", lambda: _loaded(module))
+        with reproducing(module, "asm"):
+            kernels = timed("machine code", lambda: _loaded(module))
     program = HostProgram(arguments, results, CpuProgram(module, kernels))
     return Executable(name, "cpu", arguments, results, program)
+
+
+def codes_of(module: ModuleOp) -> list[Code]:
+    """The kernels of a module as LLVM IR for this CPU."""
+    return [print_kernel(op, has_pairs=has_pairs()) for op in module.ops if isinstance(op, KernelOp)]
 
 
 def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
@@ -37,7 +44,7 @@ def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
     ops = [op for op in module.ops if isinstance(op, KernelOp)]
     if not ops:
         return {}
-    codes = [print_kernel(op, has_pairs=has_pairs()) for op in ops]
+    codes = codes_of(module)
     multiplies = {op.sym_name.data for op in ops if any(isinstance(inner, GemmOp) for inner in op.walk())}
     loaded = Loaded(assemble(codes), [code.name for code in codes], multiplies=bool(multiplies))
     return {

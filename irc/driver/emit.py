@@ -35,6 +35,22 @@ class CudaTarget(Target):
 
 
 @dataclass(frozen=True)
+class AsmTarget(Target):
+    """What machine code comes from, after it was made: PTX of every `cuda.kernel`, assembly of every `cpu.kernel`."""
+
+    name = "asm"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from irc.codegen.cpu.compiling import assembly
+        from irc.driver.build import compiled_kernels
+        from irc.driver.cpu import codes_of
+
+        output.writelines(f"{kernel.ptx}\n" for kernel in compiled_kernels(module))
+        if codes := codes_of(module):
+            output.write(assembly(codes))
+
+
+@dataclass(frozen=True)
 class CutlassTarget(Target):
     """CUTLASS 3.x C++ of a matmul kernel of the kernel level, with a main that checks it. `kernel` is its name, where
     there are several."""

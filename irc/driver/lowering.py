@@ -13,10 +13,9 @@ from xdsl.passes import ModulePass
 from irc.driver.manager import PassManager, Step, is_lowered, passes_had
 from irc.driver.pipelines import PASSES, PIPELINES
 from irc.driver.program import new_context
-from irc.driver.reports import VERIFY, Instruments, watch
+from irc.driver.reports import Instruments, watch
 from irc.driver.universe import resolve
 from irc.ir.targets import set_target
-from irc.ir.verification import verify
 from irc.support.diagnostics import IrcError
 
 LEVELS: tuple[str, ...] = ("nd", "kernel", "tile", "cuda", "all")
@@ -48,7 +47,7 @@ def run_passes(
     )
     manager.run(module, [Step(each) for each in passes])
     if passes and verified:
-        verify(module, after=passes[-1].name)
+        manager.verify_end(module, passes[-1].name)
 
 
 def levels(
@@ -64,8 +63,8 @@ def levels(
     for level in stops:
         names = PIPELINES[level]
         manager.run(module, [Step(each) for each in passes_of(names[done:], **options)], done + 1)
-        if level == stops[-1] and names[done:] and not instruments.verify_each:
-            instruments.timed(VERIFY, lambda last=names[-1]: verify(module, after=last))
+        if level == stops[-1] and names[done:]:
+            manager.verify_end(module, names[-1])
         done = max(done, len(names))
         yield level, module
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from traceback import walk_tb
 
@@ -14,12 +15,13 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkExcepti
 
 from irc.driver.pipelines import PIPELINES
 from irc.driver.reports import VERIFY, Instruments
+from irc.driver.reproducers import Record
 from irc.ir.discardable import AFTER
 from irc.ir.parser import parse_error
 from irc.ir.passes import check_established, check_required
 from irc.ir.targets import set_target, target_of
 from irc.ir.verification import verify
-from irc.support.diagnostics import IrcError
+from irc.support.diagnostics import IN_PASS, IrcError, one_line
 
 FIRST_NOTED = PIPELINES["all"].index("split-reductions")
 """Passes up to `choose-config` find their work done where they run again, and are not noted."""
@@ -41,27 +43,56 @@ class PassManager:
     instruments: what watches them, and says whether the module is verified behind each. checked: look whether what each
     pass requires holds. given: somebody else wrote IR below nd, of which passes can expect less: an exception of a pass
     is a diagnostic then, see `unexpected`. On IR that irc made it is an error in irc, and stays what it is, with a note
-    that names the pass.
+    that names the pass. reproduces: write a reproducer of an error in irc (`irc/driver/reproducers.py`).
     """
 
     context: Context
     instruments: Instruments = field(default_factory=Instruments)
     checked: bool = True
     given: bool = False
+    reproduces: bool = True
+    _record: Record | None = None
 
     def run(self, module: ModuleOp, steps: Sequence[Step], first: int = 1) -> None:
         """Runs the steps; those of a named pipeline that the module had are left out. `first` is the number of the
         first of them among those of the module. IrcError where a pass finds what it cannot do."""
         had = passes_had(module)
-        for number, step in enumerate(steps, first):
-            if step.position is not None and step.position < had:
-                continue
-            entry = step.entry
-            self.instruments.before(entry, module)
-            self.instruments.timed(entry.name, lambda entry=entry: self._apply(entry, module))
+        todo = [
+            (number, step.entry)
+            for number, step in enumerate(steps, first)
+            if step.position is None or step.position >= had
+        ]
+        for index, (number, entry) in enumerate(todo):
+            with self._reproduced(module, [entry for _, entry in todo[index:]], self.instruments.verify_each) as record:
+                self.instruments.before(entry, module)
+                self.instruments.timed(entry.name, lambda entry=entry: self._apply(entry, module))
+                if record is not None:
+                    record.ran(entry)
             self.instruments.after(number, entry, module)
             if self.instruments.verify_each:
-                self.instruments.timed(VERIFY, lambda entry=entry: self._verify(entry, module))
+                with self._reproduced(module, [entry for _, entry in todo[index + 1 :]], verified=True):
+                    self.instruments.timed(VERIFY, lambda entry=entry: self._verify(entry, module))
+
+    def verify_end(self, module: ModuleOp, after: str) -> None:
+        """Verifies what the passes left, the last of which was `after`, unless that was done behind each."""
+        if self.instruments.verify_each:
+            return
+        with self._reproduced(module, [], verified=True):
+            self.instruments.timed(VERIFY, lambda: verify(module, after=after))
+
+    @contextmanager
+    def _reproduced(self, module: ModuleOp, left: Sequence[ModulePass], verified: bool) -> Generator[Record | None]:
+        """Within the block an error in irc gets a reproducer, with the passes that are left."""
+        if self.given or not self.reproduces:
+            yield None
+            return
+        if self._record is None or self._record.module is not module:
+            self._record = Record(module, self.context, self._apply, self._verify)
+        try:
+            yield self._record
+        except Exception as error:
+            self._record.failed(error, left, verified=verified)
+            raise
 
     def _verify(self, entry: ModulePass, module: ModuleOp) -> None:
         verify(module, after=entry.name)
@@ -81,7 +112,7 @@ class PassManager:
         except Exception as error:
             if self.given:
                 raise unexpected(entry, error) from error
-            error.add_note(f"in pass '{entry.name}'")
+            error.add_note(f"{IN_PASS}'{entry.name}'")
             raise
         note_pass(module, entry.name)
 
@@ -91,9 +122,8 @@ def unexpected(entry: ModulePass, error: Exception) -> IrcError:
 
     What a pass relies on below nd the passes before it made, and verifiers check but a part of it. Where irc made all
     of the IR, an exception is an error in irc, and stays what it is."""
-    detail = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     return IrcError(
-        f"pass '{entry.name}' does not expect such IR: {detail}",
+        f"pass '{entry.name}' does not expect such IR: {one_line(error)}",
         _place(error),
         "it goes on from IR as passes print it; to change a program, stop before fuse-kernels",
     )

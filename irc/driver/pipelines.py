@@ -66,6 +66,7 @@ PASSES: dict[str, str] = {
 TARGETS: dict[str, str] = {
     "irc": "irc.driver.emit:IrcTarget",
     "cuda": "irc.driver.emit:CudaTarget",
+    "asm": "irc.driver.emit:AsmTarget",
     "cutlass": "irc.driver.emit:CutlassTarget",
 }
 """Target name (`irc-opt -t`) to `module:Class`."""

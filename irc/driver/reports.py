@@ -56,7 +56,8 @@ class Reports:
     so on; files of a second program begin with `module1-`. time_passes: print the seconds of every step on leaving;
     `seconds` has them. verify_each: verify the IR behind each pass, and look whether what it establishes holds.
     print_before, print_after: names of passes, or `all`, around which the IR is printed. Texts go to standard error.
-    generic, locations: how IR is printed, see `print_ir`.
+    generic, locations: how IR is printed, see `print_ir`. reproducers: the folder for reproducers of errors in irc,
+    `off` for none, instead of what `IRC_REPRODUCERS` says.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Reports:
         print_after: Collection[str] = (),
         generic: bool = False,
         locations: bool = False,
+        reproducers: str | Path | None = None,
     ):
         self._directory = None if dump_dir is None else make_directory(Path(dump_dir))
         self._prints_times = time_passes
@@ -77,6 +79,7 @@ class Reports:
         self._modules = 0
         self._outer: Reports | None = None
         self.verify_each = verify_each
+        self.reproducers = reproducers
         self.seconds: list[tuple[str, float]] = []
         """Each step that ran, a pass by its name, and how long it took."""
 
@@ -156,6 +159,11 @@ _entered: Reports | None = None
 def is_reporting() -> bool:
     """Whether somebody wants to see the passes run, so that nothing may come from a cache."""
     return _entered is not None
+
+
+def reproducer_folder() -> str | Path | None:
+    """Where reproducers go by whoever watches; None where nobody says."""
+    return None if _entered is None else _entered.reproducers
 
 
 def watch(module: ModuleOp) -> Instruments:

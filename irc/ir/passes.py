@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from irc.ir.rewriting import location_of
-from irc.support.diagnostics import IrcError
+from irc.support.diagnostics import InternalError, IrcError
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ def check_required(each: ModulePass, module: ModuleOp) -> None:
 
 
 def check_established(each: ModulePass, module: ModuleOp) -> None:
-    """IrcError where something that the pass establishes does not hold behind it."""
+    """InternalError where something that the pass establishes does not hold behind it."""
     for invariant in each.establishes if isinstance(each, Pass) else ():
         if (op := invariant.offender(module)) is not None:
-            raise IrcError(
+            raise InternalError(
                 f"pass '{each.name}' establishes that {invariant.text}, but left '{op.name}'", location_of(op)
             )

@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.ir.discardable import first_fault
 from irc.ir.dominance import first_early_use
-from irc.support.diagnostics import IrcError
+from irc.support.diagnostics import InternalError, IrcError
 
 
 class NestedVerifyException(VerifyException):
@@ -23,7 +23,7 @@ def verify(op: Operation, *, after: str = "") -> None:
     """Verifies an op and all that is nested in it, discardable attributes too; the first fault is an `IrcError` at its
     op.
 
-    `after` names the pass that ran last: what it left invalid is its fault, and the message says so.
+    `after` names the pass that ran last: what it left invalid is its fault, an `InternalError` that says so.
     """
     check_order(op, after=after)
     try:
@@ -32,7 +32,7 @@ def verify(op: Operation, *, after: str = "") -> None:
         raise _diagnostic(op, error, after) from error
     if (fault := first_fault(op)) is not None:
         culprit, error = fault
-        raise IrcError(f"{_behind(after)}{error.message}", _location(culprit), error.hint)
+        raise _error_after(after, error.message, _location(culprit), error.hint)
 
 
 def check_order(op: Operation, *, after: str = "") -> None:
@@ -40,15 +40,17 @@ def check_order(op: Operation, *, after: str = "") -> None:
     if (early := first_early_use(op)) is None:
         return
     user, operand = early
-    raise IrcError(
-        f"{_behind(after)}'{user.name}': operand {operand} is used before it is defined",
+    raise _error_after(
+        after,
+        f"'{user.name}': operand {operand} is used before it is defined",
         _location(user),
         "a value is defined before the ops that use it, in their region or in one around it",
     )
 
 
-def _behind(after: str) -> str:
-    return f"after pass '{after}': " if after else ""
+def _error_after(after: str, message: str, place: LocationAttr | None, hint: str | None = None) -> IrcError:
+    """The diagnostic of a fault; where a pass ran before, it is an error in irc."""
+    return InternalError(f"after pass '{after}': {message}", place, hint) if after else IrcError(message, place, hint)
 
 
 def _diagnostic(root: Operation, error: Exception, after: str) -> IrcError:
@@ -57,7 +59,7 @@ def _diagnostic(root: Operation, error: Exception, after: str) -> IrcError:
     if not isinstance(error, VerifyException):
         message = f"{type(error).__name__}: {message}"
     name = "" if culprit is None else f"'{culprit.name}': "
-    return IrcError(f"{_behind(after)}{name}{message}", None if culprit is None else _location(culprit))
+    return _error_after(after, f"{name}{message}", None if culprit is None else _location(culprit))
 
 
 def _culprit(root: Operation, message: str) -> Operation | None:

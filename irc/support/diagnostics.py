@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 LONGEST_LINE = 160
 """Characters of a source line that are shown; a longer one is cut around the caret."""
 
+IN_PASS = "in pass "
+"""Begins the note of an exception that says in which pass it was."""
+
+RUNS_AGAIN = "reproducer: `irc-opt "
+"""Begins the note of an exception that says what runs its reproducer."""
+
+LONGEST_REASON = 300
+"""Characters of an exception's message in a line."""
+
 MAX_NOTES = 3
 """Further places shown after the first: callers of an inlined function, or the ops that were merged."""
 
@@ -91,6 +100,22 @@ class IrcError(Exception):
         self._added.append(note)
 
 
+class InternalError(IrcError):
+    """An error in irc that something behind it found: a verifier in what a pass left, a C++ compiler in what irc
+    wrote."""
+
+
+def reproducer_of(error: BaseException) -> list[str]:
+    """The notes of an exception that say what runs its reproducer: one, or none."""
+    return [note for note in getattr(error, "__notes__", ()) if note.startswith(RUNS_AGAIN)]
+
+
+def one_line(error: BaseException) -> str:
+    """An exception in a line: its type, unless it is a diagnostic, and its message."""
+    text = error.message if isinstance(error, IrcError) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())[:LONGEST_REASON]
+
+
 _sources: OrderedDict[str, str] = OrderedDict()
 
 
@@ -151,10 +176,10 @@ def _attribute_labels(location: Attribute, role: str) -> Iterator[Label]:
 
 def render(error: IrcError) -> str:
     """The text of a diagnostic, without a newline at the end: the place and the message, the quoted line with a caret
-    under the span, further places as notes, the hint."""
+    under the span, further places as notes, the hint, notes that were added."""
     place = next(labels(error.location), None)
     first = f"error: {error.message}"
-    return "\n".join([first if place is None else f"{place.span}: {first}", *_rest(error)])
+    return "\n".join([first if place is None else f"{place.span}: {first}", *error.__notes__])
 
 
 def _rest(error: IrcError) -> list[str]:

@@ -96,7 +96,11 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))},
+            env={  # a candidate that cannot be compiled is a result
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+                "IRC_REPRODUCERS": "off",
+            },
             start_new_session=True,  # Ctrl-C is for the one who asks
         )
         self.generation += 1

@@ -18,6 +18,7 @@ config.test_exec_root = str(Path(__file__).parents[2] / "build" / "lit")  # noqa
 config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # noqa: F821
 config.environment["FILECHECK_OPTS"] = ""  # noqa: F821
 config.environment["IRC_TUNED"] = "off"  # noqa: F821  (what somebody tuned is nobody else's)
+config.environment["IRC_REPRODUCERS"] = "off"  # noqa: F821
 for name in ("HOME", "XDG_CACHE_HOME", "TMPDIR", "LANG", "PYTHONPATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]  # noqa: F821

@@ -62,6 +62,12 @@ def add_reports(parser: argparse.ArgumentParser, *, verify_each: bool) -> None:
         default=verify_each,
         help=f"verify the IR and what the pass establishes after each pass (default: {'yes' if verify_each else 'no'})",
     )
+    group.add_argument(
+        "--reproducers",
+        metavar="DIR",
+        help="write the reproducer of an error in irc into DIR; `off` writes none (default: $IRC_REPRODUCERS, else a "
+        "folder of irc's cache)",
+    )
     group.add_argument("--debug", action="store_true", help="show the traceback of an error too")
 
 
@@ -70,7 +76,8 @@ def parse_reports(
 ) -> Reports | None:
     """The reports that the arguments of `add_reports` ask for, of the passes that run; None where they ask for none.
     `generic` and `locations` say how IR is printed."""
-    if not (args.print_before or args.print_after or args.dump_dir or args.time_passes or args.verify_each):
+    asked = (args.print_before, args.print_after, args.dump_dir, args.time_passes, args.verify_each, args.reproducers)
+    if not any(asked):
         return None
     from irc.driver.reports import Reports
 
@@ -82,6 +89,7 @@ def parse_reports(
         print_after=_selected(args.print_after, running),
         generic=generic,
         locations=locations,
+        reproducers=args.reproducers,
     )
 
 

@@ -17,6 +17,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from irc.driver.manager import PassManager, is_lowered
 from irc.driver.reports import VERIFY, Reports
+from irc.driver.reproducers import parse_reproducer, reproducing
 from irc.ir.parser import parse_ir
 from irc.ir.printer import print_ir
 from irc.ir.targets import set_target
@@ -29,6 +30,17 @@ from irc_tools.pipeline_spec import parse_passes, parse_target
 
 SEPARATORS = {"mlir": "// -----", "irc": "# -----"}
 """Lines between the pieces of a file under `--split-input-file`."""
+
+
+def _take_reproducer(args: argparse.Namespace) -> None:
+    """Runs what the reproducer says, as it says."""
+    if args.input_file in (None, "-"):
+        raise IrcError("--run-reproducer: expected FILE")
+    if args.passes or args.pipeline:
+        raise IrcError("--run-reproducer runs the passes of the reproducer", None, "leave -p and --pipeline out")
+    found = parse_reproducer(read_text(Path(args.input_file)))
+    args.passes, args.target = found.passes, found.target
+    args.disable_verify = not found.verified
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,8 @@ class OptMain(xDSLOptMain):
         self.available_targets = {}
         self.ctx = Context(allow_unregistered=args.allow_unregistered_dialect)
         self._register()
+        if args.run_reproducer:
+            _take_reproducer(args)
         self.target = parse_target(args.target, self.available_targets)
         names = args.passes if args.pipeline is None else f"{args.pipeline},{args.passes}".rstrip(",")
         self.passes = parse_passes(names, self.available_passes)
@@ -134,7 +148,7 @@ class OptMain(xDSLOptMain):
         try:
             module = self.reports.timed("parse", lambda: self._parse(piece, name, frontend))
             self._apply(module)
-            outputs.append(self.reports.timed("print", lambda: self.output_resulting_program(module)))
+            outputs.append(self.reports.timed("print", lambda: self._printed(module)))
         except IrcError as error:
             return error
         except RecursionError:
@@ -169,8 +183,16 @@ class OptMain(xDSLOptMain):
             set_target(module, self.args.arch)
         if not self.args.disable_verify:
             self.reports.timed(VERIFY, lambda: verify(module))
-        manager = PassManager(self.ctx, self.reports.watch(module), given=is_lowered(module))
+        again = self.args.run_reproducer
+        given = is_lowered(module) and not again
+        manager = PassManager(self.ctx, self.reports.watch(module), given=given, reproduces=not again)
         manager.run(module, self.passes)
+
+    def _printed(self, module: ModuleOp) -> str:
+        if self.args.run_reproducer:
+            return self.output_resulting_program(module)
+        with reproducing(module, self.args.target):
+            return self.output_resulting_program(module)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text of the target."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from irc.support.diagnostics import IrcError, render
+from irc.support.diagnostics import IN_PASS, IrcError, one_line, render
 
 
 def guarded(command: str, run: Callable[[], int], *, debug: bool = False) -> int:
@@ -40,12 +40,16 @@ def guarded(command: str, run: Callable[[], int], *, debug: bool = False) -> int
 
 
 def internal_error(error: Exception) -> IrcError:
-    """An exception that no diagnostic foresaw: an error in irc (or in xDSL), not in the input. A note of it says in
-    which pass."""
-    detail = " ".join(str(error).split())[:300]
-    where = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
-    return IrcError(
-        f"internal error{where}: {type(error).__name__}: {detail}",
+    """An exception that no diagnostic foresaw: an error in irc (or in xDSL), not in the input. Its first note says in
+    which pass, others are notes of the diagnostic."""
+    notes: Sequence[str] = getattr(error, "__notes__", ())
+    where = [note for note in notes if note.startswith(IN_PASS)]
+    shown = IrcError(
+        " ".join(["internal error", *where[:1]]) + f": {one_line(error)}",
         None,
         "this is an error in the compiler; IRC_DEBUG=1 shows where",
     )
+    for note in notes:
+        if note not in where:
+            shown.add_note(note)
+    return shown

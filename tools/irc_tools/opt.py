@@ -89,6 +89,11 @@ def _add_passes(parser: argparse.ArgumentParser) -> None:
         help="the architecture that the module is for (default: its own, or sm_90a)",
     )
     group.add_argument(
+        "--run-reproducer",
+        action="store_true",
+        help="FILE is the reproducer of an internal error: run the passes that it names, which fails as it did",
+    )
+    group.add_argument(
         "--list-passes", action="store_true", help="print all passes with what they require and establish, and exit"
     )
 

@@ -18,7 +18,7 @@ from torch.fx.graph import CodeGen
 from torch.fx.node import map_aggregate
 
 from irc.ir.extents import at_sizes
-from irc.support.diagnostics import IrcError
+from irc.support.diagnostics import IrcError, reproducer_of
 from irc.support.extents import Dim, Sizes, sized
 from irc_frontend.dims import NotOne
 from irc_frontend.torch.division import Division, Subgraph, divide
@@ -178,9 +178,14 @@ def _programs(division: Division, refused: dict[FxNode, str]) -> dict[int, Progr
                 programs[id(subgraph)] = Program(subgraph)
             except IrcError as error:
                 reason = f"not compiled: {error}"
-                warnings.warn(f"irc leaves {len(subgraph.own)} ops to torch, {reason}", NotCompiled, stacklevel=2)
+                said = "\n".join([f"irc leaves {len(subgraph.own)} ops to torch, {reason}", *reproducer_of(error)])
+                warnings.warn(said, NotCompiled, stacklevel=2)
                 refused.update(dict.fromkeys(subgraph.own, reason))
                 raise _Refused from error
+            except Exception as error:
+                for note in reproducer_of(error):  # which torch leaves out where it tells of the exception
+                    warnings.warn(f"irc cannot compile a graph; {note}", stacklevel=2)
+                raise
     return programs
 
 

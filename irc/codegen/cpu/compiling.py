@@ -64,6 +64,20 @@ def assemble(codes: Sequence[Code]) -> bytes:
     if (found := store.read(KIND, key)) is not None:
         return found
     machine = _machine()
+    content = machine.emit_object(_optimized(texts, machine))
+    store.write(KIND, key, content)
+    return content
+
+
+def assembly(codes: Sequence[Code]) -> str:
+    """The text of the machine code of all kernels."""
+    machine = _machine()
+    return machine.emit_assembly(_optimized([code.text for code in codes], machine))
+
+
+def _optimized(texts: Sequence[str], machine: Any) -> Any:
+    """One module of LLVM with all texts."""
+    binding = llvm()
     module: Any = None
     for text in texts:
         each = binding.parse_assembly(text)
@@ -72,19 +86,12 @@ def assemble(codes: Sequence[Code]) -> bytes:
             module = each
         else:
             module.link_in(each)
-    content = _optimized(module, machine)
-    store.write(KIND, key, content)
-    return content
-
-
-def _optimized(module: Any, machine: Any) -> bytes:
-    binding = llvm()
     options = binding.create_pipeline_tuning_options(speed_level=3)
     for name, value in TUNING.items():
         setattr(options, name, value)
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return machine.emit_object(module)
+    return module
 
 
 class Loaded:
