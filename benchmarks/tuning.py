@@ -32,8 +32,8 @@ from irc.ir.targets import set_target, target
 from irc.support.diagnostics import IrcError
 from irc.tuning.session import Outcome, Settings, Subject, Tuner
 from irc_tools.bench.suite import Row, load_suite
+from irc_tools.definitions import parse_time
 from irc_tools.machine import describe
-from irc_tools.tune import parse_time
 from irc_tools.tuned_files import write_dataset
 
 SUITES = ("memory", "gemm", "operands", "gemm-rows", "convolution", "windows", "attention", "random")

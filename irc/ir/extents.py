@@ -6,7 +6,7 @@ these mean, at every level above `cuda`; from there on an extent is an argument 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerAttr,
+    IntegerType,
     TensorType,
     i64,
 )
@@ -27,7 +28,7 @@ from xdsl.rewriter import Rewriter
 
 from irc.ir.properties import numbers, values_of
 from irc.support.diagnostics import IrcError
-from irc.support.extents import Dim, Sizes, sized, sized_all
+from irc.support.extents import Dim, Sizes, sized
 
 DIMS = "irc.dims"
 """The attribute of a module that declares its dims: `{N = array<i64: least, most, multiple, prime>}`."""
@@ -72,32 +73,37 @@ def at_sizes(module: Any, sizes: Sizes) -> Any:
     """A copy of a module, at a level above `cuda`, with these sizes in the place of its dims."""
     dims, copy = dims_of(module), module.clone()
     del copy.attributes[DIMS]
-    change = partial(_at_sizes, dims=dims, sizes=sizes)
-    for op in list(copy.walk()):
-        op.properties = {name: change(value) for name, value in op.properties.items()}
-        for value in [*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args)]:
-            if (type := change(value.type)) != value.type:
-                Rewriter.replace_value_with_new_type(value, type)
+    replace_extents(copy, lambda number: sized(number, dims, sizes))
     return copy
 
 
-def _at_sizes(value: Attribute, dims: Sequence[Dim], sizes: Sizes) -> Attribute:
-    """An attribute with its extents as they are with these sizes: those of types, lists of integers and indices. Other
-    numbers are data."""
-    change = partial(_at_sizes, dims=dims, sizes=sizes)
+def replace_extents(module: Operation, extent: Callable[[int], int]) -> None:
+    """Puts what `extent` gives in the place of each extent of a module, at a level above `cuda`."""
+    for op in list(module.walk()):
+        op.properties = {name: _replaced(value, extent) for name, value in op.properties.items()}
+        for value in [*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args)]:
+            if (type := _replaced(value.type, extent)) != value.type:
+                Rewriter.replace_value_with_new_type(value, type)
+
+
+def _replaced(value: Attribute, extent: Callable[[int], int]) -> Attribute:
+    """An attribute with other extents: those of types, lists of integers and indices. Other numbers are data."""
+    change = partial(_replaced, extent=extent)
     match value:
+        case IntegerType():  # its width is none
+            return value
         case TensorType():
-            shape = sized_all(value.get_shape(), dims, sizes)
+            shape = [*map(extent, value.get_shape())]
             return TensorType(value.element_type, shape, value.encoding)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
         case DenseIntOrFPElementsAttr():
             of = cast(TensorType[Any], change(value.type))
             return value if of == value.type else DenseIntOrFPElementsAttr(of, value.data)
         case IntAttr():
-            return IntAttr(sized(value.data, dims, sizes))
+            return IntAttr(extent(value.data))
         case IntegerAttr() if isinstance(value.type, IndexType):
-            return IntegerAttr(sized(value.value.data, dims, sizes), value.type)
+            return IntegerAttr(extent(value.value.data), value.type)
         case DenseArrayBase():
-            return DenseArrayBase.from_list(cast(Any, value.elt_type), sized_all(values_of(value), dims, sizes))
+            return DenseArrayBase.from_list(cast(Any, value.elt_type), [*map(extent, values_of(value))])
         case ArrayAttr():
             return ArrayAttr([change(each) for each in value.data])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         case FunctionType():

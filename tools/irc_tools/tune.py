@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import TYPE_CHECKING
 
 from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser, add_variant
-from irc_tools.definitions import parse_definitions
+from irc_tools.definitions import parse_definitions, parse_time
 from irc_tools.errors import guarded
 
 if TYPE_CHECKING:
     from irc.driver.tuning import Tunable
-
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 COMMANDS = ("show", "export", "import", "dataset")
 
@@ -131,14 +128,6 @@ def _named(tunables: list[Tunable], names: Sequence[str]) -> list[Tunable]:
         if name not in known:
             raise IrcError(f"no kernel is named {name}", hint=f"kernels are {', '.join(known)}")
     return [each for each in tunables if not names or each.name in names]
-
-
-def parse_time(text: str) -> float:
-    """Seconds of `10s`, `5m`, `1h`, or a number of seconds. IrcError for anything else."""
-    match = re.fullmatch(r"(\d+(?:\.\d*)?)([smh]?)", text.strip())
-    if match is None or float(match[1]) <= 0:
-        raise IrcError(f"--budget {text}: expected a time", hint="10s, 5m, 1h")
-    return float(match[1]) * UNITS[match[2] or "s"]
 
 
 def _workers(count: int | None) -> int | None:
