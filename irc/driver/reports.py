@@ -55,7 +55,8 @@ class Reports:
     dump_dir: a folder for the IR before the first pass, `00-input.mlir`, and behind each, `01-canonicalize-nd.mlir` and
     so on; files of a second program begin with `module1-`. time_passes: print the seconds of every step on leaving;
     `seconds` has them. verify_each: verify the IR behind each pass, and look whether what it establishes holds.
-    print_before, print_after: names of passes, or `all`, around which the IR is printed. Texts go to standard error.
+    print_before, print_after: names of passes, or `all`, around which the IR is printed. print_changed: after those
+    alone that change it, beside what is noted of passes on the module. Texts go to standard error.
     generic, locations: how IR is printed, see `print_ir`. reproducers: the folder for reproducers of errors in irc,
     `off` for none, instead of what `IRC_REPRODUCERS` says.
     """
@@ -68,13 +69,15 @@ class Reports:
         verify_each: bool = False,
         print_before: Collection[str] = (),
         print_after: Collection[str] = (),
+        print_changed: bool = False,
         generic: bool = False,
         locations: bool = False,
         reproducers: str | Path | None = None,
     ):
         self._directory = None if dump_dir is None else make_directory(Path(dump_dir))
         self._prints_times = time_passes
-        self._before, self._after = print_before, print_after
+        self._names = {"before": print_before, "after": print_after}
+        self._only_changed, self._content_before = print_changed, ""
         self._generic, self._locations = generic, locations
         self._modules = 0
         self._outer: Reports | None = None
@@ -122,11 +125,37 @@ class Reports:
         if self._directory is not None:
             write_text(self._directory / f"{name}.mlir", self._text(module))
 
-    def print(self, when: str, entry: ModulePass, module: ModuleOp) -> None:
-        """Prints the module `before` or `after` a pass, where that is asked for."""
-        names = self._before if when == "before" else self._after
-        if entry.name in names or ALL in names:
-            print(f"// ----- IR {when} {entry.name} -----\n{self._text(module)}", file=sys.stderr)
+    def print_before(self, entry: ModulePass, module: ModuleOp) -> None:
+        """Prints the module before a pass, where that is asked for."""
+        if self._only_changed and self._is_named("after", entry):
+            self._content_before = self._content(module)
+        if self._is_named("before", entry):
+            self._print("before", entry, self._text(module))
+
+    def print_after(self, entry: ModulePass, module: ModuleOp) -> None:
+        """The same after it."""
+        if not self._is_named("after", entry):
+            return
+        if not self._only_changed or self._content(module) != self._content_before:
+            self._print("after", entry, self._text(module))
+
+    def _is_named(self, when: str, entry: ModulePass) -> bool:
+        return entry.name in self._names[when] or ALL in self._names[when]
+
+    def _print(self, when: str, entry: ModulePass, text: str) -> None:
+        print(f"// ----- IR {when} {entry.name} -----\n{text}", file=sys.stderr)
+
+    def _content(self, module: ModuleOp) -> str:
+        """The text without what the pass manager notes on the module."""
+        from irc.ir.discardable import AFTER
+        from irc.ir.targets import TARGET
+
+        kept = module.attributes
+        module.attributes = {name: value for name, value in kept.items() if name not in (AFTER, TARGET)}
+        try:
+            return self._text(module)
+        finally:
+            module.attributes = kept
 
     def _text(self, module: ModuleOp) -> str:
         from irc.ir.printer import print_ir
@@ -142,10 +171,10 @@ class _Watch(Instruments):
         self.verify_each = reports.verify_each
 
     def before(self, entry: ModulePass, module: ModuleOp) -> None:
-        self._reports.print("before", entry, module)
+        self._reports.print_before(entry, module)
 
     def after(self, number: int, entry: ModulePass, module: ModuleOp) -> None:
-        self._reports.print("after", entry, module)
+        self._reports.print_after(entry, module)
         self._reports.dump(f"{self._prefix}{number:02}-{entry.name}", module)
 
     def timed(self, step: str, run: Callable[[], ResultT]) -> ResultT:

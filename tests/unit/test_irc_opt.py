@@ -231,3 +231,86 @@ def test_help_imports_neither_xdsl_nor_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("\n[]\n")
+
+
+def _printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Around which passes the last run printed IR."""
+    return [line[12:-6] for line in capsys.readouterr().err.splitlines() if line.startswith("// ----- IR ")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--mlir-print-ir-after-all"], ["after cse", "after canonicalize", "after dce"]),
+        (["--mlir-print-ir-before-all"], ["before cse", "before canonicalize", "before dce"]),
+        (["--mlir-print-ir-after=cse"], ["after cse"]),
+        (["--mlir-print-ir-before=dce", "--mlir-print-ir-after=cse"], ["after cse", "before dce"]),
+        (["--mlir-print-ir-after=cse", "--mlir-print-ir-after=dce"], ["after cse", "after dce"]),
+        (["--mlir-print-ir-after-change"], ["after cse"]),
+        (["--mlir-print-ir-after-all", "--mlir-print-ir-after-change"], ["after cse"]),
+        (["--mlir-print-ir-after=dce", "--mlir-print-ir-after-change"], []),
+        (["--print-after", "cse,dce", "--print-changed"], ["after cse"]),
+    ],
+)
+def test_names_of_mlir_print(
+    arguments: list[str], expected: list[str], adds: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([adds, "--pass-pipeline=builtin.module(cse, canonicalize, dce)", *arguments]) == 0
+    assert _printed(capsys) == expected
+
+
+def test_the_note_of_a_pass_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = _file(tmp_path, "f.irc", "func f(x: f32[64]) -> f32[64] { return relu(x) }\n")
+    assert main([program, "-p", "tile", "--print-changed", "-o", str(tmp_path / "out")]) == 0
+    printed = _printed(capsys)
+    assert "after tile-kernels" in printed
+    assert "after merge-dots" not in printed
+
+
+@pytest.mark.parametrize(
+    ("mlir", "own"),
+    [
+        (["--mlir-print-op-generic"], ["--print-op-generic"]),
+        (["--mlir-print-debuginfo"], ["--print-debuginfo"]),
+        (["--pass-pipeline=builtin.module(cse,canonicalize)"], ["-p", "cse,canonicalize"]),
+        (["--pass-pipeline", " any( cse ) "], ["-p", "cse"]),
+        (["--pass-pipeline=builtin.module(nd{strict-rounding=true})"], ["-p", "nd{strict-rounding=true}"]),
+        (["--pass-pipeline=builtin.module()"], []),
+        (["--split-input-file=true", "--verify-each=false"], ["--split-input-file", "--no-verify-each"]),
+        (["--split-input-file=0", "--verify-each=1"], ["--verify-each"]),
+    ],
+)
+def test_names_of_mlir_are_irc_s_own(
+    mlir: list[str], own: list[str], adds: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([adds, *mlir]) == 0
+    found = capsys.readouterr()
+    assert main([adds, *own]) == 0
+    assert found == capsys.readouterr()
+
+
+def test_mlir_timing(adds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([adds, "-p", "cse", "--mlir-timing"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().err.splitlines()] == [
+        "parse",
+        "cse",
+        "print",
+        "verify",
+        "total",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pass-pipeline=builtin.module(func.func(cse))"], "cannot run passes on each func.func"),
+        (["--pass-pipeline=func.func(cse)"], "cannot run passes on each func.func"),
+        (["--pass-pipeline=builtin.module(csee)"], "unknown pass 'csee'"),
+        (["--verify-each=maybe"], "ignored explicit argument 'maybe'"),
+        (["-p", "cse", "--mlir-print-ir-after=csee"], "unknown pass 'csee' to print"),
+    ],
+)
+def test_mistakes_in_names_of_mlir(
+    arguments: list[str], message: str, adds: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in _fails(capsys, adds, *arguments)

@@ -78,9 +78,10 @@ def _add_passes(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-p",
         "--passes",
+        "--pass-pipeline",
         default="",
         metavar="LIST",
-        help="passes and named pipelines, e.g. 'nd,fuse-kernels{explain=true}'",
+        help="passes and named pipelines, e.g. 'nd,fuse-kernels{explain=true}', also as 'builtin.module(...)'",
     )
     group.add_argument("--pipeline", choices=tuple(PIPELINES), help="a named pipeline, run before the passes of -p")
     group.add_argument(
@@ -104,9 +105,13 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-t", "--target", default="mlir", help=f"what to print: mlir (IR, the default), {', '.join(TARGETS)}"
     )
-    group.add_argument("--print-op-generic", action="store_true", help="print every op in its generic form")
+    group.add_argument(
+        "--print-op-generic", "--mlir-print-op-generic", action="store_true", help="print every op in its generic form"
+    )
     group.add_argument("--print-no-properties", action="store_true", help="print properties among the attributes")
-    group.add_argument("--print-debuginfo", action="store_true", help="print the location of every op")
+    group.add_argument(
+        "--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print the location of every op"
+    )
     group.add_argument("--syntax-highlight", action="store_true", help="color the IR")
 
 

@@ -58,11 +58,24 @@ def load(kind: str, name: str, factory: Callable[[], LoadedT]) -> LoadedT:
 
 
 def _specs(text: str) -> list[ArgSpec]:
-    flat = re.sub(r",\s+", ",", text.replace("\n", " ")).strip()
+    flat = _of_module(re.sub(r",\s+", ",", text.replace("\n", " ")).strip())
     try:
         return list(parse_pipeline(flat))
     except (ArgSpecParseError, ValueError, RuntimeError, StopIteration) as error:
         raise _syntax("pass list", flat, error) from error
+
+
+def _of_module(text: str) -> str:
+    """The list in MLIR's `builtin.module(...)` or `any(...)`. IrcError for passes of another op."""
+    anchored = re.fullmatch(r"\s*(builtin\.module|any)\s*\((.*)\)\s*", text)
+    inner = text if anchored is None else anchored[2]
+    if (nested := re.search(r"([\w.]+)\(", re.sub(r'"[^"]*"', '""', inner))) is not None:
+        raise IrcError(
+            f"cannot run passes on each {nested[1]}",
+            None,
+            "all passes run on the module: 'builtin.module(first,second)'",
+        )
+    return inner.strip()
 
 
 def _syntax(what: str, text: str, error: BaseException) -> IrcError:
