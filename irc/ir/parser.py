@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cached_property
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Input
+from xdsl.utils.lexer import Span as Characters
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 from irc.ir.verification import check_order
@@ -21,6 +23,10 @@ from irc.support.diagnostics import IrcError, Span, register_source
 
 DEEPEST_NESTING = 100
 """Regions inside one another that are accepted: xDSL's parser and printer recurse."""
+
+
+_UNDEFINED = "values used but not defined"
+"""What xDSL says at the end of a module with such."""
 
 
 class IRLexer(MLIRLexer):
@@ -43,6 +49,8 @@ class IRParser(Parser):
         self._line_offset = line_offset
         self._depth = 0
         self._op_position = 0
+        self._early_uses: dict[str, Characters] = {}
+        """Where each value is used first that was not defined before."""
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -53,6 +61,23 @@ class IRParser(Parser):
             starts.append(position + 1)
             position = text.find("\n", position + 1)
         return starts
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """xDSL's; values that nothing defines are an error where the first of them is used."""
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError as error:
+            if not self.forward_ssa_references or not error.msg.startswith(_UNDEFINED):
+                raise
+            names = ", ".join(f"%{name}" for name in self.forward_ssa_references)
+            span = self._early_uses.get(next(iter(self.forward_ssa_references)), error.span)
+            raise ParseError(span, f"{_UNDEFINED}: {names}") from None
+
+    def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
+        operand = super().parse_optional_unresolved_operand()
+        if operand is not None and operand.operand_name not in self.ssa_values:
+            self._early_uses.setdefault(operand.operand_name, operand.span)
+        return operand
 
     def parse_operation(self) -> Operation:
         start = self._current_token.span.start
@@ -105,17 +130,19 @@ def parse_ir(
     implicit_module: bool = True,
     line_offset: int = 0,
     register: bool = True,
+    parser_of: Callable[[Context, str, str, int], IRParser] | None = None,
 ) -> ModuleOp:
     """Parses a module in MLIR syntax; a syntax error, or a value that is used before it is defined, is an `IrcError`
     at its place.
 
     With `register` the text can be quoted by diagnostics under `name`; leave it out for a piece of a longer source.
+    `parser_of` makes the parser, where it is to be one that sees more.
     """
     if register:
         register_source(name, text)
     parser: IRParser | None = None
     try:
-        parser = IRParser(ctx, text, name, line_offset)
+        parser = (parser_of or IRParser)(ctx, text, name, line_offset)
         module = parser.parse_module(implicit_module)
         check_order(module)
         return module

@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from io import StringIO
 
-from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.dialects.builtin import UnknownLoc
+from xdsl.ir import Attribute, BlockArgument, Operation, TypeAttribute
 from xdsl.printer import Printer
 
 
@@ -51,6 +52,15 @@ class AliasPrinter(Printer):
             finally:
                 self.stream = outer
         self.print_string(known[1])
+
+    def print_block_argument(self, arg: BlockArgument, print_type: bool = True) -> None:
+        """Without a location that is unknown, which not every op reads back."""
+        if not (print_type and self.print_debuginfo and isinstance(arg.location, UnknownLoc)):
+            super().print_block_argument(arg, print_type=print_type)
+            return
+        super().print_block_argument(arg, print_type=False)
+        self.print_string(": ")
+        self.print_attribute(arg.type)
 
     def _print_attribute(self, attribute: Attribute) -> None:
         prefix: str | None = getattr(type(attribute), "alias_prefix", None)

@@ -39,9 +39,9 @@ class Builder:
         self._file_attribute = StringAttr(file)
 
     def error(self, message: str, place: SourceRange, hint: str | None = None) -> IrcError:
-        return IrcError(self._named(message), span_of(place, self.file), hint and self._named(hint))
+        return IrcError(self.named(message), span_of(place, self.file), hint and self.named(hint))
 
-    def _named(self, text: str) -> str:
+    def named(self, text: str) -> str:
         """With names in the place of numbers that stand for extents: no number of the program has their factors."""
         return re.sub(r"\d+", lambda found: extent_text(int(found[0]), self.dims), text) if self.dims else text
 

@@ -36,10 +36,12 @@ def parse(text: str, filename: str = "<text>", dims: Mapping[str, int] | None = 
     """
     register_source(filename, text)
     program = read(text, filename)
-    return _ProgramBuilder(program, filename, text, dims or {}).build()
+    return ProgramBuilder(program, filename, text, dims or {}).build()
 
 
-class _ProgramBuilder:
+class ProgramBuilder:
+    """The module of a syntax tree, item by item."""
+
     def __init__(self, program: Program, file: str, text: str, replaced: Mapping[str, int]):
         self.program = program
         self.file = file
@@ -48,19 +50,15 @@ class _ProgramBuilder:
         self.dims: dict[str, Value] = {}
         self.ranges: list[Dim] = []
         self.functions: dict[str, Signature] = {}
+        self.scopes: dict[str, Mapping[str, Value]] = {}
+        """The values of names in each function, as far as it was built."""
+        self.global_names: set[str] = set()
         self.builder = Builder(file, Block(), self.ranges)
 
     def build(self) -> ModuleOp:
-        self._check_names()
+        self.check_names()
         self._check_replaced()
-        functions: list[FuncOp] = []
-        for item in self.program.items:
-            if isinstance(item, DimBinding):
-                self.dims[item.name] = self._dim(item)
-            elif isinstance(item, RangeBinding):
-                self.dims[item.name] = self._range(item)
-            else:
-                functions.append(self._function(item))
+        functions = [function for item in self.program.items if (function := self.add(item)) is not None]
         if not functions:
             raise IrcError(
                 "a program has one function or more", Span(self.file, 1, 1), "func f(x: f32[4]) -> f32[4] { ... }"
@@ -69,18 +67,24 @@ class _ProgramBuilder:
         declare_dims(module, self.ranges)
         return module
 
+    def add(self, item: DimBinding | RangeBinding | Function) -> FuncOp | None:
+        """Builds an item behind those that it uses: the op of a function, nothing of a dim."""
+        if isinstance(item, Function):
+            return self._function(item)
+        self.dims[item.name] = self._dim(item) if isinstance(item, DimBinding) else self._range(item)
+        return None
+
     # Names
 
-    def _check_names(self) -> None:
+    def check_names(self) -> None:
         """Dims and functions have distinct names of their own."""
-        seen: set[str] = set()
+        seen = self.global_names
         for item in self.program.items:
             binding = item.name if isinstance(item, Function) else item
             self._check_name(binding)
             if binding.name in seen:
                 raise self.builder.error(f"{binding.name} is defined twice", binding.place)
             seen.add(binding.name)
-        self.global_names = seen
 
     def _check_name(self, binding: Binding) -> None:
         name = binding.name
@@ -153,6 +157,7 @@ class _ProgramBuilder:
         results = [types.type(node) for node in item.results]
         block = Block(arg_types=[tensor_type(shape, element) for _, shape, element in parameters])
         body = _FunctionBuilder(self, item, Builder(self.file, block, self.ranges), results)
+        self.scopes[item.name.name] = body.scope
         body.build()
         self.functions[item.name.name] = Signature(item.name.name, tuple(parameters), tuple(results), block)
         function_type = FunctionType.from_lists(
@@ -184,7 +189,7 @@ class _FunctionBuilder:
     """The body of one function."""
 
     def __init__(
-        self, program: _ProgramBuilder, item: Function, builder: Builder, results: list[tuple[tuple[int, ...], Element]]
+        self, program: ProgramBuilder, item: Function, builder: Builder, results: list[tuple[tuple[int, ...], Element]]
     ):
         self.program = program
         self.item = item

@@ -223,6 +223,13 @@ def _end(span: Span, text: str, start: int) -> int:
     return start if token is None else token.end()
 
 
+def token_end(span: Span) -> int | None:
+    """The column behind a span, where it says so or its line is at hand."""
+    if span.end_column is not None or (text := source_line(span.file, span.line)) is None:
+        return span.end_column
+    return _end(span, text, min(max(span.column - 1, 0), len(text))) + 1
+
+
 def _cut(text: str, start: int, end: int) -> tuple[str, int, int]:
     """A window of `LONGEST_LINE` characters around the span, and the span in it."""
     if len(text) <= LONGEST_LINE:

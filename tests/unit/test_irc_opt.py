@@ -111,7 +111,9 @@ def test_syntax_errors_quote_the_line(tmp_path: Path, capsys: pytest.CaptureFixt
     text = _fails(capsys, _file(tmp_path, "broken.mlir", "func.func @f() {\n  %a = arith.adi %b, %b : i32\n}\n"))
     assert "broken.mlir:2:8: error: unknown op arith.adi: did you mean arith." in text
     assert "\n  %a = arith.adi %b, %b : i32\n       ^^^^^^^^^\n" in text
-    assert "values used but not defined: [%y]" in _fails(capsys, _file(tmp_path, "undefined.mlir", BROKEN))
+    assert "undefined.mlir:2:23: error: values used but not defined: %y\n" in _fails(
+        capsys, _file(tmp_path, "undefined.mlir", BROKEN)
+    )
 
 
 def test_verifier_errors_quote_the_op(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

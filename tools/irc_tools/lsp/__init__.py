@@ -1,0 +1,1 @@
+"""irc-lsp: what an editor asks of `.irc` programs and IR in `.mlir`."""
