@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
@@ -37,14 +37,19 @@ def options(about: str | None, steps: int, argv: list[str] | None = None) -> arg
     parser.add_argument("--trace", type=Path, help="write what some steps do on the GPU there, as a Chrome trace")
     found = parser.parse_args(argv)
     if found.resume and found.out is None:
-        parser.error("--resume needs --out")
+        _refuse(parser, "--resume needs --out")
     if found.target == "cuda" and not is_present():
-        parser.error("--target cuda: there is no GPU, or no driver of it; without --target it runs on the CPU")
+        _refuse(parser, "--target cuda: there is no GPU, or no driver of it; without --target it runs on the CPU")
     if found.trace is not None and (found.target == "cpu" or (found.target is None and not is_present())):
-        parser.error("--trace: on the target cpu nothing is copied")
+        _refuse(parser, "--trace: on the target cpu nothing is copied")
     if found.trace is not None and not found.trace.parent.is_dir():
-        parser.error(f"--trace: there is no folder {found.trace.parent}")
+        _refuse(parser, f"--trace: there is no folder {found.trace.parent}")
     return found
+
+
+def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
+    """Ends the program with one line."""
+    parser.exit(2, f"{parser.prog}: error: {message}\n")
 
 
 def train(

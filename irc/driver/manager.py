@@ -21,7 +21,7 @@ from irc.ir.parser import parse_error
 from irc.ir.passes import check_established, check_required
 from irc.ir.targets import set_target, target_of
 from irc.ir.verification import verify
-from irc.support.diagnostics import IN_PASS, IrcError, one_line
+from irc.support.diagnostics import IN_PASS, OF_PACKAGE, IrcError, one_line
 
 FIRST_NOTED = PIPELINES["all"].index("split-reductions")
 """Passes up to `choose-config` find their work done where they run again, and are not noted."""
@@ -43,7 +43,8 @@ class PassManager:
     instruments: what watches them, and says whether the module is verified behind each. checked: look whether what each
     pass requires holds. given: somebody else wrote IR below nd, of which passes can expect less: an exception of a pass
     is a diagnostic then, see `unexpected`. On IR that irc made it is an error in irc, and stays what it is, with a note
-    that names the pass. reproduces: write a reproducer of an error in irc (`irc/driver/reproducers.py`).
+    that names the pass. So does that of a plug-in's pass, which is the plug-in's. reproduces: write a reproducer of an
+    error in irc (`irc/driver/reproducers.py`).
     """
 
     context: Context
@@ -110,11 +111,18 @@ class PassManager:
         except DiagnosticException as error:
             raise IrcError(f"pass '{entry.name}': {_first_line(error)}") from error
         except Exception as error:
-            if self.given:
+            package = package_of(entry)
+            if self.given and package is None:
                 raise unexpected(entry, error) from error
-            error.add_note(f"{IN_PASS}'{entry.name}'")
+            error.add_note(f"{IN_PASS}'{entry.name}'" + (f"{OF_PACKAGE}{package}" if package else ""))
             raise
         note_pass(module, entry.name)
+
+
+def package_of(entry: ModulePass) -> str | None:
+    """The package of a pass that is a plug-in's, neither irc's nor xDSL's."""
+    package = type(entry).__module__.partition(".")[0]
+    return None if package in ("irc", "xdsl") else package
 
 
 def unexpected(entry: ModulePass, error: Exception) -> IrcError:

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irc.support.frames import hide_frames, shown
+
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import FileLineColLoc
     from xdsl.ir import Attribute
@@ -32,6 +34,9 @@ IN_PASS = "in pass "
 
 RUNS_AGAIN = "reproducer: `irc-opt "
 """Begins the note of an exception that says what runs its reproducer."""
+
+OF_PACKAGE = " of "
+"""Behind the name of the pass in that note, before the package of a plug-in's pass."""
 
 LONGEST_REASON = 300
 """Characters of an exception's message in a line."""
@@ -79,12 +84,15 @@ class IrcError(Exception):
     `location` is a `Span`, an xDSL location attribute (an unknown one counts as none), or None.
     """
 
+    __module__ = "irc"  # by which users know it
+
     def __init__(self, message: str, location: Span | Attribute | None = None, hint: str | None = None):
         super().__init__(message)
         self.message = message
         self.location = location
         self.hint = hint
         self._added: list[str] = []
+        hide_frames(IrcError)
 
     def __str__(self) -> str:
         place = next(labels(self.location), None)
@@ -98,6 +106,10 @@ class IrcError(Exception):
 
     def add_note(self, note: str, /) -> None:
         self._added.append(note)
+
+    def _render_traceback_(self, *_: object) -> list[str]:
+        """What IPython shows where nobody catches the error."""
+        return "".join(shown(self)).splitlines()
 
 
 class InternalError(IrcError):

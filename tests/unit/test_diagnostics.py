@@ -34,13 +34,13 @@ def test_python_shows_the_line_and_the_hint_of_an_error_that_nobody_catches() ->
     error.add_note("in step 3")
     shown = "".join(format_exception_only(error))
     assert shown == (
-        "irc.support.diagnostics.IrcError: t.irc:3:9: cannot add f32[4] and f32[5]\n"
+        "irc.IrcError: t.irc:3:9: cannot add f32[4] and f32[5]\n"
         "    h = x ** w1 + b1\n"
         "        ^^^^^^^^^^^^\n"
         "hint: broadcast one of them\n"
         "in step 3\n"
     )
-    assert "".join(format_exception_only(IrcError("no place"))) == "irc.support.diagnostics.IrcError: no place\n"
+    assert "".join(format_exception_only(IrcError("no place"))) == "irc.IrcError: no place\n"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from irc.support.diagnostics import IN_PASS, IrcError, one_line, render
+from irc.support.diagnostics import IN_PASS, OF_PACKAGE, IrcError, one_line, render
 
 
 def guarded(command: str, run: Callable[[], int], *, debug: bool = False) -> int:
@@ -40,16 +40,18 @@ def guarded(command: str, run: Callable[[], int], *, debug: bool = False) -> int
 
 
 def internal_error(error: Exception) -> IrcError:
-    """An exception that no diagnostic foresaw: an error in irc (or in xDSL), not in the input. Its first note says in
-    which pass, others are notes of the diagnostic."""
+    """An exception that no diagnostic foresaw: an error in irc (or in xDSL), or in a plug-in, not in the input. Its
+    first note says in which pass, others are notes of the diagnostic."""
     notes: Sequence[str] = getattr(error, "__notes__", ())
-    where = [note for note in notes if note.startswith(IN_PASS)]
+    where = next((note for note in notes if note.startswith(IN_PASS)), "")
+    package = where.partition(OF_PACKAGE)[2]
+    what = where.removeprefix("in ") if package else f"internal error {where}".rstrip()
     shown = IrcError(
-        " ".join(["internal error", *where[:1]]) + f": {one_line(error)}",
+        f"{what}: {one_line(error)}",
         None,
-        "this is an error in the compiler; IRC_DEBUG=1 shows where",
+        f"this is an error in {package or 'the compiler'}; IRC_DEBUG=1 shows where",
     )
     for note in notes:
-        if note not in where:
+        if note != where:
             shown.add_note(note)
     return shown

@@ -99,7 +99,7 @@ class IrcServer(LanguageServer):
         """In the units of the client, UTF-16 mostly."""
         start = types.Position(range.line - 1, range.column - 1)
         end = types.Position(range.end_line - 1, range.end_column - 1)
-        units: Any = types.Range(start, end)  # pygls names its own types, which are these, from 2.1 on
+        units: Any = types.Range(start, end)  # pygls has types of its own for these
         return document.range_to_client_units(units)
 
     def use(self, uri: str, position: types.Position) -> Use | None:
