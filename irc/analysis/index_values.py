@@ -3,17 +3,39 @@ large they can be, and whether they grow with others."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import gcd
+from typing import TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from irc.dialects.tile import ForTilesOp, LoadIndexOp
 from irc.ir.properties import constant_of
 
+T = TypeVar("T")
+
+
+def _once(rule: Callable[[SSAValue, Callable[[SSAValue], T]], T], value: SSAValue) -> T:
+    """What a rule says of a value. It asks for what the value is computed from, of each once: index code shares values,
+    a binary search each of them with two more."""
+    found: dict[SSAValue, T] = {}
+
+    def of(each: SSAValue) -> T:
+        if each not in found:
+            found[each] = rule(each, of)
+        return found[each]
+
+    return of(value)
+
 
 def multiple_of(value: SSAValue) -> int:
     """A number that the value is a multiple of; 0 where the value is 0."""
+    return _once(_multiple_of, value)
+
+
+def _multiple_of(value: SSAValue, of: Callable[[SSAValue], int]) -> int:
     number = constant_of(value)
     if number is not None:
         return abs(number)
@@ -22,17 +44,17 @@ def multiple_of(value: SSAValue) -> int:
     owner = value.owner
     match owner:
         case arith.MuliOp():
-            return multiple_of(owner.lhs) * multiple_of(owner.rhs)
+            return of(owner.lhs) * of(owner.rhs)
         case arith.ShLIOp():
             shift = constant_of(owner.rhs)
-            return multiple_of(owner.lhs) << shift if shift is not None else 1
+            return of(owner.lhs) << shift if shift is not None else 1
         case arith.AddiOp() | arith.SubiOp() | arith.MinSIOp() | arith.MaxSIOp() | arith.MinUIOp() | arith.MaxUIOp():
-            return gcd(multiple_of(owner.lhs), multiple_of(owner.rhs))
+            return gcd(of(owner.lhs), of(owner.rhs))
         case arith.SelectOp():
-            return gcd(multiple_of(owner.lhs), multiple_of(owner.rhs))
+            return gcd(of(owner.lhs), of(owner.rhs))
         case arith.DivUIOp() | arith.FloorDivSIOp():
-            by, of = constant_of(owner.rhs), multiple_of(owner.lhs)
-            return of // by if by and of % by == 0 else 1
+            by, whole = constant_of(owner.rhs), of(owner.lhs)
+            return whole // by if by and whole % by == 0 else 1
         case _:
             return 1
 
@@ -76,6 +98,10 @@ def _greatest_of_argument(value: BlockArgument) -> int | None:
 def slope(value: SSAValue, by: SSAValue) -> int | None:
     """1 where a value may rise and never falls as `by` grows, -1 where it may fall and never rises, 0 where it does not
     depend on it; None where that is not known."""
+    return _once(partial(_slope, by=by), value)
+
+
+def _slope(value: SSAValue, of: Callable[[SSAValue], int | None], by: SSAValue) -> int | None:
     if value is by:
         return 1
     if isinstance(value.owner, Block):
@@ -83,15 +109,16 @@ def slope(value: SSAValue, by: SSAValue) -> int | None:
     op = value.owner
     match op:
         case arith.AddiOp() | arith.MinSIOp() | arith.MaxSIOp():
-            return together(slope(op.lhs, by), slope(op.rhs, by))
+            return together(of(op.lhs), of(op.rhs))
         case arith.SubiOp():
-            return together(slope(op.lhs, by), opposite(slope(op.rhs, by)))
+            return together(of(op.lhs), opposite(of(op.rhs)))
         case arith.MuliOp() if (factor := constant_of(op.rhs)) is not None:
-            return slope(op.lhs, by) if factor > 0 else opposite(slope(op.lhs, by)) if factor else 0
+            return of(op.lhs) if factor > 0 else opposite(of(op.lhs)) if factor else 0
         case arith.FloorDivSIOp() | arith.CeilDivSIOp() if (constant_of(op.rhs) or 0) > 0:
-            return slope(op.lhs, by)
+            return of(op.lhs)
         case _:
-            return 0 if _is_apart(op, by) else None
+            is_apart = not op.regions and all(of(operand) == 0 for operand in op.operands)
+            return 0 if is_apart else None
 
 
 def together(a: int | None, b: int | None) -> int | None:
@@ -103,8 +130,3 @@ def together(a: int | None, b: int | None) -> int | None:
 
 def opposite(a: int | None) -> int | None:
     return None if a is None else -a
-
-
-def _is_apart(op: Operation, by: SSAValue) -> bool:
-    """Whether nothing that an op uses depends on a value."""
-    return not op.regions and all(slope(operand, by) == 0 for operand in op.operands)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawing import long
 from numpy_torch import Functional, Tensor, Torch
 
 from irc.driver.compiler import compile as compile_program
@@ -23,6 +24,9 @@ from irc_tools.bench.torch_peers import body_function
 SUITES = {name: load_suite(name) for name in known_suites()}
 NAMED = [(f"{name}: {row.name}", row) for name, suite in SUITES.items() for row in suite.rows]
 ROWS = [pytest.param(row, id=name) for name, row in NAMED if row.program]
+KINDS = {f"{name}: {row.group}": row.program for name, suite in SUITES.items() for row in suite.rows if row.program}
+"""One row of each kind of each suite, and every rival: what a run compiles first."""
+KINDS |= {f"{name} rival": row.rival for name, row in NAMED if row.rival}
 MODELS = [pytest.param(row, id=name) for name, row in NAMED if row.model]
 
 
@@ -89,14 +93,10 @@ def _wide(array: Array) -> Array:
     return array if np.issubdtype(array.dtype, np.integer) else array.astype(np.float64)
 
 
-def test_programs_lower_at_full_size() -> None:
-    """One of each kind of each suite, and every rival: what a run compiles first."""
-    for suite in SUITES.values():
-        programs = {row.group: row.program for row in suite.rows if row.program} | {
-            row.name: row.rival for row in suite.rows if row.rival
-        }
-        for name, program in programs.items():
-            lower(parse(program, f"{name}.irc"), "tile", arch="sm_90a")
+@long(8)
+@pytest.mark.parametrize("program", KINDS.values(), ids=KINDS)
+def test_a_program_lowers_at_full_size(program: str) -> None:
+    lower(parse(program, "row.irc"), "tile", arch="sm_90a")
 
 
 def test_draws_depend_on_the_seed_alone() -> None:

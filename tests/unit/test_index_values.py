@@ -66,3 +66,22 @@ def test_what_is_computed_from_the_tile(bound: str, expected: int | None) -> Non
     (tiles,) = (op for op in module.walk() if isinstance(op, tile.ForTilesOp))
     assert slope(loop.lb, tiles.offsets[0]) == expected
     assert slope(loop.body.block.args[0], tiles.offsets[0]) is None
+
+
+def test_a_value_that_others_share_is_looked_at_once() -> None:
+    shared = "\n".join(f"%v{n + 1} = arith.addi %v{n}, %v{n} : index" for n in range(100))
+    apart = "\n".join(f"%w{n + 1} = arith.remsi %w{n}, %w{n} : index" for n in range(100))
+    text = f"""tile.program @f(%x: !tile.view<256x4xf32>) {{results = 1 : i64}} {{
+      tile.for_tiles (%i) extents [256] steps [64] {{
+        %v0 = arith.constant 96 : index
+        %w0 = arith.addi %v0, %v0 : index
+        {shared}
+        {apart}
+        scf.for %j = %v100 to %w100 step %v0 {{}}
+      }}
+    }}"""
+    module = parse(text, "f.mlir")
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    (tiles,) = (op for op in module.walk() if isinstance(op, tile.ForTilesOp))
+    assert multiple_of(loop.lb) == 96
+    assert slope(loop.ub, tiles.offsets[0]) == 0
