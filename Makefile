@@ -10,7 +10,8 @@
 #   make test-cutlass  what irc-opt -t cutlass writes, compiled by nvcc (half a minute a file), and run where there is a GPU
 #   make test-sweep    hours: the kernels of all rows of the benchmarks, what every pass prints of all examples, gone on from, and all
 #                      programs of tests/gpu on the simulator
-#   make sizes         files and lines by folder; SINCE=REV puts those of a commit beside them
+#   make sizes         files and lines by folder, or with SUBJECTS=1 by subject; SINCE=REV puts those of a commit beside them
+#   make machine-code  the machine code of the benchmarks' kernels, compared with that at the commit SINCE=REV; SUITES="gemm memory" are some
 #   make bench         speed of the kernels, where there is a GPU
 #   make bench-compile speed of the compiler
 
@@ -26,7 +27,7 @@ LOWEST_TESTS := $(patsubst %,tests/unit/test_%.py,bench_suites commands cuda_cac
   layout_algebra language_roundtrip name runtime suite_kernels) tests/numerics/test_simulated_examples.py
 PIP := -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep test-all sizes test-lowest wheel-test clean
+.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep test-all sizes machine-code test-lowest wheel-test clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
@@ -73,7 +74,10 @@ test-sweep: $(TESTING)
 	  tests/numerics/test_simulator.py -q -n auto
 
 sizes: $(RUNTIME)
-	@$(BIN)/python -m irc_tools.sizes $(if $(SINCE),--since $(SINCE))
+	@$(BIN)/python -m irc_tools.sizes $(if $(SINCE),--since $(SINCE)) $(if $(SUBJECTS),--subjects)
+
+machine-code: $(RUNTIME)
+	@$(BIN)/python -m irc_tools.machine_code $(if $(SINCE),--since $(SINCE)) $(SUITES:%=--suite %)
 
 bench: $(RUNTIME)
 	$(BIN)/irc-bench --suite memory --suite gemm --suite random

@@ -24,9 +24,11 @@ from irc_tools.bench.torch_peers import body_function
 SUITES = {name: load_suite(name) for name in known_suites()}
 NAMED = [(f"{name}: {row.name}", row) for name, suite in SUITES.items() for row in suite.rows]
 ROWS = [pytest.param(row, id=name) for name, row in NAMED if row.program]
-KINDS = {f"{name}: {row.group}": row.program for name, suite in SUITES.items() for row in suite.rows if row.program}
+KINDS = {
+    **{f"{name}: {row.group}": row.program for name, suite in SUITES.items() for row in suite.rows if row.program},
+    **{f"{name} rival": row.rival for name, row in NAMED if row.rival},
+}
 """One row of each kind of each suite, and every rival: what a run compiles first."""
-KINDS |= {f"{name} rival": row.rival for name, row in NAMED if row.rival}
 MODELS = [pytest.param(row, id=name) for name, row in NAMED if row.model]
 
 

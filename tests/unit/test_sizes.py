@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from fnmatch import filter
 from pathlib import Path
 
 import pytest
 
-from irc_tools.sizes import main
+from irc_tools.sizes import OTHER, SUBJECTS, main, subjects
 
 
 def test_a_commit_and_the_working_tree(
@@ -30,3 +31,15 @@ def test_a_commit_and_the_working_tree(
         "irc/ir": ["1", "5", "0", "0", "-5"],
         "irc/codegen": ["0", "0", "1", "7", "+7"],
     }
+
+
+def test_every_subject_has_files_and_all_lines_of_irc_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    found = subjects()
+    assert found.keys() == {"irc", OTHER, *SUBJECTS}
+    files = [str(path) for path in Path("irc").rglob("*.py")]
+    gone = {"irc/dialects/tile/ring.py", "irc/passes/tile/pipeline*.py"} | {
+        f"irc/passes/tile/{name}.py" for name in ("prefetch_loads", "rings")
+    }
+    assert {each for each in " ".join(SUBJECTS.values()).split() if not filter(files, each)} == gone
+    assert found.pop("irc") == tuple(map(sum, zip(*found.values(), strict=True)))
