@@ -1,11 +1,13 @@
 """What a block has to divide: registers among the threads of its partitions, and shared memory.
 
-Configs are chosen and checked by these numbers before there is a program. Passes on programs ask what is left beside
-what they know to be taken. `plan-shared` and lowering, which know all that is, have the last word
-(`irc/analysis/resources.py`).
+Configs are chosen and checked by these numbers before there is a program. Passes on programs ask what it will hold
+(`irc/scheduling/shared_memory.py`), by the same rule of what a channel takes. `plan-shared` and lowering, which know
+all that is, have the last word (`irc/analysis/resources.py`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from irc.ir.targets import KIB, MAX_REGISTERS, Target
 from irc.support.integers import round_up
@@ -65,6 +67,11 @@ def _whole(registers: int) -> int:
 
 # Shared memory
 
+ALIGNMENT = 1024
+"""Bytes: the 128-byte swizzle of TMA and wgmma repeats every 8 rows of 128 bytes (PTX ISA, 5.5.6)."""
+
+BARRIER_BYTES = 8
+
 EPILOGUE_BYTES = 33 * KIB
 """That the channels of products leave to what stages their results, and to barriers."""
 
@@ -89,6 +96,20 @@ STORE_STAGES = 2
 
 BLOCK_BYTES = KIB
 """That the system takes of each block (CUDA C++ Programming Guide, compute capability 9.0)."""
+
+
+def aligned(size: int, to: int = ALIGNMENT) -> int:
+    return round_up(size, to)
+
+
+def stage_bytes(buffers: Iterable[int]) -> int:
+    """Of a stage of a channel, whose buffers have so many bytes."""
+    return sum(map(aligned, buffers))
+
+
+def channel_bytes(buffers: Iterable[int], stages: int, turns: int = 0) -> int:
+    """Of a channel: its stages, and behind them a full and an empty barrier for each, and one for each turn."""
+    return aligned(stages * stage_bytes(buffers) + BARRIER_BYTES * (2 * stages + turns))
 
 
 def block_memory(machine: Target, blocks: int | None) -> int:

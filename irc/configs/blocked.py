@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from irc.analysis.budgets import stage_bytes
 from irc.analysis.product_problem import Product
 from irc.configs.product_instructions import can_split_mma, can_use_mma, mma_shapes
 from irc.configs.window_steps import parts_to_fill, step_at_tap
@@ -124,13 +125,13 @@ def _blocked_warps(tile: TileSizes, *, is_wide: bool) -> int:
 def _blocked_stages(product: Product, machine: Target, tile: TileSizes) -> int:
     """As many as leave room for a second block on the SM, with what its epilogue exchanges."""
     room = machine.shared_memory_per_sm // 2 - tile["m"] * tile["n"] * product.result.size // 2
-    return max(2, min(MAX_STAGES, room // mma_stage_bytes(product, tile)))
+    return max(2, min(MAX_STAGES, room // stage_bytes(mma_stage_buffers(product, tile))))
 
 
-def mma_stage_bytes(product: Product, tile: TileSizes) -> int:
-    """As `stage_bytes`, of operands as mma takes them: f8 is widened to 16 bits."""
+def mma_stage_buffers(product: Product, tile: TileSizes) -> list[int]:
+    """Bytes of the buffers of one step along K, of operands as mma takes them: f8 is widened to 16 bits."""
     size = max(2, product.lhs.size) if product.lhs.name.startswith("f8") else product.lhs.size
-    return (tile["m"] + product.count * tile["n"]) * size * tile["k"]
+    return [tile["m"] * size * tile["k"], product.count * tile["n"] * size * tile["k"]]
 
 
 def _cost(product: Product, machine: Target, shape: _Shape) -> float:

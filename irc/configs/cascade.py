@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.budgets import OTHER_REGISTERS, block_memory, consumer_registers
+from irc.analysis.budgets import OTHER_REGISTERS, block_memory, channel_bytes, consumer_registers
 from irc.analysis.cascade_parts import parts_of
 from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
 from irc.analysis.op_classes import size_of
@@ -58,9 +58,6 @@ SHARED_BYTES = 16 << 20
 """Of the right operands of batches that are walked over together, longest rows first: a third of an H200's L2. Several
 scores take twice as long to a step, and two thirds."""
 
-RESERVED = KIB
-"""Shared memory that is left to the barriers of each channel, and to the alignment of its buffers."""
-
 HELD_REGISTERS, ADDRESSES = 192, 24
 """Registers of a thread for the fragments of all products, and of what is multiplied between them, at most; and those
 of addresses, counters and rows, of which a thread has fewer where there are three warp groups."""
@@ -82,12 +79,13 @@ MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 @dataclass(frozen=True)
 class CascadeProblem:
     """rows, steps: extents of the scores' rows and columns. scores: how many there are. held, streamed: elements of
-    operands for each row, and for each column of the scores; apart: these where an operand of two products has a buffer
-    for each. columns: of the products, all together. moved: bytes of results, and of arrays that are read with them,
-    for each row. size: bytes of an operand's element. is_loadable: whether tensor maps load all operands. is_masked:
-    whether the work of a block may depend on its rows. is_relative: whether exponentials are relative to a
-    reduction. lasting: values for each of the scores that stay until other scores are there, beside one of each.
-    summed: columns of the products that contract the rows, of which each step adds a part to sums."""
+    operands for each row, and for each column of the scores; apart: these where an operand of two products has a
+    buffer for each. channels: of operands. columns: of the products, all together. moved: bytes of results, and of
+    arrays that are read with them, for each row. size: bytes of an operand's element. is_loadable: whether tensor
+    maps load all operands. is_masked: whether the work of a block may depend on its rows. is_relative: whether
+    exponentials are relative to a reduction. lasting: values for each of the scores that stay until other scores
+    are there, beside one of each. summed: columns of the products that contract the rows, of which each step adds a
+    part to sums."""
 
     rows: int
     steps: int
@@ -102,6 +100,7 @@ class CascadeProblem:
     is_masked: bool
     is_relative: bool
     lasting: int
+    channels: int
     summed: int = 0
 
     def shared_memory(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
@@ -110,9 +109,10 @@ class CascadeProblem:
         added = step * (self.size * rows + SUM_BYTES * self.summed) if self.summed else 0
         return rows * (self.size * self.held + self.moved) + self.size * stages * step * streamed + added
 
-    def taken(self, rows: int, step: int, stages: int) -> int:
-        """Bytes of shared memory of a block, with what is left to the barriers of channels and to alignment."""
-        return self.shared_memory(rows, step, stages) + RESERVED * 3 * self.scores
+    def taken(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
+        """The same with the barriers of a channel of each operand."""
+        barriers = self.channels * channel_bytes([], stages) if instruction == "wgmma" else 0
+        return self.shared_memory(rows, step, stages, instruction) + barriers
 
     def registers(self, step: int) -> int:
         """Of a thread, for its elements of 64 rows: of a step of the scores, of the first operand that is computed of
@@ -157,6 +157,7 @@ def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
         bool(cascade.references),
         _lasting(cascade),
+        len(held) + len(streamed),
         sum(wide.values()),
     )
 
@@ -317,7 +318,7 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
         if blocks > 1 and need > limit:
             held = f"steps of k = {step} hold {need} registers in each thread"
             return f"{held}, of {blocks} blocks on an SM it has {limit}"
-    need = problem.shared_memory(rows, step, config.stages or 1, config.instruction)
+    need = problem.taken(rows, step, config.stages or 1, config.instruction)
     limit = block_memory(machine, config.occupancy)
     if need > limit:
         found = f"{tile} in {config.stages or 1} stages needs {need / KIB:g} KiB of shared memory"

@@ -10,10 +10,9 @@ from irc.analysis.op_classes import is_reduction, is_scan
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.window_operands import has_rows_of_taps
-from irc.configs.blocked import mma_stage_bytes
 from irc.configs.cascade import cascade_problem, check_cascade
 from irc.configs.columns import fault_of_columns
-from irc.configs.product import GROUP_WARPS, stage_bytes
+from irc.configs.product import GROUP_WARPS, operand_bytes
 from irc.configs.product_instructions import (
     WGMMA_OPERANDS,
     can_split_mma,
@@ -258,12 +257,7 @@ class _Check:
             raise self._fail(f"columns of wgmma on integers are 8, 24 or a multiple of 16, found {wide}")
 
     def _shared_memory(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
-        stage = (
-            mma_stage_bytes(product, tile)
-            if config.instruction == "mma"
-            else stage_bytes(product, tile, "n" if config.swap_ab else "m")
-        )
-        need = (config.stages or 1) * stage
+        need = operand_bytes(product, config, tile)
         limit = block_memory(self._machine, config.occupancy)
         if need > limit:
             raise self._fail(

@@ -17,15 +17,15 @@ from irc.analysis.budgets import (
     PRODUCER_WARPS,
     REDUCTION_BYTES,
     launched_registers,
+    stage_bytes,
 )
 from irc.analysis.cascades import cascade_in
 from irc.analysis.costs import cost_of
 from irc.analysis.op_classes import shape_of
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
-from irc.configs.blocked import mma_stage_bytes
 from irc.configs.cascade import CascadeProblem, cascade_problem
-from irc.configs.product import stage_bytes
+from irc.configs.product import operand_buffers, operand_bytes
 from irc.configs.product_instructions import wgmma_operands
 from irc.configs.wgmma import transposed
 from irc.configs.wgmma_cycles import GROUPS, Blocking, Model
@@ -165,15 +165,14 @@ class Estimator:
         product, tile, parts, stages = self._product, config.tile or TileSizes(), config.split or 1, config.stages or 1
         tiles = product.batch * ceil_div(product.m, tile["m"]) * ceil_div(product.n, tile["n"]) * parts
         by_wgmma = config.instruction == "wgmma"
-        side = "n" if config.swap_ab else "m"
-        stage = stage_bytes(product, tile, side) if by_wgmma else mma_stage_bytes(product, tile)
+        stage = stage_bytes(operand_buffers(product, config, tile))
         words = product.count * tile["m"] * tile["n"] * max(1, product.result.size // 4)
         steps = ceil_div(ceil_div(product.k, parts), tile["k"])
         return Footprint(
             tiles=tiles,
             threads=self._threads(config),
             registers=self._registers(config, words // (self._machine.warp_size * self._consumers(config))),
-            shared=stages * stage + (0 if by_wgmma else REDUCTION_BYTES),
+            shared=operand_bytes(product, config, tile) + (0 if by_wgmma else REDUCTION_BYTES),
             flying=max(1, stages - 1) * stage,
             moved=tiles * steps * stage,
         )
@@ -190,7 +189,7 @@ class Estimator:
             tiles=tiles,
             threads=self._threads(config),
             registers=self._registers(config, problem.registers(tile["k"])),
-            shared=problem.shared_memory(tile["m"], tile["k"], stages, config.instruction),
+            shared=problem.taken(tile["m"], tile["k"], stages, config.instruction),
             flying=stages * streamed,
             moved=tiles * ceil_div(ceil_div(problem.steps, parts), tile["k"]) * streamed,
         )

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import islice
 from math import gcd
 
-from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, MAX_STAGES
+from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, MAX_STAGES, channel_bytes, stage_bytes
 from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
-from irc.configs.blocked import GROUP, choose_blocked
+from irc.configs.blocked import GROUP, choose_blocked, mma_stage_buffers
 from irc.configs.columns import choose_columns, columns_pay
 from irc.configs.direct import choose_direct, pays
 from irc.configs.gathered import choose_gathered
@@ -74,7 +74,7 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, blocking: 
         room -= MIN_DEPTH_BYTES * (tile["m"] * product.lhs_count + tile["n"] * product.rhs_count) + VECTOR_BYTES
     if given.tile is None and sums == 1 and _has_room_for_steps(product, side, depth, blocking.split):
         tile = TileSizes(tile, k=depth * _steps_together(product, tile, side, room, given.stages))
-    stages = room // max(stage_bytes(product, tile, side), 1)
+    stages = room // max(stage_bytes(stage_buffers(product, tile, side)), 1)
     return ConfigAttr.of(
         tile=tile,
         stages=max(1, min(MAX_STAGES, stages)),
@@ -120,7 +120,7 @@ def _steps_together(product: Product, tile: TileSizes, side: str, room: int, sta
     along a long K, with half of them in small tiles. Each step costs a barrier or two."""
     if product.k < 2 * tile["k"]:
         return 1
-    doubled = 2 * stage_bytes(product, tile, side)
+    doubled = 2 * stage_bytes(stage_buffers(product, tile, side))
     is_small = tile["m"] * tile["n"] * product.count <= SMALL_TILE and product.k >= LONG_K * tile["k"]
     return 2 if doubled * (stages or (MIN_STAGES if is_small else MAX_STAGES)) <= room else 1
 
@@ -137,14 +137,27 @@ def _cluster(product: Product, tile: tuple[int, int], schedule: str) -> tuple[in
     return shared_pair(product, tile)
 
 
-def stage_bytes(product: Product, tile: TileSizes, side: str = "m") -> int:
-    """Shared memory of one step along K: a tile of each operand, or of the arrays that the one whose rows are those of
-    the instruction is computed from."""
+def operand_buffers(product: Product, config: ConfigAttr, tile: TileSizes) -> list[int]:
+    """Bytes of the buffers of one step along K, by the config's instruction."""
+    if config.instruction != "wgmma":
+        return mma_stage_buffers(product, tile)
+    return stage_buffers(product, tile, "n" if config.swap_ab else "m")
+
+
+def operand_bytes(product: Product, config: ConfigAttr, tile: TileSizes) -> int:
+    """Shared memory of the channel of the operands. Threads that are in step have no barriers."""
+    buffers, stages = operand_buffers(product, config, tile), config.stages or 1
+    return channel_bytes(buffers, stages) if config.instruction == "wgmma" else stages * stage_bytes(buffers)
+
+
+def stage_buffers(product: Product, tile: TileSizes, side: str = "m") -> list[int]:
+    """Bytes of the buffers of one step along K: a tile of each operand, or of the arrays that the one whose rows are
+    those of the instruction is computed from."""
     operands = wgmma_operands(product)
     parts = 1 if operands is None else operands.parts
     sizes, made = {"m": product.lhs.size, "n": product.rhs.size}, product.made(side)
     if made is not None:  # written, where TMA cannot bring what it is made of
         sizes[side] = made.loaded if made.loaded and made.is_boxed else max(sizes[side], made.loaded)
-    vectors = 0 if made is None else made.vectors * VECTOR_BYTES
-    loaded = tile["m"] * product.lhs_count * sizes["m"] + tile["n"] * product.rhs_count * sizes["n"]
-    return parts * loaded * tile["k"] + vectors
+    counts = {"m": product.lhs_count, "n": product.rhs_count}
+    loaded = [parts * counts[each] * tile[each] * sizes[each] * tile["k"] for each in counts]
+    return [*loaded, *([VECTOR_BYTES] * made.vectors if made is not None else ())]

@@ -12,6 +12,7 @@ from math import prod
 from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, SSAValue
 
+from irc.analysis.budgets import BARRIER_BYTES
 from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.properties import values_of
@@ -20,7 +21,7 @@ from irc.lowering import step_channels
 from irc.lowering.emitter import Emitter, Index
 from irc.lowering.memory import shared_base
 from irc.lowering.values import Buffer, Code, buffer_of, element_bytes
-from irc.scheduling.channels import BARRIER_BYTES, ChannelPlan, channel_plan, fills_of, readers_of
+from irc.scheduling.channels import ChannelPlan, channel_plan, fills_of, readers_of
 from irc.scheduling.loops import trips
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import scf
 from xdsl.ir import Operation, Region, SSAValue
 
-from irc.analysis.budgets import LOAD_STAGES
+from irc.analysis.budgets import BARRIER_BYTES, aligned, channel_bytes
 from irc.dialects.tile import (
     AcquireOp,
     AllocOp,
@@ -20,7 +19,6 @@ from irc.dialects.tile import (
     ChannelType,
     CopyOp,
     DotOp,
-    ForTilesOp,
     ReadOp,
     WaitOp,
     WriteOp,
@@ -30,18 +28,6 @@ from irc.dialects.tile import (
 from irc.ir.dtypes import element_of
 from irc.scheduling.operand_sources import is_of_a_dot
 from irc.support.diagnostics import IrcError
-from irc.support.integers import round_up
-
-ALIGNMENT = 1024
-"""Bytes: the 128-byte swizzle of TMA and wgmma repeats every 8 rows of 128 bytes (PTX ISA, 5.5.6)."""
-BARRIER_BYTES = 8
-
-REST_PART, REST_STAGES = 4, 1
-"""A loop over what is left of a step of another one has steps of at most this part of its bytes, and few stages."""
-
-
-def aligned(n: int, to: int = ALIGNMENT) -> int:
-    return round_up(n, to)
 
 
 def buffer_bytes(type: BufferType) -> int:
@@ -54,31 +40,6 @@ def buffer_bytes(type: BufferType) -> int:
 def tile_bytes(value: SSAValue) -> int:
     """Bytes of a tile's or a buffer's elements."""
     return prod(shape_of(value.type)) * element_of(element_type_of(value.type)).size
-
-
-def channel_bytes(loop: ForTilesOp, stages: int, loads: int = LOAD_STAGES) -> int:
-    """Shared memory that the channels of a tile loop will take: `stages` of the operands of its products, one of those
-    that a loop does not fill, and `loads` of what its epilogue reads; and their barriers, of each operand where some
-    are held. Loops one behind the other go on with each other's stages (irc/passes/tile/make_channels.py)."""
-    size, filled = ALIGNMENT, dict[object, int]()
-    for block in [o.body.block for o in loop.walk() if isinstance(o, scf.ForOp)]:
-        operands = [root_of(b) for op in block.ops for b in op.operands if isinstance(b.type, BufferType)]
-        read = {b: aligned(tile_bytes(b)) for b in dict.fromkeys(operands) if readers_of(b)}
-        size += sum(read.pop(b) for b in list(read) if is_exchanged(b))
-        held = sum(read[b] for b in read if not any(block.find_ancestor_op_in_block(fill) for fill in fills_of(b)))
-        kind = (block.parent_block(), tuple(b.type for b in read))
-        if not any(isinstance(op, DotOp) for op in block.ops):
-            size += loads * max(read.values(), default=0)
-        elif kind not in filled:
-            size += (ALIGNMENT * (len(read) - 1) if held else 0) + held
-            filled[kind] = sum(read.values()) - held
-    largest = max(filled.values(), default=0)
-    return size + sum(each * (REST_STAGES if is_rest(each, largest) else stages) for each in filled.values())
-
-
-def is_rest(size: int, largest: int) -> bool:
-    """Whether a loop whose steps have so many bytes is for what is left of a step of the one with the most."""
-    return 0 < size * REST_PART <= largest
 
 
 @dataclass(frozen=True)
@@ -110,7 +71,7 @@ def channel_plan(channel: ChannelOp) -> ChannelPlan:
         return ChannelPlan(channel.stage_count, tuple(starts), tuple(pitches), at, at, at, 0, at)
     empty = at + BARRIER_BYTES * channel.stage_count
     turn, turns = empty + BARRIER_BYTES * channel.stage_count, turns_of(channel)
-    size = aligned(turn + BARRIER_BYTES * turns)
+    size = channel_bytes(pitches, channel.stage_count, turns)
     return ChannelPlan(channel.stage_count, tuple(starts), tuple(pitches), at, empty, turn, turns, size)
 
 

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from irc.analysis.budgets import ALIGNMENT, aligned
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
 from irc.analysis.programs import ProgramPass
@@ -43,7 +44,7 @@ from irc.lowering.emitter import Emitter, Index
 from irc.lowering.extents import Extents, check_numbers, check_views
 from irc.lowering.order import Touch
 from irc.lowering.values import TURNS, Buffer, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
-from irc.scheduling.channels import ALIGNMENT, aligned, drained_in, filled_in, is_in_step, tile_bytes, turns_of
+from irc.scheduling.channels import drained_in, filled_in, is_in_step, tile_bytes, turns_of
 from irc.support.diagnostics import IrcError
 
 INT32_ELEMENTS = 2**31 - 2**24

@@ -10,7 +10,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.budgets import EPILOGUE_BYTES, MAX_STAGES, MIN_EXCHANGED, block_memory, shared_left
+from irc.analysis.budgets import EPILOGUE_BYTES, MAX_STAGES, MIN_EXCHANGED, aligned, block_memory, shared_left
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import has_producer, is_in_step
@@ -20,18 +20,10 @@ from irc.ir.blocks import end_of
 from irc.ir.rewriting import give_location
 from irc.ir.targets import Target, target_of
 from irc.scheduling.buffer_groups import BufferGroup, buffer_groups, is_fill
-from irc.scheduling.channels import (
-    REST_STAGES,
-    aligned,
-    alloc_bytes,
-    channel_plan,
-    fills_of,
-    is_rest,
-    root_of,
-    tile_bytes,
-)
+from irc.scheduling.channels import alloc_bytes, fills_of, root_of, tile_bytes
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.dependences import needed_by, operands_of
+from irc.scheduling.shared_memory import REST_STAGES, held_bytes, is_rest
 
 
 @dataclass(frozen=True)
@@ -184,10 +176,9 @@ def _stage_reads(program: tile.ProgramOp, loop: scf.ForOp, machine: Target) -> N
         if isinstance(read.buffer.owner, tile.AllocOp):
             by_type.setdefault(read.buffer.type, []).append(read.buffer.owner)
     for type, allocs in by_type.items():
-        taken = sum(channel_plan(op).size for op in program.walk() if isinstance(op, tile.ChannelOp))
-        others = [op for op in program.walk() if isinstance(op, tile.AllocOp) and op not in allocs]
-        room = shared_left(limit, taken + sum(aligned(alloc_bytes(op)) for op in others), exchanged)
-        fit = max(1, min(MAX_STAGES, room // aligned(alloc_bytes(allocs[0]))))
+        stage = aligned(alloc_bytes(allocs[0]))
+        room = shared_left(limit, held_bytes(program, without=allocs), exchanged)
+        fit = max(1, min(MAX_STAGES, room // stage))
         stages = config_of(program).load_stages or fit
         channel = _new_channel(program, loop, tile.ChannelOp(stages, [type]))
         for alloc in allocs:

@@ -10,7 +10,7 @@ from irc.analysis.programs import ProgramPass
 from irc.analysis.resources import check_shared
 from irc.dialects import tile
 from irc.ir.properties import number
-from irc.scheduling.channels import aligned, alloc_bytes, channel_plan, is_swizzled
+from irc.scheduling.shared_memory import held_bytes, placed
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,8 @@ class PlanSharedPass(ProgramPass):
     establishes = (SHARED_PLANNED,)
 
     def run(self, program: tile.ProgramOp) -> None:
-        at = 0
-        for channel in (op for op in program.walk() if isinstance(op, tile.ChannelOp)):
-            channel.offset = number(at)
-            at += channel_plan(channel).size
-        for alloc in (op for op in program.walk() if isinstance(op, tile.AllocOp)):
-            at = aligned(at) if is_swizzled(alloc) else at
-            alloc.offset = number(at)
-            at += alloc_bytes(alloc)
-        check_shared(program, at, " for its buffers")
-        program.shared = number(at)
+        for op, start, _ in placed(program):
+            op.offset = number(start)
+        size = held_bytes(program)
+        check_shared(program, size, " for its buffers")
+        program.shared = number(size)

@@ -16,7 +16,8 @@ from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
 from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
-from irc.scheduling.channels import channel_bytes, tile_bytes
+from irc.scheduling.channels import tile_bytes
+from irc.scheduling.shared_memory import expected_bytes
 from irc.scheduling.streamed_operands import copied
 
 
@@ -54,7 +55,7 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> N
         size = max(tile_bytes(op.result) for op in loads)
         stored = max((tile_bytes(op.tile) for op in subtiles.body.block.ops if isinstance(op, tile.StoreOp)), default=0)
         room = block_memory(machine, config.occupancy)
-        if stages * size > shared_left(room, channel_bytes(loop, config.stages or 1, stages), exchanged=stored):
+        if stages * size > shared_left(room, expected_bytes(program), exchanged=stored):
             continue
         for load in loads:
             copied(load, subtiles)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.budgets import LOAD_STAGES, STORE_STAGES, block_memory, shared_left
+from irc.analysis.budgets import STORE_STAGES, aligned, block_memory, shared_left
 from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
@@ -23,9 +23,10 @@ from irc.ir.dtypes import element_of
 from irc.ir.rewriting import Inserter
 from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
-from irc.scheduling.channels import aligned, channel_bytes, tile_bytes
+from irc.scheduling.channels import tile_bytes
 from irc.scheduling.loops import trips
 from irc.scheduling.operand_sources import is_of_a_dot
+from irc.scheduling.shared_memory import expected_bytes
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,8 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> N
     sums = [op for op in stores if op.add is not None]
     if len(by_block) > 1 + len(sums):
         return
-    taken = 0
     for block, own in sorted(by_block.items(), key=lambda item: item[1][0].add is None):
-        taken += _stage_block(program, loop, machine, block, own, others, taken)
+        _stage_block(program, loop, machine, block, own, others)
 
 
 def _stage_block(
@@ -72,19 +72,18 @@ def _stage_block(
     block: Block,
     stores: Sequence[tile.StoreOp],
     others: Sequence[tile.StoreOp],
-    taken: int,
-) -> int:
-    """Stages the stores of one block of a tile's code, beside `taken` bytes of others. Gives the bytes that it
-    takes."""
+) -> None:
+    """Stages the stores of one block of a tile's code."""
     config = config_of(program)
     shapes = {shape_of(op.tile.type) for op in (*stores, *others)}
     loads = [op.result for op in block.ops if isinstance(op, tile.LoadOp) and shape_of(op.result.type) in shapes]
     exchanged = max((tile_bytes(v) for v in (*loads, *(op.tile for op in others))), default=0)
-    channels = channel_bytes(loop, config.stages or 1, config.load_stages or LOAD_STAGES) + taken
-    room = shared_left(block_memory(machine, config.occupancy), channels, exchanged, consumer_partitions(program))
+    room = shared_left(
+        block_memory(machine, config.occupancy), expected_bytes(program), exchanged, consumer_partitions(program)
+    )
     need = sum(aligned(tile_bytes(op.tile)) for op in stores)
     if need > room:
-        return 0
+        return
     count = 1 if any(op.add is not None for op in stores) else config.store_stages or STORE_STAGES
     count = count if count * need <= room and _turns(block) % count == 0 else 1
     waits = [tile.StoreWaitOp((count - 1) * len(stores)), tile.StoreWaitOp()]
@@ -97,7 +96,6 @@ def _stage_block(
     for store in stores:
         store.detach()
         _append(block, store)
-    return count * need
 
 
 def _fits_tma(op: tile.StoreOp) -> bool:
