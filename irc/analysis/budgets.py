@@ -93,6 +93,8 @@ LOAD_STAGES = 4
 STORE_STAGES = 2
 """Subtiles of results in flight: one is stored while the next is written."""
 
+SUBTILE_COLUMNS = 64
+"""Of a subtile of an epilogue, at most."""
 
 BLOCK_BYTES = KIB
 """That the system takes of each block (CUDA C++ Programming Guide, compute capability 9.0)."""

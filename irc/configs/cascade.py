@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.budgets import OTHER_REGISTERS, block_memory, channel_bytes, consumer_registers
+from irc.analysis.budgets import (
+    OTHER_REGISTERS,
+    STORE_STAGES,
+    SUBTILE_COLUMNS,
+    block_memory,
+    channel_bytes,
+    consumer_registers,
+)
 from irc.analysis.cascade_parts import parts_of
 from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
 from irc.analysis.op_classes import size_of
@@ -39,9 +46,6 @@ STEPS = (128, 96, 80, 64, 48, 32, 16)
 LONG = 32
 """Columns of a step from which on its products are worth the waits between them."""
 
-STAGED_COLUMNS = 128
-"""Of a result that is stored: two subtiles of 64 columns."""
-
 SUM_BYTES = 4
 """Of an element of what a step adds to sums, which is in f32."""
 
@@ -68,9 +72,6 @@ ROW_REGISTERS = 16
 SUM_REGISTERS = 16
 """What a step that adds to sums may hold besides: its scores, which are issued together, are used up before the last
 product's left operand is there. ptxas 13.0 spills nothing of 128 columns of 64 elements."""
-
-STAGED_SUM_COLUMNS = 64
-"""As `STAGED_COLUMNS`, of results beside sums: one subtile."""
 
 MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 """Of warp-wide products, whose left operands pass through shared memory."""
@@ -130,8 +131,8 @@ class CascadeProblem:
         return not self.summed or not (step % rows and self.summed % rows)
 
 
-def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
-    """Of the products of a kernel with a cascade, of so many parts of its columns."""
+def cascade_problem(kernel: FusedOp, config: ConfigAttr) -> CascadeProblem:
+    """Of the products of a kernel with a cascade, whose columns the config may split."""
     cascade = cascade_in(kernel)
     first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
     operands: list[tuple[Operation, int]] = [(op, side) for op in cascade.scores for side in (0, 1)]
@@ -151,7 +152,7 @@ def cascade_problem(kernel: FusedOp, parts: int = 1) -> CascadeProblem:
         sum(streamed.values()),
         sum(each.extent("k") for each in first) + sum(each.extent("n") for each in last),
         sum(each.extent("n") for each in last),
-        _moved(kernel, cascade, parts),
+        _moved(kernel, cascade, config),
         multiplied(cascade.products[0], 0).size,
         all(_is_loadable(op, side) for op, side in operands),
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
@@ -181,19 +182,20 @@ def _is_loadable(op: Operation, side: int) -> bool:
     return view.is_loadable if view.is_moved else is_loadable(op, side)
 
 
-def _moved(kernel: FusedOp, cascade: Cascade, parts: int) -> int:
+def _moved(kernel: FusedOp, cascade: Cascade, config: ConfigAttr) -> int:
     """Bytes for each row of arrays that lie along the results: those that are stored, and that what follows reads.
-    Without the latter, results are staged in parts. Of parts of the columns of a cascade the products themselves are
-    stored, and what follows is another kernel."""
+    Without the latter, results are staged by subtiles, beside sums one at a time. Of parts of the columns of a cascade
+    the products themselves are stored, and what follows is another kernel."""
     results = [op.results[0] for op in cascade.products]
     size, extents = size_of(results[0]), [iteration_of(op).extent("n") for op in cascade.products]
-    if parts > 1:
+    if (config.split or 1) > 1:
         return element_of(results[0].type).size * sum(extents)
     pairs = zip(kernel.outputs, kernel.yielded.outputs, strict=True)
     sums = {value for value, output in pairs if output.owner in cascade.across}
     read = [v for v in kernel.block.args if size_of(v) == size and v not in cascade.operands]
     stored = [v for v in kernel.outputs if size_of(v) == size and v not in sums]
-    most = STAGED_SUM_COLUMNS if cascade.across else STAGED_COLUMNS
+    count = 1 if cascade.across else config.store_stages or STORE_STAGES
+    most = count * (config.subtile or SUBTILE_COLUMNS)
     columns = sum(extents if read else (min(most, extent) for extent in extents))
     return sum(element_of(v.type).size for v in (*read, *stored)) * columns // len(results)
 
@@ -203,7 +205,7 @@ def choose_cascade(
 ) -> Iterator[ConfigAttr]:
     """The configs, the best first."""
     split = given.split or parts_of(cascade_in(kernel), machine)
-    for config in _choose(cascade_problem(kernel, split), machine, given, instruction):
+    for config in _choose(cascade_problem(kernel, given.replace(split=split)), machine, given, instruction):
         yield config.replace(split=split if split > 1 else None)
 
 

@@ -140,7 +140,7 @@ class _Check:
             raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "choose its instruction")
 
     def cascade(self, config: ConfigAttr) -> None:
-        if fault := check_cascade(cascade_problem(self._kernel, config.split or 1), config, self._machine):
+        if fault := check_cascade(cascade_problem(self._kernel, config), config, self._machine):
             raise self._fail(fault)
 
     def product(self, config: ConfigAttr, product: Product) -> None:

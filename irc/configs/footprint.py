@@ -125,7 +125,7 @@ class Estimator:
     def __init__(self, kernel: FusedOp, machine: Target):
         self._kernel, self._machine = kernel, machine
         self._cost = cost_of(kernel)
-        self._cascades: dict[int, CascadeProblem] = {}
+        self._cascades: dict[tuple[int | None, ...], CascadeProblem] = {}
         self._moved = self._cost.bytes_read + self._cost.bytes_written
         self._whole = max((prod(shape_of(value)) for value in kernel.outputs), default=1)
 
@@ -179,9 +179,10 @@ class Estimator:
 
     def _of_cascade(self, config: ConfigAttr) -> Footprint:
         tile, parts, stages = config.tile or TileSizes(), config.split or 1, config.stages or 1
-        if parts not in self._cascades:
-            self._cascades[parts] = cascade_problem(self._kernel, parts)
-        problem = self._cascades[parts]
+        key = parts, config.subtile, config.store_stages
+        if key not in self._cascades:
+            self._cascades[key] = cascade_problem(self._kernel, config)
+        problem = self._cascades[key]
         batches = prod(shape_of(cascade_in(self._kernel).products[0].results[0])[:-1]) // max(1, problem.rows)
         tiles = batches * ceil_div(problem.rows, tile["m"]) * parts
         streamed = problem.size * tile["k"] * problem.streamed

@@ -234,6 +234,8 @@ class KernelSpace(Space):
                     "schedule": ("persistent", "pingpong"),
                     "group": (1, 2, 4, 8, 16, 32),
                     "split": (None, 2, 3, 4, 6, 8, 16, 32),
+                    "subtile": (None, 16, 32, 64),
+                    "load_stages": (None, 2, 3, 4, 6),
                     "store_stages": (None, 1, 2, 4),
                 }
             case Anchor.MATMUL:
@@ -251,6 +253,7 @@ class KernelSpace(Space):
                     "turns": (None, True),
                     "lag": (None, 8),
                     "occupancy": (None, 2, 3),
+                    "store_stages": (None, 1, 2),
                     "split": (None, 2, 4, 8, 16, 32),
                 }
             case Anchor.CASCADE:

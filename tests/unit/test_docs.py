@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from irc.dialects.kernel.config import checks
 from irc.driver.lowering import run_passes
 from irc.driver.pipelines import DIALECTS, PASSES
 from irc.driver.program import parse
@@ -64,6 +65,17 @@ def test_links_and_files_are_there(page: Path) -> None:
         "tests/lit/tile/drop_identity_maps.mlir",
     }  # by the tutorial's reader
     assert [file for file in files if file not in made and not (DOCS.parent / file).exists()] == []
+
+
+def test_the_numbers_of_the_heuristic_and_their_fields_are_there() -> None:
+    rows = re.findall(r"^\| ((?:`[A-Z_]+`,? ?)+of .*?) \|.*\| (`.*`) \|$", (DOCS / "tuning.md").read_text(), re.MULTILINE)
+    assert len(rows) == 6
+    for numbers, fields in rows:
+        names, paths = re.findall(r"`([A-Z_]+)`", numbers), re.findall(r"`(irc/[\w/.]+)`", numbers)
+        for path in paths:
+            text = (DOCS.parent / path).read_text()
+            assert [name for name in names if not re.search(rf"^{name}\b", text, re.MULTILINE)] == [], path
+        assert {field.partition(".")[0] for field in re.findall(r"`([\w.]+)`", fields)} <= checks().keys()
 
 
 def _rows(page: Path) -> dict[str, list[set[str]]]:

@@ -90,7 +90,7 @@ def test_the_config_and_the_passes_count_what_is_planned(text: str, schedule: st
     if kernel.kind is Anchor.MATMUL:
         by_config = operand_bytes(product_of(kernel), config, config.tile)
     else:
-        by_config = cascade_problem(kernel).taken(config.tile["m"], config.tile["k"], config.stages or 1)
+        by_config = cascade_problem(kernel, config).taken(config.tile["m"], config.tile["k"], config.stages or 1)
     run_passes(module, passes_of(BEFORE_LAYOUTS))
     (program,) = (op for op in module.ops if isinstance(op, tile.ProgramOp))
     expected = expected_bytes(program)
@@ -108,3 +108,14 @@ def test_what_the_epilogue_reads_has_at_least_the_stages_that_are_counted() -> N
     run_passes(module, passes_of(AFTER))
     assert program.shared is not None
     assert 0 < expected <= program.shared.value.data <= 227 * 1024
+
+
+def test_a_config_that_stages_less_of_a_result_takes_less() -> None:
+    module = lower(parse(attention(4, 16, 4096, 128), "f.irc"), "kernel", arch="sm_90a")
+    (kernel,) = (op for op in module.walk() if isinstance(op, FusedOp))
+    assert kernel.config is not None
+    whole, half, quarter = (
+        cascade_problem(kernel, kernel.config.replace(**given)).taken(128, 128, 2)
+        for given in ({}, {"store_stages": 1}, {"store_stages": 1, "subtile": 32})
+    )
+    assert (whole - half, half - quarter) == (128 * 64 * 2, 128 * 32 * 2)

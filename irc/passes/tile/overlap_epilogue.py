@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, LOAD_STAGES
+from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, LOAD_STAGES, SUBTILE_COLUMNS
 from irc.analysis.configs import compute_warps, config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import instruction_of
@@ -237,7 +237,7 @@ def _width(epilogue: list[Operation], rows: int, columns: int, threads: int) -> 
         if isinstance(op, tile.LoadOp) and shape_of(op.result.type) == (rows, columns)
     )
     stored = [element_of(op.view_type.element_type).size for op in epilogue if isinstance(op, tile.StoreOp)]
-    width = min(64, columns // 2, SUBTILE_BYTES // max(stored, default=1), columns & -columns)
+    width = min(SUBTILE_COLUMNS, columns // 2, SUBTILE_BYTES // max(stored, default=1), columns & -columns)
     while width > 16 and rows * width // threads * size > 4 * SUBTILE_REGISTERS:
         width //= 2
     return width
