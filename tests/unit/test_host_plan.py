@@ -18,9 +18,9 @@ from irc.driver.lowering import lower
 from irc.driver.program import isolate, load, new_context, parse
 from irc.ir.parser import parse_ir
 from irc.ir.printer import print_ir
-from irc.passes.host import build_host_plan
 from irc.passes.host.build_host_plan import BuildHostPlanPass
 from irc.passes.host.overlap_launches import OverlapLaunchesPass
+from irc.planning import emission
 from irc.planning.arena import ARENA_ALIGNMENT, Lifetime, Placement, aligned, place
 from irc.planning.group_launches import MAX_SETS, Member, group
 from irc.planning.schedule import Schedule, schedule
@@ -192,7 +192,7 @@ def test_the_arenas_of_examples_are_the_smallest_there_are(name: str, monkeypatc
         placed.append((made.size, heaviest_clique(buffers, before)))
         return made
 
-    monkeypatch.setattr(build_host_plan, "place", noted)
+    monkeypatch.setattr(emission, "place", noted)
     lower(isolate(load(EXAMPLES / f"{name}.irc")), "all")
     ((size, bound),) = placed
     assert 0 < bound <= size <= 1.1 * bound

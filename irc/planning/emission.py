@@ -1,0 +1,133 @@
+"""Writes a host plan: buffers first, then the steps with their records and waits."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FunctionType,
+    LocationAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from irc.dialects.host import (
+    ArenaOp,
+    BufferOp,
+    ConstantOp,
+    CopyOp,
+    LaunchOp,
+    MemsetOp,
+    PlanOp,
+    RecordOp,
+    SizeOp,
+    WaitOp,
+    bytes_of,
+)
+from irc.dialects.host import ReturnOp as EndOp
+from irc.ir.donation import donations
+from irc.ir.rewriting import location_of
+from irc.planning.arena import Lifetime, place
+from irc.planning.schedule import Schedule
+from irc.planning.steps import Step, Steps
+
+
+class PlanEmitter:
+    """Writes the ops of the plan: buffers first, then the steps with their records and waits."""
+
+    def __init__(self, function: FuncOp, found: Steps, made: Schedule):
+        self._found, self._steps, self._made = found, found.steps, made
+        self._location = location_of(function)
+        type = FunctionType.from_lists(function.function_type.inputs.data, function.function_type.outputs.data)
+        self._plan = PlanOp(function.sym_name.data, type, streams=made.streams)
+        self._plan.location = self._location
+        self._donated = donations(function)
+        if self._donated:
+            pairs = [number for pair in self._donated.items() for number in pair]
+            self._plan.donated = DenseArrayBase.from_list(i64, pairs)
+        self._buffers: dict[SSAValue, SSAValue] = {}
+        for value, buffer in zip(function.body.block.args, self._plan.inputs, strict=True):
+            buffer.name_hint = value.name_hint
+            self._buffers[value] = buffer
+
+    def emit(self) -> PlanOp:
+        for index, output in enumerate(self._plan.outputs):
+            output.name_hint = f"result{index}"
+        for root, index in self._found.direct.items():
+            self._buffers[root] = self._target(index)
+        for value, content, location in self._found.constants:
+            self._buffers[value] = self._append(ConstantOp(content), location).results[0]
+        self._place_intermediates()
+        events = {step: event for event, step in enumerate(self._made.recorded)}
+        for index in self._made.order:
+            step = self._steps[index]
+            stream = self._made.stream[index]
+            for need in self._made.waits[index]:
+                self._append(WaitOp(events[need], stream=stream), step.location)
+            self._append(self._step(step, stream), step.location)
+            if index in events:
+                self._append(RecordOp(events[index], stream=stream), step.location)
+        for need in self._made.final_waits:
+            self._append(WaitOp(events[need], stream=0), self._location)
+        self._append(EndOp(), self._location)
+        return self._plan
+
+    def _target(self, result: int) -> SSAValue:
+        """Where a result is written."""
+        argument = self._donated.get(result)
+        return self._plan.outputs[result] if argument is None else self._plan.inputs[argument]
+
+    def _step(self, step: Step, stream: int) -> Operation:
+        if step.result is None and step.kernel is None:
+            return MemsetOp(self._buffers[step.writes[0]], stream=stream)
+        if step.result is None:
+            assert step.kernel is not None
+            buffers = [self._buffers[value] for each in step.sets for value in (*each.reads, *each.writes)]
+            buffers += [self._append(SizeOp(dim), step.location).results[0] for dim in self._sizes_of(step.kernel)]
+            return LaunchOp(step.kernel, buffers, stream=stream, sets=len(step.sets))
+        return CopyOp(self._buffers[step.reads[0]], self._target(step.result), stream=stream)
+
+    def _sizes_of(self, kernel: str) -> tuple[str, ...]:
+        """The dims whose sizes a launch has; kernels that have any are launched one set at a time."""
+        return self._found.kernels[kernel].dim_names
+
+    def _place_intermediates(self) -> None:
+        """The arena, and the buffer in it of every array that is not a result."""
+        users: dict[SSAValue, list[int]] = {}
+        for index, step in enumerate(self._steps):
+            for root in step.reads:
+                users.setdefault(root, []).append(index)
+        made: dict[SSAValue, int] = {}
+        for i, step in enumerate(self._steps):
+            for value in step.writes:
+                if made.setdefault(value, i) != i:
+                    users.setdefault(value, []).append(i)
+        values = [(v, i) for v, i in made.items() if v not in self._buffers]
+        lifetimes = [Lifetime(bytes_of(v.type), made, tuple(users.get(v, ()))) for v, made in values]
+        placement = place(lifetimes, self._made.before)
+        empty = [v for step in self._steps for v in step.reads if v not in self._buffers and v not in made]
+        if not values and not empty:
+            return
+        arena = self._append(ArenaOp(placement.size), self._location).results[0]
+        arena.name_hint = "arena"
+        for (value, _), offset, lifetime in zip(values, placement.offsets, lifetimes, strict=True):
+            self._buffers[value] = self._range(arena, offset, lifetime.size, value)
+        # What a launch of no elements would have made: nobody reads a byte of it.
+        for value in empty:
+            self._buffers[value] = self._range(arena, 0, 0, value)
+
+    def _range(self, arena: SSAValue, offset: int, size: int, value: SSAValue) -> SSAValue:
+        owner = value.owner
+        location = location_of(owner) if isinstance(owner, Operation) else self._location
+        buffer = self._append(BufferOp(arena, offset, size), location).results[0]
+        buffer.name_hint = value.name_hint
+        return buffer
+
+    def _append(self, op: Operation, location: LocationAttr) -> Operation:
+        op.location = location
+        self._block.add_op(op)
+        return op
+
+    @property
+    def _block(self) -> Block:
+        return self._plan.body.block

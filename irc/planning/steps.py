@@ -1,0 +1,271 @@
+"""The steps of a host plan: launches, copies and zeros, what each needs, and which share a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    LocationAttr,
+    ModuleOp,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from irc.dialects.cuda import KernelOp
+from irc.dialects.cuda.memory import GlobalLoadOp
+from irc.dialects.host import (
+    bytes_of,
+)
+from irc.dialects.kernel import LaunchOp as KernelLaunchOp
+from irc.dialects.nd import ConstantOp as NdConstantOp
+from irc.ir.donation import donations
+from irc.ir.properties import number, values_of
+from irc.ir.rewriting import location_of
+from irc.planning.group_launches import Member, group
+from irc.support.diagnostics import IrcError
+
+
+@dataclass
+class Step:
+    """A launch, or, without a kernel, a copy to a result or zeros in an array: the arrays it reads and writes, by their
+    roots. What a kernel adds to it reads. `sets` are the launches that it stands for, itself where that is one."""
+
+    reads: list[SSAValue]
+    writes: list[SSAValue]
+    location: LocationAttr
+    kernel: str | None = None
+    sets: list[Step] = field(default_factory=list["Step"])
+    result: int | None = None
+    """The number of the result that a copy writes."""
+    needs: list[int] = field(default_factory=list[int])
+
+
+class Steps:
+    """The steps of one function, the constants that they read, and the results that launches write in place. A value's
+    root is what holds its bytes: an argument, a constant or the result of a launch."""
+
+    def __init__(self, module: ModuleOp, function: FuncOp, sets: int, processors: int):
+        """`processors`: a kernel of as many blocks fills the device."""
+        self._function = function
+        self._max_sets = sets
+        self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
+        self._filling = {name for name, op in self.kernels.items() if prod(values_of(op.grid)) >= processors}
+        self.constants: list[tuple[SSAValue, DenseIntOrFPElementsAttr, LocationAttr]] = []
+        self.steps: list[Step] = []
+        self._maker: dict[SSAValue, int] = {}
+        self.direct: dict[SSAValue, int] = {}
+        """The root of each result that a launch writes in place, and the number of the result."""
+        self._copies: list[tuple[int, SSAValue]] = []
+        arguments = function.body.block.args
+        self._donated = {result: arguments[argument] for result, argument in donations(function).items()}
+        """The argument to whose memory each of these results is written."""
+        self._collect()
+
+    @property
+    def filling(self) -> set[int]:
+        """The numbers of the steps that fill the device."""
+        return {index for index, step in enumerate(self.steps) if step.kernel in self._filling}
+
+    def _collect(self) -> None:
+        terminator = self._function.body.block.last_op
+        if len(self._function.body.blocks) != 1 or not isinstance(terminator, ReturnOp):
+            raise IrcError("a host function has one block that ends in func.return", location_of(self._function))
+        self._place_results(terminator)
+        for op in self._function.body.block.ops:
+            self._visit(op)
+        self._add_copies(terminator)
+        self._order_overwrites(terminator)
+        self._group()
+
+    def _root(self, value: SSAValue) -> SSAValue:
+        """What holds the bytes of a value: reshapes of whole arrays are views."""
+        while isinstance(value.owner, Operation) and value.owner.name == "nd.reshape":
+            value = value.owner.operands[0]
+        return value
+
+    def _place_results(self, terminator: ReturnOp) -> None:
+        """A launch writes a result in place the first time that its array is returned; everything else is copied."""
+        for index, value in enumerate(terminator.operands):
+            root = self._root(value)
+            if root is self._donated.get(index):
+                continue
+            is_sum = isinstance(root.owner, KernelLaunchOp) and self._is_sum(root.owner, root)
+            if (
+                isinstance(root.owner, KernelLaunchOp)
+                and root not in self.direct
+                and not (is_sum and index in self._donated)
+            ):
+                self.direct[root] = index
+            else:
+                self._copies.append((index, root))
+
+    def _is_sum(self, op: KernelLaunchOp, root: SSAValue) -> bool:
+        """Whether a launch adds to its result, which is zero before: it may be no memory that is read by then."""
+        kernel = self.kernels.get(_callee(op))
+        return kernel is not None and any([*op.inputs, *op.outputs][number] is root for number in kernel.summed)
+
+    def _visit(self, op: Operation) -> None:
+        if isinstance(op, ReturnOp) or op.name == "nd.reshape":
+            return
+        if op.name == "nd.constant":
+            if op.results[0].uses:
+                self.constants.append((op.results[0], _content(op), location_of(op)))
+            return
+        if not isinstance(op, KernelLaunchOp):
+            raise _no_kernel(op)
+        self._visit_launch(op)
+
+    def _visit_launch(self, op: KernelLaunchOp) -> None:
+        name = _callee(op)
+        if name not in self.kernels:
+            raise IrcError(f"kernel.launch: no cuda.kernel is named {name}", location_of(op))
+        if not any(result.uses for result in op.outputs) or all(bytes_of(v.type) == 0 for v in op.outputs):
+            return
+        first = len(op.inputs)
+        summed = [v for i, v in enumerate(op.outputs, first) if i in self.kernels[name].summed]
+        for value in summed:
+            self._add(Step([], [value], location_of(op)))
+        step = Step([self._root(v) for v in op.inputs], list(op.outputs), location_of(op), name)
+        self._add(step, summed)
+
+    def _add(self, step: Step, summed: Sequence[SSAValue] = ()) -> None:
+        step.needs = sorted({self._maker[root] for root in (*step.reads, *summed) if root in self._maker})
+        for value in step.writes:
+            self._maker[value] = len(self.steps)
+        self.steps.append(step)
+
+    def _add_copies(self, terminator: ReturnOp) -> None:
+        for index, root in self._copies:
+            self._add(Step([root], [], location_of(terminator), result=index))
+
+    def _order_overwrites(self, terminator: ReturnOp) -> None:
+        """Orders what writes to a donated argument behind what reads it."""
+        for index, argument in self._donated.items():
+            root = self._root(terminator.operands[index])
+            if root is not argument:
+                self._order_overwrite(index, root, argument, location_of(terminator))
+
+    def _order_overwrite(self, index: int, root: SSAValue, argument: SSAValue, location: LocationAttr) -> None:
+        if self.direct.get(root) == index:
+            writer = self._maker[root]
+            if not self._is_in_place(writer, argument, root) or self._is_read_after(argument, writer):
+                del self.direct[root]
+                self._add(Step([root], [], location, result=index))
+        writers = [number for number, step in enumerate(self.steps) if step.result == index]
+        writer = writers[0] if writers else self._maker[root]
+        if self._is_read_after(argument, writer):
+            raise IrcError("donated arguments cannot be exchanged for each other", location)
+        step = self.steps[writer]
+        step.needs = sorted({*step.needs, *self._readers(argument, writer)})
+        if argument in step.reads and step.kernel is not None:
+            _allow_overwriting(self.kernels[step.kernel])
+
+    def _group(self) -> None:
+        """Puts small launches of one kernel together, and all steps behind what they need."""
+        members = [self._member(step) for step in self.steps]
+        groups = group([step.needs for step in self.steps], members)
+        places = {step: place for place, steps in enumerate(groups) for step in steps}
+        made: list[Step] = []
+        for numbers in groups:
+            step = _joined([self.steps[number] for number in numbers])
+            step.needs = sorted({places[need] for need in step.needs})
+            made.append(step)
+        self.steps = made
+        for step in made:
+            if len(step.sets) > 1:
+                _take_sets(self.kernels[step.kernel or ""], len(step.sets))
+
+    def _member(self, step: Step) -> Member | None:
+        """What a step could share a launch with, if anything."""
+        if step.kernel is None or step.kernel in self._filling:
+            return None
+        kernel = self.kernels[step.kernel]
+        most = min(self._max_sets, kernel.room_for_sets)
+        own = [value for value in (*step.reads, *step.writes) if value in self._maker and value not in self.direct]
+        held = sum(bytes_of(value.type) for value in own)
+        kind = step.kernel, len(step.reads), len(step.writes)
+        return Member(kind, most, held) if most > 1 else None
+
+    def _readers(self, argument: SSAValue, writer: int) -> list[int]:
+        return [number for number, step in enumerate(self.steps) if argument in step.reads and number != writer]
+
+    def _is_read_after(self, argument: SSAValue, writer: int) -> bool:
+        """Whether a step that reads the argument needs what the writer makes."""
+        reached: set[int] = set()
+        stack = self._readers(argument, writer)
+        while stack:
+            step = stack.pop()
+            if step not in reached:
+                reached.add(step)
+                stack.extend(self.steps[step].needs)
+        return writer in reached
+
+    def _is_in_place(self, writer: int, argument: SSAValue, root: SSAValue) -> bool:
+        """Whether the launch may write the root to the memory of the argument, if it reads that at all."""
+        step = self.steps[writer]
+        assert step.kernel is not None
+        pairs = self.kernels[step.kernel].in_place_pairs
+        written = len(step.reads) + step.writes.index(root)
+        return all((read, written) in pairs for read, value in enumerate(step.reads) if value is argument)
+
+
+def _joined(steps: Sequence[Step]) -> Step:
+    """One step for all of them."""
+    if len(steps) == 1:
+        return replace(steps[0], sets=list(steps))
+    return replace(
+        steps[0],
+        reads=[value for step in steps for value in step.reads],
+        writes=[value for step in steps for value in step.writes],
+        needs=[need for step in steps for need in step.needs],
+        sets=list(steps),
+    )
+
+
+def _take_sets(kernel: KernelOp, sets: int) -> None:
+    """The kernel may be launched with as many sets of operands."""
+    kernel.sets = number(max(sets, kernel.max_sets))
+
+
+def _allow_overwriting(kernel: KernelOp) -> None:
+    """The kernel may be launched with memory that it reads and writes."""
+    kernel.aliased = UnitAttr()
+    for op in kernel.walk():
+        if isinstance(op, GlobalLoadOp) and op.is_read_only:
+            op.cache = None
+
+
+def _content(op: Operation) -> DenseIntOrFPElementsAttr:
+    """The elements of an nd.constant as xDSL packs them: a bool is a byte of ones."""
+    assert isinstance(op, NdConstantOp)
+    array = op.array()
+    if array.dtype == np.bool_:
+        array = array.astype(np.uint8) * np.uint8(255)
+    type: TensorType[Any] = op.value.type
+    return DenseIntOrFPElementsAttr(type, BytesAttr(np.ascontiguousarray(array).tobytes()))
+
+
+def _callee(op: KernelLaunchOp) -> str:
+    callee = op.callee
+    assert isinstance(callee, SymbolRefAttr)
+    return callee.root_reference.data
+
+
+def _no_kernel(op: Operation) -> IrcError:
+    """The diagnostic of an op that is still outside of every kernel."""
+    if op.name.startswith("nd."):
+        return IrcError(f"{op.name} runs on the cpu target only so far", location_of(op), "compile for target cpu")
+    return IrcError(
+        f"build-host-plan: expected launches, reshapes and a return in a host function, found {op.name}",
+        location_of(op),
+        "it runs after lower-to-cuda",
+    )
