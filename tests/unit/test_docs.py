@@ -68,7 +68,9 @@ def test_links_and_files_are_there(page: Path) -> None:
 
 
 def test_the_numbers_of_the_heuristic_and_their_fields_are_there() -> None:
-    rows = re.findall(r"^\| ((?:`[A-Z_]+`,? ?)+of .*?) \|.*\| (`.*`) \|$", (DOCS / "tuning.md").read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ((?:`[A-Z_]+`,? ?)+of .*?) \|.*\| (`.*`) \|$", (DOCS / "tuning.md").read_text(), re.MULTILINE
+    )
     assert len(rows) == 6
     for numbers, fields in rows:
         names, paths = re.findall(r"`([A-Z_]+)`", numbers), re.findall(r"`(irc/[\w/.]+)`", numbers)
