@@ -8,12 +8,12 @@ from xdsl.ir import SSAValue
 from irc.analysis.index_values import multiple_of
 from irc.dialects.tile import AccessOp, shape_of
 from irc.ir.dtypes import element_of
-from irc.layout.access import Access
+from irc.layout.access import MemoryAccess
 
 
-def access_of(op: AccessOp) -> Access:
+def access_of(op: AccessOp) -> MemoryAccess:
     view = op.view_type
-    return Access(
+    return MemoryAccess(
         op.access_map,
         view.get_shape(),
         view.get_strides(),

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from irc.ir.targets import KIB, MAX_REGISTERS, Target
+from irc.layout.instructions import GROUP_WARPS
 from irc.support.integers import round_up
 
 # Registers
 
-PRODUCER_WARPS = 4
+DEFAULT_WARPS = 8
+"""Warps that compute, where the config does not say."""
+
+PRODUCER_WARPS = GROUP_WARPS
 """Warps of the partition that fills the channels of a wgmma kernel: a warp group, so that it can give registers
 away."""
 

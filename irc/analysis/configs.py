@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from irc.analysis.budgets import DEFAULT_WARPS
 from irc.dialects import tile
 from irc.dialects.kernel import ConfigAttr, ConfigFields
-
-DEFAULT_WARPS = 8
-"""Warps that compute, where the config does not say."""
 
 
 def config_of(program: tile.ProgramOp) -> ConfigFields:

@@ -20,13 +20,12 @@ from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
 from irc.analysis.op_classes import size_of
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.analysis.strided_views import strided_view
-from irc.configs.product import GROUP_WARPS
 from irc.dialects import nd
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import KIB, Target
-from irc.layout.instructions import WARP_GROUP, WGMMA_ROWS
+from irc.layout.instructions import GROUP_WARPS, WARP_GROUP, WGMMA_ROWS
 from irc.support.integers import ceil_div
 
 ROWS = (128, 192)

@@ -12,7 +12,7 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.window_operands import has_rows_of_taps
 from irc.configs.cascade import cascade_problem, check_cascade
 from irc.configs.columns import fault_of_columns
-from irc.configs.product import GROUP_WARPS, operand_bytes
+from irc.configs.product import operand_bytes
 from irc.configs.product_instructions import (
     WGMMA_OPERANDS,
     can_split_mma,
@@ -25,7 +25,7 @@ from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
-from irc.layout.instructions import WGMMA_COLUMNS, WGMMA_ROWS, is_wgmma_width
+from irc.layout.instructions import GROUP_WARPS, WGMMA_COLUMNS, WGMMA_ROWS, is_wgmma_width
 from irc.layout.shared import SMALLEST_SWIZZLE
 from irc.splitting.cascades import can_split_cascade
 from irc.splitting.products import can_split_product

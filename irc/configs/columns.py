@@ -17,6 +17,7 @@ from irc.configs.direct import multiplied_cycles, pays
 from irc.configs.window_steps import MAX_PARTS
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
+from irc.layout.instructions import LANES
 from irc.layout.requests import WIDEST
 from irc.layout.windows import WORD, Read, instructions
 from irc.support.integers import ceil_div, power_of_two, round_up
@@ -44,7 +45,6 @@ GATHER = 16
 loads and stores."""
 
 WARPS = (4, 2, 1)
-LANES = 32
 MERGED_BYTES = 8
 """Of the sums of a part, in a cycle of an SM: written, and read again by a kernel of few blocks."""
 

@@ -13,6 +13,7 @@ from irc.analysis.product_problem import Product
 from irc.configs.window_steps import parts_to_fill
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
+from irc.layout.instructions import LANES
 from irc.layout.requests import SECTOR_BYTES, WIDEST
 from irc.support.integers import ceil_div, power_of_two, round_up
 
@@ -29,7 +30,6 @@ ELEMENTS = 16
 """Of a thread: two words of memory of 16 bits, whose right factors are the same."""
 
 WARPS = 4
-LANES = 32
 
 RESIDENT_WARPS = 32
 """Of an SM, whose loads are on the way at once."""

@@ -13,6 +13,7 @@ from math import ceil, inf, prod
 
 from irc.analysis.budgets import (
     BLOCK_BYTES,
+    DEFAULT_WARPS,
     OTHER_REGISTERS,
     PRODUCER_WARPS,
     REDUCTION_BYTES,
@@ -51,9 +52,6 @@ MOST_SPILLED = 4
 
 MMA_SHARE = 2
 """How much longer warps take for products that warp groups could compute."""
-
-DEFAULT_WARPS = 8
-"""Of a block whose warps are open."""
 
 HOST_ELEMENT, CACHE_SPEED = 4, 4
 """Bytes of an element in a tile of a CPU; how much faster than memory its caches are."""

@@ -20,7 +20,7 @@ from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Blocking, can_share_col
 from irc.configs.window_steps import step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import KIB, Target
-from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS
+from irc.layout.instructions import GROUP_WARPS, WGMMA_ROWS
 
 ACCUMULATOR_BYTES = 4
 
@@ -32,9 +32,6 @@ MIN_DEPTH_BYTES = 32
 
 SMALL_TILE, LONG_K, MIN_STAGES = 64 * 128, 32, 4
 """Elements of a small tile, and steps of a long K, whose stages may be few and deep."""
-
-GROUP_WARPS = WARP_GROUP // LANES
-"""Warps that execute a wgmma together."""
 
 
 def choose_product(

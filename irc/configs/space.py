@@ -14,11 +14,10 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.configs.candidates import candidates, legal_config
 from irc.configs.check import check_config
 from irc.configs.footprint import Estimator
-from irc.configs.product import GROUP_WARPS
 from irc.configs.wgmma_cycles import GROUPS
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.ir.targets import Target
-from irc.layout.instructions import WGMMA_ROWS
+from irc.layout.instructions import GROUP_WARPS, WGMMA_ROWS
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div, power_of_two
 
@@ -59,7 +58,7 @@ def ladder(size: int, low: int = 1, high: int = 1 << 20) -> list[int]:
     return sorted(n for n in {*doubled, *halved} if low <= n <= high)
 
 
-class Space(ABC):
+class ConfigSpace(ABC):
     """The configs of one kernel. `seeds` has those of the heuristic, the best first, at least one."""
 
     seeds: Sequence[ConfigAttr]
@@ -125,7 +124,7 @@ class Space(ABC):
         return sorted(configs, key=self.estimate)
 
 
-class KernelSpace(Space):
+class KernelSpace(ConfigSpace):
     """The configs of a fused kernel, around what its own config sets."""
 
     def __init__(self, kernel: FusedOp, machine: Target):

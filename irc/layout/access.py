@@ -43,7 +43,7 @@ class _Walk:
 
 
 @dataclass(frozen=True)
-class Access:
+class MemoryAccess:
     """One load or store. `extents` and `strides` (elements) describe the view, `align` (bytes) its base address;
     `offsets[d]` and `symbols[s]` are numbers that the tile's offset in dimension d and symbol s are known to be
     multiples of."""

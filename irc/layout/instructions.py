@@ -16,9 +16,11 @@ from irc.layout.shared import SharedLayout
 LANES = 32
 """Threads of a warp."""
 
-WARP_GROUP = 4 * LANES
-"""Threads of a warp group, which issue wgmma together (PTX ISA, 9.7.15)."""
+GROUP_WARPS = 4
+"""Warps of a warp group, which issue wgmma together (PTX ISA, 9.7.15)."""
 
+WARP_GROUP = GROUP_WARPS * LANES
+"""Threads of a warp group."""
 
 WGMMA_ROWS = 64
 """Rows of a wgmma."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import inf, prod
 
-from irc.layout.access import Access
+from irc.layout.access import MemoryAccess
 from irc.layout.candidates import candidates, within_warps
 from irc.layout.cost import (
     Rates,
@@ -60,7 +60,7 @@ class Use:
     is stored as it is."""
 
     name: str
-    access: Access
+    access: MemoryAccess
     shape: tuple[int, ...]
     is_store: bool
     is_free: bool

@@ -23,7 +23,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from irc.layout.access import Access
+from irc.layout.access import MemoryAccess
 from irc.layout.cost import INSTRUCTION_CYCLES
 from irc.layout.cute import IntTuple, Layout
 from irc.layout.fragment import Coordinates, Fragment
@@ -81,7 +81,7 @@ class Box:
 
 
 @cache
-def box_of(access: Access, shape: tuple[int, ...]) -> Box | None:
+def box_of(access: MemoryAccess, shape: tuple[int, ...]) -> Box | None:
     """The box of a tile; None where its elements are anywhere, or where the view's address is not that of a word."""
     if any(access.gathers) or access.align % WIDEST or WIDEST % access.element_bytes:
         return None
@@ -112,7 +112,7 @@ def _whole(values: _Range, extent: int) -> _Range:
     return _Range(AffineExpr.constant(0), extent, 0) if values.count >= extent else values
 
 
-def _run(access: Access, ranges: Sequence[_Range], counts: Sequence[int]) -> tuple[int, ...]:
+def _run(access: MemoryAccess, ranges: Sequence[_Range], counts: Sequence[int]) -> tuple[int, ...]:
     found: list[int] = []
     step = 1
     while (
@@ -127,7 +127,7 @@ def _run(access: Access, ranges: Sequence[_Range], counts: Sequence[int]) -> tup
     return tuple(found)
 
 
-def _range(expr: AffineExpr, access: Access, shape: Sequence[int]) -> _Range | None:
+def _range(expr: AffineExpr, access: MemoryAccess, shape: Sequence[int]) -> _Range | None:
     match expr:
         case AffineConstantExpr():
             return _Range(expr, 1, abs(expr.value))
@@ -203,7 +203,7 @@ def staged_bytes(layout: SharedLayout, box: Box, size: int) -> int:
 
 
 @cache
-def copied_traffic(access: Access, shape: tuple[int, ...]) -> Traffic:
+def copied_traffic(access: MemoryAccess, shape: tuple[int, ...]) -> Traffic:
     """The requests of copying the words of a tile's box."""
     box = box_of(access, shape)
     assert box is not None
@@ -214,7 +214,7 @@ def copied_traffic(access: Access, shape: tuple[int, ...]) -> Traffic:
 
 
 @cache
-def staged(fragment: Fragment, access: Access, is_copied: bool = False) -> Staged:
+def staged(fragment: Fragment, access: MemoryAccess, is_copied: bool = False) -> Staged:
     """The cheapest layout of a box, over pitches of the rows and a word more after every so many of them; the smallest
     of those. is_copied: the elements are stored as they are taken."""
     box, size = box_of(access, fragment.shape), access.element_bytes
@@ -246,7 +246,7 @@ SMALL, SHORT_RUN = 2, 4
 Where 4 bytes are an element, its instructions are not what counts."""
 
 
-def run_segments(fragment: Fragment, access: Access, layout: SharedLayout) -> Segments | None:
+def run_segments(fragment: Fragment, access: MemoryAccess, layout: SharedLayout) -> Segments | None:
     """The segments of the runs of a fragment that are taken element by element, each of which lies at equal distances
     in the box; None where there are no runs, or finding each element takes fewer instructions."""
     dim, run = fragment.vector
@@ -262,7 +262,7 @@ def run_segments(fragment: Fragment, access: Access, layout: SharedLayout) -> Se
     return segments if _segment_instructions(segments, run, each) <= each else None
 
 
-def _instructions(fragment: Fragment, access: Access, layout: SharedLayout, *, is_copied: bool) -> float:
+def _instructions(fragment: Fragment, access: MemoryAccess, layout: SharedLayout, *, is_copied: bool) -> float:
     """Instructions that find an element."""
     box = box_of(access, fragment.shape)
     each = _place_instructions(fragment, access, layout)
@@ -279,7 +279,7 @@ def _segment_instructions(segments: Segments, run: int, each: float) -> float:
 
 
 @cache
-def _place_instructions(fragment: Fragment, access: Access, layout: SharedLayout) -> float:
+def _place_instructions(fragment: Fragment, access: MemoryAccess, layout: SharedLayout) -> float:
     """Instructions for an element's place, where it is not at a fixed distance from another one of the thread."""
     box = box_of(access, fragment.shape)
     assert box is not None
@@ -287,7 +287,7 @@ def _place_instructions(fragment: Fragment, access: Access, layout: SharedLayout
     return place / _alike(fragment, access, box, layout, global_vector(fragment, access))
 
 
-def _alike(fragment: Fragment, access: Access, box: Box, layout: SharedLayout, vector: int) -> int:
+def _alike(fragment: Fragment, access: MemoryAccess, box: Box, layout: SharedLayout, vector: int) -> int:
     """How many values of a thread are at fixed distances from each other in the box, in every thread and for every
     value of its first run."""
     threads = np.arange(0, fragment.thread_count, max(1, fragment.thread_count // LOOKED_AT), dtype=np.int64)[:, None]
@@ -304,7 +304,7 @@ def _alike(fragment: Fragment, access: Access, box: Box, layout: SharedLayout, v
     return alike
 
 
-def _inside(coordinates: Coordinates, access: Access, box: Box) -> list[Addresses]:
+def _inside(coordinates: Coordinates, access: MemoryAccess, box: Box) -> list[Addresses]:
     """The coordinates in the box of elements of a tile, for offsets of 0."""
     dims: Any = list(coordinates)
     zeros = [0] * len(dims), [0] * access.map.num_symbols
@@ -313,7 +313,7 @@ def _inside(coordinates: Coordinates, access: Access, box: Box) -> list[Addresse
     return [np.clip(a - o, 0, n - 1) for a, o, n in zip(at, origins, box.counts, strict=True)]
 
 
-def _layouts(box: Box, access: Access) -> Iterator[SharedLayout]:
+def _layouts(box: Box, access: MemoryAccess) -> Iterator[SharedLayout]:
     word = WIDEST // access.element_bytes
     for more in range(PITCHES):
         least = (box.words + more) * word
@@ -323,7 +323,7 @@ def _layouts(box: Box, access: Access) -> Iterator[SharedLayout]:
                 yield _layout(box, access, least, dim, 1 << every)
 
 
-def _layout(box: Box, access: Access, least: int, skewed: int | None, every: int) -> SharedLayout:
+def _layout(box: Box, access: MemoryAccess, least: int, skewed: int | None, every: int) -> SharedLayout:
     """Rows at least so many elements apart, and as far as in memory but for whole words: then where a row begins in a
     word is as linear in its coordinates as where it lies. `skewed`: a word more after `every` of them along a
     dimension."""

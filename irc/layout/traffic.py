@@ -13,7 +13,7 @@ from math import gcd, prod
 
 import numpy as np
 
-from irc.layout.access import Access
+from irc.layout.access import MemoryAccess
 from irc.layout.fragment import Fragment
 from irc.layout.requests import (
     LINE_BYTES,
@@ -49,7 +49,7 @@ class Traffic:
     is_across: bool = False
 
 
-def global_vector(fragment: Fragment, access: Access) -> int:
+def global_vector(fragment: Fragment, access: MemoryAccess) -> int:
     """The widest legal vector, in elements: contiguous in a thread's registers and in memory, aligned, 16 bytes at
     most."""
     dim, run = fragment.vector
@@ -63,13 +63,13 @@ def shared_vector(fragment: Fragment, layout: SharedLayout, element_bytes: int) 
     return gcd(run, layout.run(dim), max(1, WIDEST // element_bytes), *strides)
 
 
-def across_vector(fragment: Fragment, access: Access) -> int:
+def across_vector(fragment: Fragment, access: MemoryAccess) -> int:
     """The elements of 16 bytes that a thread loads from anywhere in memory, by the two words that they are in; 0 where
     the accesses of the fragment are as wide, or its runs are not."""
     return _wider_vector(fragment, access) if access.begins_inside(fragment.vector[0]) else 0
 
 
-def realigned_vector(fragment: Fragment, access: Access) -> int:
+def realigned_vector(fragment: Fragment, access: MemoryAccess) -> int:
     """The elements of the 16-byte words in which rows that begin at any element are stored out of shared memory, by the
     threads that hold such words of the tile; 0 where the accesses of the fragment are as wide, or cannot be made so.
 
@@ -78,7 +78,7 @@ def realigned_vector(fragment: Fragment, access: Access) -> int:
     return 0 if any(m.is_replicated for m in fragment.threads) else _wider_vector(fragment, access)
 
 
-def _wider_vector(fragment: Fragment, access: Access) -> int:
+def _wider_vector(fragment: Fragment, access: MemoryAccess) -> int:
     """The elements of 16 bytes, where runs of the fragment along rows of the view have them, and no access has."""
     dim, run = fragment.vector
     vector = WIDEST // access.element_bytes
@@ -91,7 +91,7 @@ def reads_words(fragment: Fragment, layout: SharedLayout, vector: int) -> bool:
 
 
 @cache
-def global_traffic(fragment: Fragment, access: Access) -> Traffic:
+def global_traffic(fragment: Fragment, access: MemoryAccess) -> Traffic:
     """The requests of a load or store of a tile in a fragment."""
     vector = global_vector(fragment, access)
     alike = fragment.is_linear and access.has_whole_lines(LINE_BYTES)
@@ -100,7 +100,7 @@ def global_traffic(fragment: Fragment, access: Access) -> Traffic:
 
 
 @cache
-def across_traffic(fragment: Fragment, access: Access) -> Traffic:
+def across_traffic(fragment: Fragment, access: MemoryAccess) -> Traffic:
     """The requests of a load of vectors that begin anywhere, two for each."""
     vector = across_vector(fragment, access)
     low = access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST * WIDEST
@@ -108,7 +108,7 @@ def across_traffic(fragment: Fragment, access: Access) -> Traffic:
 
 
 @cache
-def realigned_traffic(fragment: Fragment, access: Access) -> Traffic:
+def realigned_traffic(fragment: Fragment, access: MemoryAccess) -> Traffic:
     """The requests of a store in whole words and of what is left at the ends of the rows."""
     vector = realigned_vector(fragment, access)
     addresses = -(-access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST) * WIDEST
@@ -119,7 +119,7 @@ def realigned_traffic(fragment: Fragment, access: Access) -> Traffic:
 
 
 def _global_traffic(
-    fragment: Fragment, access: Access, vector: int, addresses: Sequence[Addresses], width: int
+    fragment: Fragment, access: MemoryAccess, vector: int, addresses: Sequence[Addresses], width: int
 ) -> Traffic:
     """The requests of all warps, each `addresses` one for a vector, of `width` bytes."""
     count = _requests(fragment, vector)
@@ -129,7 +129,7 @@ def _global_traffic(
 
 
 @cache
-def ideal_units(access: Access, shape: tuple[int, ...]) -> tuple[float, float]:
+def ideal_units(access: MemoryAccess, shape: tuple[int, ...]) -> tuple[float, float]:
     """The sectors and the lines that hold the elements of a tile, each counted once."""
     axes = [np.arange(extent, dtype=np.int64) for extent in shape]
     addresses = access.addresses(np.meshgrid(*axes, indexing="ij")).reshape(-1) if shape else np.zeros(1, np.int64)

@@ -19,7 +19,7 @@ REPETITIONS = 11
 """Runs that a profile times, after one that is not."""
 
 
-class Program(Protocol):
+class Runnable(Protocol):
     """What a target runs. `arrays` are the caller's, not yet checked; the results are of the same kind."""
 
     def run(self, arrays: Sequence[Any], stream: Any | None, out: Sequence[Any] = ()) -> list[Any]:
@@ -45,7 +45,7 @@ class Executable:
         target: str,
         arguments: Sequence[ArraySpec],
         results: Sequence[ArraySpec],
-        program: Program,
+        program: Runnable,
         artifact: Artifact | None = None,
         manifest: dict[str, Any] | None = None,
     ):
@@ -79,7 +79,7 @@ class Executable:
         return self
 
     def run(self, arrays: Sequence[Any], stream: Any | None, out: Sequence[Any] = ()) -> list[Any]:
-        """One call, as `Program` has it."""
+        """One call, as `Runnable` has it."""
         return self._program.run(arrays, stream, out)
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any | None = None) -> Any:

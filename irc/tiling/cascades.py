@@ -20,9 +20,10 @@ from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
 from irc.ir.properties import constant_of, numbers
+from irc.layout.instructions import GROUP_WARPS
 from irc.support.integers import ceil_div
 from irc.tiling.combiners import combine_tiles, map_tiles
-from irc.tiling.config import GROUP_WARPS, Config
+from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result
 from irc.tiling.index_maps import Dim, Lin, atoms, lin_of

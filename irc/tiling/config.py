@@ -8,9 +8,6 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
-GROUP_WARPS = 4
-"""Of a warp group."""
-
 
 @dataclass
 class Config:

@@ -92,7 +92,7 @@ def refuse(op: Operation, what: str) -> IrcError:
     return IrcError(f"{what} has no meaning as an op on whole arrays", location_of(op))
 
 
-class Access:
+class RaisedAccess:
     """An access whose offsets and symbols are expressions of the numbers of loops, or tiles of integers."""
 
     def __init__(
@@ -128,7 +128,7 @@ class Access:
         return tuple(dims)
 
 
-def loaded(access: Access, array: SSAValue, at: Inserter) -> Batched:
+def loaded(access: RaisedAccess, array: SSAValue, at: Inserter) -> Batched:
     """The array of what a load reads."""
     value = array
     dims: list[int | None] = [None] * rank_of(array)
@@ -180,7 +180,7 @@ def _padded(value: SSAValue, axis: int, low: int, high: int, at: Inserter) -> SS
     return at.value(nd.PadOp(value, zero, put(zeros, axis, low), put(zeros, axis, high)))
 
 
-def _indices(access: Access, expr: AffineExpr, at: Inserter) -> tuple[SSAValue, list[int]]:
+def _indices(access: RaisedAccess, expr: AffineExpr, at: Inserter) -> tuple[SSAValue, list[int]]:
     """The numbers by which an axis is read, and what their axes are."""
     if not isinstance(expr, AffineSymExpr):
         loops = access.loops_of(expr)
@@ -208,7 +208,7 @@ def _taken(value: SSAValue, axis: int, indices: SSAValue, extent: int, at: Inser
     return at.value(nd.WhereOp(mask, found, splat(at, 0, shape_of(found), element_of(found)).value))
 
 
-def stored(access: Access, value: Batched, into: SSAValue | None, shape: Sequence[int], at: Inserter) -> SSAValue:
+def stored(access: RaisedAccess, value: Batched, into: SSAValue | None, shape: Sequence[int], at: Inserter) -> SSAValue:
     """The array after a store; `into` is what was there, None where nothing was."""
     runs: list[Run] = []
     for expr in access.exprs:

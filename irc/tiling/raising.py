@@ -24,7 +24,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.rewriting import Inserter, location_of
 from irc.support.integers import ceil_div
 from irc.tiling.batched_ops import Batched, apply
-from irc.tiling.raised_accesses import Access, index_array, loaded, refuse, stored
+from irc.tiling.raised_accesses import RaisedAccess, index_array, loaded, refuse, stored
 
 MAX_UNROLLED = 64
 """Iterations of a loop inside that are unrolled."""
@@ -100,10 +100,10 @@ class _Raising:
                 self.tiles[op.result] = self.tiles[op.inputs[0]]
             case tile.LoadOp() if op.other is None:
                 shape = tile.shape_of(op.result.type)
-                access = Access(op, shape, self._index, self._tile, self.counts)
+                access = RaisedAccess(op, shape, self._index, self._tile, self.counts)
                 self.tiles[op.result] = loaded(access, self._array(op.view), at)
             case tile.StoreOp() if op.add is None:
-                access = Access(op, tile.shape_of(op.tile.type), self._index, self._tile, self.counts)
+                access = RaisedAccess(op, tile.shape_of(op.tile.type), self._index, self._tile, self.counts)
                 shape = op.view_type.get_shape()
                 self.arrays[op.view] = stored(access, self._tile(op.tile), self.arrays[op.view], shape, at)
             case nd.NdOp():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from irc.configs.space import Space
+from irc.configs.space import ConfigSpace
 from irc.dialects.kernel import ConfigAttr
 from irc.support.diagnostics import unknown_name
 
@@ -46,7 +46,7 @@ Trials = Mapping[ConfigAttr, Trial]
 class Search(ABC):
     """Knows the space, and draws by a seed."""
 
-    def __init__(self, space: Space, seed: int):
+    def __init__(self, space: ConfigSpace, seed: int):
         self.space, self.random = space, Random(seed)
 
     @abstractmethod
@@ -73,7 +73,7 @@ class RankedSearch(Search):
     """The heuristic's candidates and their neighbors, in the order of the cost model; half of them are its candidates
     as it ranks them."""
 
-    def __init__(self, space: Space, seed: int, most: int | None = None):
+    def __init__(self, space: ConfigSpace, seed: int, most: int | None = None):
         super().__init__(space, seed)
         self._most = most
         nearby = (each for start in space.seeds[:BEST] for each in space.neighbors(start))
@@ -104,7 +104,7 @@ class PatternSearch(Search):
 class EvolutionSearch(Search):
     """Differential evolution (Storn and Price, 1997) of the best, in steps along the axes of the space."""
 
-    def __init__(self, space: Space, seed: int):
+    def __init__(self, space: ConfigSpace, seed: int):
         super().__init__(space, seed)
         self._best, self._stale = float("inf"), 0
 
@@ -136,7 +136,7 @@ class RandomSearch(Search):
 class AutoSearch(Search):
     """The cost model's best, then steps from the best of these, then evolution."""
 
-    def __init__(self, space: Space, seed: int):
+    def __init__(self, space: ConfigSpace, seed: int):
         super().__init__(space, seed)
         self._left: list[Search] = [
             RankedSearch(space, seed, RANKED),
@@ -152,7 +152,7 @@ class AutoSearch(Search):
         return []
 
 
-SEARCHES: dict[str, Callable[[Space, int], Search]] = {
+SEARCHES: dict[str, Callable[[ConfigSpace, int], Search]] = {
     "auto": AutoSearch,
     "ranked": RankedSearch,
     "pattern": PatternSearch,
@@ -168,7 +168,7 @@ def check_search(name: str) -> None:
         raise unknown_name("search", name, list(SEARCHES))
 
 
-def search_named(name: str, space: Space, seed: int) -> Search:
+def search_named(name: str, space: ConfigSpace, seed: int) -> Search:
     """IrcError where there is none of the name."""
     check_search(name)
     return SEARCHES[name](space, seed)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from irc.configs.alone import config_text
-from irc.configs.space import Space
+from irc.configs.space import ConfigSpace
 from irc.dialects.kernel import ConfigAttr
 from irc.support import tuned
 from irc.support.diagnostics import IrcError
@@ -61,7 +61,7 @@ class Subject:
     name: str
     key: KernelKey
     chip: str
-    space: Space
+    space: ConfigSpace
     job: Callable[[ConfigAttr], Any]
 
 

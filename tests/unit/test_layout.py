@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.analysis.async_copies import AsyncCopy, copy_fragment
-from irc.layout.access import Access
+from irc.layout.access import MemoryAccess
 from irc.layout.affine import least
 from irc.layout.candidates import blocked, transposing
 from irc.layout.cute import Layout
@@ -112,7 +112,7 @@ def test_a_mode_across_two_dimensions_is_refused() -> None:
 
 
 @st.composite
-def accesses(draw: st.DrawFn) -> tuple[Access, tuple[int, ...], int]:
+def accesses(draw: st.DrawFn) -> tuple[MemoryAccess, tuple[int, ...], int]:
     """A strided view read through a map with splits, merges and shifts, a tile of it, and the tile's dimension to vectorize."""
     d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
     split = draw(st.sampled_from([2, 4, 8, 12, 16]))
@@ -136,13 +136,13 @@ def accesses(draw: st.DrawFn) -> tuple[Access, tuple[int, ...], int]:
         strides.insert(0, strides[0] * extent + pitch)
     checked = frozenset(draw(st.sets(st.integers(0, len(exprs) - 1))))
     offsets = (draw(st.sampled_from([1, 4, 8, 16])), draw(st.sampled_from([1, 4, 8, 16])))
-    access = Access(AffineMap(2, 0, exprs), extents, tuple(strides), checked, 2, 16, offsets, ())
+    access = MemoryAccess(AffineMap(2, 0, exprs), extents, tuple(strides), checked, 2, 16, offsets, ())
     return access, (16, 16), draw(st.integers(0, 1))
 
 
 @given(accesses())
 def test_a_vector_is_contiguous_aligned_and_inside_or_outside_as_a_whole(
-    case: tuple[Access, tuple[int, ...], int],
+    case: tuple[MemoryAccess, tuple[int, ...], int],
 ) -> None:
     access, shape, dim = case
     length = access.vector(dim, shape[dim])
@@ -165,7 +165,7 @@ def test_a_vector_is_contiguous_aligned_and_inside_or_outside_as_a_whole(
 
 def test_a_row_major_array_is_read_in_16_byte_vectors_along_rows_only() -> None:
     d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
-    access = Access(AffineMap(2, 0, (d0, d1)), (100, 4096), (4096, 1), frozenset([0]), 2, 16, (64, 64), ())
+    access = MemoryAccess(AffineMap(2, 0, (d0, d1)), (100, 4096), (4096, 1), frozenset([0]), 2, 16, (64, 64), ())
     assert (access.vector(1, 64), access.vector(0, 64)) == (8, 1)
     assert access.is_contiguous(1)
     assert not access.is_contiguous(0)
@@ -174,8 +174,8 @@ def test_a_row_major_array_is_read_in_16_byte_vectors_along_rows_only() -> None:
 def test_a_gather_has_no_vectors_along_what_it_gathers() -> None:
     d1, s0 = AffineExpr.dimension(1), AffineExpr.symbol(0)
     rows = AffineMap(2, 1, (s0, d1))
-    by_row = Access(rows, (64, 64), (64, 1), frozenset(), 4, 16, (4, 4), (1,), (frozenset([0]),))
-    by_element = Access(rows, (64, 64), (64, 1), frozenset(), 4, 16, (4, 4), (1,), (frozenset([0, 1]),))
+    by_row = MemoryAccess(rows, (64, 64), (64, 1), frozenset(), 4, 16, (4, 4), (1,), (frozenset([0]),))
+    by_element = MemoryAccess(rows, (64, 64), (64, 1), frozenset(), 4, 16, (4, 4), (1,), (frozenset([0, 1]),))
     assert (by_row.vector(1, 32), by_element.vector(1, 32)) == (4, 1)
     assert not by_element.is_contiguous(1)
 
@@ -184,20 +184,22 @@ def test_a_gather_has_no_vectors_along_what_it_gathers() -> None:
 def test_rows_that_begin_anywhere_are_stored_in_words_and_ends(size: int, pitch: int) -> None:
     d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
     words = 16 // size
-    access = Access(AffineMap(2, 0, (d0, d1)), (4096, pitch), (pitch, 1), frozenset([1]), size, 16, (64, 64), ())
+    access = MemoryAccess(AffineMap(2, 0, (d0, d1)), (4096, pitch), (pitch, 1), frozenset([1]), size, 16, (64, 64), ())
     fragment = blocked((64, 64), (1, 0), words, 128)
     assert (access.is_row(1), access.is_row(0), realigned_vector(fragment, access)) == (True, False, words)
     traffic = realigned_traffic(fragment, access)
     assert traffic.requests == 64 * 64 / words / 32 + 64 * words / 32
     assert realigned_vector(blocked((64, 64), (1, 0), 1, 128), access) == 0, "a thread has no word"
-    even = Access(access.map, (4096, 4096), (4096, 1), frozenset([1]), size, 16, (64, 64), ())
+    even = MemoryAccess(access.map, (4096, 4096), (4096, 1), frozenset([1]), size, 16, (64, 64), ())
     assert realigned_vector(fragment, even) == 0, "all rows begin with a word"
 
 
 def test_rows_of_a_view_at_any_byte_or_in_two_dimensions_have_no_words() -> None:
     d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
-    anywhere = Access(AffineMap(2, 0, (d0, d1)), (64, 63), (63, 1), frozenset(), 2, 2, (64, 64), ())
-    wrapped = Access(AffineMap(2, 0, (d0, d1 // 7, d1 % 7)), (64, 9, 7), (63, 7, 1), frozenset(), 2, 16, (64, 64), ())
+    anywhere = MemoryAccess(AffineMap(2, 0, (d0, d1)), (64, 63), (63, 1), frozenset(), 2, 2, (64, 64), ())
+    wrapped = MemoryAccess(
+        AffineMap(2, 0, (d0, d1 // 7, d1 % 7)), (64, 9, 7), (63, 7, 1), frozenset(), 2, 16, (64, 64), ()
+    )
     assert not anywhere.is_row(1)
     assert not wrapped.is_row(1)
 
@@ -337,7 +339,7 @@ def test_the_traffic_of_shared_memory_is_that_of_all_warps(fragment: Fragment, s
 
 @given(accesses(), st.sampled_from([(0, 1), (1, 0)]), st.sampled_from([1, 2, 8]))
 def test_the_traffic_of_global_memory_is_that_of_all_warps(
-    case: tuple[Access, tuple[int, ...], int], order: tuple[int, int], vector: int
+    case: tuple[MemoryAccess, tuple[int, ...], int], order: tuple[int, int], vector: int
 ) -> None:
     access, shape, _ = case
     fragment = blocked(shape, order, vector, 64)

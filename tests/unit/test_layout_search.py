@@ -15,7 +15,7 @@ from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import TILE
 from irc.ir.targets import TARGETS, Target, target
 from irc.language.parser import parse
-from irc.layout.access import Access
+from irc.layout.access import MemoryAccess
 from irc.layout.candidates import blocked, candidates
 from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment, is_in_warps
@@ -47,7 +47,7 @@ def use(
     tile: tuple[int, int] | None = None,
 ) -> Use:
     """A load or store of a tile of an array of 2048 x 2048 with these strides."""
-    access = Access(AffineMap(2, 0, (D0, D1)), (2048, 2048), strides, frozenset(), size, 16, (64, 64), ())
+    access = MemoryAccess(AffineMap(2, 0, (D0, D1)), (2048, 2048), strides, frozenset(), size, 16, (64, 64), ())
     return Use(kind, access, tile or shape, kind == "store", is_free)
 
 
@@ -103,7 +103,7 @@ def test_the_search_finds_what_trying_everything_finds(name: str) -> None:
 # is another one, or a store whose vectors are half as wide as they could be, gets a fragment of its own.
 
 
-def direction(access: Access, shape: tuple[int, ...]) -> tuple[int, int]:
+def direction(access: MemoryAccess, shape: tuple[int, ...]) -> tuple[int, int]:
     found = [(access.vector(d, n), access.is_contiguous(d), d) for d, n in enumerate(shape) if n > 1]
     vector, _, dim = max(found, default=(1, True, len(shape) - 1))
     return dim, vector

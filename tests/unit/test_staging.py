@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from irc.layout.access import Access
+from irc.layout.access import MemoryAccess
 from irc.layout.candidates import partition
 from irc.layout.requests import WIDEST, Addresses, wavefronts
 from irc.layout.staging import Box, box_of, staged
@@ -23,14 +23,14 @@ from irc.layout.traffic import global_vector
 D0, D1, S0 = AffineExpr.dimension(0), AffineExpr.dimension(1), AffineExpr.symbol(0)
 
 
-def skewed(rows: int, columns: int, size: int, tile: int = 64) -> tuple[Access, Access]:
+def skewed(rows: int, columns: int, size: int, tile: int = 64) -> tuple[MemoryAccess, MemoryAccess]:
     """The load and the store of x[rows, columns] transposed, in tiles that begin where words of the result do."""
     word = WIDEST // size
     at = D1 - D0 * (rows % word) % word
-    load = Access(
+    load = MemoryAccess(
         AffineMap(2, 0, (at, D0)), (rows, columns), (columns, 1), frozenset((0, 1)), size, 16, (tile, tile), ()
     )
-    store = Access(load.map, load.extents, (1, rows), load.checked, size, 16, (tile, tile), ())
+    store = MemoryAccess(load.map, load.extents, (1, rows), load.checked, size, 16, (tile, tile), ())
     return load, store
 
 
@@ -51,7 +51,7 @@ def test_a_box_holds_what_its_tile_reads(a: int, b: int, c: int, tile: int) -> N
     """x[a, b, c] -> y[b, a, c], tiles of 64 of the rows (a, c) from where words begin."""
     at = D1 - D0 * (a * c % 4) % 4
     load = AffineMap(2, 0, (at // c, D0, at % c))
-    access = Access(load, (a, b, c), (b * c, c, 1), frozenset((0, 1)), 4, 16, (2, 64), ())
+    access = MemoryAccess(load, (a, b, c), (b * c, c, 1), frozenset((0, 1)), 4, 16, (2, 64), ())
     box = box_of(access, (2, 64))
     assert box is not None
     origins = [o.eval([0, 64 * tile], []) for o in box.origins]
@@ -149,7 +149,7 @@ def test_boxes_of_any_map(walk: Walked) -> None:
     has rows that begin where words do, unless it says that they may not."""
     coordinates = walk.coordinates
     inside = [(c >= 0) & (c < n) for c, n in zip(coordinates, walk.extents, strict=True)]
-    access = Access(
+    access = MemoryAccess(
         AffineMap(2, 1, walk.maps),
         walk.extents,
         walk.strides,
@@ -189,7 +189,7 @@ def test_rows_of_a_box_are_whole_words_of_memory() -> None:
 
 def test_whole_dimensions_are_one_row() -> None:
     """y[c, b, a] of x[a, b, c], b and c whole: a row is both of them, whatever begins where."""
-    access = Access(
+    access = MemoryAccess(
         AffineMap(2, 0, (D1 // 13, D1 % 13, D0)),
         (50, 13, 29),
         (400, 29, 1),

@@ -9,7 +9,7 @@ from math import log2
 from typing import Any
 
 from irc.configs.alone import parse_config
-from irc.configs.space import Axes, Space
+from irc.configs.space import Axes, ConfigSpace
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.tuning.bench import WRONG, Fault, Measured
 
@@ -26,7 +26,7 @@ def seconds(config: ConfigAttr) -> float:
     return 1e-4 * (1 + away / 4 + abs((config.stages or 1) - 4) / 8 + abs(log2((config.warps or 1) / 8)) / 5)
 
 
-class FakeSpace(Space):
+class FakeSpace(ConfigSpace):
     """All configs are legal. The cost model knows little."""
 
     def __init__(self, stages: Sequence[int] = (4, 7, 8, 9), others: Sequence[ConfigAttr] = ()):

@@ -37,7 +37,7 @@ SECTION = "<IIQQQQIIQQ"
 
 
 @dataclass(frozen=True)
-class Code:
+class KernelCode:
     """text: the instructions' bytes. spills: bytes. instructions: without those that do nothing."""
 
     text: bytes
@@ -68,12 +68,12 @@ def _sections(cubin: bytes) -> tuple[int, int, int, int]:
     return offset, size, count, names
 
 
-def compiled(source: str) -> Code:
+def compiled(source: str) -> KernelCode:
     """The machine code of the file of a kernel."""
     found = compile_source(source, ARCH)
     (resources,) = found.resources.values()
     counts = opcodes_of(disassemble(found.cubin))
-    return Code(
+    return KernelCode(
         text_of(found.cubin), resources.registers, resources.spills, sum(counts.values()) - counts.get("NOP", 0)
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from irc.analysis.budgets import OTHER_REGISTERS, PRODUCER_WARPS, REDUCTION_BYTES, launched_registers
 from irc.configs.footprint import THREAD_BYTES, Footprint, Work, host_seconds, seconds_of
-from irc.configs.space import SEEDS, TILE, Axes, Space, ladder
+from irc.configs.space import SEEDS, TILE, Axes, ConfigSpace, ladder
 from irc.dialects.kernel import ConfigAttr, ConfigFields, TileSizes
 from irc.dialects.kernel.config import checks
 from irc.ir.dtypes import element_named
@@ -31,7 +31,7 @@ WORD = 4
 """Bytes of a register."""
 
 
-class NestSpace(Space):
+class NestSpace(ConfigSpace):
     """The configs of one call of a kernel, whose nests share one; what `given` sets stays."""
 
     def __init__(self, nests: Sequence[Facts], given: ConfigAttr, machine: Target):
@@ -161,7 +161,7 @@ def _shared(chosen: Sequence[Choice]) -> ConfigAttr:
     return ConfigAttr(ConfigFields(**alike, tile=TileSizes(sizes) if sizes else None))
 
 
-class ListSpace(Space):
+class ListSpace(ConfigSpace):
     """Configs that somebody listed, and no others; the first is what others are compared with."""
 
     def __init__(self, configs: Sequence[ConfigAttr]):

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError
 
 from irc.configs.alone import parse_config
-from irc.configs.space import Space
+from irc.configs.space import ConfigSpace
 from irc.dialects.kernel import ConfigAttr
 from irc.driver.compiler import Options, default_target, resolve_arch
 from irc.driver.measuring import Job
@@ -58,7 +58,7 @@ def tuned_call(
         return plain
 
 
-def _tune(name: str, key: KernelKey, space: Space, traced: Traced, autotune: bool | float) -> None:
+def _tune(name: str, key: KernelKey, space: ConfigSpace, traced: Traced, autotune: bool | float) -> None:
     settings = settings_of(autotune)
     if (where := timed_target()) is None:
         warn_not_timed(f"{name}: no GPU is here, and the target is not cpu")
@@ -69,7 +69,9 @@ def _tune(name: str, key: KernelKey, space: Space, traced: Traced, autotune: boo
         say(error.message)
 
 
-def search_configs(name: str, key: KernelKey, space: Space, traced: Traced, where: str, settings: Settings) -> Outcome:
+def search_configs(
+    name: str, key: KernelKey, space: ConfigSpace, traced: Traced, where: str, settings: Settings
+) -> Outcome:
     """The outcome of a search on a target, whose log is on standard error. IrcError where the first config of the space
     cannot be timed."""
     at_work = tuner(where, settings, say)

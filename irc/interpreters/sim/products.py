@@ -40,9 +40,7 @@ from irc.interpreters.sim.warp_matrices import (
     set_warp_registers,
     warp_registers,
 )
-from irc.layout.instructions import WARP_GROUP
-
-GROUP_WARPS = WARP_GROUP // WARP
+from irc.layout.instructions import GROUP_WARPS, WARP_GROUP
 
 ROWS = 16
 """Rows of a wgmma's left operand and accumulator that each of its warps has."""

@@ -11,16 +11,13 @@ from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.strands import Routine, Strand, Waiting
 from irc.interpreters.sim.units import fail_at_end, kept
-from irc.layout.instructions import WARP_GROUP
+from irc.layout.instructions import GROUP_WARPS
 
 REGISTERS = 65536
 """Of an SM, all architectures (CUDA C++ Programming Guide, technical specifications)."""
 
 MAX_REGISTERS = 255
 """Registers of a thread that starts."""
-
-GROUP_WARPS = WARP_GROUP // WARP
-"""Warps that change their registers together."""
 
 
 class RegisterPool:
