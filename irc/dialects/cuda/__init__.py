@@ -1,6 +1,6 @@
 """The cuda dialect: a kernel is the code of one thread."""
 
-from irc.dialects.cuda import async_ops, kernel, memory, packed, sync, tensor_core, types
+from irc.dialects.cuda import async_ops, kernel, memory, packed, sync, tensor_core, thread, types
 from irc.dialects.cuda.async_ops import (
     BarrierArriveClusterOp,
     BarrierArriveOp,
@@ -18,19 +18,7 @@ from irc.dialects.cuda.async_ops import (
     TmaStoreOp,
     TmaStoreWaitOp,
 )
-from irc.dialects.cuda.kernel import (
-    AssumeOp,
-    BlockIdOp,
-    ClusterRankOp,
-    GetOp,
-    GridSizeOp,
-    KernelOp,
-    RegistersOp,
-    ReturnOp,
-    SetOp,
-    ThreadIdOp,
-    WarpUniformOp,
-)
+from irc.dialects.cuda.kernel import KernelOp, ReturnOp
 from irc.dialects.cuda.memory import (
     AtomicOp,
     LdmatrixOp,
@@ -68,10 +56,21 @@ from irc.dialects.cuda.tensor_core import (
     WgmmaRegistersOp,
     WgmmaWaitOp,
 )
+from irc.dialects.cuda.thread import (
+    AssumeOp,
+    BlockIdOp,
+    ClusterRankOp,
+    GetOp,
+    GridSizeOp,
+    RegistersOp,
+    SetOp,
+    ThreadIdOp,
+    WarpUniformOp,
+)
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
 from irc.ir.dialects import dialect_of
 
-Cuda = dialect_of("cuda", [types, kernel, packed, memory, async_ops, tensor_core, sync])
+Cuda = dialect_of("cuda", [types, kernel, thread, packed, memory, async_ops, tensor_core, sync])
 
 __all__ = [
     "PACKED_KINDS",

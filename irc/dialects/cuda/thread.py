@@ -1,0 +1,190 @@
+"""Where a thread is, and its registers."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    i1,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParamAttrConstraint,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import (
+    EffectInstance,
+    MemoryEffect,
+    MemoryEffectKind,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    NoMemoryEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from irc.dialects.cuda.common import check_registers
+from irc.dialects.cuda.types import RegistersType
+from irc.ir.operations import EffectOp, PureOp
+from irc.ir.properties import number
+
+
+class PositionOp(PureOp):
+    """An op without operands that gives an `index`."""
+
+    result = result_def(IndexType)
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[IndexType()])
+
+
+@irdl_op_definition
+class ThreadIdOp(PositionOp):
+    """The thread's number in its block, `threadIdx.x`."""
+
+    name = "cuda.thread_id"
+
+
+@irdl_op_definition
+class ClusterRankOp(PositionOp):
+    """The block's number in its cluster, `%cluster_ctarank`; 0 without clusters."""
+
+    name = "cuda.cluster_rank"
+
+
+class AxisOp(PureOp):
+    """An op without operands that gives an `index` along an axis: 0 is x, 1 is y, 2 is z."""
+
+    axis = prop_def(IntegerAttr, default_value=number(0))
+    result = result_def(IndexType)
+    assembly_format = "attr-dict"
+
+    def __init__(self, axis: int = 0) -> None:
+        super().__init__(properties={"axis": number(axis)}, result_types=[IndexType()])
+
+    def verify_(self) -> None:
+        if self.axis.value.data not in (0, 1, 2):
+            raise VerifyException(f"expected axis 0, 1 or 2, found {self.axis.value.data}")
+
+
+@irdl_op_definition
+class BlockIdOp(AxisOp):
+    """The block's place in the grid, `blockIdx`."""
+
+    name = "cuda.block_id"
+
+
+@irdl_op_definition
+class GridSizeOp(AxisOp):
+    """The grid's extent in blocks, `gridDim`."""
+
+    name = "cuda.grid_size"
+
+
+@irdl_op_definition
+class WarpUniformOp(IRDLOperation):
+    """The value of lane 0 for the whole warp: lets the compiler keep a value that is the same in all lanes in a
+    uniform register."""
+
+    name = "cuda.warp_uniform"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    value = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value], result_types=[value.type])
+
+
+class NewArray(MemoryEffect):
+    """The op allocates its result, and has no other effect: it can be removed where unused, and is never merged."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.ALLOC, op.results[0])}
+
+
+@irdl_op_definition
+class RegistersOp(IRDLOperation):
+    """An uninitialized register array. `align` is in bytes: 16 lets 16-byte accesses address it."""
+
+    name = "cuda.registers"
+    align = prop_def(IntegerAttr, default_value=number(16))
+    result = result_def(RegistersType)
+    traits = traits_def(NewArray())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self, size: int | RegistersType, element: Attribute | None = None, *, align: int = 16) -> None:
+        """From a type, or a number of elements and their type."""
+        if not isinstance(size, RegistersType):
+            assert element is not None
+            size = RegistersType(size, element)
+        super().__init__(properties={"align": number(align)}, result_types=[size])
+
+    def verify_(self) -> None:
+        if self.align.value.data not in (1, 2, 4, 8, 16):
+            raise VerifyException(f"expected an alignment of 1, 2, 4, 8 or 16 bytes, found {self.align.value.data}")
+
+
+@irdl_op_definition
+class GetOp(IRDLOperation):
+    """One element of a register array; the index has to be a constant after unrolling."""
+
+    name = "cuda.get"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    array = operand_def(ParamAttrConstraint(RegistersType, (AnyAttr(), T)))
+    index = operand_def(IndexType)
+    result = result_def(T)
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$array `[` $index `]` attr-dict `:` type($array)"
+
+    def __init__(self, array: SSAValue, index: SSAValue) -> None:
+        assert isinstance(array.type, RegistersType)
+        super().__init__(operands=[array, index], result_types=[array.type.element])
+
+    def verify_(self) -> None:
+        check_registers("cuda.get", self.array, self.index, 1)
+
+
+@irdl_op_definition
+class SetOp(IRDLOperation):
+    """Write one element of a register array; the index has to be a constant after unrolling."""
+
+    name = "cuda.set"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    array = operand_def(ParamAttrConstraint(RegistersType, (AnyAttr(), T)))
+    index = operand_def(IndexType)
+    value = operand_def(T)
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = "$array `[` $index `]` `,` $value attr-dict `:` type($array)"
+
+    def __init__(self, array: SSAValue, index: SSAValue, value: SSAValue) -> None:
+        super().__init__(operands=[array, index, value])
+
+    def verify_(self) -> None:
+        check_registers("cuda.set", self.array, self.index, 1)
+
+
+@irdl_op_definition
+class AssumeOp(EffectOp):
+    """Promise the compiler that a condition holds."""
+
+    name = "cuda.assume"
+    condition = operand_def(i1)
+    assembly_format = "$condition attr-dict"
+
+    def __init__(self, condition: SSAValue) -> None:
+        super().__init__(operands=[condition])
