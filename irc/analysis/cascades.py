@@ -10,13 +10,14 @@ cascaded reductions in general (RedFuser, 2025).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from math import log, prod
+from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.analysis.factors import Factors, is_between, is_zero
 from irc.analysis.op_classes import (
     is_cast,
     is_elementwise,
@@ -31,7 +32,7 @@ from irc.dialects import nd
 from irc.dialects.kernel import FusedOp
 from irc.dialects.nd.base import ints
 from irc.ir.discardable import ANY_ORDER
-from irc.ir.iteration import is_broadcast, iteration_of
+from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
 
@@ -46,9 +47,6 @@ MIN_ROWS = 64
 """Rows of a tile, at least: the instructions of a warp group have as many. A cascade whose last axis of rows has them
 is walked over along this axis alone, whose places conditions can tell apart; others, of heads that share keys, are
 batches."""
-
-Exponents = Mapping[Operation, float]
-"""Of a value that is g * exp(sum of c * r): c by the reduction that gives r."""
 
 
 @dataclass(frozen=True)
@@ -267,10 +265,6 @@ def _products_of(values: Iterable[SSAValue]) -> Iterator[Operation]:
         yield from (use.operation for use in value.uses if is_product(use.operation) and use.index == 0)
 
 
-def _is_between(op: Operation) -> bool:
-    return is_elementwise(op) or is_broadcast(op) or is_unit_reshape(op) or is_splittable(op)
-
-
 def cascade_between(
     scores: Iterable[Operation], products: Iterable[Operation], axes: tuple[int, ...]
 ) -> tuple[Operation, ...]:
@@ -308,7 +302,7 @@ def _feeding(products: Iterable[Operation]) -> set[Operation]:
     pending = [product.operands[0].owner for product in products]
     while pending:
         op = pending.pop()
-        if isinstance(op, Operation) and op not in found and _is_between(op):
+        if isinstance(op, Operation) and op not in found and is_between(op):
             found.add(op)
             pending += [operand.owner for operand in op.operands]
     return found
@@ -330,7 +324,7 @@ def _is_apart(cascade: Cascade, along: Iterable[SSAValue]) -> bool:
 
 def _keeps(op: Operation) -> bool:
     """Whether elements of the result are those of the second operand, or 0."""
-    return isinstance(op, nd.WhereOp) and _is_zero(op.rhs)
+    return isinstance(op, nd.WhereOp) and is_zero(op.rhs)
 
 
 def maximum_below(value: SSAValue) -> nd.MaxOp | None:
@@ -343,99 +337,3 @@ def maximum_below(value: SSAValue) -> nd.MaxOp | None:
     while isinstance(maximum, Operation) and is_unit_reshape(maximum):
         maximum = maximum.operands[0].owner
     return maximum if isinstance(maximum, nd.MaxOp) and maximum.x is difference.lhs else None
-
-
-@dataclass
-class Factors:
-    """How values depend on reductions, as factors."""
-
-    reductions: set[Operation]
-    _known: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
-
-    def of(self, value: SSAValue) -> Exponents | None:
-        """Of a value that is g * exp(sum of c * r), with a g that no reduction has a part in; None of others."""
-        if not self._depends(value):
-            return {}
-        op = value.owner
-        assert isinstance(op, Operation)
-        match op:
-            case nd.ExpOp():
-                return self._sum(op.operands[0])
-            case nd.Exp2Op():
-                return _scaled(self._sum(op.operands[0]), log(2))
-            case nd.MulOp():
-                return _joined(self.of(op.lhs), self.of(op.rhs))
-            case nd.DivOp():
-                return _joined(self.of(op.lhs), _scaled(self.of(op.rhs), -1))
-            case nd.WhereOp():
-                return self._either(op)
-            case nd.NegOp():
-                return self.of(op.operands[0])
-            case _ if _passes(op):
-                return self.of(op.operands[0])
-            case _:
-                return None
-
-    def _either(self, op: nd.WhereOp) -> Exponents | None:
-        condition, *choices = op.operands
-        found = [self.of(value) for value in choices if not _is_zero(value)]
-        alike = all(each == found[0] for each in found)
-        return found[0] if found and alike and not self._depends(condition) else None
-
-    def _sum(self, value: SSAValue) -> Exponents | None:
-        """Of a value that is h + sum of c * r."""
-        if not self._depends(value):
-            return {}
-        op = value.owner
-        assert isinstance(op, Operation)
-        match op:
-            case nd.AddOp():
-                return _joined(self._sum(op.lhs), self._sum(op.rhs))
-            case nd.SubOp():
-                return _joined(self._sum(op.lhs), _scaled(self._sum(op.rhs), -1))
-            case nd.NegOp():
-                return _scaled(self._sum(op.operands[0]), -1)
-            case nd.MulOp():
-                pairs = ((op.lhs, _number(op.rhs)), (op.rhs, _number(op.lhs)))
-                return next((_scaled(self._sum(v), n) for v, n in pairs if n is not None), None)
-            case _ if op in self.reductions:
-                return {op: 1.0}
-            case _ if _passes(op) and not is_cast(op):
-                return self._sum(op.operands[0])
-            case _:
-                return None
-
-    def _depends(self, value: SSAValue) -> bool:
-        """Whether a reduction has a part in the value."""
-        if value not in self._known:
-            op = value.owner
-            self._known[value] = isinstance(op, Operation) and (
-                op in self.reductions or (_is_between(op) and any(self._depends(operand) for operand in op.operands))
-            )
-        return self._known[value]
-
-
-def _passes(op: Operation) -> bool:
-    """Whether elements of the result are those of the operand, but for a rounding."""
-    return is_cast(op) or is_broadcast(op) or is_unit_reshape(op)
-
-
-def _joined(a: Exponents | None, b: Exponents | None) -> Exponents | None:
-    if a is None or b is None:
-        return None
-    total = {op: a.get(op, 0.0) + b.get(op, 0.0) for op in {**a, **b}}
-    return {op: coefficient for op, coefficient in total.items() if coefficient}
-
-
-def _scaled(found: Exponents | None, by: float) -> Exponents | None:
-    return None if found is None else {op: by * coefficient for op, coefficient in found.items()}
-
-
-def _number(value: SSAValue) -> float | None:
-    """The one element of a constant."""
-    number = value.owner.splat_value if isinstance(value.owner, nd.ConstantOp) else None
-    return None if number is None else float(number)
-
-
-def _is_zero(value: SSAValue) -> bool:
-    return _number(value) == 0.0

@@ -16,7 +16,8 @@ from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from irc.analysis.cascades import Cascade, Exponents
+from irc.analysis.cascades import Cascade
+from irc.analysis.factors import Exponents
 from irc.analysis.op_classes import shape_of
 from irc.dialects import tile
 from irc.ir.rewriting import give_location
