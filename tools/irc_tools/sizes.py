@@ -16,7 +16,8 @@ ROOMS = ("irc", "frontend", "tools", "tests")
 SUBJECTS = {
     "attention, other cascades": """irc/*cascade*.py irc/*/attention.py irc/tiling/references.py irc/tiling/rescaling.py
         irc/tiling/sums_across.py irc/*/order_groups.py irc/dialects/tile/order.py irc/dialects/tile/vote.py
-        irc/lowering/orders.py irc/analysis/factors.py irc/*/scale_exponents.py irc/*/factor_reductions.py irc/fusion/returning.py""",
+        irc/lowering/orders.py irc/analysis/factors.py irc/*/scale_exponents.py irc/*/factor_reductions.py
+        irc/fusion/returning.py""",
     "convolution, windows": """irc/*/convolution.py irc/*/window*.py irc/*/im2col.py irc/tiling/taps.py irc/*/columns.py
         irc/configs/gathered.py irc/*/direct*.py irc/*/arrange_convolutions.py irc/ir/windows.py""",
     "products in groups": "irc/*/grouped*.py irc/tiling/segments.py",
