@@ -100,7 +100,7 @@ def _error(program: Attention, target: str, folder: Path) -> float:
     return np.abs(np.asarray(result).astype(np.float64) - expected).max() / np.abs(expected).max()
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("program", [*FORMS, *UNEQUAL, *BOUNDED], ids=_name)
 def test_it_is_right_on_the_simulator(program: Attention, tmp_path: Path) -> None:
     assert _error(program, "sim", tmp_path) < 1e-2
@@ -170,6 +170,7 @@ PLAIN = Attention('instruction = "wgmma", stages = 2', 128, 128, 128, 16384, 163
 CAUSAL_PLAIN = dataclasses.replace(PLAIN, causal=True)
 
 
+@long(3)
 @pytest.mark.parametrize(
     "program",
     [

@@ -173,6 +173,7 @@ func f(x: bf16[B, S, (H + 2 * K) * D], g: bf16[B, H, S, D]) -> (bf16[B, H, S, D]
 """
 
 
+@long(2)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize(("s", "k"), [(128, 4), (100, 2)])
 def test_parts_of_arrays(s: int, k: int, arch: str) -> None:
@@ -261,6 +262,7 @@ func f(q: bf16[B, H, S, D], k: bf16[B, K, T, D], v: bf16[B, K, T, D], m: {bias},
 """
 
 
+@long(4)
 @pytest.mark.parametrize(
     ("bias", "options"),
     [

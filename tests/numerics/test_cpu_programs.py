@@ -31,7 +31,7 @@ WITHOUT = ("values of f8", "f64 rounded to f16")
 """What has no loops so far."""
 
 
-@long(16)
+@long(32)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_programs(program: Program) -> None:
     module = isolate(parse(program.text, program.name))
@@ -54,12 +54,14 @@ def test_programs_have_loops(program: Program) -> None:
     assert not [reason for reason in reasons if not any(text in reason for text in WITHOUT)]
 
 
+@long(3)
 @pytest.mark.parametrize("name", DIMS)
 def test_an_example_passes_its_check(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     defines = [f"-D{dim}={size}" for dim, size in DIMS[name].items()]
     assert main([str(EXAMPLES / f"{name}.irc"), "--target", "cpu", "--check", *defines]) == 0, capsys.readouterr().err
 
 
+@long(3)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @pytest.mark.parametrize("seed", seeds(6, 3000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from drawing import examples
+from drawing import examples, long
 from hypothesis import given
 from hypothesis import strategies as st
 from numerics.harness import check_kernels
@@ -31,6 +31,7 @@ def gradient(case: Depthwise) -> str:
     )
 
 
+@long(3)
 @pytest.mark.parametrize("name", PLAIN)
 def test_gradient(name: str) -> None:
     check_kernels(gradient(CASES[name]))

@@ -193,7 +193,7 @@ SIMULATED = [
 ]
 
 
-@long(2)
+@long(4)
 @pytest.mark.usefixtures("few_sms")
 @pytest.mark.parametrize(("name", "fields", "shape"), SIMULATED, ids=str)
 def test_on_the_simulator(name: str, fields: dict[str, Any], shape: tuple[int, int, int]) -> None:

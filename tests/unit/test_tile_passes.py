@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from drawing import long
 
 from irc.dialects import tile as tile_dialect
 from irc.driver.pipelines import PASSES, TILE
@@ -51,6 +52,7 @@ CHOSEN = {
 SELECTED = [GATING, PINGPONG, *(case for case in (*CASES, *REDUCTIONS, *PRODUCTS) if case.name in CHOSEN)]
 
 
+@long(3)
 @pytest.mark.parametrize("case", SELECTED, ids=lambda c: c.name)
 def test_passes_keep_the_meaning(case: Case) -> None:
     module, args, expected = tiled(case)
