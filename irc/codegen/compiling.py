@@ -30,8 +30,11 @@ FORMAT = 2
 """Of an entry; another one is not read."""
 
 
+LINES = "--generate-line-info"
+"""The option by which machine code says which line of its source each instruction is for."""
+
 _COMMENT = re.compile(r"^\s*//.*\n", re.MULTILINE)
-"""Lines that name a place of the program: moving a statement changes no machine code."""
+"""Lines that name a place of the program: moving a statement changes no machine code, but the numbers of lines."""
 
 
 def compile_cached(
@@ -50,7 +53,8 @@ def cache_key(source: str, arch: str, options: Sequence[str] = ()) -> str:
     """A digest of all that a compilation depends on; the folders of headers are in it by their versions."""
     flags = [option for option in (*compiler_options(source, arch), *options) if not option.startswith("-I")]
     digest = hashlib.sha256()
-    for part in (str(FORMAT), compiler_version(), *flags, _COMMENT.sub("", source)):
+    hashed = source if LINES in options else _COMMENT.sub("", source)
+    for part in (str(FORMAT), compiler_version(), *flags, hashed):
         data = part.encode()
         digest.update(f"{len(data)}:".encode())
         digest.update(data)

@@ -8,10 +8,9 @@ is printed where it is used. The prelude defines, of the functions that the line
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from io import StringIO
 from typing import TypeVar
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType, ModuleOp
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType, ModuleOp, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -54,13 +53,17 @@ def print_module(module: ModuleOp) -> str:
 
 def print_kernels(kernels: Sequence[KernelOp]) -> str:
     """One translation unit with these kernels."""
+    return "".join(f"{line}\n" for line, _ in located_lines(kernels))
+
+
+def located_lines(kernels: Sequence[KernelOp]) -> list[tuple[str, Attribute]]:
+    """The lines of one translation unit with these kernels, each with the location of the op that it is printed for."""
     _load_families()
     needed: dict[str, None] = {}
-    bodies: list[str] = []
+    bodies: list[tuple[str, Attribute]] = []
     for kernel in kernels:
-        printer = KernelPrinter(kernel, needed)
-        bodies.append(printer.print())
-    return "\n".join([prelude(needed), *bodies])
+        bodies += [*([("", UnknownLoc())] if bodies else []), *KernelPrinter(kernel, needed).print()]
+    return [*((line, UnknownLoc()) for line in f"{prelude(needed)}\n".split("\n")[:-1]), *bodies]
 
 
 class KernelPrinter:
@@ -72,12 +75,13 @@ class KernelPrinter:
         self._needed = needed
         self._names = Names()
         self._expressions: dict[SSAValue, str] = {}
-        self._output = StringIO()
+        self._lines: list[tuple[str, Attribute]] = []
+        self._location: Attribute = kernel.location
         self._indent = 0
         self._place = ""
 
-    def print(self) -> str:
-        """The text of the kernel."""
+    def print(self) -> list[tuple[str, Attribute]]:
+        """The lines of the kernel, each with the location of the op that it is printed for."""
         if self.kernel.max_sets > 1:
             self._print_for_sets()
         else:
@@ -85,7 +89,7 @@ class KernelPrinter:
             self.line(f'extern "C" __global__ void {self._attributes()}')
             self.line(f"{self.kernel.sym_name.data}({', '.join(arguments)}) {{")
             self._print_body()
-        return self._output.getvalue()
+        return self._lines
 
     def _print_for_sets(self) -> None:
         """The kernel as a function of one set of operands, called with that of the block. Its parameters are those of
@@ -155,7 +159,7 @@ class KernelPrinter:
 
     def line(self, text: str) -> None:
         """Print a line at the current indentation."""
-        self._output.write("  " * self._indent + text + "\n")
+        self._lines += [(line, self._location) for line in ("  " * self._indent + text).split("\n")]
 
     def use(self, snippet: str) -> None:
         """Have the prelude define a snippet."""
@@ -227,11 +231,13 @@ class KernelPrinter:
             raise IrcError(
                 f"{op.name} has no CUDA C++ form", op.location, "lower it to ops of cuda, arith, math and scf"
             )
+        outer, self._location = self._location, op.location
         self._comment(op)
         try:
             function(self, op)
         except (KeyError, VerifyException) as error:
             raise IrcError(f"{op.name} cannot be printed as CUDA C++: {error}", op.location) from error
+        self._location = outer
 
     def _comment(self, op: Operation) -> None:
         place = next(labels(op.location), None)

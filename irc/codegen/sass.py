@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from irc.support import cache
@@ -21,25 +22,46 @@ LONGEST_SECONDS = 60
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", re.MULTILINE)
 
+_SOURCE_LINE = re.compile(r"^\s*//## File .*\bline (\d+)$")
+"""Of nested calls there is one each, and the last is that of the kernel."""
 
-def disassemble(cubin: bytes) -> str:
-    """The SASS of all kernels of a cubin, kept on disk; IrcError without a disassembler or for bytes it refuses."""
-    key = hashlib.sha256(cubin).hexdigest()
+_LABEL, _CODE = re.compile(r"^\.?\w+:$"), re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s*(.*?)\s*;?\s*$")
+
+
+def disassemble(cubin: bytes, *options: str) -> str:
+    """The SASS of all kernels of a cubin, kept on disk; IrcError without a disassembler or for bytes it refuses.
+    `options` are nvdisasm's."""
+    key = hashlib.sha256(b"".join([cubin, *(option.encode() for option in options)])).hexdigest()
     if (content := cache.read("sass", key)) is not None:
         return content.decode()
-    sass = _disassemble(cubin)
+    sass = _disassemble(cubin, options)
     cache.write("sass", key, sass.encode())
     return sass
 
 
-def _disassemble(cubin: bytes) -> str:
+def instructions_by_line(cubin: bytes) -> list[tuple[str, int]]:
+    """The labels and instructions of a cubin that was compiled with `--generate-line-info`, each with the number of its
+    line in the source, 0 where there is none; of a function that was inlined, that of its call."""
+    found: list[tuple[str, int]] = []
+    number = 0
+    for line in disassemble(cubin, "--print-line-info-inline").splitlines():
+        if place := _SOURCE_LINE.match(line):
+            number = int(place[1])
+        elif _LABEL.match(line):
+            found.append((line, 0))
+        elif code := _CODE.match(line):
+            found.append((f"  {code[1]}  {code[2]}", number))
+    return found
+
+
+def _disassemble(cubin: bytes, options: Sequence[str]) -> str:
     tool = _tool("nvdisasm")
     with tempfile.TemporaryDirectory(prefix="irc-") as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
         try:
             done = subprocess.run(
-                [tool, "-c", str(path)], capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
+                [tool, "-c", *options, str(path)], capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise IrcError(f"nvdisasm failed: {error}") from error

@@ -105,7 +105,7 @@ def compile(
         any_order=any_order,
         donate=tuple(donate),
     )
-    subject = _subject(program)
+    subject = subject_of(program)
     if autotune:
         from irc.driver.tuning import tune_missing
 
@@ -114,12 +114,20 @@ def compile(
     key = (subject.key, target, options)
     if not is_reporting() and (known := _executables.get(key)) is not None:
         return known
-    return _executables.keep(key, _ON[target](subject, options))
+    executable = _ON[target](subject, options)
+    executable.reporter = partial(_report, subject.as_text(), target, options)
+    return _executables.keep(key, executable)
+
+
+def _report(subject: Subject, target: str, options: Options, path: Path | None) -> str:
+    from irc.driver.reporting import write_report
+
+    return write_report([subject], target, options, path)
 
 
 def compile_module(module: ModuleOp, target: str, options: Options) -> Executable:
     """Compiles a module with just these options; nothing is kept in memory."""
-    return _ON[target](_subject(module), options)
+    return _ON[target](subject_of(module), options)
 
 
 def compile_artifact(
@@ -134,15 +142,28 @@ def compile_artifact(
     """Compiles a program to kernels and a host plan without loading them: this needs no GPU.
 
     `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
-    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding, any_order)
-    return _artifact(_subject(program), options.with_tuned())
+    options = artifact_options(arch=arch, dims=dims, func=func, strict_rounding=strict_rounding, any_order=any_order)
+    return _artifact(subject_of(program), options)
+
+
+def artifact_options(
+    *,
+    arch: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    func: str | None = None,
+    strict_rounding: bool = False,
+    any_order: bool = False,
+) -> Options:
+    """What `compile_artifact` compiles with."""
+    given = tuple(sorted((dims or {}).items()))
+    return Options(resolve_arch(arch), given, func, strict_rounding, any_order).with_tuned()
 
 
 def compile_module_artifact(module: ModuleOp, options: Options) -> Artifact:
     """As `compile_artifact`, with just these options, and nothing is kept: a candidate of a tuner."""
     from irc.driver.build import build
 
-    return build(_subject(module).module(options), **options.of_passes)
+    return build(subject_of(module).module(options), **options.of_passes)
 
 
 def lower_program(
@@ -159,9 +180,8 @@ def lower_program(
     it was read. `arch` is as for `compile_artifact`."""
     from irc.driver.lowering import levels
 
-    options = Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), func, strict_rounding, any_order)
-    options = options.with_tuned()
-    module = _subject(program).module(options)
+    options = artifact_options(arch=arch, dims=dims, func=func, strict_rounding=strict_rounding, any_order=any_order)
+    module = subject_of(program).module(options)
     for _ in levels(module, [] if upto is None else [upto], **options.of_passes):
         pass
     return module
@@ -189,6 +209,13 @@ class Subject:
             donate(entry_of(module), options.donate)
         return module
 
+    def as_text(self) -> Subject:
+        """The same program, of which no module is kept: the places of a module's ops are lines of its text."""
+        if self.text is not None:
+            return self
+        text, name = self.key[1], "module.mlir"
+        return Subject(("text", name, text), text, name, None)
+
     def _isolated(self, options: Options) -> ModuleOp:
         from irc.driver.program import isolate
         from irc.ir.verification import verify
@@ -207,7 +234,8 @@ class Subject:
         return timed("parse", lambda: parse(text, self.name, dims=dict(options.dims)))
 
 
-def _subject(program: str | Path | ModuleOp) -> Subject:
+def subject_of(program: str | Path | ModuleOp) -> Subject:
+    """The program as it is compiled; IrcError where it is nothing that can be, or a file that cannot be read."""
     if isinstance(program, str | Path):
         text, name = source_of(program)
         register_source(name, text)

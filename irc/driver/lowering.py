@@ -51,13 +51,18 @@ def run_passes(
 
 
 def levels(
-    module: ModuleOp, stops: Sequence[str] = LEVELS, *, context: Context | None = None, **options: Any
+    module: ModuleOp,
+    stops: Sequence[str] = LEVELS,
+    *,
+    context: Context | None = None,
+    instruments: Instruments | None = None,
+    **options: Any,
 ) -> Iterator[tuple[str, ModuleOp]]:
     """Lowers the module in place, which has been verified, and yields it after each of the levels `stops`. The last one
     is verified. `options` (`strict_rounding`, `any_order`) go to the passes that have them. Passes that the module had
-    are not run again."""
+    are not run again. instruments: as for `run_passes`."""
     done, given = passes_had(module), is_lowered(module)
-    instruments = watch(module)
+    instruments = watch(module) if instruments is None else instruments
     checked = given or instruments.verify_each
     manager = PassManager(new_context() if context is None else context, instruments, checked=checked, given=given)
     for level in stops:

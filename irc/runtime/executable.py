@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from irc.runtime.artifact import ArraySpec, Artifact
@@ -55,6 +56,8 @@ class Executable:
         self.results = tuple(results)
         self.artifact = artifact
         self.dims: tuple[Dim, ...] = ()
+        self.reporter: Callable[[Path | None], str] | None = None
+        """Makes `report`'s page, and writes it to a file where one is given."""
         self._manifest = manifest
         self._program = program
 
@@ -153,6 +156,13 @@ class Executable:
         if self.artifact is None:
             raise IrcError(f"{self.name} has no kernels: it is compiled for the target {self.target}")
         return kernel_times(self.artifact, arrays, repetitions)
+
+    def report(self, path: str | Path | None = None) -> str:
+        """An HTML page of how the program was compiled, which is compiled once more for it, and written to a file where
+        a path is given: docs/report.md. IrcError where that cannot be."""
+        if self.reporter is None:
+            raise IrcError(f"{self.name} is not what irc.compile gave", hint="report on the executable that it gave")
+        return self.reporter(None if path is None else Path(path))
 
     def statistics(self, *arrays: Any) -> list[KernelStatistics]:
         """What the kernels do in a call with these arrays, on the target `sim`: instructions, sectors of global memory

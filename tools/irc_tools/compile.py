@@ -46,7 +46,14 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="the folder (default: FILE's name and .out); a file with --emit"
     )
-    parser.add_argument("--emit", choices=EMITTED, help="print one level instead (-o FILE writes it)")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--emit", choices=EMITTED, help="print one level instead (-o FILE writes it)")
+    instead.add_argument(
+        "--report",
+        metavar="FILE.html",
+        help="write one page instead: all levels side by side, linked by their places in the program, and what each "
+        "pass did (docs/report.md)",
+    )
     return parser
 
 
@@ -60,8 +67,12 @@ def _run(arguments: list[str]) -> int:
         "any_order": args.any_order,
     }
     path = Path(args.file)
+    if args.report is not None and args.output is not None:
+        raise IrcError("--report writes a page, and no folder for -o", hint="leave one of them out")
     with parse_reports(args, PASSES) or nullcontext():
-        if args.emit is not None:
+        if args.report is not None:
+            _report(path, options, Path(args.report))
+        elif args.emit is not None:
             _emit(args.emit, path, options, args.output)
         else:
             _compile(path, options, args.output)
@@ -75,6 +86,13 @@ def _compile(path: Path, options: dict[str, Any], output: str | None) -> None:
     folder = Path(output) if output is not None else Path(f"{path.stem}.out")
     write_artifact(artifact, folder)
     _print(artifact, folder)
+
+
+def _report(path: Path, options: dict[str, Any], file: Path) -> None:
+    from irc.driver.reporting import report_program
+
+    report_program(path, "cuda", file, **options)
+    print(f"wrote {file}")
 
 
 def _emit(level: str, path: Path, options: dict[str, Any], output: str | None) -> None:

@@ -1,0 +1,127 @@
+"""A report on a compilation: the program is compiled once more, and what each pass made of it is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from irc.codegen.cpu.compiling import has_pairs
+from irc.codegen.cpu.printer import print_kernel
+from irc.dialects import cpu, cuda
+from irc.driver.build import SEPARATE_ROUNDING
+from irc.driver.compiler import Options, Subject, artifact_options, subject_of
+from irc.driver.lowering import levels
+from irc.driver.reports import Instruments, watch
+from irc.ir.discardable import STRICT
+from irc.ir.functions import entry_of
+from irc.ir.printer import print_ir
+from irc.report.changes import Change, change
+from irc.report.columns import Column, Line, ir_column, source_column
+from irc.report.machine import machine_code
+from irc.report.page import page
+from irc.report.program import ProgramReport
+from irc.support.diagnostics import IrcError
+from irc.support.files import write_text
+
+ResultT = TypeVar("ResultT")
+
+LEVELS = {
+    "cuda": ("nd", "kernel", "tile", "all"),
+    "sim": ("nd", "kernel", "tile", "all"),
+    "cpu": ("nd", "kernel", "cpu"),
+}
+"""Those that a target has; `interpret` runs nd as it was read."""
+
+TITLES = {"all": "cuda", "cpu": "cpu"}
+
+
+@dataclass
+class _Recorder(Instruments):
+    """Keeps what each pass did; what else watches the passes sees them too."""
+
+    inner: Instruments
+    changes: list[Change] = field(default_factory=list[Change])
+    _text: str = ""
+    _seconds: float = 0.0
+
+    def begin(self, module: ModuleOp) -> None:
+        """The module, before its first pass."""
+        self.verify_each = self.inner.verify_each
+        self._text = print_ir(module)
+
+    def before(self, entry: ModulePass, module: ModuleOp) -> None:
+        self.inner.before(entry, module)
+
+    def after(self, number: int, entry: ModulePass, module: ModuleOp) -> None:
+        self.inner.after(number, entry, module)
+        text = print_ir(module)
+        self.changes.append(change(entry.name, self._seconds, self._text, text))
+        self._text = text
+
+    def timed(self, step: str, run: Callable[[], ResultT]) -> ResultT:
+        begin = time.perf_counter()
+        try:
+            return self.inner.timed(step, run)
+        finally:
+            self._seconds = time.perf_counter() - begin
+
+
+def check_file(path: Path) -> None:
+    """IrcError where a page cannot be written there: known before anything is compiled."""
+    if path.is_dir():
+        raise IrcError(f"cannot write the report to {path}: it is a folder", hint=f"a file, such as {path}/report.html")
+    if not path.parent.is_dir():
+        raise IrcError(f"cannot write the report to {path}: there is no folder {path.parent}", hint="make it first")
+
+
+def report_program(program: str | Path, target: str, path: Path, **options: Any) -> None:
+    """Writes the page of a program, compiled for a target with the options of `compile_artifact`."""
+    check_file(path)
+    write_report([subject_of(program)], target, artifact_options(**options), path)
+
+
+def write_report(subjects: list[Subject], target: str, options: Options, path: Path | None) -> str:
+    """The page of some programs, which is written to a file where one is given."""
+    if path is not None:
+        check_file(path)
+    text = page([report(subject, target, options) for subject in subjects])
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
+def report(subject: Subject, target: str, options: Options) -> ProgramReport:
+    """What a page shows of a program."""
+    subject = subject.as_text()
+    assert subject.text is not None
+    module, file = subject.module(options), subject.name
+    name = entry_of(module).sym_name.data
+    recorder = _Recorder(watch(module))
+    recorder.begin(module)
+    columns = [source_column(file, subject.text)]
+    stops = LEVELS.get(target, ())
+    for level, lowered in levels(module, stops, instruments=recorder, **options.of_passes):
+        columns.append(ir_column(TITLES.get(level, level), lowered, file))
+    if not stops and not file.endswith(".mlir"):
+        columns.append(ir_column("nd", module, file))
+    columns += _code(module, target, options, file)
+    return ProgramReport(name, f"{target} {options.arch}" if options.arch else target, columns, recorder.changes)
+
+
+def _code(module: ModuleOp, target: str, options: Options, file: str) -> list[Column]:
+    """What is below the IR."""
+    if target in ("cuda", "sim"):
+        kernels = [op for op in module.ops if isinstance(op, cuda.KernelOp)]
+        separate = SEPARATE_ROUNDING if STRICT in module.attributes else ()
+        return [*machine_code(kernels, options.arch, separate, file).columns]
+    if target == "cpu":
+        codes = [print_kernel(op, has_pairs=has_pairs()) for op in module.ops if isinstance(op, cpu.KernelOp)]
+        lines = [Line(line) for code in codes for line in code.text.splitlines()]
+        return [Column("llvm", "LLVM IR", lines)] if lines else []
+    return []
