@@ -13,16 +13,22 @@ from xdsl.passes import ModulePass
 
 from irc.codegen.cpu.compiling import has_pairs
 from irc.codegen.cpu.printer import print_kernel
-from irc.dialects import cpu, cuda
+from irc.configs.space import KernelSpace
+from irc.dialects import cpu, cuda, tile
+from irc.dialects.kernel import FusedOp
 from irc.driver.build import SEPARATE_ROUNDING
 from irc.driver.compiler import Options, Subject, artifact_options, subject_of
 from irc.driver.lowering import levels
+from irc.driver.program import signature
 from irc.driver.reports import Instruments, watch
 from irc.ir.discardable import STRICT
 from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir
+from irc.passes.kernel.choose_config import ChooseConfigPass
 from irc.report.changes import Change, change
 from irc.report.columns import Column, Line, ir_column, source_column
+from irc.report.counts import Counts, counts
+from irc.report.kernels import KernelReport, of_config, space_of, with_program, with_resources
 from irc.report.machine import machine_code
 from irc.report.page import page
 from irc.report.program import ProgramReport
@@ -43,10 +49,12 @@ TITLES = {"all": "cuda", "cpu": "cpu"}
 
 @dataclass
 class _Recorder(Instruments):
-    """Keeps what each pass did; what else watches the passes sees them too."""
+    """Keeps what each pass did, and the configs that were chosen; what else watches the passes sees them too."""
 
     inner: Instruments
     changes: list[Change] = field(default_factory=list[Change])
+    kernels: dict[str, KernelReport] = field(default_factory=dict[str, KernelReport])
+    _spaces: dict[FusedOp, KernelSpace | None] = field(default_factory=dict[FusedOp, "KernelSpace | None"])
     _text: str = ""
     _seconds: float = 0.0
 
@@ -57,12 +65,17 @@ class _Recorder(Instruments):
 
     def before(self, entry: ModulePass, module: ModuleOp) -> None:
         self.inner.before(entry, module)
+        if entry.name == ChooseConfigPass.name:
+            self._spaces = {op: space_of(op) for op in module.walk() if isinstance(op, FusedOp)}
 
     def after(self, number: int, entry: ModulePass, module: ModuleOp) -> None:
         self.inner.after(number, entry, module)
         text = print_ir(module)
         self.changes.append(change(entry.name, self._seconds, self._text, text))
         self._text = text
+        if entry.name == ChooseConfigPass.name:
+            found = [of_config(op, space) for op, space in self._spaces.items()]
+            self.kernels |= {each.name: each for each in found}
 
     def timed(self, step: str, run: Callable[[], ResultT]) -> ResultT:
         begin = time.perf_counter()
@@ -101,25 +114,42 @@ def report(subject: Subject, target: str, options: Options) -> ProgramReport:
     subject = subject.as_text()
     assert subject.text is not None
     module, file = subject.module(options), subject.name
-    name = entry_of(module).sym_name.data
+    entry = entry_of(module)
+    name = entry.sym_name.data
     recorder = _Recorder(watch(module))
     recorder.begin(module)
-    columns = [source_column(file, subject.text)]
+    arguments, results = signature(entry)
+    columns: list[Column] = []
+    counted: Counts | None = None
     stops = LEVELS.get(target, ())
     for level, lowered in levels(module, stops, instruments=recorder, **options.of_passes):
-        columns.append(ir_column(TITLES.get(level, level), lowered, file))
+        if level == "all":
+            counted = counts(lowered, arguments, results, file)
+        columns.append(ir_column(TITLES.get(level, level), lowered, file, None if counted is None else counted.marks()))
+        for program in [op for op in lowered.ops if level == "tile" and isinstance(op, tile.ProgramOp)]:
+            own = program.sym_name.data
+            recorder.kernels[own] = with_program(recorder.kernels.get(own, KernelReport(own)), program)
     if not stops and not file.endswith(".mlir"):
         columns.append(ir_column("nd", module, file))
-    columns += _code(module, target, options, file)
-    return ProgramReport(name, f"{target} {options.arch}" if options.arch else target, columns, recorder.changes)
+    columns += _code(module, target, options, file, recorder.kernels)
+    shown = f"{target} {options.arch}" if options.arch not in ("", target) else target
+    source = source_column(file, subject.text, {} if counted is None else counted.line_marks())
+    kernels = [*recorder.kernels.values()]
+    return ProgramReport(name, shown, [source, *columns], recorder.changes, kernels, counted)
 
 
-def _code(module: ModuleOp, target: str, options: Options, file: str) -> list[Column]:
-    """What is below the IR."""
+def _code(module: ModuleOp, target: str, options: Options, file: str, reports: dict[str, KernelReport]) -> list[Column]:
+    """What is below the IR; what its kernels take goes to `reports`, in the order of the kernels."""
     if target in ("cuda", "sim"):
         kernels = [op for op in module.ops if isinstance(op, cuda.KernelOp)]
         separate = SEPARATE_ROUNDING if STRICT in module.attributes else ()
-        return [*machine_code(kernels, options.arch, separate, file).columns]
+        code = machine_code(kernels, options.arch, separate, file)
+        known = dict(reports)
+        reports.clear()
+        for kernel in kernels:
+            name = kernel.sym_name.data
+            reports[name] = with_resources(known.get(name, KernelReport(name)), kernel, code.resources.get(name))
+        return [*code.columns]
     if target == "cpu":
         codes = [print_kernel(op, has_pairs=has_pairs()) for op in module.ops if isinstance(op, cpu.KernelOp)]
         lines = [Line(line) for code in codes for line in code.text.splitlines()]

@@ -13,7 +13,8 @@ CONTEXT = 2
 MOST_SHOWN = 400
 """Lines of a pass that are shown: beyond, one reads the levels."""
 
-_NUMBER = re.compile(r"%\d+")
+_NOISE = re.compile(r'%\d+|(?:, )?irc\.after = "[^"]*"')
+"""The numbers of values, and the note of the pass that a module had."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,10 @@ class Change:
 def change(name: str, seconds: float, before: str, after: str) -> Change:
     """Of a pass between two texts. Lines that differ by the numbers of values alone are the same: a pass that puts in
     one op moves all numbers behind it."""
-    if before == after:
-        return Change(name, seconds, (), 0, 0)
     old, new = before.splitlines(), after.splitlines()
-    bare_old, bare_new = ([_NUMBER.sub("%", line) for line in text] for text in (old, new))
+    bare_old, bare_new = ([_NOISE.sub("", line) for line in text] for text in (old, new))
+    if bare_old == bare_new:
+        return Change(name, seconds, (), 0, 0)
     matcher = SequenceMatcher(None, bare_old, bare_new)
     blocks = matcher.get_opcodes()
     removed = sum(end - begin for kind, begin, end, _, _ in blocks if kind != "equal")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import NamedTuple
@@ -21,10 +21,11 @@ class Place(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a text, and where in the program it comes from."""
+    """A line of a text, and where in the program it comes from. mark: what is said of it, such as counts."""
 
     text: str
     places: tuple[Place, ...] = ()
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,9 @@ def places_in(file: str, locations: Iterable[Attribute]) -> tuple[Place, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def source_column(file: str, text: str) -> Column:
-    """The program: every line comes from itself."""
-    lines = [Line(line, (Place(number, 0),)) for number, line in enumerate(text.splitlines(), 1)]
+def source_column(file: str, text: str, marks: Mapping[int, str]) -> Column:
+    """The program: every line comes from itself. marks: by the number of the line."""
+    lines = [Line(line, (Place(number, 0),), marks.get(number, "")) for number, line in enumerate(text.splitlines(), 1)]
     return Column("source", file.rsplit("/", 1)[-1], lines)
 
 
@@ -62,16 +63,15 @@ class _PlacingPrinter(AliasPrinter):
         super().print_op(op)
 
 
-def ir_column(name: str, module: Operation, file: str, note: str = "") -> Column:
-    """The IR of a module, as `print_ir` gives it."""
+def ir_column(name: str, module: Operation, file: str, marks: Mapping[Operation, str] | None = None) -> Column:
+    """The IR of a module, as `print_ir` gives it. marks: of some ops."""
     body = StringIO()
     printer = _PlacingPrinter(stream=body)
     printer.print_op(module)
     text, reached, number = body.getvalue(), 0, 0
-    found: dict[int, tuple[Place, ...]] = {}
+    lines = [Line(line) for line in text.splitlines()]
     for at, op in printer.begun:
         number, reached = number + text.count("\n", reached, at), at
-        found[number] = () if op is module else places_in(file, [op.location])
-    lines = [Line(declared.rstrip("\n")) for declared in printer.declarations]
-    lines += [Line(line, found.get(number, ())) for number, line in enumerate(text.splitlines())]
-    return Column(name, name, lines, note)
+        places = () if op is module else places_in(file, [op.location])
+        lines[number] = Line(lines[number].text, places, (marks or {}).get(op, ""))
+    return Column(name, name, [*(Line(declared.rstrip("\n")) for declared in printer.declarations), *lines])

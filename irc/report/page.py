@@ -7,6 +7,8 @@ from importlib.resources import files
 
 from irc.report.changes import Change
 from irc.report.columns import Column, Line
+from irc.report.counts_page import simulated
+from irc.report.kernels_page import kernels
 from irc.report.markup import Markup, element, joined
 from irc.report.program import ProgramReport
 
@@ -37,7 +39,12 @@ def _resource(name: str) -> str:
 
 
 def _program(number: int, program: ProgramReport, programs: Sequence[ProgramReport]) -> Markup:
-    tabs = {"levels": _levels(program), "passes": _passes(program.changes)}
+    tabs = {
+        "levels": _levels(program),
+        "passes": _passes(program.changes),
+        "kernels": kernels(program.kernels),
+        "simulator": simulated(program.counts, program.columns[0], number),
+    }
     shown = {name: content for name, content in tabs.items() if content}
     buttons = [element("button", name, type="button", data_tab=name) for name in shown]
     sections = [element("section", content, class_=f"tab {name}", data_tab=name) for name, content in shown.items()]
@@ -74,7 +81,8 @@ def _column(column: Column) -> Markup:
 
 def _line(line: Line) -> Markup:
     places = " ".join(f"{place.line}:{place.column}" for place in line.places)
-    return element("div", line.text or " ", class_="l", data_p=places or None)
+    mark = element("i", line.mark) if line.mark else Markup()
+    return element("div", line.text or " ", mark, class_="l", data_p=places or None)
 
 
 def _passes(changes: Sequence[Change]) -> Markup:
@@ -89,7 +97,12 @@ def _passes(changes: Sequence[Change]) -> Markup:
 def _pass(change: Change, longest: float) -> Markup:
     bar = element("span", class_="bar", style=f"--share:{change.seconds / longest:.3f}")
     counts = [element("ins", f"+{change.added}"), element("del", f"\N{MINUS SIGN}{change.removed}")]
-    row = [element("b", change.name), *(counts if change.lines else []), bar, element("i", _duration(change.seconds))]
+    row = [
+        element("b", change.name),
+        element("span", *(counts if change.lines else []), class_="counts"),
+        bar,
+        element("i", _duration(change.seconds)),
+    ]
     if not change.lines:
         return element("div", *row, class_="pass idle")
     kinds = {"+": "added", "-": "removed", "@": "left-out"}

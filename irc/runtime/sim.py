@@ -58,6 +58,20 @@ class SimProgram:
             for name, counter in counters.items()
         ]
 
+    def sampled(self, most: int) -> dict[str, Counters]:
+        """The counts of the first blocks of each kernel's first launch, on arrays of zeros, by kernel: they stop when
+        they have entered `most` blocks of ops. What a kernel reads of others' results is zeros, too."""
+        arguments = [Memory.empty(spec.name, spec.nbytes) for spec in self._arguments]
+        device = _Device(arguments, self._results, self._plan.arena, self._plan.constants)
+        for memory in (*arguments, *device.arena, *device.results):
+            memory.written = None
+        found: dict[str, Counters] = {}
+        for step in [step for step in self._plan.steps if isinstance(step, Launch)]:
+            if step.kernel not in found:
+                operands = [device.operand(parameter) for parameter in step.parameters_of_sets[0]]
+                found[step.kernel] = self._kernel(step.kernel).sample(operands, most, blocks=step.grid[0])
+        return found
+
     def _kernel(self, name: str) -> Kernel:
         if (known := self._kernels.get(name)) is None:
             known = self._kernels[name] = Kernel(self._ops[name])
@@ -66,7 +80,8 @@ class SimProgram:
     def _execute(self, arrays: Sequence[Any], counters: dict[str, Counters] | None) -> list[Any]:
         check_count(self._arguments, arrays)
         inputs = [host_array(spec, array) for spec, array in zip(self._arguments, arrays, strict=True)]
-        device = _Device(self._arguments, inputs, self._results, self._plan.arena, self._plan.constants)
+        arguments = [Memory.of(spec.name, array) for spec, array in zip(self._arguments, inputs, strict=True)]
+        device = _Device(arguments, self._results, self._plan.arena, self._plan.constants)
         for step in self._plan.steps:
             match step:
                 case Launch():
@@ -101,13 +116,12 @@ class _Device:
 
     def __init__(
         self,
-        arguments: Sequence[ArraySpec],
-        inputs: Sequence[Array],
+        arguments: list[Memory],
         results: Sequence[ArraySpec],
         arena: int,
         constants: Sequence[bytes],
     ):
-        self.arguments = [Memory.of(spec.name, array) for spec, array in zip(arguments, inputs, strict=True)]
+        self.arguments = arguments
         self.results = [Memory.empty(spec.name, spec.nbytes) for spec in results]
         self.arena = [Memory.empty("workspace", arena)]
         self.constants = [Memory.of("constant", content) for content in constants]

@@ -140,6 +140,7 @@ class Page(HTMLParser):
     lines: dict[str, list[tuple[str, str]]] = field(default_factory=dict[str, list[tuple[str, str]]])
     loaded: list[str] = field(default_factory=list[str])
     open: list[str] = field(default_factory=list[str])
+    marks: list[str] = field(default_factory=list[str])
     _column: str = ""
     _places: str | None = None
 
@@ -148,10 +149,10 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        self.loaded += [given[name] for name in ("src", "href") if name in given]
+        self.loaded += [given[name] for name in ("src", "href") if name in given and not given[name].startswith("#")]
         if tag != "meta":
             self.open.append(tag)
-        if tag == "article":
+        if tag == "article" and "data-column" in given:
             self._column = given["data-column"]
             self.lines[self._column] = []
         if tag == "div" and "l" in given.get("class", "").split():
@@ -160,10 +161,12 @@ class Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
         self._column = "" if tag == "article" else self._column
-        self._places = None
+        self._places = None if tag == "div" else self._places
 
     def handle_data(self, data: str) -> None:
-        if self._places is not None and self._column:
+        if self._column and self.open[-1] == "i":
+            self.marks.append(data)
+        elif self._places is not None and self._column:
             self.lines[self._column].append((data, self._places))
 
 
@@ -175,6 +178,7 @@ def test_the_page_has_all_lines_and_loads_nothing(dense: ProgramReport, dense_fi
     assert page.open == []
     assert page.loaded == [] and "url(" not in text and "@import" not in text
     assert list(page.lines) == [each.name for each in dense.columns]
+    assert page.marks == [line.mark for each in dense.columns for line in each.lines if line.mark] != []
     for each in dense.columns:
         found = page.lines[each.name]
         assert [line for line, _ in found] == [line.text or " " for line in each.lines]
@@ -269,7 +273,7 @@ def dom(path: Path, fragment: str, width: int = 1600) -> str:
 def lit(text: str, name: str) -> list[str]:
     """The lines of a column that are lit."""
     article = text.split(f'<article class="column" data-column="{name}"')[1].split("</article>")[0]
-    return re.findall(r'<div class="l lit"[^>]*>([^<]*)</div>', article)
+    return re.findall(r'<div class="l lit"[^>]*>([^<]*)<', article)
 
 
 @in_browser
@@ -291,6 +295,16 @@ def test_a_click_lights_what_comes_from_there(dense_file: Path, tmp_path: Path) 
     assert lit(text, "source") == ["    h = x @ w"]
     assert any("tile.dot" in line for line in lit(text, "tile"))
     assert not any("nd.relu" in line for line in lit(text, "nd"))
+
+
+@in_browser
+def test_tabs_show_their_parts(dense_file: Path, tmp_path: Path) -> None:
+    for name in ("passes", "kernels", "simulator"):
+        opening = tmp_path / f"{name}.html"
+        click = f"""<script>document.querySelector('.tabs [data-tab="{name}"]').click();</script></body>"""
+        opening.write_text(dense_file.read_text(encoding="utf-8").replace("</body>", click), encoding="utf-8")
+        shown = re.findall(r'<section class="tab (\w+)" data-tab="\w+"( hidden="")?>', dom(opening, ""))
+        assert [tab for tab, hidden in shown if not hidden] == [name]
 
 
 @in_browser

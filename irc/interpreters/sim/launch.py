@@ -17,7 +17,7 @@ from irc.interpreters.sim.grid import Grid
 from irc.interpreters.sim.memory import Array, Pointer, Span, TensorMap
 from irc.interpreters.sim.registry import waits
 from irc.interpreters.sim.scalars import dtype_of
-from irc.interpreters.sim.statistics import Counters
+from irc.interpreters.sim.statistics import Counters, EnoughError
 from irc.interpreters.sim.strands import WARP, Strand, StuckError, Waiting, run_all
 from irc.ir.properties import values_of
 from irc.ir.rounding import cast_array
@@ -85,15 +85,28 @@ class Kernel:
         """Run the whole grid. operands: for each argument of the kernel its buffer, tensor or number; SimulationError
         at the first mistake. blocks: of the grid along x, where these are not the kernel's. `lazy`: what is
         asynchronous happens as late as it can, else when it is issued."""
-        op = self.op
-        written = [_span(value) for value, writes in zip(operands, op.written, strict=True) if writes]
-        grid = Grid(op, [span for span in written if span is not None], blocks)
-        arguments = [
-            self._argument(argument.type, value, grid) for argument, value in zip(op.arguments, operands, strict=True)
-        ]
+        grid, arguments = self._begun(operands, blocks)
         with np.errstate(all="ignore"):
             for first, blocks in self._batches(grid):
                 self._run_batch(grid, first, blocks, arguments, counters, lazy=lazy)
+
+    def sample(self, operands: Sequence[Operand], most: int, *, blocks: int | None = None) -> Counters:
+        """The counts of the first blocks, which stop when they have entered `most` blocks of ops; else as `launch`."""
+        grid, arguments = self._begun(operands, blocks)
+        counters = Counters()
+        with np.errstate(all="ignore"):
+            for first, count in self._batches(grid)[:1]:
+                self._run_batch(grid, first, count, arguments, counters, lazy=False, most=most)
+        return counters
+
+    def _begun(self, operands: Sequence[Operand], blocks: int | None) -> tuple[Grid, list[Any]]:
+        """A launch, and what its arguments are."""
+        op = self.op
+        written = [_span(value) for value, writes in zip(operands, op.written, strict=True) if writes]
+        grid = Grid(op, [span for span in written if span is not None], blocks)
+        return grid, [
+            self._argument(argument.type, value, grid) for argument, value in zip(op.arguments, operands, strict=True)
+        ]
 
     def _argument(self, type: Any, value: Operand, grid: Grid) -> Any:
         if isinstance(type, cuda.PtrType | cuda.TensorMapType):
@@ -113,15 +126,26 @@ class Kernel:
         return [(first, min(size, grid.blocks - first)) for first in range(0, grid.blocks, size)]
 
     def _run_batch(
-        self, grid: Grid, first: int, blocks: int, arguments: Sequence[Any], counters: Counters | None, *, lazy: bool
+        self,
+        grid: Grid,
+        first: int,
+        blocks: int,
+        arguments: Sequence[Any],
+        counters: Counters | None,
+        *,
+        lazy: bool,
+        most: int | None = None,
     ) -> None:
         """One frame. Lanes that run together can be stuck where warp groups, or warps, on their own are not, so that is
         tried before a deadlock is reported."""
         saved = grid.save() if self._named_waits else None
         found: Counters | None = None
         for apart in APART if saved is not None else APART[:1]:
+            found = None if counters is None else Counters(most)
             try:
-                found = self._run(grid, first, blocks, arguments, counters, lazy=lazy, apart=apart)
+                self._run(grid, first, blocks, arguments, found, lazy=lazy, apart=apart)
+                break
+            except EnoughError:
                 break
             except StuckError as stuck:
                 if saved is None or apart is APART[-1]:
@@ -140,11 +164,10 @@ class Kernel:
         *,
         lazy: bool,
         apart: Callable[[Frame], Array] | None,
-    ) -> Counters | None:
+    ) -> None:
         """Counts what the frame does where `counters` are there. apart: for each lane what it has in common with those
         that it runs together with; None where all do."""
-        found = None if counters is None else Counters()
-        frame = Frame(self.code, grid, first, blocks, found, lazy=lazy)
+        frame = Frame(self.code, grid, first, blocks, counters, lazy=lazy)
         environment = list(self.code.environment)
         for slot, value in zip(self.code.arguments, arguments, strict=True):
             environment[slot] = value
@@ -156,7 +179,6 @@ class Kernel:
         strands = [Strand(frame, list(environment), mask) for mask in masks]
         run_all([strand.run_waiting(self.code.body) for strand in strands], frame.units.progress)
         frame.units.end()
-        return found
 
     def _deadlock(self, stuck: StuckError) -> SimulationError:
         waits: Sequence[Waiting] = stuck.waits

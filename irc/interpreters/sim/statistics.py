@@ -80,15 +80,25 @@ class KernelStatistics:
         return self._sum("conflicts")
 
 
+class EnoughError(Exception):
+    """A kernel has run as far as was asked for."""
+
+
 class Counters:
     """Counts of one kernel while it runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        """most: how often blocks of ops are entered, after which the kernel stops with an EnoughError."""
         self._entered: dict[Block, int] = {}
         self._ops: dict[Operation, Array] = {}
+        self._left = most
 
     def enter(self, block: Block, warps: int) -> None:
         """So many warps run a block's ops once."""
+        if self._left is not None:
+            if not self._left:
+                raise EnoughError
+            self._left -= 1
         self._entered[block] = self._entered.get(block, 0) + warps
 
     def add(self, other: Counters) -> None:
