@@ -115,14 +115,31 @@ def compile(
     if not is_reporting() and (known := _executables.get(key)) is not None:
         return known
     executable = _ON[target](subject, options)
-    executable.reporter = partial(_report, subject.as_text(), target, options)
+    executable.reporter = Origin(subject.as_text(), target, options)
     return _executables.keep(key, executable)
 
 
-def _report(subject: Subject, target: str, options: Options, path: Path | None) -> str:
-    from irc.driver.reporting import write_report
+@dataclass(frozen=True)
+class Origin:
+    """What an executable was compiled of, and for; called, the page of how: see `Executable.report`. title: what a page
+    calls the program, where that is not the name of its function."""
 
-    return write_report([subject], target, options, path)
+    subject: Subject
+    target: str
+    options: Options
+    title: str = ""
+
+    def __call__(self, path: Path | None, target: str | None) -> str:
+        from irc.driver.reporting import write_report
+
+        return write_report([self.on(target)], path)
+
+    def on(self, target: str | None) -> Origin:
+        """The same program for another target, for its default architecture."""
+        if target in (None, self.target):
+            return self
+        arch = _ARCHES[target] if _checked(target) in _ARCHES else resolve_arch(None)
+        return replace(self, target=target, options=replace(self.options, arch=arch, tuned="").with_tuned())
 
 
 def compile_module(module: ModuleOp, target: str, options: Options) -> Executable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from irc.configs.space import KernelSpace
 from irc.dialects import cpu, cuda, tile
 from irc.dialects.kernel import FusedOp
 from irc.driver.build import SEPARATE_ROUNDING
-from irc.driver.compiler import Options, Subject, artifact_options, subject_of
+from irc.driver.compiler import Options, Origin, artifact_options, subject_of
 from irc.driver.lowering import levels
 from irc.driver.program import signature
 from irc.driver.reports import Instruments, watch
@@ -96,26 +96,26 @@ def check_file(path: Path) -> None:
 def report_program(program: str | Path, target: str, path: Path, **options: Any) -> None:
     """Writes the page of a program, compiled for a target with the options of `compile_artifact`."""
     check_file(path)
-    write_report([subject_of(program)], target, artifact_options(**options), path)
+    write_report([Origin(subject_of(program), target, artifact_options(**options))], path)
 
 
-def write_report(subjects: list[Subject], target: str, options: Options, path: Path | None) -> str:
+def write_report(origins: Sequence[Origin], path: Path | None) -> str:
     """The page of some programs, which is written to a file where one is given."""
     if path is not None:
         check_file(path)
-    text = page([report(subject, target, options) for subject in subjects])
+    text = page([report(origin) for origin in origins])
     if path is not None:
         write_text(path, text)
     return text
 
 
-def report(subject: Subject, target: str, options: Options) -> ProgramReport:
+def report(origin: Origin) -> ProgramReport:
     """What a page shows of a program."""
-    subject = subject.as_text()
+    subject, target, options = origin.subject.as_text(), origin.target, origin.options
     assert subject.text is not None
     module, file = subject.module(options), subject.name
     entry = entry_of(module)
-    name = entry.sym_name.data
+    name = origin.title or entry.sym_name.data
     recorder = _Recorder(watch(module))
     recorder.begin(module)
     arguments, results = signature(entry)

@@ -59,22 +59,22 @@ class Program {
     this.light(new Set(places(line)), line);
   }
 
-  // Lights what comes from these places, and weaker what comes from the same lines; brings it into view.
+  // Lights what comes from these places first, and weaker what else comes from the same lines; brings it into view.
   light(chosen, from) {
     const numbers = new Set([...chosen].map(lineOf));
     const whole = new Set([...chosen].filter((place) => place.endsWith(":0")).map(lineOf));
-    const seen = new Set([from?.dataset.column]);
     for (const line of this.lines) {
       const own = places(line);
       const isSource = line.dataset.column === "source";
-      const lit = own.some((place) => chosen.has(place) || whole.has(lineOf(place)) || (isSource && numbers.has(lineOf(place))));
+      // Ops that are made of several, such as a kernel, have all their places, and the first counts.
+      const lit = chosen.has(own[0]) || (isSource ? numbers : whole).has(lineOf(own[0]));
       line.classList.toggle("lit", lit);
       line.classList.toggle("near", !lit && own.some((place) => numbers.has(lineOf(place))));
-      if (lit && !seen.has(line.dataset.column)) {
-        seen.add(line.dataset.column);
-        const box = line.closest(".code");
-        if (box) box.scrollTop += line.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
-      }
+    }
+    for (const column of this.columns) {
+      const box = column.querySelector(".code"), line = box.querySelector(".lit") ?? box.querySelector(".near");
+      if (line && column.dataset.column !== from?.dataset.column)
+        box.scrollTop += line.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
     }
   }
 }

@@ -33,6 +33,9 @@ MOST_TILES = 2
 LATENCY = 600
 """Cycles that a copy or a load takes beyond those of its bytes."""
 
+ISSUE = 16
+"""Cycles of the thread that starts a copy."""
+
 LANES = 128
 """Operations that an SM issues in a cycle."""
 
@@ -207,7 +210,7 @@ class _Partition:
                 own, count = values_of(op.turn)
                 self._model.channels[op.channel].ended[(self._next[op.channel, "turn"] - 1) * count + own] = self.now
             case tile.CopyOp() if not op.is_via("registers"):
-                self._arrived = self._model.copies.take(self.now, self._model.copy_cycles(op), _text(op)) + LATENCY
+                self._copy(op)
             case tile.DotOp() if op.instruction is not None and op.instruction.data == "wgmma":
                 self._dot(op)
             case tile.DotWaitOp() | tile.AwaitOp():
@@ -216,6 +219,11 @@ class _Partition:
                     self._times[op.results[0]] = self.now
             case _:
                 self._busy(op)
+
+    def _copy(self, op: tile.CopyOp) -> None:
+        self.segments.append(Segment(self.now, self.now + ISSUE, BUSY, f"copy: starts {_text(op)}"))
+        self.now += ISSUE
+        self._arrived = self._model.copies.take(self.now, self._model.copy_cycles(op), _text(op)) + LATENCY
 
     def _commit(self, op: tile.CommitOp) -> None:
         slot = self._slots[op.operands[0]]

@@ -56,8 +56,8 @@ class Executable:
         self.results = tuple(results)
         self.artifact = artifact
         self.dims: tuple[Dim, ...] = ()
-        self.reporter: Callable[[Path | None], str] | None = None
-        """Makes `report`'s page, and writes it to a file where one is given."""
+        self.reporter: Callable[[Path | None, str | None], str] | None = None
+        """Makes the page of `report`."""
         self._manifest = manifest
         self._program = program
 
@@ -157,12 +157,13 @@ class Executable:
             raise IrcError(f"{self.name} has no kernels: it is compiled for the target {self.target}")
         return kernel_times(self.artifact, arrays, repetitions)
 
-    def report(self, path: str | Path | None = None) -> str:
-        """An HTML page of how the program was compiled, which is compiled once more for it, and written to a file where
-        a path is given: docs/report.md. IrcError where that cannot be."""
+    def report(self, path: str | Path | None = None, target: str | None = None) -> str:
+        """An HTML page of how the program is compiled, for its target or another one (`cuda` needs no GPU here). It is
+        compiled once more, and the page written to a file where a path is given (docs/report.md). IrcError where that
+        cannot be."""
         if self.reporter is None:
             raise IrcError(f"{self.name} is not what irc.compile gave", hint="report on the executable that it gave")
-        return self.reporter(None if path is None else Path(path))
+        return self.reporter(None if path is None else Path(path), target)
 
     def statistics(self, *arrays: Any) -> list[KernelStatistics]:
         """What the kernels do in a call with these arrays, on the target `sim`: instructions, sectors of global memory

@@ -61,6 +61,7 @@ class SizedExecutable(Executable):
         with self._lock:
             if key not in self._made:
                 self._made[key] = self._make(sizes)
+                self._made[key].reporter = self.reporter
                 if len(self._made) > MAX_KEPT:
                     self._made.popitem(last=False)
             self._made.move_to_end(key)

@@ -11,10 +11,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 import irc
 import irc_tools.compile
-from irc.driver.compiler import artifact_options, subject_of
+import irc_tools.run
+from irc.driver.compiler import Origin, artifact_options, subject_of
 from irc.driver.reporting import report, write_report
 from irc.report.changes import change
 from irc.report.columns import Column, Place
@@ -39,15 +41,19 @@ BROWSER = next(
 in_browser = pytest.mark.skipif(BROWSER is None, reason="needs chromium: apt-get install chromium")
 
 
+def origin(program: str | ModuleOp = TEXT, target: str = "cuda") -> Origin:
+    return Origin(subject_of(program), target, artifact_options(arch=ARCH))
+
+
 @pytest.fixture(scope="module")
 def dense() -> ProgramReport:
-    return report(subject_of(TEXT), "cuda", artifact_options(arch=ARCH))
+    return report(origin())
 
 
 @pytest.fixture(scope="module")
 def dense_file(dense: ProgramReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "dense.html"
-    write_report([subject_of(TEXT)], "cuda", artifact_options(arch=ARCH), path)
+    write_report([origin()], path)
     return path
 
 
@@ -194,7 +200,7 @@ def test_text_of_the_program_is_escaped(tmp_path: Path) -> None:
 
 
 def test_targets_without_kernels_show_the_levels_that_they_have() -> None:
-    interpreted = report(subject_of(TEXT), "interpret", artifact_options(arch=ARCH))
+    interpreted = report(origin(target="interpret"))
     assert [each.name for each in interpreted.columns] == ["source", "nd"]
     assert interpreted.changes == []
     on_cpu = irc.compile(TEXT, "cpu").report()
@@ -207,7 +213,7 @@ def test_targets_without_kernels_show_the_levels_that_they_have() -> None:
 def test_a_module_is_its_own_program() -> None:
     from irc.driver.program import load
 
-    found = report(subject_of(load(TEXT)), "sim", artifact_options(arch=ARCH))
+    found = report(origin(load(TEXT), "sim"))
     source = column(found, "source")
     assert source.title == "module.mlir"
     product = next(number for number, line in enumerate(source.lines, 1) if "nd.matmul" in line.text)
@@ -221,7 +227,7 @@ def test_what_is_not_installed_is_said_in_its_column(monkeypatch: pytest.MonkeyP
         raise IrcError("nvdisasm is not installed", hint="`pip install nvidia-cuda-nvdisasm`")
 
     monkeypatch.setattr(irc.report.machine, "instructions_by_line", missing)
-    sass = column(report(subject_of(TEXT), "cuda", artifact_options(arch=ARCH)), "sass")
+    sass = column(report(origin()), "sass")
     assert sass.note == "nvdisasm is not installed. `pip install nvidia-cuda-nvdisasm`"
     assert sass.lines == []
 
@@ -248,6 +254,62 @@ def test_an_executable_reports(tmp_path: Path) -> None:
     assert exe.report(path) == path.read_text(encoding="utf-8")
     with pytest.raises(IrcError, match="there is no folder"):
         exe.report(tmp_path / "none" / "r.html")
+    with pytest.raises(IrcError, match="unknown target gpu"):
+        exe.report(target="gpu")
+    page = Page()
+    page.feed(irc.compile(TEXT, "cpu").report(target="cuda"))
+    assert "cpp" in page.lines
+
+
+def test_a_page_of_several_programs_selects_one() -> None:
+    first, second = origin(target="cpu"), origin("func scale(x: f32[8]) -> f32[8] {\n    return x * 2\n}\n", "cpu")
+    text = write_report([first, second], None)
+    assert re.findall(r'<main class="program" id="(\w+)"', text) == ["program0", "program1"]
+    assert '<option value="1" selected="">2: scale</option>' in text.split('id="program1"')[1]
+
+
+@in_browser
+def test_a_fragment_names_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "two.html"
+    second = "func scale(x: f32[8]) -> f32[8] {\n    return x * 2\n}\n"
+    write_report([origin(target="cpu"), origin(second, "cpu")], path)
+    text = dom(path, "#2L2")
+    assert lit(text.split('id="program1"')[1], "source") == ["    return x * 2"]
+    assert '<main class="program" id="program0" hidden="">' in text
+
+
+def test_the_first_report_is_as_its_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands and the claims of docs/first-report.md."""
+    page = (Path(__file__).parents[2] / "docs" / "first-report.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("first.irc").write_text(next(block for block in blocks if "func first" in block), encoding="utf-8")
+    commands = {"irc-run": irc_tools.run.main, "irc-compile": irc_tools.compile.main}
+    lines = [line.split() for block in blocks for line in block.splitlines()]
+    run = [line for line in lines if line and line[0] in commands]
+    assert [line[0] for line in run] == ["irc-run", "irc-compile"]
+    for name, *arguments in run:
+        assert commands[name](arguments) == 0
+    assert " ok " in capsys.readouterr().out
+    program = report(Origin(subject_of(Path("first.irc")), "cuda", artifact_options(arch=ARCH)))
+    assert Path("first.html").is_file()
+    claims = [
+        ("nd", "nd.matmul"),
+        ("nd", "nd.add"),
+        ("nd", "nd.broadcast"),
+        ("tile", "tile.dot"),
+        ("cpp", "wgmma_"),
+        ("sass", "HGMMA"),
+    ]
+    for level, op in claims:
+        assert any(op in text for text in texts(column(program, level), 4)), op
+    (kernel,) = [line for line in column(program, "kernel").lines if "kernel.fused" in line.text]
+    assert {place.line for place in kernel.places} == {4, 5}
+    fused = next(each for each in program.changes if each.name == "fuse-kernels")
+    assert any(line.startswith("+") and "kernel.fused" in line for line in fused.lines)
+    assert any("swizzle" in drawing.text for drawing in program.kernels[0].drawings)
 
 
 def dom(path: Path, fragment: str, width: int = 1600) -> str:

@@ -10,7 +10,7 @@ import irc
 from irc.configs.space import KernelSpace
 from irc.dialects import tile
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
-from irc.driver.compiler import artifact_options, compile_artifact, lower_program, subject_of
+from irc.driver.compiler import Origin, artifact_options, compile_artifact, lower_program, subject_of
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import KERNEL
 from irc.driver.reporting import report
@@ -36,7 +36,7 @@ SOFTMAX = "func rows(x: f32[64, 1024]) -> f32[64, 1024] {\n    return softmax(x)
 
 
 def reported(text: str) -> ProgramReport:
-    return report(subject_of(text), "sim", artifact_options(arch=ARCH))
+    return report(Origin(subject_of(text), "sim", artifact_options(arch=ARCH)))
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,8 @@ def test_the_pipeline_overlaps_copies_and_products() -> None:
     assert len(products) == 20, "ten steps of each of two tiles"
     load = next(segments for name, segments in by_row.items() if name.startswith("load"))
     stages = next(op for op in program.walk() if isinstance(op, tile.ChannelOp)).stage_count
-    assert load[0][3] == f"waits for room in stage {stages}"
+    waits = [text for _, _, kind, text in load if kind == WAITING]
+    assert waits[0] == f"waits for room in stage {stages}"
 
 
 def test_a_stage_more_is_waited_for_less() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,8 +20,10 @@ from irc.analysis.costs import cost_of
 from irc.analysis.op_classes import is_fusible
 from irc.dialects import nd
 from irc.dialects.kernel import FusedOp, LaunchOp
+from irc.driver.compiler import Origin
 from irc.driver.lowering import levels
 from irc.ir.functions import entry_of
+from irc.support.diagnostics import IrcError
 from irc_frontend.torch.backend import backend
 from irc_frontend.torch.graphs import Compiled, watching
 
@@ -44,10 +47,12 @@ class GraphReport:
 @dataclass(frozen=True)
 class Explanation:
     """The graphs of a model, in the order in which they were compiled, and how often torch could not trace on, by what
-    it says of that: there a graph ends, or a whole function stays in Python. `print` shows them as tables."""
+    it says of that: there a graph ends, or a whole function stays in Python. `print` shows them as tables, and `report`
+    how their programs are compiled. origins: of the programs."""
 
     graphs: Sequence[GraphReport]
     breaks: Counter[str]
+    origins: Sequence[Origin] = field(default=(), repr=False)
 
     @property
     def compiled(self) -> int:
@@ -58,6 +63,14 @@ class Explanation:
     def left(self) -> Counter[tuple[str, str]]:
         """How many nodes torch does, by op and reason."""
         return sum((graph.left for graph in self.graphs), Counter[tuple[str, str]]())
+
+    def report(self, path: str | Path | None = None, target: str | None = None) -> str:
+        """An HTML page of how irc's programs are compiled, for their target or another one, as `Executable.report`."""
+        from irc.driver.reporting import write_report
+
+        if not self.origins:
+            raise IrcError("irc has no program of this model", hint="print the explanation: it says what torch does")
+        return write_report([origin.on(target) for origin in self.origins], None if path is None else Path(path))
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -111,7 +124,13 @@ def explain(model: Callable[..., Any], *inputs: Any, **options: Any) -> Explanat
         _backward(model, results, (inputs, options))
     breaks = _breaks() - before
     reset()
-    return Explanation([_report(kind, compiled) for kind, compiled in found], breaks)
+    return Explanation([_report(kind, compiled) for kind, compiled in found], breaks, _origins(found))
+
+
+def _origins(found: Sequence[tuple[str, Compiled]]) -> list[Origin]:
+    """What the programs of the graphs were compiled of, called by the kind of the graph."""
+    reporters = [(kind, program.executable.reporter) for kind, compiled in found for program in compiled.programs]
+    return [replace(each, title=kind) for kind, each in reporters if isinstance(each, Origin)]
 
 
 def _breaks() -> Counter[str]:
