@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irc.driver.program import parse, source_of
-from irc.driver.reports import VERIFY, is_reporting, timed
+from irc.driver.reports import VERIFY, is_reporting, note_program, timed
 from irc.runtime.artifact import Artifact
 from irc.runtime.executable import Executable
 from irc.support import cache, tuned
@@ -115,7 +115,8 @@ def compile(
     if not is_reporting() and (known := _executables.get(key)) is not None:
         return known
     executable = _ON[target](subject, options)
-    executable.reporter = Origin(subject.as_text(), target, options)
+    executable.reporter = origin = Origin(subject.as_text(), target, options)
+    note_program(origin)
     return _executables.keep(key, executable)
 
 
@@ -206,12 +207,14 @@ def lower_program(
 
 @dataclass(frozen=True)
 class Subject:
-    """A program that is compiled: its text and file name, or a module; `key` tells it from others."""
+    """A program that is compiled: its text and file name, or a module; `key` tells it from others. places: of the
+    ops of the module that the text was printed of, in the order of a walk."""
 
     key: tuple[str, ...]
     text: str | None
     name: str
     given: ModuleOp | None
+    places: tuple[str, ...] = ()
 
     def module(self, options: Options) -> ModuleOp:
         """The parsed and verified module, the entry function alone, with the architecture that it is for."""
@@ -227,11 +230,11 @@ class Subject:
         return module
 
     def as_text(self) -> Subject:
-        """The same program, of which no module is kept: the places of a module's ops are lines of its text."""
-        if self.text is not None:
+        """The same program, of which no module is kept."""
+        if self.given is None:
             return self
         text, name = self.key[1], "module.mlir"
-        return Subject(("text", name, text), text, name, None)
+        return Subject(("text", name, text), text, name, None, _places(self.given))
 
     def _isolated(self, options: Options) -> ModuleOp:
         from irc.driver.program import isolate
@@ -248,7 +251,12 @@ class Subject:
             return self.given
         text = self.text
         assert text is not None
-        return timed("parse", lambda: parse(text, self.name, dims=dict(options.dims)))
+        module = timed("parse", lambda: parse(text, self.name, dims=dict(options.dims)))
+        if self.places:
+            from irc.ir.locations import relocate
+
+            relocate(module, self.places)
+        return module
 
 
 def subject_of(program: str | Path | ModuleOp) -> Subject:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,10 +18,10 @@ from irc.configs.space import KernelSpace
 from irc.dialects import cpu, cuda, tile
 from irc.dialects.kernel import FusedOp
 from irc.driver.build import SEPARATE_ROUNDING
-from irc.driver.compiler import Options, Origin, artifact_options, subject_of
+from irc.driver.compiler import Options, Origin, Subject, artifact_options, subject_of
 from irc.driver.lowering import levels
 from irc.driver.program import signature
-from irc.driver.reports import Instruments, watch
+from irc.driver.reports import Instruments, check_page, watch
 from irc.ir.discardable import STRICT
 from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir
@@ -32,7 +33,7 @@ from irc.report.kernels import KernelReport, of_config, space_of, with_program, 
 from irc.report.machine import machine_code
 from irc.report.page import page
 from irc.report.program import ProgramReport
-from irc.support.diagnostics import IrcError
+from irc.support.diagnostics import source_text
 from irc.support.files import write_text
 
 ResultT = TypeVar("ResultT")
@@ -85,24 +86,16 @@ class _Recorder(Instruments):
             self._seconds = time.perf_counter() - begin
 
 
-def check_file(path: Path) -> None:
-    """IrcError where a page cannot be written there: known before anything is compiled."""
-    if path.is_dir():
-        raise IrcError(f"cannot write the report to {path}: it is a folder", hint=f"a file, such as {path}/report.html")
-    if not path.parent.is_dir():
-        raise IrcError(f"cannot write the report to {path}: there is no folder {path.parent}", hint="make it first")
-
-
 def report_program(program: str | Path, target: str, path: Path, **options: Any) -> None:
     """Writes the page of a program, compiled for a target with the options of `compile_artifact`."""
-    check_file(path)
+    check_page(path)
     write_report([Origin(subject_of(program), target, artifact_options(**options))], path)
 
 
 def write_report(origins: Sequence[Origin], path: Path | None) -> str:
     """The page of some programs, which is written to a file where one is given."""
     if path is not None:
-        check_file(path)
+        check_page(path)
     text = page([report(origin) for origin in origins])
     if path is not None:
         write_text(path, text)
@@ -111,9 +104,9 @@ def write_report(origins: Sequence[Origin], path: Path | None) -> str:
 
 def report(origin: Origin) -> ProgramReport:
     """What a page shows of a program."""
-    subject, target, options = origin.subject.as_text(), origin.target, origin.options
-    assert subject.text is not None
-    module, file = subject.module(options), subject.name
+    subject, file, text = _with_source(origin.subject.as_text())
+    target, options = origin.target, origin.options
+    module = subject.module(options)
     entry = entry_of(module)
     name = origin.title or entry.sym_name.data
     recorder = _Recorder(watch(module))
@@ -133,9 +126,20 @@ def report(origin: Origin) -> ProgramReport:
         columns.append(ir_column("nd", module, file))
     columns += _code(module, target, options, file, recorder.kernels)
     shown = f"{target} {options.arch}" if options.arch not in ("", target) else target
-    source = source_column(file, subject.text, {} if counted is None else counted.line_marks())
+    source = source_column(file, text, {} if counted is None else counted.line_marks())
     kernels = [*recorder.kernels.values()]
     return ProgramReport(name, shown, [source, *columns], recorder.changes, kernels, counted)
+
+
+def _with_source(subject: Subject) -> tuple[Subject, str, str]:
+    """The program, and the file that it is in with its text. Of a module that is the Python file that most ops come
+    from, where it can be read; else its own text, and so are the places of its ops."""
+    assert subject.text is not None
+    files = Counter(place.rsplit(":", 2)[0] for place in subject.places)
+    for file, _ in files.most_common():
+        if not file.startswith("<") and (text := source_text(file)) is not None:  # `<string>` is many programs
+            return subject, file, text
+    return replace(subject, places=()), subject.name, subject.text
 
 
 def _code(module: ModuleOp, target: str, options: Options, file: str, reports: dict[str, KernelReport]) -> list[Column]:

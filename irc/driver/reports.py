@@ -13,11 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from irc.support.diagnostics import IrcError
 from irc.support.files import make_directory, write_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
+
+    from irc.driver.compiler import Origin
 
 ResultT = TypeVar("ResultT")
 
@@ -58,7 +61,8 @@ class Reports:
     print_before, print_after: names of passes, or `all`, around which the IR is printed. print_changed: after those
     alone that change it, beside what is noted of passes on the module. Texts go to standard error.
     generic, locations: how IR is printed, see `print_ir`. reproducers: the folder for reproducers of errors in irc,
-    `off` for none, instead of what `IRC_REPRODUCERS` says.
+    `off` for none, instead of what `IRC_REPRODUCERS` says. report: a file for a page of what
+    `irc.compile` compiled, written on leaving (docs/report.md).
     """
 
     def __init__(
@@ -73,7 +77,9 @@ class Reports:
         generic: bool = False,
         locations: bool = False,
         reproducers: str | Path | None = None,
+        report: str | Path | None = None,
     ):
+        self._page = None if report is None else check_page(Path(report))
         self._directory = None if dump_dir is None else make_directory(Path(dump_dir))
         self._prints_times = time_passes
         self._names = {"before": print_before, "after": print_after}
@@ -85,6 +91,8 @@ class Reports:
         self.reproducers = reproducers
         self.seconds: list[tuple[str, float]] = []
         """Each step that ran, a pass by its name, and how long it took."""
+        self.programs: list[Origin] = []
+        """What was compiled."""
 
     def __enter__(self) -> Self:
         global _entered
@@ -96,6 +104,17 @@ class Reports:
         _entered = self._outer
         if self._prints_times:
             print(self.times(), file=sys.stderr)
+        if self._page is not None and error is None:
+            self._write(self._page)
+
+    def _write(self, page: Path) -> None:
+        from irc.driver.reporting import write_report
+
+        if not self.programs:
+            raise IrcError(
+                f"no program was compiled for the report {page}", hint="what is compiled already is not again"
+            )
+        write_report(self.programs, page)
 
     def watch(self, module: ModuleOp) -> Instruments:
         """What watches a module that was read and has had no pass yet."""
@@ -181,6 +200,15 @@ class _Watch(Instruments):
         return self._reports.timed(step, run)
 
 
+def check_page(path: Path) -> Path:
+    """IrcError where a page cannot be written there: known before anything is compiled."""
+    if path.is_dir():
+        raise IrcError(f"cannot write the report to {path}: it is a folder", hint=f"a file, such as {path}/report.html")
+    if not path.parent.is_dir():
+        raise IrcError(f"cannot write the report to {path}: there is no folder {path.parent}", hint="make it first")
+    return path
+
+
 _entered: Reports | None = None
 """The innermost one."""
 
@@ -193,6 +221,12 @@ def is_reporting() -> bool:
 def reproducer_folder() -> str | Path | None:
     """Where reproducers go by whoever watches; None where nobody says."""
     return None if _entered is None else _entered.reproducers
+
+
+def note_program(origin: Origin) -> None:
+    """A program was compiled."""
+    if _entered is not None:
+        _entered.programs.append(origin)
 
 
 def watch(module: ModuleOp) -> Instruments:

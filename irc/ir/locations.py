@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    LocationAttr,
+    NameLoc,
+    StringAttr,
+)
 from xdsl.ir import Attribute, Operation
 
 
@@ -38,3 +47,12 @@ def describe(location: Attribute) -> str:
     """`file:line:column` of the innermost place, else `?`; for comments in generated code and error messages."""
     place = innermost(location)
     return "?" if place is None else f"{place.filename.data}:{place.line.data}:{place.column.data}"
+
+
+def relocate(module: Operation, places: Sequence[str]) -> None:
+    """Gives each op, in the order of a walk, the place that `describe` gave; those without one keep theirs."""
+    for op, place in zip(module.walk(), places, strict=True):
+        file, *numbers = place.rsplit(":", 2)
+        if numbers:
+            line, column = map(int, numbers)
+            op.location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))

@@ -9,7 +9,7 @@ from irc.report.layouts import Drawing
 from irc.report.markup import Markup, element, joined, table
 from irc.report.timeline import Segment, Timeline
 
-NARROW, WIDE = 8, 18
+NARROW, WIDE = 8, 17
 """Pixels of an element in a grid: where several share a cell, and where one needs room for the number of a thread."""
 
 

@@ -136,19 +136,24 @@ def _row_of_fragment(row: int, columns: int, holders: dict[tuple[int, int], list
 def _of_shared(title: str, text: str, layout: SharedLayout, size: int) -> Drawing:
     """`size`: bytes of an element."""
     rows, columns = _corner(layout.shape)
-    outer = (0,) * (len(layout.shape) - 2)
-    cells: list[Cell] = []
-    for row in range(rows):
-        at = [layout((*outer, row, column)[-len(layout.shape) :]) * size for column in range(columns)]
-        begin = 0
-        while begin < columns:
-            end = begin + 1
-            while end < columns and at[end] == at[end - 1] + size and at[end] // 16 == at[begin] // 16:
-                end += 1
-            cells.append(_shared_cell(row, begin, end, at[begin], at[end - 1] + size))
-            begin = end
+    cells = [cell for row in range(rows) for cell in _row_of_shared(row, columns, layout, size)]
+    if all(cell.width == 1 for cell in cells):
+        columns = min(columns, NARROW_COLUMNS)
+        cells = [cell for cell in cells if cell.column < columns]
     note = f"{layout.size * size} bytes; colors are banks, of which neighbors in a column should differ"
     return Drawing(title, text, note, rows, columns, cells)
+
+
+def _row_of_shared(row: int, columns: int, layout: SharedLayout, size: int) -> Iterator[Cell]:
+    outer = (0,) * (len(layout.shape) - 2)
+    at = [layout((*outer, row, column)[-len(layout.shape) :]) * size for column in range(columns)]
+    begin = 0
+    while begin < columns:
+        end = begin + 1
+        while end < columns and at[end] == at[end - 1] + size and at[end] // 16 == at[begin] // 16:
+            end += 1
+        yield _shared_cell(row, begin, end, at[begin], at[end - 1] + size)
+        begin = end
 
 
 def _shared_cell(row: int, begin: int, end: int, first: int, last: int) -> Cell:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 from irc.codegen.compiling import LINES, compile_cached
 from irc.codegen.nvrtc import Resources
@@ -23,27 +25,38 @@ class MachineCode:
 
 
 def machine_code(kernels: Sequence[KernelOp], arch: str, options: Sequence[str], file: str) -> MachineCode:
-    """Of kernels of a program in a file. What cannot be made here has a note that says what is missing."""
-    source: list[Line] = []
-    sass: list[Line] = []
-    resources: dict[str, Resources] = {}
-    note = ""
-    for kernel in kernels:
-        printed = [Line(text, places_in(file, [location])) for text, location in located_lines([kernel])]
-        source += printed
-        try:
-            sass += _sass(kernel, printed, arch, options, resources)
-        except IrcError as error:
-            note = f"{error.message}. {error.hint or ''}"
-    columns = Column("cpp", "CUDA C++", source), Column("sass", "SASS", sass, note)
-    return MachineCode(columns, resources)
+    """Of kernels of a program in a file, compiled side by side. What cannot be made here has a note that says what is
+    missing."""
+    printed = [
+        [Line(text, places_in(file, [location])) for text, location in located_lines([kernel])] for kernel in kernels
+    ]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        made = list(pool.map(lambda kernel, lines: _machine(kernel, lines, arch, options), kernels, printed))
+    source = Column("cpp", "CUDA C++", [line for lines in printed for line in lines])
+    note = next((each.note for each in made if each.note), "")
+    sass = Column("sass", "SASS", [line for each in made for line in each.lines], note)
+    return MachineCode((source, sass), {name: used for each in made for name, used in each.resources.items()})
 
 
-def _sass(
-    kernel: KernelOp, printed: Sequence[Line], arch: str, options: Sequence[str], resources: dict[str, Resources]
-) -> list[Line]:
+@dataclass
+class _Made:
+    """What could be made of a kernel; the note says why the rest could not."""
+
+    lines: Sequence[Line] = ()
+    resources: Mapping[str, Resources] = field(default_factory=dict[str, Resources])
+    note: str = ""
+
+
+def _machine(kernel: KernelOp, printed: Sequence[Line], arch: str, options: Sequence[str]) -> _Made:
     name, text = kernel.sym_name.data, "".join(f"{line.text}\n" for line in printed)
-    compiled = compile_cached(text, arch, (*options, LINES), name=name, location=kernel.location)
-    resources |= compiled.resources
-    found = instructions_by_line(compiled.cubin)
-    return [Line(text, printed[number - 1].places if 0 < number <= len(printed) else ()) for text, number in found]
+    made = _Made()
+    try:
+        compiled = compile_cached(text, arch, (*options, LINES), name=name, location=kernel.location)
+        made.resources = compiled.resources
+        made.lines = [
+            Line(text, printed[number - 1].places if 0 < number <= len(printed) else ())
+            for text, number in instructions_by_line(compiled.cubin)
+        ]
+    except IrcError as error:
+        made.note = f"{error.message}. {error.hint or ''}".rstrip()
+    return made

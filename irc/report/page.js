@@ -25,6 +25,8 @@ class Program {
     const wanted = innerWidth > 900 ? WIDE : NARROW;
     const few = this.columns.length <= wanted.length;
     for (const { dataset } of this.columns) this.show(dataset.column, few || wanted.includes(dataset.column));
+    const first = root.querySelector('.column[data-column="source"] .l[data-p]');
+    if (first) this.reveal(first);
   }
 
   // Each line of the program has a hue, which what comes from it bears: neighbors differ.
@@ -73,9 +75,13 @@ class Program {
     }
     for (const column of this.columns) {
       const box = column.querySelector(".code"), line = box.querySelector(".lit") ?? box.querySelector(".near");
-      if (line && column.dataset.column !== from?.dataset.column)
-        box.scrollTop += line.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+      if (line && column.dataset.column !== from?.dataset.column) this.reveal(line);
     }
+  }
+
+  reveal(line) {
+    const box = line.closest(".code");
+    box.scrollTop += line.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
   }
 }
 

@@ -141,15 +141,17 @@ def register_source(name: str, text: str) -> None:
 
 def source_line(file: str, line: int) -> str | None:
     """The text of a line (1-based) of a registered source or a readable file; None where there is none."""
-    text = _sources.get(file)
-    if text is None:
-        text = _read(file)
-    if text is None:
+    if (text := source_text(file)) is None:
         return None
     lines = text.split("\n")
     if not 1 <= line <= len(lines):
         return None
     return lines[line - 1].removesuffix("\r")
+
+
+def source_text(file: str) -> str | None:
+    """A registered source or a readable file; None where there is none."""
+    return _sources[file] if file in _sources else _read(file)
 
 
 def _read(file: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -227,7 +228,9 @@ def test_what_is_not_installed_is_said_in_its_column(monkeypatch: pytest.MonkeyP
         raise IrcError("nvdisasm is not installed", hint="`pip install nvidia-cuda-nvdisasm`")
 
     monkeypatch.setattr(irc.report.machine, "instructions_by_line", missing)
-    sass = column(report(origin()), "sass")
+    found = report(origin())
+    sass = column(found, "sass")
+    assert "registers of a thread" in dict(found.kernels[0].resources)
     assert sass.note == "nvdisasm is not installed. `pip install nvidia-cuda-nvdisasm`"
     assert sass.lines == []
 
@@ -259,6 +262,62 @@ def test_an_executable_reports(tmp_path: Path) -> None:
     page = Page()
     page.feed(irc.compile(TEXT, "cpu").report(target="cuda"))
     assert "cpp" in page.lines
+
+
+PYTHON = """import numpy as np
+import irc
+import irc_frontend as ir
+
+
+@ir.jit
+def step(w, x):
+    h = ir.tanh(x @ w)
+    return (h * h).mean()
+
+
+@ir.kernel
+def doubled(x):
+    out = ir.empty(x.shape, x.dtype)
+    for m in ir.tiles(x.shape[0]):
+        out[m] = x[m] + x[m]
+    return out
+
+
+with irc.Reports(report="page.html"), ir.target("sim"):
+    float(step(np.ones((32, 32), np.float32), np.ones((64, 32), np.float32)))
+    np.asarray(doubled(ir.Tensor(np.ones((64,), np.float32))))
+"""
+
+
+def test_python_is_the_program_of_what_it_records(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(PYTHON)
+    subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=True, timeout=300)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    programs = [f"<main{part}" for part in text.split("<main")[1:]]
+    assert len(programs) == 2
+    for program, line, op in [
+        (programs[0], PYTHON.index("ir.tanh"), "math.tanh|tanh"),
+        (programs[1], PYTHON.index("x[m] + x[m]"), "arith.addf"),
+    ]:
+        page = Page()
+        page.feed(program.split("<script>")[0])
+        number = PYTHON.count("\n", 0, line) + 1
+        assert page.lines["source"][number - 1][0] == PYTHON.splitlines()[number - 1]
+        found = [text for text, places in page.lines["tile"] if f"{number}:" in places]
+        assert any(re.search(op, text) for text in found)
+
+
+def test_reports_write_a_page_of_what_was_compiled(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    with irc.Reports(report=path):
+        irc.compile(TEXT, "cpu")
+        irc.compile(TEXT, "interpret")
+    assert re.findall(r"<p>(cpu|interpret)</p>", path.read_text(encoding="utf-8")) == ["cpu", "interpret"]
+    with pytest.raises(IrcError, match="there is no folder"):
+        irc.Reports(report=tmp_path / "none" / "page.html")
+    with pytest.raises(IrcError, match="no program was compiled"), irc.Reports(report=path):
+        pass
 
 
 def test_a_page_of_several_programs_selects_one() -> None:
