@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir
 from irc.passes.kernel.choose_config import ChooseConfigPass
 from irc.report.changes import Change, change
-from irc.report.columns import Column, Line, ir_column, source_column
+from irc.report.columns import Column, Line, ir_column, places_in, source_column
 from irc.report.counts import Counts, counts
 from irc.report.kernels import KernelReport, of_config, space_of, with_program, with_resources
 from irc.report.machine import machine_code
@@ -156,6 +157,10 @@ def _code(module: ModuleOp, target: str, options: Options, file: str, reports: d
         return [*code.columns]
     if target == "cpu":
         codes = [print_kernel(op, has_pairs=has_pairs()) for op in module.ops if isinstance(op, cpu.KernelOp)]
-        lines = [Line(line) for code in codes for line in code.text.splitlines()]
+        lines = [
+            Line(line, () if location is None else places_in(file, [location]))
+            for code in codes
+            for line, location in zip_longest(code.text.splitlines(), code.locations)
+        ]
         return [Column("llvm", "LLVM IR", lines)] if lines else []
     return []

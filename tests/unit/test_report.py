@@ -209,6 +209,10 @@ def test_targets_without_kernels_show_the_levels_that_they_have() -> None:
     page.feed(on_cpu)
     assert list(page.lines) == ["source", "nd", "kernel", "cpu", "llvm"]
     assert any("cpu.gemm" in text and places for text, places in page.lines["cpu"])
+    llvm = [(text, places.split()[0].split(":")[0]) for text, places in page.lines["llvm"] if places]
+    assert any("call void" in text and "gemm" in text.lower() and line == str(PRODUCT) for text, line in llvm)
+    assert any("llvm.maximum" in text and line == str(END) for text, line in llvm)
+    assert not any("llvm.maximum" in text and line == str(PRODUCT) for text, line in llvm)
 
 
 def test_a_module_is_its_own_program() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.codegen.cpu.bf16_products import product_functions, scratch_bytes
 from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
@@ -28,6 +28,9 @@ from irc.support.integers import round_up
 ALIGNMENT = 64
 """Bytes to which memory of a thread's own is aligned: a line of the cache, and the widest vector."""
 
+HEADER_LINES = 2
+"""Of a kernel's text, before the lines of its ops."""
+
 
 @dataclass(frozen=True)
 class Code:
@@ -38,6 +41,8 @@ class Code:
     own_bytes: int
     checks: tuple[CheckIndexOp, ...]
     """The ops whose numbers, from 1 on, are written where an index is out of range."""
+    locations: tuple[Attribute, ...]
+    """Of the ops that the first lines of the text are printed for; the lines behind them define functions."""
 
 
 def print_kernel(kernel: KernelOp, *, has_pairs: bool) -> Code:
@@ -45,7 +50,8 @@ def print_kernel(kernel: KernelOp, *, has_pairs: bool) -> Code:
     pairs of bf16."""
     printer = Printer(kernel, has_pairs)
     text = printer.module()
-    return Code(kernel.sym_name.data, text, printer.own_bytes, tuple(printer.checks))
+    locations = (*[kernel.location] * HEADER_LINES, *printer.locations)
+    return Code(kernel.sym_name.data, text, printer.own_bytes, tuple(printer.checks), locations)
 
 
 @dataclass
@@ -58,6 +64,8 @@ class Printer:
     declared: dict[str, str] = field(default_factory=dict[str, str])
     own_bytes: int = 0
     checks: list[CheckIndexOp] = field(default_factory=list[CheckIndexOp])
+    locations: list[Attribute] = field(default_factory=list[Attribute])
+    """Of the ops that the lines are for."""
     _names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     _scopes: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     _count: int = 0
@@ -67,6 +75,7 @@ class Printer:
     def module(self) -> str:
         self._entry()
         self._ops(self.kernel.body.block)
+        self._locate(self.kernel)
         body = "\n".join(self.lines)
         name = self.kernel.sym_name.data
         header = f'define void @"{name}"(ptr noalias %memory, i64 %first, i64 %end, ptr noalias %own) #0 {{\nentry:\n'
@@ -125,7 +134,15 @@ class Printer:
 
     def _ops(self, block: Block) -> None:
         for op in block.ops:
+            parent = op.parent_op()
+            assert parent is not None
+            self._locate(parent)
             self._op(op)
+            self._locate(op)
+
+    def _locate(self, op: Operation) -> None:
+        """The lines that have no location yet are the op's."""
+        self.locations += [op.location] * (len(self.lines) - len(self.locations))
 
     def _op(self, op: Operation) -> None:
         match op:
